@@ -31,14 +31,14 @@ DOCS = Path(__file__).parents[1] / "docs"
         ("DEDUP_MAP_SIZE", 10**30),
     ],
 )
-def test_a_wrong_value_is_named_with_what_is_allowed(name: str, value: object) -> None:
+def test_an_invalid_value_is_named_with_the_allowed_ones(name: str, value: object) -> None:
     with pytest.raises(ConfigError) as caught:
         Config.from_settings({name: value})
     assert str(caught.value).startswith(f"{name} = {value!r} is not allowed; it takes ")
 
 
 @pytest.mark.parametrize("name", [name for name in Config.__dataclass_fields__ if name != "journal"])
-def test_the_settings_page_says_what_the_sentence_about_a_wrong_value_says(name: str) -> None:
+def test_the_settings_page_has_the_allowed_values_of_the_error_message(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Config(**{name: None})  # type: ignore[arg-type]
     allowed = str(caught.value).partition(" is not allowed; it takes ")[2]
@@ -80,7 +80,7 @@ def test_a_range_is_written_for_people() -> None:
         ("DEDUP_XQZ", "Unknown setting DEDUP_XQZ; `crawler-dedup settings` lists all."),
     ],
 )
-def test_an_unknown_setting_is_a_typing_error(name: str, sentence: str) -> None:
+def test_an_unknown_setting_is_reported_as_a_typing_error(name: str, sentence: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Config.from_settings({name: 3, "DOWNLOAD_DELAY": 1})
     assert str(caught.value).startswith(sentence)
@@ -108,7 +108,7 @@ def test_the_reference_of_settings_is_current() -> None:
     )
 
 
-def test_a_member_of_an_enum_is_its_value() -> None:
+def test_a_member_of_an_enum_is_read_as_its_value() -> None:
     class Word(str, Enum):
         DOMAIN = "domain"
         MARK = "mark"

@@ -18,7 +18,7 @@ def check(deduplicator: Deduplicator, url: str, body: str | bytes) -> Decision:
     return deduplicator.check(url, body if isinstance(body, bytes) else body.encode())
 
 
-def test_the_life_of_a_page(deduplicator: Deduplicator) -> None:
+def test_a_page_is_new_unchanged_or_changed_and_its_copy_is_a_duplicate(deduplicator: Deduplicator) -> None:
     first = check(deduplicator, "http://a/1", article("x"))
     assert (first.verdict, first.passes, first.match) == (Verdict.NEW, True, None)
     second = check(deduplicator, "http://a/2", article("x", frame="another advertisement"))
@@ -34,14 +34,14 @@ def test_the_life_of_a_page(deduplicator: Deduplicator) -> None:
     assert len(deduplicator) == 2
 
 
-def test_a_released_page_stands_for_nothing(deduplicator: Deduplicator) -> None:
+def test_a_released_page_is_no_representative(deduplicator: Deduplicator) -> None:
     first = check(deduplicator, "http://a/1", article("x"))
     assert deduplicator.settle(first)
     assert deduplicator.release(first)
     assert check(deduplicator, "http://a/2", article("x")).verdict is Verdict.NEW
 
 
-def test_the_end_of_a_claim_of_an_earlier_opening_ends_none_of_a_later_one(tmp_path: Path) -> None:
+def test_ending_a_claim_of_an_earlier_opening_does_not_end_one_of_a_later_opening(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as deduplicator:
         page = deduplicator.sign("http://a/1", article("x").encode())
         (first,) = deduplicator.submit([page], claim=True).result()
@@ -66,7 +66,7 @@ def test_a_javascript_shell_is_never_a_duplicate(deduplicator: Deduplicator) -> 
         assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too little text")
 
 
-def test_the_same_bytes_are_a_duplicate_only_where_their_links_lead_to_the_same(deduplicator: Deduplicator) -> None:
+def test_equal_bytes_are_a_duplicate_only_if_their_links_lead_to_the_same_targets(deduplicator: Deduplicator) -> None:
     body = article("x", links=["next.html", "/about"])
     assert check(deduplicator, "http://a/one/page.html", body).verdict is Verdict.NEW
     beside = check(deduplicator, "http://a/one/copy.html", body)
@@ -114,7 +114,7 @@ def test_a_decision_is_frozen_and_survives_pickling(deduplicator: Deduplicator) 
         decision.verdict = Verdict.NEW  # type: ignore[misc]
 
 
-def test_closing_twice_leaves_the_other_user_of_the_index_alone(tmp_path: Path) -> None:
+def test_closing_twice_does_not_affect_another_user_of_the_index(tmp_path: Path) -> None:
     config = Config(tokenizer="bigrams")
     first, second = Deduplicator.open(tmp_path, config), Deduplicator.open(tmp_path, config)
     first.close()
@@ -124,7 +124,7 @@ def test_closing_twice_leaves_the_other_user_of_the_index_alone(tmp_path: Path) 
     second.close()
 
 
-def test_the_index_outlives_its_process(tmp_path: Path) -> None:
+def test_the_index_survives_its_process(tmp_path: Path) -> None:
     config = Config(tokenizer="bigrams")
     with Deduplicator.open(tmp_path, config) as first:
         check(first, "http://a/1", article("x"))
@@ -162,5 +162,5 @@ def test_hostile_bytes_get_a_verdict(deduplicator: Deduplicator, body: bytes) ->
 @given(
     st.lists(st.sampled_from([b"<p>", b"<a href=", b"<!--", b"]]>", b"\x00", b"\xe4\xb8", b"&#0;", b"<base href=x>"]))
 )
-def test_nothing_but_a_decision_comes_out(deduplicator: Deduplicator, parts: list[bytes]) -> None:
+def test_decide_returns_nothing_but_decisions(deduplicator: Deduplicator, parts: list[bytes]) -> None:
     assert isinstance(deduplicator.check("http://a/", b"text ".join(parts)), Decision)

@@ -86,7 +86,7 @@ def test_nothing_else_is_dropped(output: str) -> None:
     assert len(re.findall(r"(?<=  )(?:mirror)?/\S+", table)) == 13
 
 
-def test_a_dropped_page_stands_beside_its_kept_page_with_the_words_marked_that_differ(output: str) -> None:
+def test_a_dropped_page_is_shown_beside_its_kept_page_with_the_different_words_marked(output: str) -> None:
     lines = [re.split(" *│ ?", line) for line in output.splitlines() if "│" in line]
     sign, dropped, kept = (" ".join(filter(None, map(str.strip, column))) for column in zip(*lines, strict=True))
     assert sign == "≠ +"
@@ -101,7 +101,7 @@ def test_a_dropped_page_stands_beside_its_kept_page_with_the_words_marked_that_d
     )
 
 
-def test_it_fits_a_terminal_of_80_columns_but_for_the_commands(output: str) -> None:
+def test_the_output_fits_80_columns_except_the_commands(output: str) -> None:
     shown, _, commands = output.rpartition("\n\n")
     assert max(map(len, shown.splitlines())) <= 80
     assert len(commands.splitlines()) == 2
@@ -117,9 +117,7 @@ def test_the_command_for_the_report_can_be_pasted(output: str, temporary: Path, 
     assert "/lighthouse" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_the_index_of_the_demo_answers_for_each_drop_with_its_text(
-    output: str, temporary: Path, tmp_path: Path
-) -> None:
+def test_the_index_of_the_demo_explains_each_drop_with_its_text(output: str, temporary: Path, tmp_path: Path) -> None:
     index = temporary / "crawler-dedup-demo"
     listed = command(tmp_path, "drops", index).stdout
     (url,) = re.findall(r"\tdrop\t(http://[^/]+/night-train)\t", listed)
@@ -140,7 +138,7 @@ def test_the_checkout_has_the_same_demo_which_replaces_its_index_however_slow_th
     assert list(temporary.glob("crawler-dedup-demo*")) == [index]
 
 
-def test_pages_for_which_there_was_no_time_are_told_apart_from_those_with_too_little_text(tmp_path: Path) -> None:
+def test_pages_for_which_there_was_no_time_are_distinguished_from_those_with_too_little_text(tmp_path: Path) -> None:
     crawl = crawl_slowly(tmp_path, "-s", "DEDUP_TIMEOUT=0.1")
     ((checked, listed),) = re.findall(r" (\d+) pages: (.*?)\.", " ".join(crawl.stdout.split()))
     counts = {label: int(number) for number, label in re.findall(r"(\d+) ([^,]+)", listed)}
@@ -151,7 +149,7 @@ def test_pages_for_which_there_was_no_time_are_told_apart_from_those_with_too_li
     assert "Traceback" not in crawl.stderr
 
 
-def test_a_reader_that_ends_is_no_error(tmp_path: Path) -> None:
+def test_a_reader_that_ends_early_is_no_error(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = processes.run([PROGRAM, "demo"], cwd=tmp_path, env=environment(TMPDIR=str(tmp_path)), stdout=writing)
@@ -159,7 +157,7 @@ def test_a_reader_that_ends_is_no_error(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_two_demos_at_a_time_have_an_index_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_simultaneous_demos_have_an_index_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     first, second = DemoDirectory(), DemoDirectory()
     assert first.path == tmp_path / "crawler-dedup-demo"
@@ -168,7 +166,7 @@ def test_two_demos_at_a_time_have_an_index_each(tmp_path: Path, monkeypatch: pyt
     assert all(directory.path.is_dir() for directory in (first, second))
 
 
-def test_something_else_of_this_name_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_directory_of_this_name_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (tmp_path / "crawler-dedup-demo").write_text("a file")
     assert DemoDirectory().path.is_dir()

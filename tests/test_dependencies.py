@@ -78,14 +78,14 @@ def distribution(module: str) -> str | None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_a_module_imports_only_what_is_declared(path: Path) -> None:
+def test_a_module_imports_only_declared_packages(path: Path) -> None:
     at_once = CORE.union(*(names(PROJECT["optional-dependencies"][extra]) for extra in OF_AN_EXTRA.get(path, ())))
     later = CORE.union(*(names(PROJECT["optional-dependencies"][name]) for name in EXTRAS))
     for module, inside in imports(ast.parse(path.read_text(encoding="utf-8"))):
         assert distribution(module) in {*(later if inside else at_once), None}, module
 
 
-def test_every_package_that_is_declared_is_imported_somewhere() -> None:
+def test_every_declared_package_is_imported_somewhere() -> None:
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in MODULES]
     used = {distribution(module) for tree in trees for module, _ in imports(tree)}
     assert used - {None} >= CORE - NOT_IMPORTED
@@ -163,7 +163,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_a_missing_extra_is_one_sentence(folder: Path, arguments: list[str], sentence: str) -> None:
+def test_a_missing_extra_is_reported_in_one_sentence(folder: Path, arguments: list[str], sentence: str) -> None:
     code = f"""{WITHOUT_EXTRAS}
     import os
     os.chdir({str(folder)!r})

@@ -138,7 +138,7 @@ def texts_of(tree: ast.AST) -> Iterator[str]:
             yield node.value
 
 
-def test_messages_and_reports_name_no_document_which_is_not_installed() -> None:
+def test_messages_and_reports_name_no_document_because_documents_are_not_installed() -> None:
     texts = {name: list(texts_of(tree)) for name, tree in TREES.items()}
     templates = [*PACKAGE.rglob("*.jinja")]
     assert templates
@@ -160,7 +160,7 @@ def imports_scrapy(name: str) -> bool:
     return re.search(r"^\s*(import|from) (scrapy|twisted)", SOURCE[name], re.MULTILINE) is not None
 
 
-def test_scrapy_is_imported_behind_the_middlewares_and_by_commands_only() -> None:
+def test_only_the_middlewares_what_they_load_and_commands_import_scrapy() -> None:
     importing = {name for name in SOURCE if imports_scrapy(name)}
     assert set(LOADED_BY_SCRAPY) <= importing
     assert {name for name in importing if name not in CRAWL and not name.startswith(("cli/", "spiders/"))} == set()
@@ -184,7 +184,7 @@ def test_the_table_of_rules_has_every_rule_in_its_order() -> None:
     assert tuple(row.split("|")[1].strip() for row in rows) == table.NAMES
 
 
-def test_the_header_names_all_that_signatures_depend_on() -> None:
+def test_the_document_names_everything_in_the_header() -> None:
     spec = Signer(Config(tokenizer="bigrams")).spec
     assert set(spec) == {"behaviour", "scheme", "extractor", "min features", "tokenizer", "fold han"}
     listed = read("docs/index.md").split("What signatures depend on")[1].split("\n\n")[0]
@@ -284,7 +284,7 @@ def resolve(name: str) -> object:
 
 
 @pytest.mark.parametrize("page", CURRENT, ids=page_id)
-def test_every_file_that_a_page_names_is_there(page: Path) -> None:
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     folders = "benchmarks|crawler_dedup|docs|settings|spiders|tests"
     for name in re.findall(rf"`[^`\n]*?\b((?:{folders})/[\w./-]*)", text):
@@ -314,7 +314,7 @@ def links(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_every_relative_link_leads_somewhere(page: Path) -> None:
+def test_every_relative_link_has_a_target(page: Path) -> None:
     for link in links(page):
         if re.match(r"[a-z]+:", link):
             continue
@@ -337,7 +337,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert set(PAGES) <= reached
 
 
-def test_the_files_of_a_source_distribution_are_there() -> None:
+def test_the_files_of_a_source_distribution_exist() -> None:
     (listed,) = re.findall(
         r"\[tool\.hatch\.build\.targets\.sdist\]\ninclude = \[(.*?)\]", read("pyproject.toml"), re.DOTALL
     )
@@ -366,7 +366,7 @@ def test_the_layers_of_the_architecture_page_are_those_of_the_import_rules() -> 
     assert [line for line in block.splitlines() if line] == layers
 
 
-def test_every_module_of_the_architecture_page_is_there() -> None:
+def test_every_module_of_the_architecture_page_exists() -> None:
     folders = "|".join(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
     named = set(re.findall(rf"(?<![\w/])((?:{folders})/[a-z_]+(?:/[a-z_]+)?)\b(?!/)", read(ARCHITECTURE)))
     missing = {name for name in named if not (PACKAGE / f"{name}.py").exists() and not (PACKAGE / name).is_dir()}
@@ -376,13 +376,13 @@ def test_every_module_of_the_architecture_page_is_there() -> None:
 # The README
 
 
-def test_readme_gives_the_two_commands_on_a_line_each() -> None:
+def test_the_readme_has_each_of_the_two_commands_on_a_line() -> None:
     lines = read("README.md").splitlines()
     assert sum(line.endswith("scrapy crawl demo") and line.startswith("python3 -m venv") for line in lines) == 1
     assert sum("-m pytest" in line and line.startswith("python3 -m venv") for line in lines) == 1
 
 
-def test_the_readme_is_read_in_one_sitting() -> None:
+def test_the_readme_is_short() -> None:
     lines = read("README.md").splitlines()
     assert len(lines) <= 120
     assert max(map(len, lines)) <= 120

@@ -134,7 +134,7 @@ def test_every_command_of_a_page_runs(page: Path, sandbox: Path, site: Site) -> 
     assert ran or all(map(reason_not_to_run, commands(page)))
 
 
-def test_no_exception_and_no_placeholder_is_left_over() -> None:
+def test_no_exception_and_no_placeholder_is_unused() -> None:
     documented = [line for page in PAGES for line in commands(page)]
     for beginning in NOT_RUN:
         assert any(re.match(beginning, line) for line in documented), beginning
@@ -180,5 +180,5 @@ def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
 
 
 @pytest.mark.parametrize("call", ["crawler-dedup drop", "crawler-dedup drops --all", "crawler-dedup index statistics"])
-def test_a_command_or_option_that_does_not_exist_would_be_noticed(call: str) -> None:
+def test_a_command_or_option_that_does_not_exist_is_detected(call: str) -> None:
     assert unknown_words(call)

@@ -43,13 +43,13 @@ def test_a_key_has_the_leading_bits_of_its_table_and_no_others(design: Design) -
 
 
 @every_design
-def test_a_key_names_its_table(design: Design) -> None:
+def test_a_key_contains_its_table(design: Design) -> None:
     for signature in (0, 1, 2**64 - 1):
         assert [design.table_of(key) for key in design.keys(signature)] == list(range(design.tables))
 
 
 @every_design
-def test_the_first_table_stands_in_the_order_of_the_signatures(design: Design) -> None:
+def test_the_first_table_is_in_the_order_of_the_signatures(design: Design) -> None:
     source = random.Random(2)
     signatures = array({source.getrandbits(64) for _ in range(500)})
     first = design.keys_of_many(signatures)[:, 0]
@@ -57,7 +57,7 @@ def test_the_first_table_stands_in_the_order_of_the_signatures(design: Design) -
 
 
 @every_design
-def test_keys_of_many_are_those_of_each(design: Design) -> None:
+def test_keys_of_many_signatures_equal_those_of_each(design: Design) -> None:
     source = random.Random(3)
     signatures = [source.getrandbits(64) for _ in range(50)]
     assert design.keys_of_many(array(signatures)).tolist() == [design.keys(signature) for signature in signatures]
@@ -66,7 +66,7 @@ def test_keys_of_many_are_those_of_each(design: Design) -> None:
 
 @pytest.mark.parametrize(("tables", "max_distance"), REACHES)
 @given(signature=SIGNATURES, data=st.data())
-def test_probes_meet_the_keys_of_everything_within_the_distance(
+def test_probes_include_a_key_of_every_signature_within_the_distance(
     tables: int, max_distance: int, signature: int, data: st.DataObject
 ) -> None:
     neighbour = signature
@@ -77,7 +77,7 @@ def test_probes_meet_the_keys_of_everything_within_the_distance(
 
 
 @pytest.mark.parametrize(("tables", "max_distance"), REACHES)
-def test_probes_are_buckets_of_the_tables_each_once(tables: int, max_distance: int) -> None:
+def test_probes_are_distinct_buckets_of_the_tables(tables: int, max_distance: int) -> None:
     design = DESIGNS[tables]
     probes = design.probes(0x0123456789ABCDEF, max_distance)
     assert len(set(probes)) == len(probes)
@@ -86,13 +86,13 @@ def test_probes_are_buckets_of_the_tables_each_once(tables: int, max_distance: i
 
 
 @pytest.mark.parametrize(("max_distance", "probes"), list(enumerate([1, 2, 3, 4, 20, 36, 52, 68])))
-def test_no_more_probes_than_multi_index_hashing_needs(max_distance: int, probes: int) -> None:
+def test_there_are_no_more_probes_than_multi_index_hashing_needs(max_distance: int, probes: int) -> None:
     for signature in (0, 12345, 2**64 - 1):
         assert len(set(DESIGNS[4].probes(signature, max_distance))) == probes
 
 
 @pytest.mark.parametrize(("tables", "max_distance"), REACHES)
-def test_the_crawl_looks_where_the_tables_say(tables: int, max_distance: int) -> None:
+def test_a_crawl_looks_up_the_probes_of_the_tables(tables: int, max_distance: int) -> None:
     scheme, signature = SimHash(max_distance, tables=tables), 0xFEDCBA9876543210
     assert set(scheme.probes(Signature(signature))) == set(DESIGNS[tables].probes(signature, max_distance))
     assert scheme.keys(Signature(signature)) == DESIGNS[tables].keys(signature)
@@ -100,7 +100,7 @@ def test_the_crawl_looks_where_the_tables_say(tables: int, max_distance: int) ->
 
 @pytest.mark.parametrize(("tables", "max_distance"), REACHES)
 @given(signature=SIGNATURES, filed=st.lists(SIGNATURES, max_size=20), data=st.data())
-def test_a_look_up_of_the_crawl_is_brute_force(
+def test_a_look_up_of_the_crawl_finds_what_brute_force_finds(
     tables: int, max_distance: int, signature: int, filed: list[int], data: st.DataObject
 ) -> None:
     source = random.Random(data.draw(st.integers(0, 2**32)))
@@ -129,7 +129,9 @@ def test_distinct_numbers_are_those_of_a_set_in_their_order(numbers: list[int]) 
 
 
 @given(SIGNATURES, st.lists(SIGNATURES), st.integers(0, 64), st.data())
-def test_near_is_brute_force(signature: int, filed: list[int], max_distance: int, data: st.DataObject) -> None:
+def test_near_signatures_are_those_of_brute_force(
+    signature: int, filed: list[int], max_distance: int, data: st.DataObject
+) -> None:
     source = random.Random(data.draw(st.integers(0, 2**32)))
     filed += [flipped(source, signature, source.randint(0, 10)) for _ in range(len(filed))]
     assert near(signature, array(filed), max_distance) == brute_force(np.unique(array(filed)), signature, max_distance)
@@ -146,7 +148,7 @@ def test_near_is_brute_force(signature: int, filed: list[int], max_distance: int
         (16, 3, 16, 16e9 / 2**28),
     ],
 )
-def test_a_plan_is_the_arithmetic_of_the_paper(tables: int, max_distance: int, probes: int, candidates: float) -> None:
+def test_a_plan_has_the_figures_of_the_paper(tables: int, max_distance: int, probes: int, candidates: float) -> None:
     cost = estimate_cost(DESIGNS[tables], 1e9, max_distance)
     assert (cost.probes, cost.payload_bytes) == (probes, tables * 8e9)
     assert cost.candidates == pytest.approx(candidates)
@@ -154,6 +156,6 @@ def test_a_plan_is_the_arithmetic_of_the_paper(tables: int, max_distance: int, p
 
 @every_design
 @pytest.mark.parametrize("signatures", [1, 1e3, 1e6, 1e9, 1e12])
-def test_an_index_takes_at_least_its_signatures_on_disk(design: Design, signatures: float) -> None:
+def test_an_index_takes_at_least_the_bytes_of_its_signatures_on_disk(design: Design, signatures: float) -> None:
     cost = estimate_cost(design, signatures, 3)
     assert cost.disk_bytes > cost.payload_bytes == 8 * design.tables * signatures

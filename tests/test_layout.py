@@ -19,7 +19,7 @@ _IN_A_PROGRAM = re.compile(
 @pytest.mark.parametrize(
     "file", sorted({*TESTS.rglob("*.py")} - {Path(__file__)}), ids=lambda file: file.relative_to(TESTS).as_posix()
 )
-def test_a_test_file_imports_only_what_stands_in_support(file: Path) -> None:
+def test_a_test_file_imports_only_from_support(file: Path) -> None:
     assert list(forbidden_imports(file.read_text(encoding="utf-8"))) == []
 
 
@@ -72,7 +72,7 @@ def _is_allowed(module: str) -> bool:
         "PROGRAM = f'''\nimport {os}\nimport benchmarks.data\n'''",
     ],
 )
-def test_such_an_import_would_be_noticed(line: str) -> None:
+def test_an_import_of_another_test_file_is_detected(line: str) -> None:
     assert list(forbidden_imports(f"import os\n{line}\n"))
     indented = line.replace("\n", "\n    ")
     assert list(forbidden_imports(f"def function():\n    {indented}\n"))
@@ -91,5 +91,5 @@ def test_such_an_import_would_be_noticed(line: str) -> None:
         "PROGRAM = 'from tests.support.walker import main'",
     ],
 )
-def test_an_import_of_what_is_shared_is_allowed(line: str) -> None:
+def test_an_import_from_support_is_allowed(line: str) -> None:
     assert list(forbidden_imports(f"import os\n{line}\n")) == []

@@ -58,7 +58,7 @@ KINDS = {
 
 @pytest.mark.parametrize("new_session", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_forked_program_finds_what_a_fresh_one_finds(tmp_path: Path, kind: str, new_session: bool) -> None:
+def test_a_forked_program_sees_what_a_fresh_one_sees(tmp_path: Path, kind: str, new_session: bool) -> None:
     environment = {"PYTHONPATH": str(processes.ROOT), "ONE": "more"}
     fresh, forked = (
         surroundings(tmp_path, KINDS[kind], environment, fresh=fresh, start_new_session=new_session)
@@ -84,7 +84,9 @@ def test_a_forked_program_finds_what_a_fresh_one_finds(tmp_path: Path, kind: str
     ],
     ids=str,
 )
-def test_it_follows_the_variables_of_the_interpreter(tmp_path: Path, environment: Mapping[str, str]) -> None:
+def test_a_forked_program_follows_the_variables_of_the_interpreter(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
     fresh, forked = (surroundings(tmp_path, KINDS["code"], environment, fresh=fresh) for fresh in (True, False))
     assert forked == fresh
 
@@ -105,7 +107,7 @@ def of_this_test() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("of_this_test")
-def test_umask_and_limits_are_those_of_the_moment(tmp_path: Path) -> None:
+def test_umask_and_limits_are_those_at_the_time_of_the_fork(tmp_path: Path) -> None:
     fresh, *forked = (surroundings(tmp_path, KINDS["code"], {}, fresh=fresh) for fresh in (True, False, False))
     assert fresh["umask"] == 0o027
     assert fresh["limits"]["RLIMIT_NOFILE"][0] == 200
@@ -126,7 +128,7 @@ def surroundings(
 
 
 @pytest.mark.parametrize("fresh", [True, False])
-def test_a_program_speaks_through_pipes_and_ends_with_its_status(fresh: bool) -> None:
+def test_a_program_uses_pipes_and_ends_with_its_status(fresh: bool) -> None:
     code = "import sys; print(sys.stdin.read().upper()); sys.stderr.write('é'); sys.exit(3)"
     process = processes.start(["-c", code], stdin=subprocess.PIPE, fresh=fresh)
     assert process.communicate("ä") == ("Ä\n", "é")
@@ -134,7 +136,7 @@ def test_a_program_speaks_through_pipes_and_ends_with_its_status(fresh: bool) ->
 
 
 @pytest.mark.parametrize("fresh", [True, False])
-def test_what_a_program_has_registered_runs_at_its_end_and_an_error_is_a_traceback(fresh: bool) -> None:
+def test_registered_functions_run_at_the_end_and_an_error_is_a_traceback(fresh: bool) -> None:
     code = "import atexit; atexit.register(print, 'the end'); raise ValueError('an error')"
     done = processes.run(["-c", code], fresh=fresh)
     assert (done.returncode, done.stdout) == (1, "the end\n")
@@ -156,17 +158,17 @@ def test_a_signal_ends_a_forked_program_as_any_other(number: int) -> None:
     assert ("KeyboardInterrupt" in errors) == (number == signal.SIGINT)
 
 
-def test_forked_programs_draw_other_random_numbers() -> None:
+def test_forked_programs_draw_different_random_numbers() -> None:
     code = "import random, numpy; print(random.random(), numpy.random.default_rng().random())"
     assert processes.run(["-c", code]).stdout != processes.run(["-c", code]).stdout
 
 
-def test_two_processes_that_follow_each_other_hash_a_text_differently() -> None:
+def test_two_consecutive_processes_hash_a_text_differently() -> None:
     hashes = [processes.run(["-c", "print(hash('x'))"]).stdout for _ in range(3)]
     assert hashes[0] != hashes[1] != hashes[2]
 
 
-def test_the_end_of_the_parent_is_not_taken_for_that_of_the_process() -> None:
+def test_the_end_of_the_parent_is_not_mistaken_for_that_of_the_process() -> None:
     status, of_the_parent = os.pipe()
     os.close(of_the_parent)
     process = processes.Forked(os.getpid(), ["program"], status, (None, None, None))

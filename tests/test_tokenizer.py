@@ -50,13 +50,13 @@ def test_an_index_is_opened_with_the_tokenizer_that_it_was_made_with(
     assert tokenizer_of(tmp_path) == recorded
 
 
-def test_another_tokenizer_that_is_named_is_refused(tmp_path: Path) -> None:
+def test_another_tokenizer_that_is_given_is_refused(tmp_path: Path) -> None:
     assert tokenizer_of(tmp_path, Config(tokenizer="rjieba")) == "rjieba"
     with pytest.raises(IndexMismatch, match="tokenizer: index has 'rjieba' / you have 'jieba'"):
         Deduplicator.open(tmp_path, Config(tokenizer="jieba"))
 
 
-def test_what_else_differs_is_refused_alone(tmp_path: Path) -> None:
+def test_another_difference_is_reported_without_the_tokenizer(tmp_path: Path) -> None:
     assert tokenizer_of(tmp_path, Config(tokenizer="jieba")) == "jieba"
     with pytest.raises(IndexMismatch) as raised:
         Deduplicator.open(tmp_path, Config(min_features=5))
@@ -96,7 +96,7 @@ Deduplicator.open(sys.argv[1], Config(tokenizer="jieba")).close()
 """
 
 
-def test_of_two_processes_that_make_an_index_the_second_takes_the_tokenizer_of_the_first(
+def test_of_two_processes_that_create_an_index_the_second_takes_the_tokenizer_of_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored_header = Environment.stored_header
@@ -113,7 +113,7 @@ def test_of_two_processes_that_make_an_index_the_second_takes_the_tokenizer_of_t
     assert tokenizer_of(tmp_path) == "jieba"
 
 
-def test_a_look_uses_the_tokenizer_of_the_index(tmp_path: Path) -> None:
+def test_reading_an_index_uses_its_tokenizer(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as opened:
         opened.check("http://a/", article("a").encode())
 

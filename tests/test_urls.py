@@ -60,7 +60,7 @@ INNOCENT = (
 
 
 @pytest.mark.parametrize("url", INNOCENT)
-def test_an_at_sign_that_ends_no_user_name_stays(url: str) -> None:
+def test_an_at_sign_that_does_not_end_a_user_name_stays(url: str) -> None:
     assert without_credentials(url) == url
 
 
@@ -81,7 +81,7 @@ def test_an_at_sign_that_ends_no_user_name_stays(url: str) -> None:
         ("s3://KEY:sec/ret@bucket/x", "s3://bucket/x"),
     ],
 )
-def test_nothing_but_user_name_and_password_goes(url: str, shown: str) -> None:
+def test_only_user_name_and_password_are_removed(url: str, shown: str) -> None:
     assert without_credentials(url) == shown
     assert text_without_credentials(f"at <{shown}>") == f"at <{shown}>"
 
@@ -191,7 +191,7 @@ REMOVERS = [without_credentials, text_without_credentials, identifier_without_cr
 
 
 @pytest.mark.parametrize("remove", REMOVERS)
-def test_removing_twice_is_removing_once(remove: Callable[[str], str]) -> None:
+def test_removing_twice_is_the_same_as_removing_once(remove: Callable[[str], str]) -> None:
     @settings(max_examples=EXAMPLES, deadline=None)
     @given(PIECES)
     def check(text: str) -> None:
@@ -212,7 +212,7 @@ SAFE = st.text(string.ascii_letters + string.digits + "-._~@:!$'()*+,;%20/", max
     st.lists(st.text("ab@:.,;+-/%4025", max_size=10).filter(lambda value: "//" not in value and "%" not in value)),
 )
 @example("https", "example.com", "@user", [])
-def test_an_address_without_credentials_stays_as_it_is(scheme: str, host: str, path: str, values: list[str]) -> None:
+def test_an_address_without_credentials_does_not_change(scheme: str, host: str, path: str, values: list[str]) -> None:
     query = "&".join(f"{number}={value}" for number, value in enumerate(values))
     url = f"{scheme}://{host}/{path}?{query}"
     assert without_credentials(url) == url
@@ -241,7 +241,7 @@ def test_an_address_without_credentials_stays_as_it_is(scheme: str, host: str, p
         ("http://[broken", ""),
     ],
 )
-def test_a_host_has_no_user_name(url: str, host: str) -> None:
+def test_a_host_contains_no_user_name(url: str, host: str) -> None:
     assert host_of(url) == host
     assert not host or is_of_host(url, host)
 
@@ -257,12 +257,12 @@ def test_names_with_different_credentials_stay_different() -> None:
 
 
 @pytest.mark.parametrize("name", [*INNOCENT[:25], "article 7", "global", "spider site", "me@x.org"])
-def test_names_without_credentials_stay_as_they_are(name: str) -> None:
+def test_names_without_credentials_do_not_change(name: str) -> None:
     assert identifier_without_credentials(name) == name
 
 
 @given(st.text(alphabet="u:p@/h(' %40", max_size=30))
-def test_a_name_is_changed_once(name: str) -> None:
+def test_removing_the_credentials_of_a_name_twice_is_the_same_as_once(name: str) -> None:
     shown = identifier_without_credentials(name)
     assert identifier_without_credentials(shown) == shown
 

@@ -14,7 +14,7 @@ def counting(capacity: int) -> HeavyHitters[object, list[object]]:
 
 
 @given(st.lists(st.integers(0, 12)), st.integers(1, 6))
-def test_no_key_is_said_to_have_come_more_often_than_it_did(keys: list[int], capacity: int) -> None:
+def test_no_key_is_counted_more_often_than_it_came(keys: list[int], capacity: int) -> None:
     hitters = counting(capacity)
     for key in keys:
         hitters.add(key)
@@ -28,7 +28,7 @@ def test_no_key_is_said_to_have_come_more_often_than_it_did(keys: list[int], cap
 
 
 @given(st.lists(st.integers(0, 5)))
-def test_while_there_are_counters_enough_the_count_is_exact_and_in_order(keys: list[int]) -> None:
+def test_counts_are_exact_and_ordered_as_long_as_there_are_enough_counters(keys: list[int]) -> None:
     hitters = counting(6)
     for key in keys:
         hitters.add(key)
@@ -38,7 +38,7 @@ def test_while_there_are_counters_enough_the_count_is_exact_and_in_order(keys: l
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 5))
-def test_a_value_belongs_to_its_key_and_begins_anew_with_it(keys: list[int], capacity: int) -> None:
+def test_a_value_belongs_to_its_key_and_is_discarded_with_it(keys: list[int], capacity: int) -> None:
     hitters = counting(capacity)
     for key in keys:
         hitters.add(key).append(key)
@@ -50,7 +50,7 @@ def test_a_value_belongs_to_its_key_and_begins_anew_with_it(keys: list[int], cap
     assert hitters.get("none") is None
 
 
-def test_counting_is_bounded_and_keeps_what_is_heavy() -> None:
+def test_memory_is_bounded_and_frequent_keys_are_kept() -> None:
     hitters = counting(200)
     for number in range(10_000):
         hitters.add(f"light {number}")
@@ -63,7 +63,7 @@ def test_counting_is_bounded_and_keeps_what_is_heavy() -> None:
     ]
 
 
-def test_the_smallest_counter_is_the_one_that_is_taken_over() -> None:
+def test_the_smallest_counter_is_replaced() -> None:
     source, hitters, counts = random.Random(4), counting(20), Counter[int]()
     for _ in range(3_000):
         key = min(int(source.expovariate(0.05)), 60)

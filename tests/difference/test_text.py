@@ -29,7 +29,7 @@ def test_every_line_of_both_pages_is_there_once_and_in_order(new: list[str], kep
 
 
 @given(LINES, LINES)
-def test_a_change_is_what_the_two_sides_show(new: list[str], kept: list[str]) -> None:
+def test_a_change_contains_what_each_side_shows(new: list[str], kept: list[str]) -> None:
     for change, left, right in compare_lines(new, kept):
         expected = (
             Change.EQUAL
@@ -44,7 +44,7 @@ def test_a_change_is_what_the_two_sides_show(new: list[str], kept: list[str]) ->
 
 
 @given(WORDS.filter(lambda text: "\n" not in text), WORDS.filter(lambda text: "\n" not in text))
-def test_words_put_together_are_the_lines(new: str, kept: str) -> None:
+def test_the_words_of_a_line_joined_are_the_line(new: str, kept: str) -> None:
     new, kept = " ".join(new.split()), " ".join(kept.split())
     words = list(compare_words(new, kept))
     assert "".join(run.new for run in words) == new
@@ -58,7 +58,7 @@ def test_only_the_words_that_differ_are_reported_as_different() -> None:
     assert [(run.new, run.kept) for run in compare_words("立春开门", "立夏开门") if not run.is_equal] == [("春", "夏")]
 
 
-def test_equal_texts_differ_in_nothing() -> None:
+def test_equal_texts_have_no_differences() -> None:
     lines = list(compare_lines(["a", "b"], ["a", "b"]))
     assert {line.change for line in lines} == {Change.EQUAL}
     assert list(omit_equal(lines)) == [Omission(2)]
@@ -80,7 +80,7 @@ def test_only_equal_lines_are_omitted_and_counted(new: list[str], kept: list[str
 
 
 @pytest.mark.parametrize("count", [1_001, 30_000])
-def test_what_is_too_long_to_align_differs_throughout(count: int) -> None:
+def test_lines_that_are_too_long_to_align_are_wholly_different(count: int) -> None:
     source = random.Random(count)
     lines = [f"{source.random()}" for _ in range(count)]
     assert {line.change for line in compare_lines(lines, lines[1:])} == {Change.CHANGED, Change.ONLY_NEW}

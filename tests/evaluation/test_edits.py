@@ -54,7 +54,7 @@ def edited() -> dict[str, list[EditedPair]]:
     return sets_of(TEXTS)
 
 
-def test_the_sets_are_these(edited: dict[str, list[EditedPair]]) -> None:
+def test_the_edited_sets_have_the_expected_names_and_sizes(edited: dict[str, list[EditedPair]]) -> None:
     assert list(edited) == NAMES
     lines = [line for text in TEXTS for line in text.splitlines()]
     lines = [line for line in lines if 100 <= len(line.strip()) <= 250 and len(split_units(normalise(line))) >= 25]
@@ -67,14 +67,14 @@ def test_the_sets_are_these(edited: dict[str, list[EditedPair]]) -> None:
 # The same ones each time
 
 
-def test_the_order_of_the_texts_and_their_number_do_not_matter(edited: dict[str, list[EditedPair]]) -> None:
+def test_the_order_and_number_of_the_texts_do_not_change_an_edited_text(edited: dict[str, list[EditedPair]]) -> None:
     for turn in range(3):
         shuffled = TEXTS * (turn + 1)
         random.Random(turn).shuffle(shuffled)
         assert sets_of(iter(shuffled)) == edited
 
 
-def test_nor_does_the_process(edited: dict[str, list[EditedPair]]) -> None:
+def test_the_process_does_not_change_an_edited_text(edited: dict[str, list[EditedPair]]) -> None:
     """Sets of strings have another order in each."""
     code = """
         import json, sys
@@ -91,7 +91,7 @@ def digest_of(edited: dict[str, list[EditedPair]]) -> str:
     return xxh3_64_hexdigest(repr(edited).encode())
 
 
-def test_no_more_texts_are_edited_than_so_many_of_a_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_a_limited_number_of_texts_of_a_set_is_edited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler_dedup.evaluation.edits.MAX_TEXTS", 7)
     for pairs in sets_of(TEXTS).values():
         assert (len(changed(pairs)), len(unchanged(pairs))) == (7, 7)
@@ -101,7 +101,7 @@ def test_no_more_texts_are_edited_than_so_many_of_a_set(monkeypatch: pytest.Monk
 # What each set says
 
 
-def test_each_edited_text_stands_beside_its_own_and_then_beside_another_one(
+def test_each_edited_text_is_paired_with_its_original_and_with_another_text(
     edited: dict[str, list[EditedPair]],
 ) -> None:
     for name, pairs in edited.items():
@@ -112,7 +112,7 @@ def test_each_edited_text_stands_beside_its_own_and_then_beside_another_one(
             assert len(common) < 0.7 * len(set(split_units(normalise(edited_pair.kept)))), name
 
 
-def test_texts_that_share_much_are_not_said_to_be_two(edited: dict[str, list[EditedPair]]) -> None:
+def test_texts_that_share_much_are_not_labelled_as_different(edited: dict[str, list[EditedPair]]) -> None:
     first = words("first", 120)
     alike = [" ".join([*first, *words(seed, 20)]) for seed in range(5)]
     pairs = sets_of(alike)[EXCERPT]
@@ -123,7 +123,7 @@ def test_texts_that_share_much_are_not_said_to_be_two(edited: dict[str, list[Edi
         assert (first[50] in unchanged_pair.kept) != (first[50] in unchanged_pair.new)
 
 
-def test_of_a_passage_two_words_are_others(edited: dict[str, list[EditedPair]]) -> None:
+def test_two_words_of_a_passage_are_replaced(edited: dict[str, list[EditedPair]]) -> None:
     assert any(is_chinese(pair.kept) for pair in edited[SHORT])
     assert not all(is_chinese(pair.kept) for pair in edited[SHORT])
     for pair in changed(edited[SHORT]):
@@ -132,7 +132,7 @@ def test_of_a_passage_two_words_are_others(edited: dict[str, list[EditedPair]]) 
         assert_two_units_differ(pair)
 
 
-def test_of_a_passage_with_numbers_two_words_are_others_too() -> None:
+def test_two_words_of_a_passage_with_numbers_are_replaced() -> None:
     """A character beside a number is exchanged for another character; a digit there would be part of the number."""
     source = random.Random(1)
     texts = [
@@ -149,7 +149,7 @@ def test_of_a_passage_with_numbers_two_words_are_others_too() -> None:
         assert_two_units_differ(pair)
 
 
-def test_of_a_passage_with_few_words_two_are_others_too() -> None:
+def test_two_words_of_a_passage_with_few_words_are_replaced() -> None:
     texts = [" ".join(random.Random(seed).choices(words("few", 4), k=25)) for seed in range(40)]
     pairs = changed(sets_of(texts)[SHORT])
     assert len(pairs) > 30
@@ -171,7 +171,7 @@ def test_an_excerpt_is_the_middle_of_the_text(edited: dict[str, list[EditedPair]
         assert len(pair.new) == pytest.approx(0.6 * len(pair.kept), abs=2)
 
 
-def test_a_text_in_traditional_characters_says_the_same(edited: dict[str, list[EditedPair]]) -> None:
+def test_a_text_in_traditional_characters_has_the_same_meaning(edited: dict[str, list[EditedPair]]) -> None:
     for pair in changed(edited[TRADITIONAL]):
         assert len(pair.new) == len(pair.kept)
         assert sum(left != right for left, right in zip(pair.new, pair.kept, strict=True)) > 0.1 * len(pair.kept)
@@ -182,7 +182,7 @@ def test_a_text_in_traditional_characters_says_the_same(edited: dict[str, list[E
         assert sum(new != kept for new, kept in folded) < 0.02 * len(pair.kept)
 
 
-def test_a_fifth_of_the_characters_is_exchanged_for_homophones(edited: dict[str, list[EditedPair]]) -> None:
+def test_a_fifth_of_the_characters_is_replaced_by_homophones(edited: dict[str, list[EditedPair]]) -> None:
     shares = []
     for pair in changed(edited[HOMOPHONES]):
         assert len(pair.new) == len(pair.kept)
@@ -204,23 +204,23 @@ def test_a_fifth_of_the_characters_is_exchanged_for_homophones(edited: dict[str,
     [[], [""], ["one line"] * 3, ["茶馆" * 40], ["\n".join(["one short line"] * 20)], [" " * 300 + "x"]],
     ids=["none", "empty", "short", "short Chinese", "short lines", "spaces"],
 )
-def test_of_no_text_and_of_short_ones_the_sets_are_empty(texts: list[str]) -> None:
+def test_without_texts_or_with_short_ones_the_sets_are_empty(texts: list[str]) -> None:
     assert sets_of(texts) == {name: [] for name in NAMES}
 
 
-def test_of_texts_without_words_nothing_is_said_of_two() -> None:
+def test_texts_without_words_are_not_labelled_as_different() -> None:
     for pairs in sets_of(["…" * 600, "。" * 700, "!?" * 300]).values():
         assert unchanged(pairs) == []
 
 
-def test_of_english_texts_there_are_no_chinese_sets() -> None:
+def test_english_texts_have_no_chinese_sets() -> None:
     sets = sets_of(ENGLISH)
     assert sets[TRADITIONAL] == sets[HOMOPHONES] == []
     assert len(changed(sets[EXCERPT])) == len(ENGLISH)
     assert len(changed(sets[SHORT])) >= len(ENGLISH)
 
 
-def test_one_text_has_no_other_one() -> None:
+def test_a_single_text_is_paired_with_its_original_only() -> None:
     for pairs in sets_of([CHINESE[0].replace("\n", "")]).values():
         assert [pair.label for pair in pairs] in ([1], [])
     assert [len(pairs) for pairs in sets_of([CHINESE[0].replace("\n", "")]).values()] == [0, 1, 1, 1]

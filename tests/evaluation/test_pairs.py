@@ -48,7 +48,7 @@ BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
 # Folders
 
 
-def test_a_folder_is_no_file_of_a_set_whatever_it_is_called(tmp_path: Path) -> None:
+def test_a_folder_is_not_read_as_a_file_whatever_its_name(tmp_path: Path) -> None:
     write_set(tmp_path, {"a": article("a"), "b": article("b")}, [pair("a", "b", 0)], suffix=".gz")
     for name in ("docs.jsonl", "pairs.jsonl", "old.pairs.jsonl", "sub/pairs.jsonl"):
         (tmp_path / name).mkdir(parents=True)
@@ -149,7 +149,7 @@ def test_a_set_is_found_in_the_folder_and_one_level_below(
     assert [(pair.id_a, pair.label) for pair in labelled_set.pairs] == [("1", 1)]
 
 
-def test_several_sets_of_a_folder_are_all_read(tmp_path: Path) -> None:
+def test_all_sets_of_a_folder_are_read(tmp_path: Path) -> None:
     write_set(tmp_path, copies(1), [pair("0", "0c", 1)], name="one.")
     write_set(tmp_path, {}, [], name="two.")
     write_lines(tmp_path / "below/docs.jsonl", [{"id": "0", "html": "html/0.html"}])
@@ -157,14 +157,14 @@ def test_several_sets_of_a_folder_are_all_read(tmp_path: Path) -> None:
     assert [labelled_set.name for labelled_set in read_folder(tmp_path)] == ["one", "two", "below"]
 
 
-def test_only_documents_of_pairs_are_needed(tmp_path: Path) -> None:
+def test_only_documents_that_occur_in_pairs_are_required(tmp_path: Path) -> None:
     write_set(tmp_path, copies(3), [pair("0", "1c", 0)])
     (tmp_path / "html/2.html").unlink()
     (labelled_set,) = read_folder(tmp_path)
     assert set(labelled_set.documents) == {"0", "1c"}
 
 
-def test_fields_that_nobody_knows_and_empty_lines_are_ignored(tmp_path: Path) -> None:
+def test_unknown_fields_and_empty_lines_are_ignored(tmp_path: Path) -> None:
     write_set(tmp_path, copies(1), [pair("0", "0c", 1, method="read", lang="en")])
     with (tmp_path / "pairs.jsonl").open("a") as file:
         file.write("\n \n")
@@ -186,7 +186,7 @@ def test_a_gzipped_page_and_a_plain_text_are_signed_like_the_page(tmp_path: Path
     ] == [(True, True)] * 2
 
 
-def test_a_plain_text_is_no_markup(tmp_path: Path) -> None:
+def test_a_plain_text_is_not_read_as_markup(tmp_path: Path) -> None:
     write_lines(tmp_path / "docs.jsonl", [{"id": "1", "text": "a < b\n\n<script>c"}])
     write_lines(tmp_path / "pairs.jsonl", [pair("1", "1", 1)])
     (labelled_set,) = read_folder(tmp_path)
@@ -226,7 +226,9 @@ DOCUMENTS = '{"id": "1", "html": "1.html"}\n{"id": "2", "html": "1.html"}\n'
         ),
     ],
 )
-def test_a_bad_line_is_named_with_file_and_number(tmp_path: Path, documents: str, pairs: str, sentence: str) -> None:
+def test_an_invalid_line_is_reported_with_file_and_number(
+    tmp_path: Path, documents: str, pairs: str, sentence: str
+) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     for html in (folder / "1.html", tmp_path / "1.html"):
@@ -248,7 +250,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
         read_folder(folder)
 
 
-def test_folders_without_a_whole_set_are_refused(tmp_path: Path) -> None:
+def test_folders_without_a_complete_set_are_refused(tmp_path: Path) -> None:
     assert "holds no labelled pages" in printed_text(cli("evaluate", tmp_path, status=2))
     write_lines(tmp_path / "news.pairs.jsonl", [])
     write_lines(tmp_path / "docs.jsonl", [])
@@ -264,7 +266,7 @@ def test_folders_without_a_whole_set_are_refused(tmp_path: Path) -> None:
     [b"no gzip", gzip.compress(b"x" * 10_000)[:-20], gzip.compress(b"x")[:9] + b"\xff"],
     ids=["none", "cut", "broken"],
 )
-def test_a_damaged_gzipped_file_is_a_sentence(tmp_path: Path, name: str, content: bytes) -> None:
+def test_a_damaged_gzipped_file_is_reported_in_a_sentence(tmp_path: Path, name: str, content: bytes) -> None:
     write_set(tmp_path, copies(1), [pair("0", "0c", 1)])
     document = {"id": "0", "html": "html/0.html.gz"}
     write_lines(tmp_path / "docs.jsonl", [document, {"id": "0c", "html": "html/0c.html"}])
@@ -280,7 +282,7 @@ def test_a_damaged_gzipped_file_is_a_sentence(tmp_path: Path, name: str, content
 # Signing and judging
 
 
-def test_processes_sign_as_one_does(four_outcomes: Path) -> None:
+def test_several_processes_sign_as_a_single_one(four_outcomes: Path) -> None:
     sets = read_folder(four_outcomes)
     done: list[int] = []
     alone, together = (sign_documents(four_outcomes, sets, CONFIG, jobs, done.append) for jobs in (1, 2))
@@ -289,7 +291,7 @@ def test_processes_sign_as_one_does(four_outcomes: Path) -> None:
     assert {document_id for _, document_id in alone} == {"0", "0c", "1", "1c", "2", "2c", "3", "3c", "4", "4c"}
 
 
-def test_a_process_that_is_ended_from_outside_is_a_sentence(
+def test_a_process_that_is_ended_from_outside_is_reported_in_a_sentence(
     four_outcomes: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = tmp_path_factory.mktemp("site")
@@ -301,7 +303,7 @@ def test_a_process_that_is_ended_from_outside_is_a_sentence(
     assert refused.startswith("Error: A process that signed pages was ended from outside")
 
 
-def test_pages_are_judged_as_compare_judges_them(tmp_path: Path) -> None:
+def test_pages_are_judged_as_by_compare(tmp_path: Path) -> None:
     pages = {"a": article("x"), "b": article("x", frame="copy"), "c": article("y"), "d": article("x", changed=60)}
     pairs = [pair(page, other_page, 0) for page in pages for other_page in pages if page != other_page]
     for judged in judged_folder(write_set(tmp_path, pages, pairs)):
@@ -323,7 +325,7 @@ def headless(*, copied: int) -> dict[str, str]:
     return {name: re.sub("<h1>.*</h1>", "", body) for name, body in pages.items()}  # which would tell by itself
 
 
-def test_pages_are_judged_with_what_all_pages_tell_about_their_site(tmp_path: Path) -> None:
+def test_pages_are_judged_with_what_is_learned_about_their_site_from_all_pages(tmp_path: Path) -> None:
     pages = headless(copied=1)
     apart = [pair("1", f"{number}", 0) for number in range(2, MIN_PAGES)]
     (alone,) = judged_folder(write_set(tmp_path / "few", pages, [pair("0c", "0", 1)]))
@@ -364,7 +366,7 @@ def judged_pair(a: SignedPage, b: SignedPage, label: int, source: str = "") -> P
     return PairResult("set", labelled, documents[0], documents[1], ask(a, b), ask(b, a))
 
 
-def test_either_page_may_be_the_one_that_is_dropped() -> None:
+def test_either_page_of_a_pair_may_be_the_dropped_one() -> None:
     excerpt, whole = signed_page("excerpt", features=80), signed_page("whole", features=100)
     for a, b in ((excerpt, whole), (whole, excerpt)):
         result = judged_pair(a, b, 1)
@@ -374,7 +376,7 @@ def test_either_page_may_be_the_one_that_is_dropped() -> None:
         assert result.deciding_direction.is_duplicate
 
 
-def test_of_a_pair_that_is_no_duplicate_the_better_covered_direction_is_shown() -> None:
+def test_the_better_covered_direction_of_a_pair_that_is_no_duplicate_is_shown() -> None:
     smaller, larger = signed_page("smaller", features=50), signed_page("larger", features=100, flipped=20)
     for a, b in ((smaller, larger), (larger, smaller)):
         result = judged_pair(a, b, 1)
@@ -382,14 +384,14 @@ def test_of_a_pair_that_is_no_duplicate_the_better_covered_direction_is_shown() 
         assert result.deciding_direction.pair.new is smaller
 
 
-def test_the_direction_that_makes_a_duplicate_is_shown_whatever_the_other_covers() -> None:
+def test_the_direction_that_makes_a_duplicate_is_shown_whatever_the_other_direction_covers() -> None:
     result = judged_pair(signed_page("smaller", features=50), signed_page("larger", features=100), 1)
     forward, backward = result.forward._replace(is_duplicate=False), result.backward._replace(is_duplicate=True)
     assert forward.pair.coverage > backward.pair.coverage
     assert replace(result, forward=forward, backward=backward).deciding_direction is backward
 
 
-def test_a_page_that_cannot_be_judged_is_no_duplicate() -> None:
+def test_a_page_that_cannot_be_judged_is_not_a_duplicate() -> None:
     unfit, judgeable = signed_page("x", unsigned="too many elements"), signed_page("other")
     for new, kept in ((unfit, judgeable), (judgeable, unfit), (unfit, unfit)):
         judgement = ask(new, kept)
@@ -414,7 +416,7 @@ def test_intervals_are_those_of_wilson(hits: int, of: int, low: float, high: flo
 
 
 @given(st.integers(0, 2000), st.integers(1, 2000))
-def test_an_interval_holds_its_share_and_is_one(hits: int, of: int) -> None:
+def test_an_interval_contains_its_share_and_is_not_empty(hits: int, of: int) -> None:
     share = Share(min(hits, of), of)
     low, high = share.interval
     assert share.value is not None
@@ -422,12 +424,12 @@ def test_an_interval_holds_its_share_and_is_one(hits: int, of: int) -> None:
     assert low < high
 
 
-def test_of_nothing_there_is_no_share() -> None:
+def test_without_pairs_there_is_no_share() -> None:
     assert Share(0, 0).value is None
     assert Share(0, 0).interval == (0, 1)
 
 
-def test_381_right_answers_show_a_precision_of_99_percent() -> None:
+def test_only_381_right_answers_of_381_show_a_precision_of_99_percent() -> None:
     assert Share(380, 380).interval[0] < 0.99 <= Share(381, 381).interval[0]
 
 
@@ -451,7 +453,7 @@ def test_pairs_are_counted_by_label_and_answer(four_outcomes: Path) -> None:
         (None, "not given"),
     ],
 )
-def test_grey_pairs_stand_in_the_tenth_of_their_resemblance(tmp_path: Path, j_sub: float | None, name: str) -> None:
+def test_grey_pairs_are_counted_by_tenths_of_their_resemblance(tmp_path: Path, j_sub: float | None, name: str) -> None:
     write_set(tmp_path, copies(1), [pair("0", "0c", "grey", j_sub=j_sub)])
     assert grey_shares(judged_folder(tmp_path)) == [(name, Share(1, 1))]
 
@@ -465,7 +467,7 @@ def test_each_site_has_the_same_weight_in_the_mean(tmp_path: Path) -> None:
     assert recall == (0.75, 2)
 
 
-def test_pairs_without_a_source_have_their_set_for_one(tmp_path: Path) -> None:
+def test_pairs_without_a_source_have_their_set_as_source(tmp_path: Path) -> None:
     pages = copies(2)
     write_set(tmp_path, pages, [pair("0", "0c", 1)], name="right.")
     write_set(tmp_path, pages, [pair("0", "1", 1)], name="wrong.")
@@ -475,7 +477,7 @@ def test_pairs_without_a_source_have_their_set_for_one(tmp_path: Path) -> None:
 # evaluate
 
 
-def test_the_table_has_a_row_for_each_set_and_category_and_for_all(tmp_path: Path) -> None:
+def test_the_table_has_a_row_for_each_set_and_category_and_for_all_pairs(tmp_path: Path) -> None:
     pages = copies(3)
     kinds = {"kind_a": "page", "kind_b": "page", "min_chars": 900}
     listed = {"kind_a": "page", "kind_b": "archive", "min_chars": 249}
@@ -498,7 +500,7 @@ def test_the_table_has_a_row_for_each_set_and_category_and_for_all(tmp_path: Pat
     assert table["lists"][4:] == ["–", "–"]
 
 
-def test_a_row_tells_what_is_found_without_knowledge_of_the_sites(tmp_path: Path) -> None:
+def test_a_row_shows_what_is_found_without_knowledge_of_the_sites(tmp_path: Path) -> None:
     pairs = [pair(f"{number}", f"{number}c", 1) for number in range(MIN_PAGES)]
     write_set(tmp_path, headless(copied=MIN_PAGES), [*pairs, pair("0", "1", 0)])
     table = rows(evaluated(tmp_path))
@@ -530,7 +532,7 @@ def test_the_columns_are_explained_below_the_table(four_outcomes: Path) -> None:
         assert f"{name}: d" in legend
 
 
-def test_a_reopened_index_decides_the_same(tmp_path: Path) -> None:
+def test_an_index_that_is_reopened_decides_the_same(tmp_path: Path) -> None:
     pages = headless(copied=MIN_PAGES)
     write_set(tmp_path, pages, [pair(f"{number}", f"{number}c", 1) for number in range(MIN_PAGES)])
     (line,) = report(tmp_path, "--reopen", 3, "-s", "DEDUP_FRESH=True")["reopening"]
@@ -555,7 +557,7 @@ def test_a_decision_that_differs_is_counted(tmp_path: Path, monkeypatch: pytest.
     assert line["differing"] > 0
 
 
-def test_pairs_of_which_little_is_known_have_few_rows(tmp_path: Path) -> None:
+def test_a_set_without_categories_has_few_rows(tmp_path: Path) -> None:
     result = evaluated(write_set(tmp_path / "mine", copies(1), [pair("0", "0c", 1)]))
     assert set(rows(result)) == {"mine", "all"}
     assert "Mean over sites: precision 1.000 (of 1 site), recall 1.000 (of 1)" in printed_text(result)
@@ -577,7 +579,7 @@ def test_a_folder_with_grey_pairs_only_is_no_error(tmp_path: Path) -> None:
     assert rows(result)["all"] == ["0", "0", "0", "0", "–", "–"]
 
 
-def test_settings_decide(four_outcomes: Path) -> None:
+def test_settings_are_applied(four_outcomes: Path) -> None:
     strict = report(four_outcomes, "--set", "DEDUP_MIN_FEATURES=1000")
     assert strict["evaluation"][0]["settings"]["DEDUP_MIN_FEATURES"] == 1000
     assert counts_of(strict)["found"] == 0
@@ -592,12 +594,12 @@ def test_settings_decide(four_outcomes: Path) -> None:
         ("DEDUP_MAX_DISTANCE", "'DEDUP_MAX_DISTANCE' is no setting"),
     ],
 )
-def test_a_wrong_setting_is_explained(four_outcomes: Path, setting: str, sentence: str) -> None:
+def test_an_invalid_setting_is_explained(four_outcomes: Path, setting: str, sentence: str) -> None:
     for command in ("evaluate", "calibrate"):
         assert sentence in printed_text(cli(command, four_outcomes, "-s", setting, status=2))
 
 
-def test_wrong_pairs_are_listed_false_ones_first(four_outcomes: Path) -> None:
+def test_wrong_pairs_are_listed_with_false_duplicates_first(four_outcomes: Path) -> None:
     output = evaluated(four_outcomes, "--errors", 2).stdout
     header, *blocks = output[output.index("3 wrong pairs") :].strip().split("\n\n")
     assert header == "3 wrong pairs, 2 of them here:"
@@ -610,7 +612,7 @@ def test_wrong_pairs_are_listed_false_ones_first(four_outcomes: Path) -> None:
     assert [line.split()[0] for line in missed[1:]] == ["http://a.org/0", "http://a.org/1"]
 
 
-def test_a_wrong_pair_with_a_page_beyond_limits_says_why(tmp_path: Path) -> None:
+def test_a_wrong_pair_with_a_page_beyond_limits_is_explained(tmp_path: Path) -> None:
     pages = {"deep": "<div>" * 1000, "page": article("x")}
     write_set(tmp_path, pages, [pair("deep", "page", 1)])
     assert "missed, label 1: nested too deep\n" in evaluated(tmp_path, "--errors", 1).stdout
@@ -618,7 +620,7 @@ def test_a_wrong_pair_with_a_page_beyond_limits_says_why(tmp_path: Path) -> None
     assert (error["rule"], error["distance"], error["coverage"]) == ("nested too deep", None, None)
 
 
-def test_pages_cannot_steer_the_terminal(tmp_path: Path) -> None:
+def test_text_of_pages_cannot_control_the_terminal(tmp_path: Path) -> None:
     pages = {"a": "<title>\x9b31m\x1b[2Jred</title>", "b": "<title>\u202eblue</title>"}
     write_set(tmp_path, pages, [pair("a", "b", 1)])
     output = evaluated(tmp_path, "--errors", 1).stdout
@@ -626,7 +628,7 @@ def test_pages_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert all(character.isprintable() or character == "\n" for character in output)
 
 
-def test_json_says_what_the_tables_say(four_outcomes: Path) -> None:
+def test_json_has_the_figures_of_the_tables(four_outcomes: Path) -> None:
     said_json = report(four_outcomes, "--errors", 10, "--leave-one-out")
     rows = said_json["evaluation_counts"]
     assert [(row["set"], row["part"]) for row in rows] == [(four_outcomes.name, ""), ("", ""), ("", "nothing learned")]
@@ -647,7 +649,7 @@ def test_json_says_what_the_tables_say(four_outcomes: Path) -> None:
 # Curves
 
 
-def test_a_plot_is_an_svg_and_the_same_each_time(four_outcomes: Path, tmp_path: Path) -> None:
+def test_a_plot_is_an_svg_image_and_reproducible(four_outcomes: Path, tmp_path: Path) -> None:
     for name in ("one.svg", "two.svg"):
         evaluated(four_outcomes, "--plot", tmp_path / name)
     root = ElementTree.parse(tmp_path / "one.svg").getroot()
@@ -656,7 +658,7 @@ def test_a_plot_is_an_svg_and_the_same_each_time(four_outcomes: Path, tmp_path: 
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
-def test_curves_count_at_each_distance() -> None:
+def test_curves_count_pairs_at_each_distance() -> None:
     first = signed_page("first")
     judged = [judged_pair(signed_page(f"d{bits}", flipped=bits), first, 1) for bits in (0, 3, 7, 9)]
     judged += [judged_pair(signed_page("other words", flipped=2, own_features=90), first, 0)]
@@ -692,7 +694,7 @@ def various_pairs() -> list[PairResult]:
     ]
 
 
-def test_the_grid_holds_what_the_rules_say_at_every_point() -> None:
+def test_the_grid_has_the_decision_of_the_rules_at_every_point() -> None:
     judged = various_pairs()
     grid = grid_of(judged)
     for point, config in enumerate(grid.points):
@@ -718,7 +720,7 @@ def hand_made(called: Sequence[Sequence[int]], duplicate: Sequence[int]) -> Grid
     return Grid((), (), np.array(duplicate, dtype=np.bool_), np.array(called, dtype=np.bool_))
 
 
-def test_the_greatest_recall_at_the_wanted_precision_is_chosen() -> None:
+def test_the_greatest_recall_at_the_required_precision_is_chosen() -> None:
     grid = hand_made(  # a column is a point
         [
             [1, 1, 1, 1],
@@ -733,12 +735,12 @@ def test_the_greatest_recall_at_the_wanted_precision_is_chosen() -> None:
     assert grid.most_precise() == 1
 
 
-def test_of_equal_recall_the_more_precise_and_then_the_strictest_is_chosen() -> None:
+def test_among_equal_recall_the_more_precise_and_then_the_strictest_point_is_chosen() -> None:
     grid = hand_made([[0, 1, 1, 1], [0, 1, 0, 0]], [1, 0])
     assert grid.best(0.5) == 2
 
 
-def test_nothing_is_chosen_where_nothing_is_right() -> None:
+def test_no_point_is_chosen_if_none_is_right() -> None:
     for grid in (hand_made([[0, 0]], [1]), hand_made([[0, 1]], [0]), hand_made([], [])):
         assert grid.called.size == 0 or grid.best(0.0) is None
     assert hand_made([[0, 1]], [0]).most_precise() is None
@@ -761,7 +763,7 @@ def settings_in(output: str) -> dict[str, Any]:
     return module
 
 
-def test_calibrate_reaches_a_precision_that_the_defaults_do_not(alike_others: Path) -> None:
+def test_calibrate_reaches_a_precision_that_the_defaults_do_not_reach(alike_others: Path) -> None:
     before = counts_of(report(alike_others))
     assert before["false"] > 0
     output = calibrated(alike_others, "--precision", 1)
@@ -778,14 +780,14 @@ def test_calibrate_reaches_a_precision_that_the_defaults_do_not(alike_others: Pa
     assert (after["found"], after["false"]) == (12, 0)
 
 
-def test_calibrate_says_when_the_pairs_are_too_few(alike_others: Path) -> None:
+def test_calibrate_reports_that_the_pairs_are_too_few(alike_others: Path) -> None:
     output = calibrated(alike_others, "--precision", 0.9)
     assert "too few labelled pairs to be sure of a precision of 0.9: it may be as low as 0.758" in output
     assert "too few labelled duplicates to know the recall: it may be from 0.758 to 1.000" in output
     assert "too few labelled pairs" not in calibrated(alike_others, "--precision", 0.7)
 
 
-def test_calibrate_says_when_no_thresholds_reach_the_precision(tmp_path: Path) -> None:
+def test_calibrate_reports_that_no_thresholds_reach_the_precision(tmp_path: Path) -> None:
     pairs = [pair("0", "0c", 1), pair("1", "1c", 1), pair("2", "2c", 1), pair("3", "3c", 0)]
     write_set(tmp_path, copies(4), pairs)
     output = calibrated(tmp_path, "--precision", 0.9, status=1)
@@ -795,12 +797,12 @@ def test_calibrate_says_when_no_thresholds_reach_the_precision(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("label", [0, 1, "grey"])
-def test_calibrate_says_when_no_duplicate_is_found(tmp_path: Path, label: int | str) -> None:
+def test_calibrate_reports_that_no_duplicate_is_found(tmp_path: Path, label: int | str) -> None:
     write_set(tmp_path, copies(2), [pair("0", "1", label)])
     assert calibrated(tmp_path, status=1).startswith("No thresholds find a labelled duplicate")
 
 
-def test_what_calibrate_chooses_cannot_be_given(alike_others: Path) -> None:
+def test_settings_that_calibrate_chooses_cannot_be_given(alike_others: Path) -> None:
     refused = printed_text(cli("calibrate", alike_others, "-s", "DEDUP_MIN_COVERAGE=0.9", status=2))
     assert "DEDUP_MIN_COVERAGE: this is what `calibrate` chooses" in refused
 
@@ -818,7 +820,7 @@ def site(name: str, duplicates: Sequence[tuple[int, int]], different: Sequence[t
     return results
 
 
-def test_a_site_is_evaluated_with_thresholds_of_the_others() -> None:
+def test_a_site_is_evaluated_with_thresholds_chosen_on_the_others() -> None:
     loose = site("loose", [(7, 0)] * 6, [(30, 90)] * 6)
     strict = site("strict", [(0, 0)] * 6, [(4, 0)] * 6)
     few = site("few", [(0, 0)] * 4, [(30, 90)] * 6)
@@ -831,7 +833,7 @@ def test_a_site_is_evaluated_with_thresholds_of_the_others() -> None:
     assert chosen["strict"] == 7
 
 
-def test_a_site_left_out_takes_other_pairs_of_its_pages_along() -> None:
+def test_other_pairs_with_pages_of_a_site_left_out_are_left_out_too() -> None:
     loose = site("loose", [(7, 0)] * 6, [(30, 90)] * 6)
     strict = site("strict", [(0, 0)] * 6, [(4, 0)] * 6)
     mirror = [
@@ -842,7 +844,7 @@ def test_a_site_left_out_takes_other_pairs_of_its_pages_along() -> None:
     assert results["strict"].counts == Counts(found=6, false=6)
 
 
-def test_leave_one_out_says_where_the_others_do_not_reach_the_precision(tmp_path: Path) -> None:
+def test_leave_one_out_names_sites_for_which_the_others_do_not_reach_the_precision(tmp_path: Path) -> None:
     good = [pair(f"{number}", f"{number}c", 1, source="good") for number in range(5)]
     good += [pair(f"{number}", f"{(number + 1) % 5}", 0, source="good") for number in range(5)]
     bad = [pair(f"{number}", f"{number}c", number % 2, source="bad") for number in range(5, 15)]

@@ -176,7 +176,7 @@ def labelled(
             )
 
 
-def test_the_scheme_alone_is_right_as_often_as_by_hand(
+def test_the_outcomes_of_a_scheme_alone_equal_those_counted_by_hand(
     folder: Path, documents: dict[DocumentKey, SignedDocument], result: SchemeResult, spec: str
 ) -> None:
     scheme = scheme_of(spec, CONFIG)
@@ -191,7 +191,7 @@ def test_the_scheme_alone_is_right_as_often_as_by_hand(
     assert sorted(alone, key=list(alone).index)[:3] == ["chinese", "english", "all"]
 
 
-def test_of_edited_texts_only_the_new_one_is_looked_up(
+def test_only_the_edited_text_of_a_pair_is_looked_up(
     documents: dict[DocumentKey, SignedDocument], result: SchemeResult, spec: str
 ) -> None:
     scheme = scheme_of(spec, CONFIG)
@@ -203,7 +203,7 @@ def test_of_edited_texts_only_the_new_one_is_looked_up(
     assert expected["excerpt of 60 %"].apart + expected["excerpt of 60 %"].false > 0
 
 
-def test_some_schemes_are_right_where_others_are_not(results: Mapping[str, SchemeResult]) -> None:
+def test_schemes_differ_in_which_pairs_they_judge_correctly(results: Mapping[str, SchemeResult]) -> None:
     """Else the tests above say little."""
     counts = {name: {row.name: row.alone for row in result.sets} for name, result in results.items()}
     assert counts["exact"]["english"].missed > counts["simhash"]["english"].missed
@@ -211,7 +211,7 @@ def test_some_schemes_are_right_where_others_are_not(results: Mapping[str, Schem
     assert len({tuple(count.values()) for count in counts.values()}) == len(counts)
 
 
-def test_with_the_rules_it_is_right_as_often_as_evaluate_says(folder: Path, result: SchemeResult, spec: str) -> None:
+def test_the_outcomes_with_the_rules_equal_those_of_evaluate(folder: Path, result: SchemeResult, spec: str) -> None:
     printed = cli("evaluate", folder, "--jobs", 1, *BIGRAMS, "-s", f"DEDUP_SCHEME={spec}", "--json")
     evaluated = {
         line["part"] or line["set"] or "all": counts_in(line["counts"])
@@ -234,7 +234,7 @@ def test_costs_are_means_of_all_texts_with_words(
     assert result.lookup_micros is None
 
 
-def test_every_bar_of_progress_comes_to_its_end(folder: Path) -> None:
+def test_every_progress_bar_reaches_its_end(folder: Path) -> None:
     done: dict[str, list[int]] = {}
 
     def start(what: str, total: int | None) -> Callable[[int], None]:
@@ -285,7 +285,7 @@ def costless(rows: Sequence[SchemeResult]) -> list[tuple[str, Sequence[SetCounts
     return [(row.name, row.sets, row.signature_bytes) for row in rows]
 
 
-def test_another_way_to_compare_texts_stands_beside_them(
+def test_another_comparison_of_texts_can_be_evaluated_beside_the_schemes(
     folder: Path, documents: dict[DocumentKey, SignedDocument]
 ) -> None:
     strict, loose = compare(folder, ["1", "0.8"], make=by_words, lookups=500)
@@ -310,7 +310,7 @@ def test_another_way_to_compare_texts_stands_beside_them(
     ]  # words are cut where the excerpt begins and ends
 
 
-def test_who_calls_everything_alike_is_wrong_about_all_others(folder: Path) -> None:
+def test_a_comparison_that_calls_everything_a_duplicate_is_wrong_about_all_other_pairs(folder: Path) -> None:
     (everything,) = compare(folder, ["0"], make=by_words)
     for row in everything.sets:
         if row.name.startswith(("Traditional", "excerpt")):
@@ -318,7 +318,7 @@ def test_who_calls_everything_alike_is_wrong_about_all_others(folder: Path) -> N
             assert (row.alone.missed, row.alone.apart) == (0, 0)
 
 
-def test_processes_find_what_one_finds(folder: Path, results: Mapping[str, SchemeResult]) -> None:
+def test_several_processes_give_the_results_of_a_single_one(folder: Path, results: Mapping[str, SchemeResult]) -> None:
     alone = [*compare(folder, ["0.8"], make=by_words), results["minhash"]]
     together = compare(folder, ["0.8", "minhash"], jobs=2, lookups=500, make=by_words_or_scheme)
     assert costless(together) == costless(alone)
@@ -328,7 +328,7 @@ def test_processes_find_what_one_finds(folder: Path, results: Mapping[str, Schem
 # Look-ups
 
 
-def test_look_ups_are_timed_where_they_are_asked_for(folder: Path) -> None:
+def test_look_ups_are_timed_if_requested(folder: Path) -> None:
     for row in compare(folder, ["simhash", "shingling"], lookups=500):
         assert row.lookup_micros is not None
         assert row.lookup_micros > 0
@@ -341,7 +341,7 @@ def test_look_ups_are_timed_in_an_index_of_any_size(folder: Path, lookups: int) 
 
 
 @pytest.mark.parametrize("text", ["<p>too short</p>" * 30, ""], ids=["short lines", "no text"])
-def test_pages_of_which_no_index_can_be_made_time_no_look_ups(tmp_path: Path, text: str) -> None:
+def test_no_look_ups_are_timed_if_no_index_can_be_made_of_the_pages(tmp_path: Path, text: str) -> None:
     pages = {name: f"<html><body>{text}<nav>{name}</nav></body></html>" for name in "ab"}
     write_set(tmp_path, pages, [pair("a", "b", 1)])
     (row,) = compare(tmp_path, ["exact"], lookups=500)
@@ -354,7 +354,7 @@ MET = "minhash rows=128"  # one key of all numbers: only equal texts meet
 MORE = prose(0) + "\n" + "".join(sentences(1, 3))
 
 
-def test_what_is_alike_and_not_met_is_not_called_alike() -> None:
+def test_a_pair_that_agrees_but_is_not_found_is_not_called_a_duplicate() -> None:
     scheme, detector = scheme_of(MET, CONFIG), SchemeDetector(MET, CONFIG)
     new, kept = text_of(prose(0)), text_of(MORE)
     signed = [scheme.sign(text) for text in (new, kept)]
@@ -366,7 +366,7 @@ def test_what_is_alike_and_not_met_is_not_called_alike() -> None:
 
 
 @pytest.mark.parametrize(("asked", "called"), [(SUPERSHINGLES, True), (SUPERSHINGLES + 1, False)])
-def test_as_many_keys_must_be_common_as_the_scheme_asks_for(
+def test_a_pair_must_have_as_many_common_keys_as_the_scheme_requires(
     monkeypatch: pytest.MonkeyPatch, asked: int, called: bool
 ) -> None:
     monkeypatch.setattr(Shingling, "least_hits", lambda *_: asked)
@@ -381,7 +381,7 @@ def nearly_alike(tmp_path: Path) -> Path:
     return write_set(tmp_path, pages, [pair("new", "kept", 1)])
 
 
-def test_what_a_crawl_would_not_meet_is_missed_and_says_so(nearly_alike: Path) -> None:
+def test_a_pair_that_a_crawl_would_not_find_is_missed_and_reported_so(nearly_alike: Path) -> None:
     judge = ("evaluate", nearly_alike, "--jobs", 1, *BIGRAMS, "--json", "--errors", 5, "-s")
     report = lines_by_type(cli(*judge, f"DEDUP_SCHEME={MET}"))
     assert counts_in(report["evaluation_counts"][-1]["counts"]) == Counts(missed=1)
@@ -452,7 +452,7 @@ def shown(figure: float | None) -> str:
     return "–" if figure is None else f"{figure:.3f}"
 
 
-def test_json_says_the_same(folder: Path, results: Mapping[str, SchemeResult]) -> None:
+def test_json_has_the_same_figures(folder: Path, results: Mapping[str, SchemeResult]) -> None:
     given = [word for name in COMPARED[:3] for word in ("--scheme", name)]
     lines = lines_by_type(side_by_side(folder, "--json", *given))["scheme_evaluation"]
     expected = [(name, row) for name in COMPARED[:3] for row in results[name].sets]
@@ -471,7 +471,7 @@ def counts_in(printed: Mapping[str, Any]) -> Counts:
     return Counts(*(printed[name] for name in ("found", "missed", "false", "apart")))
 
 
-def test_a_scheme_that_is_named_twice_is_measured_once(folder: Path) -> None:
+def test_a_scheme_that_is_given_twice_is_measured_once(folder: Path) -> None:
     given = ("--scheme", "minhash", "--scheme", "exact", "--scheme", "minhash")
     lines = lines_by_type(side_by_side(folder, "--json", *given))["scheme_evaluation"]
     assert list(dict.fromkeys((line["scheme"], line["set"]) for line in lines)) == [
@@ -506,7 +506,7 @@ def test_a_set_is_shown_by_its_name(tmp_path: Path, name: str) -> None:
         ("all threshold=0.5", "There is no scheme 'all'"),
     ],
 )
-def test_a_scheme_that_there_is_not_is_refused_before_the_work(
+def test_an_unknown_scheme_is_refused_before_any_work(
     folder: Path, monkeypatch: pytest.MonkeyPatch, spec: str, sentence: str
 ) -> None:
     if spec:
@@ -524,7 +524,7 @@ def test_a_folder_without_pairs_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [["--plot", "plot.svg"], ["--leave-one-out"], ["--errors", "5"]], ids=" ".join)
-def test_what_schemes_side_by_side_do_not_tell_is_refused(
+def test_options_that_a_comparison_of_schemes_does_not_support_are_refused(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -533,7 +533,7 @@ def test_what_schemes_side_by_side_do_not_tell_is_refused(
 
 
 @pytest.mark.parametrize("options", ["title=2", "anchors=yes"])
-def test_options_for_what_no_text_has_are_refused_side_by_side(folder: Path, options: str) -> None:
+def test_options_that_need_a_title_or_links_are_refused_in_a_comparison_of_schemes(folder: Path, options: str) -> None:
     refused = printed_text(side_by_side(folder, "--scheme", f"checksums {options}", status=2))
     assert f"-s DEDUP_SCHEME='checksums {options}'" in refused
 
@@ -541,7 +541,7 @@ def test_options_for_what_no_text_has_are_refused_side_by_side(folder: Path, opt
 # One scheme
 
 
-def test_without_side_by_side_pages_are_judged_by_the_scheme_that_is_set(tmp_path: Path) -> None:
+def test_without_a_comparison_pages_are_judged_by_the_scheme_of_the_settings(tmp_path: Path) -> None:
     pages = {"0": article(0), "0c": article(0, frame="copy"), "1": article(1), "1e": article(1, changed=2)}
     untitled = {name: page.replace("title>", "b>") for name, page in pages.items()}  # which finds pages, too
     write_set(tmp_path, untitled, [pair("0", "0c", 1), pair("1", "1e", 1)])
@@ -560,7 +560,7 @@ def test_without_side_by_side_pages_are_judged_by_the_scheme_that_is_set(tmp_pat
 @pytest.mark.parametrize(
     "command", [["calibrate"], ["evaluate", "--plot", "plot.svg"], ["evaluate", "--leave-one-out"]]
 )
-def test_what_is_about_distances_is_refused_with_other_schemes(
+def test_commands_about_distances_are_refused_with_other_schemes(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

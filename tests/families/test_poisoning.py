@@ -152,7 +152,7 @@ _NAMES = [pytest.param(name, marks=[_KNOWN] if name == _PICTURED else []) for na
 
 
 @pytest.mark.parametrize("name", _DIFFERENT)
-def test_different_pages_of_others_stay_different_whatever_of_them_stands_on_a_quarter_of_the_pages(
+def test_different_pages_stay_different_whatever_of_them_stands_on_a_quarter_of_the_pages(
     deduplicator: Deduplicator, name: str
 ) -> None:
     kept, new, repeated = _DIFFERENT[name]
@@ -161,7 +161,7 @@ def test_different_pages_of_others_stay_different_whatever_of_them_stands_on_a_q
 
 
 @pytest.mark.parametrize("name", _NAMES)
-def test_different_pages_of_others_stay_different_whatever_of_them_stands_on_fewer_than_half_of_the_pages(
+def test_different_pages_stay_different_whatever_of_them_stands_on_fewer_than_half_of_the_pages(
     deduplicator: Deduplicator, name: str
 ) -> None:
     kept, new, repeated = _DIFFERENT[name]
@@ -170,7 +170,7 @@ def test_different_pages_of_others_stay_different_whatever_of_them_stands_on_few
 
 
 @pytest.mark.parametrize("name", _DIFFERENT)
-def test_different_pages_of_others_stay_different_whatever_of_them_stands_on_most_pages_under_three_titles(
+def test_different_pages_stay_different_whatever_of_them_stands_on_most_pages_under_three_titles(
     deduplicator: Deduplicator, name: str
 ) -> None:
     kept, new, repeated = _DIFFERENT[name]
@@ -179,7 +179,7 @@ def test_different_pages_of_others_stay_different_whatever_of_them_stands_on_mos
 
 
 @pytest.mark.parametrize("name", _NAMES)
-def test_different_pages_of_others_stay_different_after_many_pages_of_the_attack_in_a_row(
+def test_different_pages_stay_different_after_many_pages_of_the_attack_in_a_row(
     deduplicator: Deduplicator, name: str
 ) -> None:
     kept, new, repeated = _DIFFERENT[name]
@@ -189,7 +189,7 @@ def test_different_pages_of_others_stay_different_after_many_pages_of_the_attack
 
 
 @pytest.mark.parametrize("share", [0.25, _ALMOST_HALF])
-def test_titles_of_others_stay_different_though_they_stand_in_the_titles_of_fewer_than_half_of_the_pages(
+def test_titles_stay_different_even_if_they_stand_in_the_titles_of_fewer_than_half_of_the_pages(
     deduplicator: Deduplicator, share: float
 ) -> None:
     def attack(number: int) -> Page:
@@ -212,7 +212,7 @@ _COPIED = {
 
 @pytest.mark.parametrize("share", [0.25, _ALMOST_HALF])
 @pytest.mark.parametrize("name", _COPIED)
-def test_a_copy_does_not_pass_though_what_it_says_stands_on_fewer_than_half_of_the_pages(
+def test_a_copy_does_not_pass_even_if_its_content_stands_on_fewer_than_half_of_the_pages(
     deduplicator: Deduplicator, name: str, share: float
 ) -> None:
     original = _COPIED[name]

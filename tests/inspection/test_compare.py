@@ -71,7 +71,7 @@ EXCERPT, WHOLE = prose(3, 30), "\n".join([prose(4, 30), prose(3, 30), prose(5, 4
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_scheme_says_what_it_measures_of_an_excerpt_that_its_look_up_may_not_find(name: str) -> None:
+def test_a_scheme_measures_an_excerpt_even_if_its_look_up_does_not_find_it(name: str) -> None:
     signer = Signer(Config(tokenizer="bigrams", scheme=name))
     part, whole = (look(html(text).decode(), signer=signer).page for text in (EXCERPT, WHOLE))
     comparison = compare_signatures(Pair(part, whole, signer.config, signer.scheme))
@@ -90,7 +90,7 @@ def test_a_scheme_says_what_it_measures_of_an_excerpt_that_its_look_up_may_not_f
         assert comparison.coverage > 0.9
 
 
-def test_of_thin_pages_and_of_pages_that_could_not_be_signed_a_scheme_says_nothing() -> None:
+def test_a_scheme_measures_nothing_of_thin_or_unsigned_pages() -> None:
     assert compare_signatures(Pair(new(**thin(block(1))), kept(), LIMITS, SIMHASH)) is None
     assert compare_signatures(Pair(new(unsigned="too little text"), kept(), LIMITS, SIMHASH)) is None
     assert compare_signatures(Pair(new(), kept(), LIMITS, SIMHASH)) is not None
@@ -99,7 +99,7 @@ def test_of_thin_pages_and_of_pages_that_could_not_be_signed_a_scheme_says_nothi
 # The rows
 
 
-def test_the_row_that_decides_is_the_one_by_which_the_crawl_decides() -> None:
+def test_the_row_that_decides_is_that_of_the_crawl() -> None:
     deciding: Counter[tuple[str, bool | None]] = Counter()
     for pair in pairs(3_000):
         decided = [(row.name, row.duplicate) for row in apply_rules(pair) if row.decides]
@@ -108,7 +108,7 @@ def test_the_row_that_decides_is_the_one_by_which_the_crawl_decides() -> None:
     assert {name for name, _ in deciding} == {rule.name for rule in table.TABLE}, "a row never decides in this test"
 
 
-def test_every_row_says_what_it_would_say_alone_and_what_it_has_looked_at() -> None:
+def test_every_row_shows_its_own_verdict_and_what_it_measured() -> None:
     for pair in pairs(300):
         rows = apply_rules(pair)
         expected = table.TABLE[:1] if pair.new.unsigned or pair.kept.unsigned else table.TABLE
@@ -118,7 +118,7 @@ def test_every_row_says_what_it_would_say_alone_and_what_it_has_looked_at() -> N
 
 
 @pytest.mark.parametrize(("new_reason", "kept_reason"), [("too little text", ""), ("", "nested too deep")])
-def test_of_a_page_that_could_not_be_signed_one_row_says_why(new_reason: str, kept_reason: str) -> None:
+def test_an_unsigned_page_is_explained_by_one_row(new_reason: str, kept_reason: str) -> None:
     (row,) = apply_rules(Pair(new(unsigned=new_reason), kept(unsigned=kept_reason), LIMITS, SIMHASH))
     assert (row.name, row.duplicate, row.decides, row.measured) == (
         "too little text",
@@ -151,7 +151,7 @@ def test_of_a_page_that_could_not_be_signed_one_row_says_why(new_reason: str, ke
         ("other links", {"link_chars": 3_000, "url": "http://b.org/"}, "a list, two hosts, the same links"),
     ],
 )
-def test_a_row_tells_what_it_has_looked_at(row: str, fields: dict[str, object], measured: str) -> None:
+def test_a_row_shows_what_it_measured(row: str, fields: dict[str, object], measured: str) -> None:
     page = kept(heading=1, numbers=numbers(9, 18))
     measured_by_row = {
         rule_row.name: rule_row.measured for rule_row in apply_rules(Pair(new(**fields), page, LIMITS, SIMHASH))
@@ -174,14 +174,14 @@ def test_a_row_tells_what_it_has_looked_at(row: str, fields: dict[str, object], 
         ("other links", links(1, 2), "a list, one host, all links known"),
     ],
 )
-def test_of_thin_pages_a_row_tells_what_it_has_looked_at(row: str, fields: dict[str, object], measured: str) -> None:
+def test_a_row_shows_what_it_measured_of_thin_pages(row: str, fields: dict[str, object], measured: str) -> None:
     whole = thin(block(1), block(2))
     pair = Pair(new(**{**whole, **fields}), kept(**whole), LIMITS, SIMHASH)
     measured_by_row = {rule_row.name: rule_row.measured for rule_row in apply_rules(pair)}
     assert measured_by_row[row] == measured
 
 
-def test_two_lists_of_the_same_entries_are_told_as_such() -> None:
+def test_two_lists_of_the_same_entries_are_reported_as_such() -> None:
     listed = thin(block(1, Trait.ENTRY))
     site = replace(UNKNOWN_SITE, number=8)
     pair = Pair(new(**listed, title="Another"), kept(**listed), LIMITS, SIMHASH, site, site)
@@ -215,7 +215,7 @@ def test_a_page_beyond_a_limit_has_no_text() -> None:
     assert (examined.text, examined.boilerplate, examined.tokens) == ("", (), Counter())
 
 
-def test_what_is_declared_by_the_transport_is_believed() -> None:
+def test_the_charset_of_the_transport_is_used() -> None:
     text = "茶馆在立春那天重新开门，住在附近的老人带着茶杯来排队。" * 9
     assert inspect_page(SIGNER, "http://a.org/1", f"<p>{text}</p>".encode("gbk"), "gbk").text == text
 
@@ -240,7 +240,7 @@ def documents(draw: st.DrawFn) -> tuple[str, list[str]]:
 
 
 @given(documents())
-def test_text_and_what_was_cut_away_are_together_all_that_is_visible(document: tuple[str, list[str]]) -> None:
+def test_text_and_boilerplate_together_are_all_visible_text(document: tuple[str, list[str]]) -> None:
     source, shown = document
     examined = look(source)
     counted = Counter([*examined.text.splitlines(), *examined.boilerplate])
@@ -252,13 +252,13 @@ def test_text_and_what_was_cut_away_are_together_all_that_is_visible(document: t
     )
 
 
-def test_navigation_and_footer_of_an_article_are_cut_away_in_their_order() -> None:
+def test_navigation_and_footer_of_an_article_are_boilerplate_in_their_order() -> None:
     examined = look(article(1, frame="Home News", links=["/1"]))
     assert examined.boilerplate == ("Home News", "on")
     assert "Home" not in examined.text
 
 
-def test_what_stands_behind_an_early_end_of_the_page_is_cut_away_too() -> None:
+def test_text_after_an_early_end_of_the_page_is_boilerplate() -> None:
     examined = look(f"{article(1)}<div>below the end</div><nav>Menu</nav>")
     assert examined.boilerplate == ("below the end", "Menu")
 
@@ -266,11 +266,11 @@ def test_what_stands_behind_an_early_end_of_the_page_is_cut_away_too() -> None:
 @pytest.mark.parametrize(
     "hidden", ["<script>var x = 1</script>", "<style>p {}</style>", "<!-- remark -->", "<template>t</template>"]
 )
-def test_what_no_reader_sees_is_not_cut_away(hidden: str) -> None:
+def test_hidden_text_is_not_boilerplate(hidden: str) -> None:
     assert look(article(1).replace("<nav></nav>", hidden)).boilerplate == ()
 
 
-def test_what_another_extractor_takes_is_not_cut_away() -> None:
+def test_text_that_another_extractor_takes_is_not_boilerplate() -> None:
     signer = Signer(Config(tokenizer="bigrams", extractor="trafilatura"))
     listed = f"<ul><li>{prose(4, 2)}</li><li>{prose(5, 2)}</li></ul>"
     source = article(1, frame="Home News").replace("</article>", f"{listed}</article>")
@@ -285,7 +285,7 @@ def test_what_another_extractor_takes_is_not_cut_away() -> None:
 # The tokens
 
 
-def test_the_tokens_that_differ_are_those_that_one_page_alone_has() -> None:
+def test_the_tokens_that_differ_are_those_of_one_page_alone() -> None:
     first = look(f"<p>{' '.join(words(1))} zebra zebra giraffe</p>")
     second = look(f"<p>{' '.join(words(1))} llama</p>")
     assert first.tokens_missing_in(second) == [("zebra", 2), ("giraffe", 1)]
@@ -293,12 +293,12 @@ def test_the_tokens_that_differ_are_those_that_one_page_alone_has() -> None:
     assert first.tokens_missing_in(first) == []
 
 
-def test_of_a_text_what_was_cut_away_is_not_compared() -> None:
+def test_boilerplate_of_a_text_page_is_not_compared() -> None:
     first, second = (look(article(1, frame=frame)) for frame in ("zebra", "giraffe"))
     assert first.tokens_missing_in(second) == second.tokens_missing_in(first) == []
 
 
-def test_of_a_thin_page_all_is_compared() -> None:
+def test_everything_on_a_thin_page_is_compared() -> None:
     menu = "".join(f'<li><a href="/{number}">story {number}</a></li>' for number in range(9))
     short = f'<nav>zebra</nav><p>{" ".join(words(1, 12))} <a href="/">on</a></p>'
     for source in (f"<nav>zebra</nav><ul>{menu}</ul>", short):
@@ -307,7 +307,7 @@ def test_of_a_thin_page_all_is_compared() -> None:
         assert examined.tokens["zebra"] == 1
 
 
-def test_both_directions_together_explain_every_token() -> None:
+def test_both_directions_together_contain_every_token() -> None:
     first, second = look(article(1, changed=40)), look(f"<main>{paragraphs(words(1, 150))}</main>")
     common = {token for token in first.tokens if token in second.tokens}
     assert {token for token, _ in first.tokens_missing_in(second)} == set(first.tokens) - common

@@ -152,7 +152,7 @@ def test_every_page_and_text_below_a_folder_is_counted_once(folder: Path, tmp_pa
     assert lexicon.initial_counts.tolist() == np.sum(letters, axis=0).tolist()
 
 
-def test_runs_of_words_that_many_texts_have_are_common(folder: Path, tmp_path: Path) -> None:
+def test_runs_of_words_that_occur_in_many_texts_are_common(folder: Path, tmp_path: Path) -> None:
     shingles = set(built(folder, tmp_path).shingles.tolist())
     assert shingles == set(text_of(COMMON).shingles(5).tolist())
     few = write(tmp_path / "few", {name: FILES[name] for name in ("one.html", "five.txt")})
@@ -162,7 +162,7 @@ def test_runs_of_words_that_many_texts_have_are_common(folder: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["page.HTML.GZ", "text.TXT.GZ", "text.txt.GZ"])
-def test_a_gzipped_file_is_gunzipped_however_its_name_is_written(tmp_path: Path, name: str) -> None:
+def test_a_gzipped_file_is_decompressed_whatever_the_case_of_its_name(tmp_path: Path, name: str) -> None:
     content = page(text(1)) if "HTML" in name else text(1).encode()
     write(tmp_path / "folder", {name: gzip.compress(content)})
     assert_counts(built(tmp_path / "folder", tmp_path), [text(1)])
@@ -176,12 +176,12 @@ def test_a_file_beyond_the_limit_is_left_out(tmp_path: Path, name: str) -> None:
     assert_counts(lexicon_of(str(tmp_path / "lexicon")), [text(1)])
 
 
-def test_a_folder_is_no_page_whatever_it_is_called(tmp_path: Path) -> None:
+def test_a_folder_is_not_read_as_a_page_whatever_its_name(tmp_path: Path) -> None:
     folder = write(tmp_path / "folder", {"site.html/page.html": page(text(1)), "notes.txt/sub.txt": text(2).encode()})
     assert_counts(built(folder, tmp_path), [text(1), text(2)])
 
 
-def test_a_text_that_stands_in_two_files_is_two_documents(tmp_path: Path) -> None:
+def test_a_text_in_two_files_counts_as_two_documents(tmp_path: Path) -> None:
     folder = write(tmp_path / "folder", {"1.txt": text(1).encode(), "2.txt": text(1).encode()})
     assert_counts(built(folder, tmp_path), [text(1), text(1)])
 
@@ -201,7 +201,7 @@ def test_a_gzipped_file_that_cannot_be_read_is_named_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("encoding", ["gbk", "utf-16"])
-def test_a_text_file_that_is_not_in_utf_8_is_not_counted_as_what_it_is_not(tmp_path: Path, encoding: str) -> None:
+def test_a_text_file_in_another_encoding_is_refused_or_counted_correctly(tmp_path: Path, encoding: str) -> None:
     folder = write(tmp_path / "folder", {"good.txt": CHINESE.encode(), "other.txt": CHINESE.encode(encoding)})
     result = CliRunner().invoke(app, ["lexicon", "build", str(folder), "-o", str(tmp_path / "lexicon"), *BIGRAMS])
     if result.exit_code == 0:  # it was read all the same
@@ -222,17 +222,17 @@ def test_a_folder_without_a_text_is_refused(tmp_path: Path, files: dict[str, byt
     assert not (tmp_path / "lexicon").exists()
 
 
-def test_what_is_no_folder_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_folder_is_refused(folder: Path, tmp_path: Path) -> None:
     assert "does not exist" in printed_text(build(tmp_path / "none", tmp_path / "lexicon", status=2))
     assert "is a file" in printed_text(build(folder / "five.txt", tmp_path / "lexicon", status=2))
     assert "is a directory" in printed_text(build(folder, folder, status=2))
 
 
-def test_a_lexicon_that_cannot_be_written_is_a_sentence(folder: Path, tmp_path: Path) -> None:
+def test_a_lexicon_that_cannot_be_written_is_reported_in_a_sentence(folder: Path, tmp_path: Path) -> None:
     assert printed_text(build(folder, tmp_path / "none" / "lexicon", status=2)).startswith("Error: ")
 
 
-def test_a_wrong_setting_is_a_sentence(folder: Path, tmp_path: Path) -> None:
+def test_an_invalid_setting_is_reported_in_a_sentence(folder: Path, tmp_path: Path) -> None:
     assert "'TOKENIZER=x' is no setting" in printed_text(build(folder, tmp_path / "x", "-s", "TOKENIZER=x", status=2))
     assert "DEDUP_EXTRACTOR = 'x' is not allowed" in printed_text(
         build(folder, tmp_path / "x", "-s", "DEDUP_EXTRACTOR=x", status=2)
@@ -253,7 +253,7 @@ def test_the_order_in_which_files_were_written_does_not_matter(tmp_path: Path) -
     assert len(digests) == 1
 
 
-def test_nor_does_the_process(folder: Path, tmp_path: Path) -> None:
+def test_the_process_does_not_change_the_lexicon(folder: Path, tmp_path: Path) -> None:
     """Sets of strings have another order in each."""
     program = Path(sys.executable).with_name("crawler-dedup")
     theirs = subprocess.run(
@@ -266,7 +266,7 @@ def test_nor_does_the_process(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "theirs").read_bytes() == (tmp_path / "ours").read_bytes()
 
 
-def test_another_text_is_another_lexicon(folder: Path, tmp_path: Path) -> None:
+def test_another_text_makes_another_lexicon(folder: Path, tmp_path: Path) -> None:
     before = built(folder, tmp_path).digest
     write(folder, {"one.html": page(text(1) + " more")})
     assert built(folder, tmp_path).digest != before
@@ -328,7 +328,7 @@ _HUGE = b"\x28\xb5\x2f\xfd\xe0" + b"\xff" * 7 + b"\x0f" + b"\x01\0\0"  # a frame
 
 
 @pytest.mark.parametrize("damaged", [b"no zstd", b"\x28\xb5\x2f\xfd", _HUGE], ids=["other bytes", "cut off", "huge"])
-def test_a_stored_text_that_is_damaged_is_left_out_or_a_sentence(tmp_path: Path, damaged: bytes) -> None:
+def test_a_damaged_stored_text_is_left_out_or_reported_in_a_sentence(tmp_path: Path, damaged: bytes) -> None:
     index = fill(tmp_path / "index", [text(1), text(2)])
     rewrite(index, damaged)
     result = CliRunner().invoke(app, ["lexicon", "build", str(index), "-o", str(tmp_path / "lexicon"), *BIGRAMS])
@@ -371,7 +371,7 @@ def test_schemes_use_the_lexicon_that_was_written(folder: Path, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("name", ["imatch", "ddw"])
-def test_a_text_is_weighed_by_it(tmp_path: Path, name: str) -> None:
+def test_a_text_is_weighed_by_its_lexicon(tmp_path: Path, name: str) -> None:
     """Of made-up words the general lexicon knows nothing; here some stand in each text, and some in a third of them."""
     lists, everywhere = [words(seed, 40) for seed in range(3)], words("everywhere", 10)
     texts = {f"{at}.txt": " ".join([*everywhere, *lists[at % 3], f"only{at}"]).encode() for at in range(9)}
@@ -388,7 +388,7 @@ def test_a_text_is_weighed_by_it(tmp_path: Path, name: str) -> None:
         assert with_lexicon.sign(text_of(f"{known.raw} {unknown.raw}")) == with_lexicon.sign(known)
 
 
-def test_what_stands_in_every_document_weighs_nothing(tmp_path: Path) -> None:
+def test_words_of_every_document_have_no_weight(tmp_path: Path) -> None:
     ten = write(
         tmp_path / "ten", {f"{at}.txt": f"tram {'depot' if at < 5 else ''} number{at}".encode() for at in range(10)}
     )

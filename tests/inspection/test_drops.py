@@ -43,7 +43,7 @@ def most(values: list[str], size: int) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_summary_counts_as_one_would_by_hand(seed: int) -> None:
+def test_a_summary_counts_what_a_plain_count_gives(seed: int) -> None:
     journal_entries = entries(2_000, 50, seed)
     summary = summary_of(journal_entries)
     assert (summary.drops, summary.marked) == (2_000, sum(entry.event == "mark" for entry in journal_entries))
@@ -55,7 +55,7 @@ def test_a_summary_counts_as_one_would_by_hand(seed: int) -> None:
     assert not summary.is_incomplete
 
 
-def test_runs_without_drops_are_named_unless_they_are_not_asked_for() -> None:
+def test_runs_without_drops_are_named_unless_the_selection_excludes_them() -> None:
     journal_entries = [*entries(10, 3, 0), run_started(0xFF, "site")]
     assert summary_of(journal_entries).runs[-1].drops == 0
     asked = summary_of(journal_entries, selection=Selection(DUPLICATES, run="000000ff"))
@@ -65,7 +65,7 @@ def test_runs_without_drops_are_named_unless_they_are_not_asked_for() -> None:
     assert len(elsewhere.runs) == len(summary_of(journal_entries).runs)
 
 
-def test_of_too_many_hosts_the_frequent_ones_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_there_are_too_many_hosts_the_most_frequent_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drops, "_COUNTERS", 100)
     rare = [
         Entry(VERSION, "", "1", "drop", "", "", f"http://rare{n}.org/", duplicate_of="http://a/") for n in range(500)

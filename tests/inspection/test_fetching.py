@@ -61,7 +61,7 @@ def drips(start: bytes, drop: bytes) -> Callable[[str, Send], None]:
     ],
     ids=["status", "header", "interim answers", "size of a chunk", "trailers"],
 )
-def test_an_answer_that_never_ends_is_given_up(
+def test_a_response_that_never_ends_is_abandoned(
     monkeypatch: pytest.MonkeyPatch, answer: Callable[[str, Send], None]
 ) -> None:
     monkeypatch.setattr(fetching, "_MAX_SECONDS", 1.0)
@@ -69,7 +69,7 @@ def test_an_answer_that_never_ends_is_given_up(
         fetch_page(address, 1_000)
 
 
-def test_what_comes_with_a_redirection_is_not_read() -> None:
+def test_the_body_of_a_redirection_is_not_read() -> None:
     def answer(path: str, send: Send) -> None:
         if path == "/page":
             send(FINE)
@@ -83,7 +83,7 @@ def test_what_comes_with_a_redirection_is_not_read() -> None:
     assert (fetched.url, fetched.body) == (f"{address}/page", b"page")
 
 
-def test_a_server_that_asks_for_a_day_of_patience_is_not_asked_again() -> None:
+def test_a_server_that_demands_a_day_of_waiting_is_not_asked_again() -> None:
     with Site({"/": Answer(b"", 503, (("Retry-After", "86400"),))}) as site:
         with pytest.raises(DedupError, match="status 503"):
             fetch_page(f"{site.url}/", 1_000)
@@ -91,7 +91,7 @@ def test_a_server_that_asks_for_a_day_of_patience_is_not_asked_again() -> None:
 
 
 @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/", "data:text/html,page", "javascript:0"])
-def test_a_redirection_to_what_is_no_address_is_not_followed(target: str) -> None:
+def test_a_redirection_to_an_invalid_address_is_not_followed(target: str) -> None:
     with (
         Site({"/": Answer(b"", 302, (("Location", target),))}) as site,
         pytest.raises(DedupError, match="redirected to what is no address"),
@@ -100,7 +100,7 @@ def test_a_redirection_to_what_is_no_address_is_not_followed(target: str) -> Non
 
 
 @pytest.mark.parametrize("charset", ["idna", "hex", "rot13", "undefined", "no-such-charset"])
-def test_an_encoding_that_decodes_no_text_is_none(charset: str) -> None:
+def test_an_encoding_that_decodes_no_text_is_ignored(charset: str) -> None:
     with Site({"/": html("<p>caf\u00e9</p>", Content_Type=f"text/html; charset={charset}")}) as site:
         fetched = fetch_page(f"{site.url}/", 1_000)
     assert (fetched.encoding, fetched.self_describing_body) == (None, "<p>caf\u00e9</p>".encode())
@@ -116,7 +116,7 @@ def test_an_encoding_that_decodes_no_text_is_none(charset: str) -> None:
     ],
     ids=["no HTTP", "an address that is none", "no gzip", "nothing"],
 )
-def test_the_reason_is_a_short_sentence_whatever_the_server_says(answer: bytes, reason: str) -> None:
+def test_the_reason_is_a_short_sentence_whatever_the_server_answers(answer: bytes, reason: str) -> None:
     with answering(lambda _, send: send(answer)) as address, pytest.raises(DedupError) as caught:
         fetch_page(address, 1_000)
     assert str(caught.value).startswith(f"{address} cannot be fetched: ")

@@ -224,7 +224,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_shares_are_those_of_all_windows(index: Path, text: str) -> None:
+def test_shares_are_counted_over_all_windows(index: Path, text: str) -> None:
     sources = traced(index, text)
     assert sources
     for url, (_, page) in PAGES.items():
@@ -250,7 +250,7 @@ def test_passages_are_the_longest_runs_of_matching_windows(index: Path, text: st
             )
 
 
-def test_of_many_passages_the_longest_are_told(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_longest_of_many_passages_are_reported(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     every = traced(index, CHANGED)["http://one.org/other"].passages
     assert len(every) > 3
     monkeypatch.setattr("crawler_dedup.inspection.trace.MAX_PASSAGES", 3)
@@ -260,7 +260,7 @@ def test_of_many_passages_the_longest_are_told(index: Path, monkeypatch: pytest.
     assert list(reported) == sorted(set(reported) & set(every), key=lambda passage: passage.start)
 
 
-def test_passages_say_where_each_part_stands_in_text_and_page(index: Path) -> None:
+def test_passages_have_the_places_of_each_part_in_text_and_page(index: Path) -> None:
     sources = traced(index, COPY)
     length_of_own, first, inserted = (len(letters(part)) for part in (OWN, FIRST, INSERTED))
     second, story = len(letters(SECOND)), len(letters(FROM_STORY))
@@ -282,14 +282,14 @@ def test_passages_say_where_each_part_stands_in_text_and_page(index: Path) -> No
             assert copy[inside] == page[at : at + length]
 
 
-def test_a_whole_copy_is_covered_wholly_and_an_unknown_text_by_nothing(index: Path) -> None:
+def test_a_complete_copy_is_wholly_covered_and_an_unknown_text_not_at_all(index: Path) -> None:
     (whole,) = traced(index, NOVEL).values()
     assert (whole.page.url, whole.share_of_text, whole.share_of_page) == ("http://one.org/novel", 1.0, 1.0)
     assert whole.passages[0] == Passage(0, len(letters(NOVEL)), 0)
     assert traced(index, chinese(7)) == {}
 
 
-def test_a_single_window_is_enough(index: Path) -> None:
+def test_a_single_window_is_enough_to_be_traced(index: Path) -> None:
     at = 5 * WINDOW // 2
     plain = normalise(STORY)
     places = find_initial_positions(plain)
@@ -311,7 +311,9 @@ def test_pages_with_the_same_text_are_all_named(tmp_path: Path) -> None:
     assert list(traced(tmp_path / "index", NOVEL)) == [f"http://{name}.org/" for name in "abcdefgh"]
 
 
-def test_of_many_pages_those_with_most_in_common_are_compared(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_pages_with_most_in_common_are_compared_if_there_are_many(
+    index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     part = "\n".join([FROM_STORY, chinese(3, 2), NOVEL[:200]])
     other_page = {"http://b.org/": ("a.org", f"{NOVEL[:100]}\n{chinese(7)}")}
     with tempfile.TemporaryDirectory() as folder:
@@ -321,7 +323,7 @@ def test_of_many_pages_those_with_most_in_common_are_compared(index: Path, monke
         assert {url for url in traced(both, part) if "one.org" not in url} == {"http://a.org/story"}
 
 
-def test_a_copy_in_traditional_characters_is_traced_as_the_index_folds_them(tmp_path: Path) -> None:
+def test_a_copy_in_traditional_characters_is_traced_if_the_index_folds_them(tmp_path: Path) -> None:
     """The reading of 乾, which is folded to 干, begins with another letter."""
     page, copy = NOVEL.replace("，", "干"), NOVEL.replace("，", "乾")
     assert find_initials("干").tolist() != find_initials("乾").tolist()
@@ -346,7 +348,7 @@ def open_claim(location: str) -> tuple[Deduplicator, Decision]:
     return crawl, decision
 
 
-def test_a_page_is_traced_once_it_was_handled_and_no_more_when_that_failed(places: Places) -> None:
+def test_a_page_is_traced_only_after_it_was_handled_successfully(places: Places) -> None:
     crawl, decision = open_claim(places.word())
     with crawl:
         assert crawl.settle(decision)
@@ -389,7 +391,7 @@ def test_a_page_that_was_forgotten_is_not_traced(own_index: Path) -> None:
     assert list(traced(own_index, COPY)) == ["http://a.org/story"]
 
 
-def test_of_a_page_that_changed_the_new_text_is_traced(places: Places) -> None:
+def test_the_new_text_of_a_changed_page_is_traced(places: Places) -> None:
     with Deduplicator.open(places.word(), config("pinyin")) as deduplicator:
         for text in (NOVEL, STORY):
             deduplicator.check("http://one.org/", html(text), encoding="utf-8")
@@ -409,7 +411,7 @@ def test_the_table_names_shares_passages_and_pages(index: Path, tmp_path: Path) 
     ]
 
 
-def test_json_says_the_same(index: Path, tmp_path: Path) -> None:
+def test_json_has_the_same_sources(index: Path, tmp_path: Path) -> None:
     sources = traced(index, COPY)
     assert sources_in(trace(text_file(tmp_path), index, "--json")) == [
         {
@@ -424,7 +426,7 @@ def test_json_says_the_same(index: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_passages_are_listed_with_how_they_begin(index: Path, tmp_path: Path) -> None:
+def test_passages_are_listed_with_their_first_words(index: Path, tmp_path: Path) -> None:
     output = trace(text_file(tmp_path), index, "--windows").stdout
     plain = normalise(COPY)
     places = find_initial_positions(plain)
@@ -439,14 +441,14 @@ def test_passages_are_listed_with_how_they_begin(index: Path, tmp_path: Path) ->
     assert "letters " not in trace(text_file(tmp_path), index).stdout
 
 
-def test_a_text_that_shares_nothing_is_no_error(index: Path, tmp_path: Path) -> None:
+def test_a_text_without_a_source_is_no_error(index: Path, tmp_path: Path) -> None:
     file = text_file(tmp_path, chinese(7))
     assert printed_text(trace(file, index)) == NOTHING
     assert printed_text(trace(file, index, "--windows")) == NOTHING
     assert sources_in(trace(file, index, "--json")) == []
 
 
-def test_pages_of_which_the_text_has_less_are_left_out(index: Path, tmp_path: Path) -> None:
+def test_pages_with_less_than_the_least_share_are_left_out(index: Path, tmp_path: Path) -> None:
     novel, story = traced(index, COPY).values()
     assert novel.share_of_text > story.share_of_text > 0
     file = text_file(tmp_path)
@@ -465,7 +467,7 @@ def test_pages_of_which_the_text_has_less_are_left_out(index: Path, tmp_path: Pa
         assert "--least" in printed_text(trace(file, index, "--least", least, status=2))
 
 
-def test_a_passage_that_is_less_than_a_hundredth_is_not_named_unless_asked_for(index: Path, tmp_path: Path) -> None:
+def test_a_passage_of_less_than_a_hundredth_is_shown_only_on_request(index: Path, tmp_path: Path) -> None:
     passage = "".join(sentences(2, 3, chinese=True))[:60]
     file = text_file(tmp_path, "".join(chinese(seed, 300) for seed in (5, 6)) + passage)
     (source,) = sources_in(trace(file, index, "--json", "--least", 0))
@@ -480,7 +482,7 @@ def test_an_address_is_shown_as_it_is(tmp_path: Path, part: str) -> None:
     assert cells(trace(text_file(tmp_path), tmp_path / "index"))[0][-1] == url
 
 
-def test_neither_text_nor_page_can_steer_the_terminal(tmp_path: Path) -> None:
+def test_text_and_pages_cannot_control_the_terminal(tmp_path: Path) -> None:
     store_page(tmp_path / "index", NOVEL, settled=1, url="http://one.org/\x1b[2J\x9b31m\u202e")
     file = text_file(tmp_path, f"{NOVEL[:3]}\x9b1\x1b]0;\x07\u202e{NOVEL[3:]}")
     output = trace(file, tmp_path / "index", "--windows").stdout
@@ -514,7 +516,7 @@ def test_markup_in_a_text_file_is_text(index: Path, tmp_path: Path, name: str) -
     assert len(sources_in(trace(tmp_path / name, index, "--json"))) == 1
 
 
-def test_a_byte_order_mark_is_no_part_of_a_text(index: Path, tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_a_text(index: Path, tmp_path: Path) -> None:
     text_file(tmp_path, "\ufeff" + NOVEL)
     (source,) = sources_in(trace(tmp_path / "copy.txt", index, "--json"))
     assert source["share_of_text"] == 1
@@ -532,7 +534,7 @@ def test_a_text_shorter_than_a_window_is_refused(index: Path, tmp_path: Path, te
     assert refused == f"Error: {file} has fewer than 48 letters, the least that are compared."
 
 
-def test_the_window_is_that_of_the_index(tmp_path: Path) -> None:
+def test_the_length_of_the_window_is_that_of_the_index(tmp_path: Path) -> None:
     fill(tmp_path / "index", scheme="pinyin window=80")
     text = normalise(NOVEL)[:100]
     assert WINDOW < len(letters(text[:70])) < 80 <= len(letters(text))
@@ -554,7 +556,7 @@ def test_an_html_file_without_a_main_text_is_refused(index: Path, tmp_path: Path
     ids=["cut off", "no gzip", "damaged", "empty"],
 )
 @pytest.mark.parametrize("name", ["copy.txt.gz", "page.html.gz"])
-def test_a_gzipped_file_that_cannot_be_read_is_a_sentence(
+def test_a_gzipped_file_that_cannot_be_read_is_reported_in_a_sentence(
     index: Path, tmp_path: Path, name: str, content: bytes
 ) -> None:
     (tmp_path / name).write_bytes(content)
@@ -562,7 +564,7 @@ def test_a_gzipped_file_that_cannot_be_read_is_a_sentence(
 
 
 @pytest.mark.parametrize("name", ["copy.txt", "page.html", "copy.txt.gz"])
-def test_a_file_beyond_the_limit_is_refused_for_that(index: Path, tmp_path: Path, name: str) -> None:
+def test_a_file_beyond_the_limit_is_refused_for_its_size(index: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(html(NOVEL)) if name.endswith("gz") else html(NOVEL))
     assert sources_in(trace(tmp_path / name, index, "--json", *BIGRAMS, "-s", "DEDUP_MAX_BYTES=5000"))
     refused = printed_text(trace(tmp_path / name, index, *BIGRAMS, "-s", "DEDUP_MAX_BYTES=1000", status=2))
@@ -571,7 +573,7 @@ def test_a_file_beyond_the_limit_is_refused_for_that(index: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("encoding", ["gb18030", "utf-16"])
-def test_a_text_file_that_is_not_in_utf_8_is_not_said_to_share_nothing(
+def test_a_text_file_that_is_not_in_utf_8_is_not_reported_as_without_sources(
     index: Path, tmp_path: Path, encoding: str
 ) -> None:
     english = PAGES["http://a.org/english"][1]
@@ -584,12 +586,12 @@ def test_a_text_file_that_is_not_in_utf_8_is_not_said_to_share_nothing(
         assert "utf-8" in printed_text(result).lower()
 
 
-def test_a_file_that_is_no_text_is_refused(index: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_refused(index: Path, tmp_path: Path) -> None:
     (tmp_path / "copy.docx").write_bytes(b"PK\x03\x04" + random.Random(1).randbytes(20_000))
     assert printed_text(trace(tmp_path / "copy.docx", index, *BIGRAMS, status=2)).startswith("Error: ")
 
 
-def test_a_file_that_is_not_there_is_a_sentence(index: Path, tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_in_a_sentence(index: Path, tmp_path: Path) -> None:
     assert "does not exist" in printed_text(trace(tmp_path / "none.txt", index, status=2))
     assert "directory" in printed_text(trace(tmp_path, index, status=2))
 
@@ -597,7 +599,7 @@ def test_a_file_that_is_not_there_is_a_sentence(index: Path, tmp_path: Path) -> 
 # Indexes that cannot be used
 
 
-def test_an_index_that_is_not_there_is_a_sentence_and_is_not_made(tmp_path: Path) -> None:
+def test_a_missing_index_is_reported_in_a_sentence_and_not_created(tmp_path: Path) -> None:
     file = text_file(tmp_path)
     assert printed_text(trace(file, tmp_path / "none", status=2)) == f"Error: There is no index in {tmp_path / 'none'}."
     assert not (tmp_path / "none").exists()
@@ -610,7 +612,7 @@ def test_an_index_that_is_not_there_is_a_sentence_and_is_not_made(tmp_path: Path
 
 
 @pytest.mark.parametrize("scheme", ["simhash", "exact", "imatch", "minhash rows=4"])
-def test_an_index_of_another_scheme_is_refused_by_its_name(tmp_path: Path, scheme: str) -> None:
+def test_an_index_of_another_scheme_is_refused_and_the_scheme_named(tmp_path: Path, scheme: str) -> None:
     fill(tmp_path / "index", {}, scheme)
     refused = printed_text(trace(text_file(tmp_path), tmp_path / "index", status=2))
     assert refused.startswith(f"Error: The index in {tmp_path / 'index'} was made with '{scheme.partition(' ')[0]} ")
@@ -650,14 +652,16 @@ def test_an_index_made_with_a_lexicon_is_traced_with_it(tmp_path: Path, lexica: 
 
 
 @pytest.mark.parametrize("content", [None, b"no lexicon", b"crawler-dedup lexicon 1\n" + b"garbage"])
-def test_a_lexicon_that_cannot_be_read_is_a_sentence(index: Path, tmp_path: Path, content: bytes | None) -> None:
+def test_a_lexicon_that_cannot_be_read_is_reported_in_a_sentence(
+    index: Path, tmp_path: Path, content: bytes | None
+) -> None:
     if content is not None:
         (tmp_path / "lexicon").write_bytes(content)
     refused = printed_text(trace(text_file(tmp_path), index, "-s", f"DEDUP_LEXICON={tmp_path / 'lexicon'}", status=2))
     assert refused.startswith(f"Error: DEDUP_LEXICON = '{tmp_path / 'lexicon'}'")
 
 
-def test_a_wrong_setting_is_a_sentence(index: Path, tmp_path: Path) -> None:
+def test_an_invalid_setting_is_reported_in_a_sentence(index: Path, tmp_path: Path) -> None:
     file = text_file(tmp_path)
     assert "'LEXICON=x' is no setting" in printed_text(trace(file, index, "-s", "LEXICON=x", status=2))
     assert "Unknown setting DEDUP_LEXICA" in printed_text(trace(file, index, "-s", "DEDUP_LEXICA=x", status=2))
@@ -673,7 +677,7 @@ def rewrite(directory: Path, database: bytes, change: Any) -> None:
 
 
 @pytest.mark.parametrize("database", [b"records", b"tables", b"numbers"])
-def test_a_damaged_index_is_a_sentence(own_index: Path, tmp_path: Path, database: bytes) -> None:
+def test_a_damaged_index_is_reported_in_a_sentence(own_index: Path, tmp_path: Path, database: bytes) -> None:
     rewrite(own_index, database, lambda content: content[:-1])
     with pytest.raises(IndexDamaged):
         traced(own_index, COPY)
@@ -687,7 +691,7 @@ def test_a_damaged_index_is_a_sentence(own_index: Path, tmp_path: Path, database
     [lambda value: b"x", lambda value: b"\xff" + value[1:], lambda value: value[:20], lambda value: b"\0" * 17],
     ids=["cut off", "another beginning", "few letters", "no letters"],
 )
-def test_a_page_whose_value_is_damaged_is_no_source_and_hides_no_other(
+def test_a_page_with_a_damaged_value_is_no_source_and_hides_no_other(
     own_index: Path, tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     def with_damage(content: bytes) -> bytes:
@@ -708,7 +712,7 @@ KEYS = st.sampled_from([0, 1, 2**64 - 1]) | st.integers(0, 2**64 - 1)
 
 
 @given(st.lists(st.tuples(SCOPES, KEYS, st.sampled_from([1, 2, 252])), max_size=8))
-def test_the_scopes_are_those_in_which_something_is_filed(filed: list[tuple[int, int, int]]) -> None:
+def test_the_scopes_are_those_in_which_pages_are_filed(filed: list[tuple[int, int, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder, lmdb.open(folder, map_size=1 << 28, max_dbs=1, sync=False) as env:
         with env.begin(write=True, buffers=True) as txn:
             buckets = Buckets(env, txn, b"tables")

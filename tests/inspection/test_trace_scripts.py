@@ -84,7 +84,7 @@ def letters_of_one(script: str) -> int:
     return 3 if script in ("Thai", "Hangul", "kana", "Han") else 1
 
 
-def test_a_whole_copy_among_others_is_named_with_its_shares(index: Path, tmp_path: Path) -> None:
+def test_a_complete_copy_among_others_is_named_with_its_shares(index: Path, tmp_path: Path) -> None:
     copied = [words("Cyrillic", 1, 400), words("Arabic", 2, 400)]
     (tmp_path / "copy.txt").write_text("\n".join([copied[0], words("Latin", 9, 200), copied[1]]), encoding="utf-8")
     result = CliRunner().invoke(app, ["trace", str(tmp_path / "copy.txt"), str(index), "--json"])
@@ -100,7 +100,7 @@ def test_a_whole_copy_among_others_is_named_with_its_shares(index: Path, tmp_pat
         assert passage["end"] - passage["start"] >= copied_letters - 2 * WINNOWING.guarantee
 
 
-def test_passages_are_printed_with_how_they_begin(index: Path, store: Backend, tmp_path: Path) -> None:
+def test_passages_are_printed_with_their_first_words(index: Path, store: Backend, tmp_path: Path) -> None:
     text = f"{words('Greek', 9, 100)}\n{words('Hangul', 0, 400)}"
     (tmp_path / "copy.txt").write_text(text, encoding="utf-8")
     result = CliRunner().invoke(app, ["trace", str(tmp_path / "copy.txt"), str(index), "--windows"])

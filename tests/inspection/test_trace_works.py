@@ -85,7 +85,7 @@ def test_a_passage_from_anywhere_is_traced_to_its_place(store: Backend, scheme: 
         assert source.share_of_page < 0.02
 
 
-def test_what_is_left_of_a_copy_is_found_whatever_was_done_to_it(store: Backend, scheme: PassageScheme) -> None:
+def test_what_remains_of_a_copy_is_found_however_it_was_changed(store: Backend, scheme: PassageScheme) -> None:
     lines = WORK.split("\n")
     random.Random(1).shuffle(lines)
     damaged = {
@@ -101,7 +101,7 @@ def test_what_is_left_of_a_copy_is_found_whatever_was_done_to_it(store: Backend,
 
 
 @pytest.mark.parametrize("letters", [2_000, 20_000, 100_000])
-def test_room_and_keys_grow_with_the_letters_and_probes_do_not(scheme: PassageScheme, letters: int) -> None:
+def test_size_and_keys_grow_with_the_letters_and_probes_do_not(scheme: PassageScheme, letters: int) -> None:
     source = random.Random(letters)
     text = text_of("".join(source.choices(sorted({*WORK} - {*"，。\n"}), k=letters)))
     signature = scheme.sign(text)
@@ -124,7 +124,7 @@ def test_windows_are_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.undo()
 
 
-def test_windows_that_are_equal_match_however_many_have_the_same_half(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_windows_match_however_many_have_the_same_half(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler_dedup.signing.schemes.lettercounts.MAX_PAIRS", 100)
     source = np.random.default_rng(2)
     vectors = np.unique(np.uint64(7) << np.uint64(32) | source.integers(0, 2**32, 5_000, dtype=np.uint64))

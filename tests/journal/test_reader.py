@@ -41,7 +41,7 @@ def rotated(directory: Path, name: str, files: int) -> list[str]:
 # Which files
 
 
-def test_the_journals_beside_an_index_are_those_of_the_name_in_the_settings(tmp_path: Path) -> None:
+def test_the_journals_beside_an_index_are_found_by_the_name_in_the_settings(tmp_path: Path) -> None:
     for name in (FIRST, SECOND, "journal.txt", "other.jsonl", "data.mdb"):
         (tmp_path / name).touch()
     assert [path.name for path in Journals.beside(tmp_path, DEFAULT).files] == [FIRST, SECOND]
@@ -60,7 +60,7 @@ def test_the_files_of_a_long_journal_are_read_in_the_order_in_which_they_were_wr
 
 
 @pytest.mark.parametrize("name", ["%(name)s.jsonl", "notes/%(name)s-%(time)s.log", "journal", "%(time)s-drops", "a.b"])
-def test_a_name_of_ones_own_is_filled_in_with_anything(tmp_path: Path, name: str) -> None:
+def test_a_journal_name_with_placeholders_matches_any_value(tmp_path: Path, name: str) -> None:
     filled = name % {"name": "my.spider", "time": "2026-11-21T18-00-00"}
     written = rotated(tmp_path, filled, 3)
     assert sorted(urls(list(Journals.beside(tmp_path, name).entries()))) == written
@@ -73,7 +73,7 @@ def test_a_journal_may_stand_elsewhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["%(name)s/drops.jsonl", "%(time)s/%(name)s.jsonl", "drops[1].jsonl"])
-def test_every_name_that_is_allowed_is_found_again(tmp_path: Path, name: str) -> None:
+def test_every_allowed_name_is_found_again(tmp_path: Path, name: str) -> None:
     written = rotated(tmp_path, name % {"name": "site", "time": "2026-11-21T18-00-00"}, 1)
     assert urls(list(Journals.beside(tmp_path, name).entries())) == written
 
@@ -108,7 +108,7 @@ def test_reading_again_does_not_count_damaged_lines_twice(tmp_path: Path) -> Non
     assert journals.damaged == {tmp_path / FIRST: 1}
 
 
-def test_a_file_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(DedupError, match="cannot be read"):
         list(Journals([tmp_path / "none.jsonl"]).entries())
 
@@ -123,7 +123,7 @@ def test_a_file_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
         ("yesterday", 0),
     ],
 )
-def test_the_time_of_an_entry_in_seconds(time: str, seconds: float) -> None:
+def test_the_time_of_an_entry_is_read_in_seconds(time: str, seconds: float) -> None:
     assert entry("http://a.org/1", time=time).seconds == seconds
 
 
@@ -147,7 +147,7 @@ def test_the_time_of_an_entry_in_seconds(time: str, seconds: float) -> None:
         (Selection(DUPLICATES, "a.org", "alike", "2026-11-21", "00000001"), False),
     ],
 )
-def test_all_that_is_asked_for_must_hold(selection: Selection, selected: bool) -> None:
+def test_an_entry_must_meet_all_conditions_of_a_selection(selection: Selection, selected: bool) -> None:
     assert (entry("http://www.a.org/1") in selection) is selected
 
 
@@ -171,7 +171,7 @@ def test_every_pair_is_drawn_equally_often() -> None:
 
 
 @pytest.mark.parametrize(("size", "drawn"), [(0, 0), (1, 1), (7, 7), (50, 50), (80, 50)])
-def test_a_sample_has_its_size_and_the_order_of_the_entries(size: int, drawn: int) -> None:
+def test_a_sample_has_the_requested_size_and_the_order_of_the_entries(size: int, drawn: int) -> None:
     entries = [entry(str(number)) for number in range(50)]
     drawn_urls = [int(entry.url) for entry in sample(iter(entries), size, random.Random(size))]
     assert len(set(drawn_urls)) == drawn
@@ -211,7 +211,7 @@ def standing_for(directory: Path, kept: str, scope: str = "site") -> dict[str, E
         ([("unchecked", KEPT)], False),
     ],
 )
-def test_the_last_word_of_the_journals_says_what_a_page_stands_for(
+def test_the_last_entry_of_the_journals_decides_for_which_page_another_stands(
     tmp_path: Path, events: list[tuple[Event, str]], is_duplicate: bool
 ) -> None:
     write(tmp_path / FIRST, [entry("http://a.org/1", kept, event) for event, kept in events])
@@ -220,14 +220,14 @@ def test_the_last_word_of_the_journals_says_what_a_page_stands_for(
     assert all(entry.event == events[-1][0] or events[-1][0] == "watchdog" for entry in duplicates.values())
 
 
-def test_the_later_word_counts_in_whatever_file_it_stands(tmp_path: Path) -> None:
+def test_the_later_entry_counts_whatever_file_it_is_in(tmp_path: Path) -> None:
     write(tmp_path / FIRST, [entry("http://a.org/1", KEPT, time="2026-11-21T20:00:00.000Z")])
     write(tmp_path / SECOND, [entry("http://a.org/1", OTHER, time="2026-11-21T19:00:00.000Z")])
     assert list(standing_for(tmp_path, KEPT)) == ["http://a.org/1"]
     assert standing_for(tmp_path, OTHER) == {}
 
 
-def test_each_scope_has_words_of_its_own(tmp_path: Path) -> None:
+def test_each_scope_has_entries_of_its_own(tmp_path: Path) -> None:
     in_other = entry("http://a.org/1", OTHER, scope="other", time="2026-11-21T20:00:00.000Z")
     write(tmp_path / FIRST, [entry("http://a.org/1", KEPT), in_other])
     assert list(standing_for(tmp_path, KEPT)) == ["http://a.org/1"]
@@ -235,7 +235,7 @@ def test_each_scope_has_words_of_its_own(tmp_path: Path) -> None:
     assert list(standing_for(tmp_path, OTHER, "other")) == ["http://a.org/1"]
 
 
-def test_a_page_that_is_unchanged_is_no_duplicate_of_itself(tmp_path: Path) -> None:
+def test_an_unchanged_page_is_not_a_duplicate_of_itself(tmp_path: Path) -> None:
     write(tmp_path / FIRST, [entry(KEPT, KEPT, "unchanged_dropped"), entry(KEPT, KEPT, "unchanged")])
     assert standing_for(tmp_path, KEPT) == {}
 
@@ -245,7 +245,7 @@ def test_two_pages_of_one_address_can_be_duplicates(tmp_path: Path) -> None:
     assert list(standing_for(tmp_path, KEPT)) == [KEPT]
 
 
-def test_a_journal_without_damage_has_none_counted(tmp_path: Path) -> None:
+def test_a_journal_without_damage_counts_no_damaged_lines(tmp_path: Path) -> None:
     write(tmp_path / FIRST, [entry("http://a.org/1")])
     journals = Journals.beside(tmp_path, DEFAULT)
     assert len(list(journals.entries())) == 1

@@ -69,7 +69,7 @@ def test_a_time_that_cannot_be_read_makes_no_run_the_latest(tmp_path: Path) -> N
     assert runs.span == (parse_time("2026-11-21T10:00:00Z"),) * 2
 
 
-def test_half_a_line_is_left_out_and_counted(tmp_path: Path) -> None:
+def test_an_incomplete_line_is_left_out_and_counted(tmp_path: Path) -> None:
     write(tmp_path / FIRST, [drop("0000000a", "10:00")])
     with (tmp_path / FIRST).open("ab") as file:
         file.write(b'{"version":2,"ti')
@@ -82,7 +82,7 @@ def test_a_later_schema_is_refused(tmp_path: Path) -> None:
         runs_in(tmp_path, [replace(drop("0000000a", "10:00"), version=VERSION + 1)])
 
 
-def test_of_too_many_runs_the_latest_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_there_are_too_many_runs_the_latest_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "_MAX_RUNS", 10)
     many = RunPeriods()
     for number in range(1000):

@@ -35,13 +35,13 @@ def read_line(directory: Path, line: str) -> Entry:
 
 
 @pytest.mark.parametrize("event", LINES)
-def test_what_version_1_calls_kept_url_is_duplicate_of(tmp_path: Path, event: str) -> None:
+def test_the_field_kept_url_of_version_1_is_read_as_duplicate_of(tmp_path: Path, event: str) -> None:
     entry = read_line(tmp_path, LINES[event])
     assert (entry.version, entry.event) == (VERSION, event)
     assert entry.duplicate_of == (KEPT if event in ("drop", "mark", "watchdog") else "")
 
 
-def test_a_line_of_version_1_keeps_all_else(tmp_path: Path) -> None:
+def test_a_line_of_version_1_keeps_all_other_fields(tmp_path: Path) -> None:
     entry = read_line(tmp_path, LINES["mark"])
     assert entry == Entry(
         VERSION,
@@ -68,7 +68,7 @@ def test_an_unchanged_page_of_version_1_is_not_a_duplicate_of_itself(tmp_path: P
     assert (entry.url, entry.duplicate_of, entry.rule) == (KEPT, "", "alike")
 
 
-def test_a_page_that_was_alike_to_one_being_handled_names_it(tmp_path: Path) -> None:
+def test_a_page_that_was_alike_to_one_being_handled_names_that_page(tmp_path: Path) -> None:
     assert read_line(tmp_path, LINES["drop"].replace('"drop"', '"unchecked"')).duplicate_of == KEPT
 
 

@@ -41,7 +41,7 @@ def pages_of(path: Path) -> list[Entry | None]:
     return page_entries
 
 
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+def test_an_entry_that_was_written_is_read_back(tmp_path: Path) -> None:
     written = [entry(number) for number in range(100)]
     opened = JournalWriter(tmp_path / "new" / "journal.jsonl", 1 << 20)
     for journal_entry in written:
@@ -95,7 +95,7 @@ def test_a_long_file_is_followed_by_the_next_one_and_no_line_is_lost(
     assert urls == {f"http://a/{number}" for number in range(40)}
 
 
-def test_half_a_line_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_an_incomplete_line_is_reported_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     opened = JournalWriter(path, 1 << 20)
     opened.write(entry(1))
@@ -116,14 +116,14 @@ def test_another_schema_is_refused(tmp_path: Path, version: int, age: str) -> No
 
 
 @pytest.mark.parametrize("line", ['{"version":0,"when":"then"}', '{"version":3,"event":"seen","url":1}'])
-def test_of_another_schema_no_other_field_is_looked_at(tmp_path: Path, line: str) -> None:
+def test_other_fields_of_another_schema_are_not_read(tmp_path: Path, line: str) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_text(f"{line}\n")
     with pytest.raises(DedupError, match=r"line 1, was written by an? \w+ version"):
         entries(path)
 
 
-def test_what_follows_half_a_line_of_a_run_that_died_is_whole(tmp_path: Path) -> None:
+def test_a_line_after_an_incomplete_line_of_a_run_that_died_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_text('{"version":1,"time":"2026')
     opened = JournalWriter(path, 1 << 20)
@@ -133,7 +133,7 @@ def test_what_follows_half_a_line_of_a_run_that_died_is_whole(tmp_path: Path) ->
     assert [entry and entry.url for entry in entries(path)] == [None, "http://a/1", "http://a/2"]
 
 
-def test_a_journal_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_journal_is_reported_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(DedupError, match="cannot be read"):
         entries(tmp_path / "none.jsonl")
 
@@ -149,7 +149,7 @@ def test_two_runs_may_write_to_one_file(tmp_path: Path) -> None:
     assert None not in read_entries
 
 
-def test_what_a_disk_does_not_take_waits_for_it(
+def test_lines_that_a_full_disk_does_not_take_wait_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(writer, "FLUSH_SECONDS", 0.01)
@@ -195,7 +195,7 @@ def test_lines_that_wait_for_a_disk_take_a_limited_number_of_bytes(
     assert f"{41 - len(written)} lines of the journal" in caplog.text
 
 
-def test_a_name_that_is_no_utf_8_costs_a_line_and_no_page(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_name_that_is_not_utf_8_costs_a_line_and_no_page(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     opened = JournalWriter(tmp_path / "journal.jsonl", 1 << 20)
     opened.write(replace(entry(1), spider="\ud800"))
     opened.write(entry(2))
@@ -269,7 +269,7 @@ def test_a_crawl_writes_a_line_for_each_drop(tmp_path: Path) -> None:
     assert line.bytes == done.counts()["bytes_dropped"]
 
 
-def test_marks_are_told_from_drops(tmp_path: Path) -> None:
+def test_marks_are_distinguished_from_drops(tmp_path: Path) -> None:
     crawl(tmp_path, DEDUP_ACTION="mark")
     (path,) = journals(tmp_path / "index")
     assert [entry and entry.event for entry in pages_of(path)] == ["mark"]
@@ -280,7 +280,7 @@ def test_without_a_name_no_journal_is_written(tmp_path: Path) -> None:
     assert journals(tmp_path / "index") == []
 
 
-def test_the_name_may_say_the_spider_and_stand_elsewhere(tmp_path: Path) -> None:
+def test_the_name_may_contain_the_spider_and_another_directory(tmp_path: Path) -> None:
     crawl(tmp_path, DEDUP_JOURNAL=str(tmp_path / "elsewhere" / "%(name)s.jsonl"))
     assert len(pages_of(tmp_path / "elsewhere" / "walker.jsonl")) == 1
 
@@ -295,6 +295,6 @@ def test_a_watchdog_event_is_a_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["%(date)s.jsonl", "100%.jsonl"])
-def test_a_name_that_cannot_be_filled_in_is_told(name: str) -> None:
+def test_a_name_that_cannot_be_filled_in_is_reported(name: str) -> None:
     with pytest.raises(ConfigError, match="DEDUP_JOURNAL"):
         Config(journal=name)

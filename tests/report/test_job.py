@@ -51,7 +51,7 @@ def data(folder: Path) -> JobData:
     return summarise_job(folder / "signed", folder / "decisions", report)
 
 
-def test_figures_are_those_of_a_plain_count(folder: Path, data: JobData) -> None:
+def test_figures_equal_those_of_a_plain_count(folder: Path, data: JobData) -> None:
     kept, left_out = table(folder / "decisions" / KEPT), table(folder / "decisions" / CLUSTERS)
     verdicts = Counter(row["verdict"] for row in kept + left_out)
     assert data.total == PageCounts(
@@ -95,7 +95,7 @@ def test_pages_of_an_index_are_named(folder: Path, tmp_path: Path) -> None:
     assert "kept before" in render_job(data, CONFIG, MADE)
 
 
-def test_the_page_shows_the_figures_and_needs_nothing_else(folder: Path, data: JobData) -> None:
+def test_the_page_shows_the_figures_and_loads_nothing_else(folder: Path, data: JobData) -> None:
     content = render_job(data, CONFIG, MADE)
     root = parsed(content)
     tiles = {tile.findtext("dt"): tile.findtext("dd") for tile in root.xpath("//dl[@class='tiles']/div")}
@@ -108,7 +108,7 @@ def test_the_page_shows_the_figures_and_needs_nothing_else(folder: Path, data: J
     assert content == render_job(data, CONFIG, MADE)
 
 
-def test_what_comes_from_pages_is_text(tmp_path: Path) -> None:
+def test_content_of_pages_is_shown_as_text(tmp_path: Path) -> None:
     hostile = ["javascript:alert(1)", "<script>alert(1)</script>", 'http://h/"onmouseover="alert(1)', "\u202egpj.exe"]
     body = article("x").replace("<title>", "<title>&lt;/title&gt;&lt;script&gt;alert(2)&lt;/script&gt;")
     lines = [{"id": f"{name}{number}", "html": body} for number in range(3) for name in hostile]

@@ -59,7 +59,7 @@ def host(url: str) -> str:
     return urlsplit(url).netloc
 
 
-def test_a_host_is_named_if_none_of_its_pages_was_a_duplicate_or_had_one(tmp_path: Path) -> None:
+def test_a_host_is_named_if_none_of_its_pages_was_a_duplicate_or_representative(tmp_path: Path) -> None:
     hosts = ["alone.org", "original.org", "few.org"]
     sizes = {"alone.org": 40, "original.org": 40, "few.org": LEAST_PAGES - 1}
     records = [
@@ -75,7 +75,7 @@ def test_a_host_is_named_if_none_of_its_pages_was_a_duplicate_or_had_one(tmp_pat
     assert parts["Depths of addresses"].largest == []  # one depth, which has a duplicate
 
 
-def test_the_parts_and_what_they_would_have_missed_are_those_of_a_plain_count(tmp_path: Path) -> None:
+def test_the_parts_and_what_leaving_them_out_would_have_missed_equal_a_plain_count(tmp_path: Path) -> None:
     source = random.Random(8)
     hosts = [f"h{number}.org" for number in range(12)]
     records = [
@@ -136,7 +136,7 @@ def test_kinds_are_those_of_kept_pages(tmp_path: Path) -> None:
         ("http://[a/", "addresses that cannot be read"),
     ],
 )
-def test_depths(url: str, depth: str) -> None:
+def test_the_depth_of_an_address_is_recognised(url: str, depth: str) -> None:
     assert depth_of(url) == depth
 
 
@@ -150,11 +150,11 @@ def test_depths(url: str, depth: str) -> None:
         ("http://[a/", ""),
     ],
 )
-def test_directories(url: str, directory: str) -> None:
+def test_the_directory_of_an_address_is_recognised(url: str, directory: str) -> None:
     assert directory_of(url) == directory
 
 
-def test_kinds() -> None:
+def test_the_kind_of_a_page_depends_on_its_links_and_the_length_of_its_text() -> None:
     page = SignedPage("k", "http://a.org/", "", chars=800, link_chars=10)
     assert kind_of(page) == "texts of less than 1,000 letters"
     assert kind_of(record(1, "http://a.org/", chars=4_000).page) == "texts of 1,000 to 5,000 letters"
@@ -162,14 +162,14 @@ def test_kinds() -> None:
     assert kind_of(record(1, "http://a.org/", kind=PageKind.THIN).page) == "thin pages"
 
 
-def test_nothing_is_said_without_duplicates_or_of_one_run(tmp_path: Path) -> None:
+def test_nothing_is_suggested_without_duplicates_or_for_one_run(tmp_path: Path) -> None:
     records = [record(number, f"http://a.org/{number}") for number in range(40)]
     entries = [duplicate("http://b.org/1", "http://c.org/1")]
     assert report_on(tmp_path / "none", records, []).without_duplicates == []
     assert report_on(tmp_path / "run", records, entries, run=f"{RUN:08x}").without_duplicates == []
 
 
-def test_what_is_not_known_any_more_is_not_said() -> None:
+def test_parts_whose_counts_were_forgotten_are_not_suggested() -> None:
     history = PartHistory("Hosts")
     for number in range(100_001):
         history.add_duplicates(f"{number}", f"{number}", 1.0)
@@ -178,7 +178,7 @@ def test_what_is_not_known_any_more_is_not_said() -> None:
     assert history.find_parts(2.0, 0) is None
 
 
-def test_the_page_says_what_could_be_left_out_and_what_that_would_have_missed(tmp_path: Path) -> None:
+def test_the_page_shows_what_could_be_left_out_and_what_that_would_have_missed(tmp_path: Path) -> None:
     records = [
         record(number, f"http://{name}/{number}", second=number)
         for number, name in enumerate(["alone.org", "late.org", "copied.org"] * 60)

@@ -184,7 +184,7 @@ def test_a_crawl_is_counted_as_its_decisions_say(tmp_path: Path) -> None:
     assert (pair.example_of_first, pair.example_of_second) == ("", "http://b.org/0")
 
 
-def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
+def test_figures_equal_those_of_a_plain_count(tmp_path: Path) -> None:
     source = random.Random(5)
     hosts = [f"h{number}.org" for number in range(40)]
     records = [
@@ -256,7 +256,7 @@ def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
         assert sum((counts_of_run.pages for _, counts_of_run in report.runs), PageCounts()) == report.total
 
 
-def test_how_signatures_lie_is_what_a_plain_count_says() -> None:
+def test_the_distribution_of_signatures_equals_that_of_a_plain_count() -> None:
     kept = [record(number, signature, scope="ab"[number % 2]).page for number, signature in enumerate(clusters(2, 400))]
     signatures = SignatureSample()
     for at in range(0, 400, 150):
@@ -284,7 +284,7 @@ def test_how_signatures_lie_is_what_a_plain_count_says() -> None:
     assert (distribution.kept, distribution.sampled, distribution.compared) == (400, 400, 400)
 
 
-def test_of_too_many_signatures_each_is_drawn_as_likely() -> None:
+def test_if_there_are_too_many_signatures_each_is_sampled_with_the_same_probability() -> None:
     pages = [record(0, number).page for number in range(100)]
     drawn: Counter[int] = Counter()
     signatures = SignatureSample(limit=50)
@@ -303,7 +303,7 @@ def test_of_too_many_signatures_each_is_drawn_as_likely() -> None:
 
 
 @pytest.mark.parametrize("number", [2, 100, 3000])
-def test_the_line_for_random_signatures_is_what_random_signatures_give(number: int) -> None:
+def test_the_line_for_random_signatures_is_that_of_random_signatures(number: int) -> None:
     source, rounds = np.random.default_rng(1), 100
     measured = np.zeros(64)
     for _ in range(rounds):
@@ -316,7 +316,7 @@ def test_the_line_for_random_signatures_is_what_random_signatures_give(number: i
 
 
 @pytest.mark.parametrize("span", [0, 40, 3_000, 90_000, 40_000_000, 1_000_000_000])
-def test_time_is_cut_into_as_many_parts_as_a_chart_takes(span: int) -> None:
+def test_time_is_divided_into_as_many_parts_as_a_chart_takes(span: int) -> None:
     timeline, source = Timeline(), random.Random(span)
     first = int(BEGAN.timestamp()) - span // 2
     times = [first, first + span, *(first + source.randint(0, span) for _ in range(10_000))]
@@ -332,7 +332,7 @@ def test_time_is_cut_into_as_many_parts_as_a_chart_takes(span: int) -> None:
     assert at.duplicates == sum(at.start <= time < at.start + width for time in times)
 
 
-def test_times_that_cannot_be_are_left_out() -> None:
+def test_impossible_times_are_left_out() -> None:
     timeline = Timeline()
     for time in (-5.0, 0.0, 1e9 - 1e8, 1e18, float("inf"), float("nan")):
         timeline.add(time, kept=1)
@@ -341,7 +341,7 @@ def test_times_that_cannot_be_are_left_out() -> None:
     assert timeline.periods()[1] == [Period(1_000_000_000, 1, 0)]
 
 
-def test_an_unchanged_page_that_was_dropped_is_no_duplicate(tmp_path: Path) -> None:
+def test_an_unchanged_page_that_was_dropped_is_not_a_duplicate(tmp_path: Path) -> None:
     directory = make_index(tmp_path / "index", [record(1, 1)])
     write_journal(directory, [entry(1, "unchanged_dropped", url="http://a.org/1"), entry(2)])
     report = gathered(directory)
@@ -352,7 +352,7 @@ def test_an_unchanged_page_that_was_dropped_is_no_duplicate(tmp_path: Path) -> N
 # The page
 
 
-def test_a_page_has_every_section_and_the_figures_in_it(full_page: str) -> None:
+def test_a_page_has_every_section_with_its_figures(full_page: str) -> None:
     root = parsed(full_page)
     tiles = {text_of(tile.find("dt")): text_of(tile.find("dd")) for tile in root.xpath("//dl[@class='tiles']/div")}
     assert {name: tiles[name] for name in ("Checked", "Kept", "Duplicates", "Unchanged", "Unchecked")} == {
@@ -390,7 +390,7 @@ def test_a_page_has_every_section_and_the_figures_in_it(full_page: str) -> None:
     assert text_of(root.xpath("//*[@class='title']")[0]) == "Page 0"
 
 
-def test_a_page_needs_nothing_else(full_page: str) -> None:
+def test_a_page_loads_nothing_else(full_page: str) -> None:
     root = parsed(full_page)
     assert not root.xpath("//script | //link | //img | //iframe | //object | //embed | //base | //form | //image")
     assert not root.xpath("//@*[starts-with(name(), 'on')]")
@@ -405,9 +405,7 @@ def test_a_page_needs_nothing_else(full_page: str) -> None:
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
 
 
-def test_charts_say_what_they_show_take_the_colours_of_the_page_and_have_ids_of_their_own(
-    full: Path, full_page: str
-) -> None:
+def test_charts_have_a_description_the_colours_of_the_page_and_unique_ids(full: Path, full_page: str) -> None:
     root = parsed(full_page)
     drawings = root.xpath("//figure/svg")
     assert len(drawings) == 7
@@ -429,7 +427,7 @@ def test_the_same_input_makes_the_same_page(full: Path, full_page: str) -> None:
 
 @pytest.mark.parametrize("ground", ["--card", "--back"])
 @pytest.mark.parametrize("scheme", [0, 1])
-def test_colours_can_be_told_apart(full_page: str, ground: str, scheme: int) -> None:
+def test_colours_can_be_distinguished(full_page: str, ground: str, scheme: int) -> None:
     blocks = re.findall(r":root \{(.*?)\}", full_page, flags=re.DOTALL)
     colours = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{3,6});", blocks[scheme]))
     for name in ("--text", "--soft", "--link"):
@@ -471,7 +469,7 @@ HOSTILE = [
 ]
 
 
-def test_hostile_addresses_and_titles_are_text(tmp_path: Path) -> None:
+def test_hostile_addresses_and_titles_are_shown_as_text(tmp_path: Path) -> None:
     directory = tmp_path / "index"
     titles = [
         "</title><script>alert(1)</script>",
@@ -516,14 +514,14 @@ def test_hostile_addresses_and_titles_are_text(tmp_path: Path) -> None:
         ("x" * 200, "x" * 159 + "…"),
     ],
 )
-def test_text_of_pages_is_shown_without_what_steers(text: str, shown: str) -> None:
+def test_text_of_pages_is_shown_without_control_characters(text: str, shown: str) -> None:
     assert plain(text) == shown
 
 
 # What is missing
 
 
-def test_an_index_that_holds_nothing(tmp_path: Path) -> None:
+def test_an_empty_index_is_shown(tmp_path: Path) -> None:
     content = page_of(make_index(tmp_path / "index"))
     assert "The index holds no page." in text_of(parsed(content))
     assert "There is no journal beside this index" in text_of(parsed(content))
@@ -545,13 +543,13 @@ def test_without_a_journal_only_the_index_is_shown(tmp_path: Path) -> None:
     ]
 
 
-def test_an_empty_journal_is_told(tmp_path: Path) -> None:
+def test_an_empty_journal_is_reported(tmp_path: Path) -> None:
     directory = make_index(tmp_path / "index", [record(1, 1)])
     (directory / "journal-1.jsonl").touch()
     assert "The journal has no entry" in text_of(parsed(page_of(directory)))
 
 
-def test_lines_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+def test_lines_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
     directory = make_index(tmp_path / "index")
     journal = write_journal(directory, [entry(number) for number in range(44)])
     with journal.open("ab") as file:
@@ -561,7 +559,7 @@ def test_lines_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     assert "44 entries in 1 file." in whole
 
 
-def test_a_dry_run_is_called_so(tmp_path: Path) -> None:
+def test_a_dry_run_is_labelled_as_such(tmp_path: Path) -> None:
     directory = make_index(tmp_path / "index", [record(0, 1)])
     write_journal(directory, [entry(number, "mark") for number in range(3)])
     whole = text_of(parsed(page_of(directory)))
@@ -595,7 +593,7 @@ NO_SHARES: dict[str, Any] = {"resemblance": None, "coverage": None}
         ([], [entry()], "", "1 kept page has duplicates, none of them more than one."),
     ],
 )
-def test_a_part_that_has_nothing_to_show_draws_nothing(
+def test_a_part_without_data_draws_nothing(
     tmp_path: Path, kept: Sequence[Record], entries: Sequence[Entry], missing: str, sentence: str
 ) -> None:
     directory = make_index(tmp_path / "index", kept)
@@ -616,13 +614,13 @@ def test_a_part_that_has_nothing_to_show_draws_nothing(
         {"duplicate_of": "", "url": ""},
     ],
 )
-def test_odd_figures_of_a_journal_do_no_harm(tmp_path: Path, odd: dict[str, Any]) -> None:
+def test_odd_figures_of_a_journal_raise_no_error(tmp_path: Path, odd: dict[str, Any]) -> None:
     directory = make_index(tmp_path / "index", [replace(record(1, 1), filed=1 << 60)])
     write_journal(directory, [entry(1, **odd), entry(2)])
     assert "</html>" in page_of(directory)
 
 
-def test_signatures_of_other_schemes_are_hashes(tmp_path: Path) -> None:
+def test_signatures_of_other_schemes_are_treated_as_hashes(tmp_path: Path) -> None:
     directory = make_index(tmp_path / "index", config=Config(tokenizer="bigrams", scheme="exact"))
     with Deduplicator.open(directory, Config(tokenizer="bigrams", scheme="exact")) as deduplicator:
         for seed in range(3):
@@ -674,7 +672,7 @@ def test_a_report_names_the_runs_that_it_adds_up(several: Path, tmp_path: Path) 
     ]
 
 
-def test_the_report_of_the_latest_run_is_about_no_other_one(several: Path, tmp_path: Path) -> None:
+def test_the_report_of_the_latest_run_covers_no_other_run(several: Path, tmp_path: Path) -> None:
     cli(several, "--last", "-o", tmp_path / "report.html")
     text = text_of(parsed((tmp_path / "report.html").read_text(encoding="utf-8")))
     assert "Run 0000000f on the index" in text
@@ -683,7 +681,7 @@ def test_the_report_of_the_latest_run_is_about_no_other_one(several: Path, tmp_p
     assert "cannot be combined" in printed_text(cli(several, "--last", "--run", "f", status=2))
 
 
-def test_what_was_written_is_told_as_a_json_line(several: Path, tmp_path: Path) -> None:
+def test_the_written_file_is_reported_as_a_json_line(several: Path, tmp_path: Path) -> None:
     (line,) = json_lines("report", several, "-o", tmp_path / "report.html", "--json")
     assert line.pop("bytes") == (tmp_path / "report.html").stat().st_size
     assert line == {
@@ -723,7 +721,7 @@ def test_the_limits_that_are_drawn_are_those_of_the_settings(full: Path, tmp_pat
     assert "DEDUP_MAX_DISTANCE 3" in text_of(root)
 
 
-def test_journals_that_are_named_are_read(full: Path, tmp_path: Path) -> None:
+def test_journals_that_are_given_are_read(full: Path, tmp_path: Path) -> None:
     other_journal = write_journal(tmp_path, [entry(number) for number in range(7)], "elsewhere.jsonl")
     cli(full, "--journal", other_journal, "-o", tmp_path / "report.html")
     assert "7 entries in 1 file." in text_of(parsed((tmp_path / "report.html").read_text(encoding="utf-8")))
@@ -751,7 +749,7 @@ def _later_journal(directory: Path) -> None:
         (_later_journal, [], "a later version of crawler-dedup"),
     ],
 )
-def test_a_call_that_cannot_be_answered_is_a_sentence(
+def test_a_call_that_cannot_be_answered_is_refused_with_a_sentence(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     make: Callable[[Path], object],
@@ -766,7 +764,7 @@ def test_a_call_that_cannot_be_answered_is_a_sentence(
 
 
 @pytest.mark.parametrize("count", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_many_drops_on_a_thousand_hosts_are_a_small_page(tmp_path: Path, count: int) -> None:
+def test_the_report_of_many_drops_on_a_thousand_hosts_is_a_small_page(tmp_path: Path, count: int) -> None:
     source = random.Random(1)
     hosts = [f"www.a-host-with-a-long-name-{number}.example.org" for number in range(1000)]
     events: list[Event] = ["drop", "drop", "drop", "unchanged", "watchdog"]

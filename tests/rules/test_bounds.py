@@ -56,7 +56,7 @@ def texts(draw: st.DrawFn) -> SignedPage:
     pages=st.lists(texts(), min_size=6, max_size=10),
     limits=st.sampled_from([Config(), Config(min_resemblance=0.9, min_coverage=0.5), Config(min_coverage=1.0)]),
 )
-def test_what_is_ruled_out_is_told_apart_by_the_rules(pages: list[SignedPage], limits: Config) -> None:
+def test_pairs_that_are_ruled_out_are_different_by_the_rules(pages: list[SignedPage], limits: Config) -> None:
     measures = Measures.of([msgspec.msgpack.encode(page) for page in pages])
     pairs = [(new, kept) for new in range(len(pages)) for kept in range(len(pages)) if new != kept]
     new, kept = (np.array(places) for places in zip(*pairs, strict=True))
@@ -69,7 +69,7 @@ def test_what_is_ruled_out_is_told_apart_by_the_rules(pages: list[SignedPage], l
         assert may_be or not (covered or rule in (SAME_BYTES, OTHER_LINKS))
 
 
-def test_the_examples_are_ruled_out_for_each_reason() -> None:
+def test_the_examples_contain_pairs_ruled_out_for_each_reason() -> None:
     if not SEEN:
         pytest.skip("runs behind the test that makes the examples")
     ruled_out = {rule for may_be, rule in SEEN if not may_be}
@@ -78,7 +78,7 @@ def test_the_examples_are_ruled_out_for_each_reason() -> None:
 
 
 @given(pages=st.lists(texts().filter(lambda page: len(page.sketch) == 64), min_size=1, max_size=8))
-def test_resemblances_of_many_are_those_of_each_pair(pages: list[SignedPage]) -> None:
+def test_resemblances_of_many_pairs_equal_those_of_each_pair(pages: list[SignedPage]) -> None:
     bins = np.frombuffer(b"".join(page.sketch for page in pages), np.uint8).reshape(-1, 64)
     expected = [resemblance(pages[0].sketch, page.sketch) for page in pages]
     assert resemblances(np.repeat(bins[:1], len(bins), axis=0), bins).tolist() == expected

@@ -42,7 +42,7 @@ def form(*cells: str, text: str = TEXT, line: str = "", below: str = "", menu: s
     ],
     ids=["another place", "one line more", "a line of the text", "a comment"],
 )
-def test_what_was_filled_in_tells_two_pages_apart(crawl: Crawl, known: bool, new: str, kept: str) -> None:
+def test_different_values_in_a_form_make_two_pages(crawl: Crawl, known: bool, new: str, kept: str) -> None:
     if known:
         crawl.get_known()
     assert crawl.kind(new) is crawl.kind(kept) is PageKind.TEXT
@@ -52,20 +52,20 @@ def test_what_was_filled_in_tells_two_pages_apart(crawl: Crawl, known: bool, new
 
 
 @knowing
-def test_a_design_that_says_it_in_other_words_is_a_duplicate(crawl: Crawl, known: bool) -> None:
+def test_the_same_values_written_differently_in_another_design_are_a_duplicate(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     assert crawl.check("/1", form("10 May 2024")).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/old/1", form("May 10th", menu=OTHER_MENU)), "http://h/1", "alike")
 
 
-def test_so_is_a_copy_on_another_host(crawl: Crawl) -> None:
+def test_a_copy_on_another_host_with_another_value_is_a_duplicate(crawl: Crawl) -> None:
     assert crawl.check("/1", form("Leith")).verdict is Verdict.NEW
     crawl.host = "http://mirror"
     assert is_duplicate(crawl.check("/1", form("Hull")), "http://h/1", "alike")
 
 
-def test_of_a_long_text_a_line_is_not_enough(crawl: Crawl) -> None:
+def test_one_line_does_not_distinguish_two_long_texts(crawl: Crawl) -> None:
     essay = paragraphs(words("essay", 400))
     assert crawl.check("/1", form("10 May", text=essay)).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/2", form("11 May", text=essay)), "http://h/1", "alike")
@@ -75,7 +75,7 @@ CELLS = st.lists(st.sampled_from(["Leith", "Hull", "Ghent", "Bergen"]), min_size
 
 
 @given(filled=st.lists(CELLS, min_size=1, max_size=8), count=st.sampled_from([30, 60, 140]))
-def test_as_many_pages_are_kept_as_were_filled_in_otherwise(
+def test_a_page_with_other_values_than_all_kept_pages_is_kept(
     tmp_path_factory: pytest.TempPathFactory, filled: list[list[str]], count: int
 ) -> None:
     text = paragraphs(words("rigger", count))
@@ -90,7 +90,7 @@ def test_as_many_pages_are_kept_as_were_filled_in_otherwise(
                 kept.append(filled_in)
 
 
-def test_facts_survive_in_the_index(tmp_path: Path) -> None:
+def test_values_in_a_form_are_stored_in_the_index(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path) as first:
         assert Crawl(first).check("/1", form("Leith")).verdict is Verdict.NEW
     with Deduplicator.open(tmp_path) as second:
@@ -99,7 +99,7 @@ def test_facts_survive_in_the_index(tmp_path: Path) -> None:
 
 
 @knowing
-def test_an_advertisement_in_the_text_is_nothing_that_was_filled_in(crawl: Crawl, known: bool) -> None:
+def test_an_advertisement_in_the_text_is_not_a_value_in_a_form(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     text = paragraphs(words("rigger", 80))

@@ -28,13 +28,15 @@ def are_far_apart(deduplicator: Deduplicator, *pages: str) -> bool:
     return (first.signature ^ second.signature).bit_count() > 7
 
 
-def test_what_another_host_writes_between_the_paragraphs_makes_no_other_page(crawl: Crawl, mirror: Crawl) -> None:
+def test_text_that_another_host_writes_between_the_paragraphs_does_not_make_another_page(
+    crawl: Crawl, mirror: Crawl
+) -> None:
     assert are_far_apart(crawl.deduplicator, thread("river"), thread("harbour"))
     assert crawl.check("/t/1", thread("river")).verdict is Verdict.NEW
     assert is_duplicate(mirror.check("/t/1", thread("harbour")), "http://h/t/1", "alike")
 
 
-def test_on_one_host_it_does(crawl: Crawl) -> None:
+def test_on_one_host_text_between_the_paragraphs_makes_another_page(crawl: Crawl) -> None:
     assert crawl.check("/t/1", thread("river")).verdict is Verdict.NEW
     assert crawl.check("/t/2", thread("harbour")).verdict is Verdict.NEW
 
@@ -47,7 +49,7 @@ OTHER_POSTS = [" ".join(words(f"other {number}", 14)) + "." for number in range(
     [("What the reeves told each other", POSTS), (NAME, POSTS[:15] + OTHER_POSTS[:5])],
     ids=["other title", "other words"],
 )
-def test_the_title_and_most_words_must_be_the_same(crawl: Crawl, mirror: Crawl, name: str, posts: list[str]) -> None:
+def test_the_title_and_most_words_must_be_equal(crawl: Crawl, mirror: Crawl, name: str, posts: list[str]) -> None:
     assert are_far_apart(crawl.deduplicator, thread("river"), thread("harbour", posts, name))
     assert crawl.check("/t/1", thread("river")).verdict is Verdict.NEW
     assert mirror.check("/t/1", thread("harbour", posts, name)).verdict is Verdict.NEW
@@ -69,7 +71,7 @@ def question(about: str, count: int) -> str:
 
 
 @pytest.mark.parametrize("kept", [0, 12])
-def test_a_question_with_other_answers_is_another_page(crawl: Crawl, mirror: Crawl, kept: int) -> None:
+def test_the_same_question_with_other_answers_is_another_page(crawl: Crawl, mirror: Crawl, kept: int) -> None:
     assert crawl.check("/q/1", question("river", kept)).verdict is Verdict.NEW
     assert mirror.check("/q/1", question("harbour", 12)).verdict is Verdict.NEW
 
@@ -79,7 +81,7 @@ def test_a_question_without_the_answers_is_a_duplicate(crawl: Crawl, mirror: Cra
     assert is_duplicate(mirror.check("/q/1", question("harbour", 0)), "http://h/q/1", "alike")
 
 
-def test_a_short_name_may_be_that_of_the_site(crawl: Crawl, mirror: Crawl) -> None:
+def test_a_short_name_may_be_the_name_of_the_site(crawl: Crawl, mirror: Crawl) -> None:
     assert crawl.check("/", thread("river", name="Ferry")).verdict is Verdict.NEW
     assert mirror.check("/", thread("harbour", name="Ferry")).verdict is Verdict.NEW
 

@@ -52,7 +52,7 @@ def are_far_apart(crawl: Crawl, *pages: str) -> bool:
 
 @knowing
 @pytest.mark.parametrize("count", [2, 3])
-def test_a_thread_before_some_answers_is_a_part(crawl: Crawl, known: bool, count: int) -> None:
+def test_a_thread_before_its_later_answers_is_a_part_of_the_thread(crawl: Crawl, known: bool, count: int) -> None:
     if known:
         crawl.get_known()
     part, whole = thread(*POSTS[:count]), thread(*POSTS)
@@ -115,14 +115,16 @@ def test_a_long_text_is_a_part_of_one_with_comments(crawl: Crawl, known: bool) -
     ],
 )
 @knowing
-def test_it_is_no_part_if_something_of_it_is_missing(crawl: Crawl, known: bool, new: str, kept: str) -> None:
+def test_a_text_is_no_part_of_another_if_something_of_it_is_missing_there(
+    crawl: Crawl, known: bool, new: str, kept: str
+) -> None:
     if known:
         crawl.get_known()
     assert crawl.check("/kept", kept).verdict is Verdict.NEW
     assert crawl.check("/new", new).verdict is Verdict.NEW
 
 
-def test_on_one_host_a_part_of_a_page_with_another_title_is_none(crawl: Crawl) -> None:
+def test_on_one_host_a_page_is_not_covered_by_a_longer_page_with_another_title(crawl: Crawl) -> None:
     """What both pages name may be a section that each department has."""
     name = "Frequently asked questions"
 
@@ -133,7 +135,7 @@ def test_on_one_host_a_part_of_a_page_with_another_title_is_none(crawl: Crawl) -
     assert crawl.check("/history", questions("History", *POSTS[:2])).verdict is Verdict.NEW
 
 
-def test_under_the_name_of_a_site_a_part_must_be_most_of_the_whole(crawl: Crawl) -> None:
+def test_under_the_name_of_the_site_a_part_must_be_most_of_the_whole(crawl: Crawl) -> None:
     """A start page shows what an article shows, and tomorrow something else."""
     name = "Mill"
     texts = [" ".join(words(f"mill {number}", 22)) for number in range(3)]
@@ -147,7 +149,7 @@ def test_under_the_name_of_a_site_a_part_must_be_most_of_the_whole(crawl: Crawl)
     other_words=st.integers(0, 4),
     distance=st.sampled_from([0, 3, 7]),
 )
-def test_of_short_texts_nearly_all_words_must_be_there(
+def test_nearly_all_words_of_a_short_text_must_occur_in_the_kept_one(
     tmp_path_factory: pytest.TempPathFactory, whole: int, share: float, other_words: int, distance: int
 ) -> None:
     """Sets of so few features are kept whole, so that nothing is estimated."""

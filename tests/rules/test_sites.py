@@ -72,7 +72,7 @@ def learned(*pages: SignedPage) -> SiteCounts:
 # What becomes known
 
 
-def test_what_all_pages_share_is_in_the_snapshot() -> None:
+def test_the_snapshot_has_what_all_pages_share() -> None:
     site = learned(*(page(number, blocks=[7, 1000 + number]) for number in range(MIN_PAGES))).publish()
     assert site.number == MIN_PAGES
     assert site.is_known
@@ -93,7 +93,7 @@ def test_a_snapshot_is_due_after_8_16_and_32_pages_and_then_after_every_32() -> 
     assert due == [8, 16, 32, 64, 96, 128, 160, 192]
 
 
-def test_pages_own_links_blocks_and_titles_never_become_those_of_the_site() -> None:
+def test_links_blocks_and_titles_of_single_pages_never_become_those_of_the_site() -> None:
     counts = SiteCounts()
     for number in range(500):
         counts.add(page(number, blocks=[7, 1000 + number]))
@@ -108,7 +108,7 @@ def test_pages_own_links_blocks_and_titles_never_become_those_of_the_site() -> N
     ("having", "pages", "is_frequent"),
     [(2, 8, False), (3, 8, True), (8, 30, False), (9, 30, True), (14, 50, False), (15, 50, True)],
 )
-def test_links_and_parts_of_titles_of_three_tenths_but_at_least_of_three_pages_are_shared(
+def test_links_and_parts_of_titles_on_three_tenths_of_the_pages_and_at_least_three_are_shared(
     having: int, pages: int, is_frequent: bool
 ) -> None:
     counts = SiteCounts()
@@ -135,27 +135,27 @@ def test_links_and_parts_of_titles_of_three_tenths_but_at_least_of_three_pages_a
         (20, 40, True, False),
     ],
 )
-def test_blocks_of_half_the_pages_are_furniture_and_of_more_than_15_percent_but_at_least_of_four_are_shared(
+def test_blocks_on_half_the_pages_are_furniture_and_those_on_over_15_percent_and_at_least_four_are_shared(
     having: int, pages: int, furniture: bool, shared: bool
 ) -> None:
     site = learned(*(page(number, blocks=[7] if number < having else []) for number in range(pages))).publish()
     assert (7 in site.furniture, 7 in site.shared) == (furniture, shared)
 
 
-def test_a_block_is_shared_only_under_different_titles() -> None:
+def test_a_block_is_shared_only_if_it_occurs_under_different_titles() -> None:
     copies = [page(number, title="One Story", blocks=[7]) for number in range(6)]
     other_pages = [page(number, blocks=[8] if number < 12 else []) for number in range(6, 24)]
     site = learned(*copies, *other_pages).publish()
     assert site.shared == {8}
 
 
-def test_a_link_is_navigation_only_under_different_titles() -> None:
+def test_a_link_is_navigation_only_if_it_occurs_under_different_titles() -> None:
     copies = [page(number, ["/copied"], title="One Story") for number in range(12)]
     other_pages = [page(number, ["/menu"]) for number in range(12, 24)]
     assert learned(*copies, *other_pages).publish().navigation == numbers("/menu")
 
 
-def test_what_was_shared_is_forgotten_when_the_site_changes() -> None:
+def test_shared_blocks_are_forgotten_when_the_site_changes() -> None:
     before = [page(number, blocks=[7]) for number in range(200)]
     after = [
         page(number, ["/new", "/menu", f"/own/{number}"], title=f"Story {number} - River", blocks=[8])
@@ -182,7 +182,7 @@ def test_parts_that_the_site_writes_into_every_title_are_not_the_pages_own() -> 
     assert UNKNOWN_SITE.own_parts("Steeping | Tea House") == {"steeping", "teahouse"}
 
 
-def test_snapshots_are_those_of_a_plain_count_that_is_halved() -> None:
+def test_snapshots_equal_those_of_plain_counts_that_are_halved() -> None:
     source, counts, expected, pages = random.Random(3), SiteCounts(), Counter[int](), 0
     for number in range(600):
         if pages >= 240:
@@ -217,7 +217,7 @@ def test_what_is_stored_of_a_site_does_not_grow_with_its_pages() -> None:
         assert len(counts.encode()) < 7 * MAX_COUNTERS + 100
 
 
-def test_what_stands_on_many_pages_is_counted_although_each_page_has_more_of_its_own_than_can_be() -> None:
+def test_frequent_links_and_blocks_are_counted_even_if_each_page_has_more_of_its_own_than_counters() -> None:
     source, counts = np.random.default_rng(5), SiteCounts()
     everywhere = source.integers(1 << 32, size=20, dtype=np.uint32)
     for number in range(MIN_PAGES):
@@ -240,7 +240,7 @@ _PAGES = st.builds(
 
 
 @given(st.lists(_PAGES, max_size=80), st.data())
-def test_counts_go_on_as_they_were_whenever_they_are_stored_and_read(
+def test_counts_continue_unchanged_whenever_they_are_stored_and_read(
     pages: list[SignedPage], data: st.DataObject
 ) -> None:
     counts, stored = SiteCounts(), b""
@@ -260,7 +260,7 @@ def test_a_snapshot_is_read_as_it_was_stored(site: SiteProfile) -> None:
     assert decode_profile(site.encode()) == site
 
 
-def test_of_nothing_nothing_is_known() -> None:
+def test_an_unknown_site_has_no_shared_parts() -> None:
     assert decode_profile(b"") is UNKNOWN_SITE
     assert not UNKNOWN_SITE.is_known
     assert SiteCounts.decode(b"").taught == 0
@@ -314,13 +314,13 @@ def snapshot(number: int, hashes: int = 5) -> tuple[int, bytes]:
         (100, 96, counted(), [snapshot(96, MAX_COUNTERS + 1)], False),
     ],
 )
-def test_what_cannot_be_known_of_a_site_is_not_believed(
+def test_a_stored_site_with_impossible_values_is_refused(
     taught: int, number: int, counts: bytes, snapshots: list[tuple[int, bytes]], expected: bool
 ) -> None:
     assert can_read(StoredSite(bytes(12), taught, number, 0, counts, snapshots)) is expected
 
 
-def test_sites_are_told_apart_but_not_by_www_case_scheme_or_its_port() -> None:
+def test_sites_are_distinguished_except_by_www_case_scheme_or_its_port() -> None:
     sites = learn_sites(page(number) for number in range(MIN_PAGES))
     for url in ("http://h/other", "https://WWW.H/other?x", "http://www.h/", "http://h:80/", "https://h:443/"):
         assert sites.profile_of(page(1, url=url)).titles == TEA
@@ -328,7 +328,7 @@ def test_sites_are_told_apart_but_not_by_www_case_scheme_or_its_port() -> None:
         assert sites.profile_of(page(1, url=url)) is UNKNOWN_SITE
 
 
-def test_scopes_are_told_apart() -> None:
+def test_scopes_are_distinguished() -> None:
     pages = [page(number, scope="one") for number in range(MIN_PAGES)]
     sites = learn_sites([*pages, *(page(number, scope="other") for number in range(MIN_PAGES - 1))])
     assert sites.profile_of(page(1, scope="one")).is_known
@@ -337,6 +337,6 @@ def test_scopes_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("url", ["", "notes.html", "/path", "http://[broken", "mailto:a@b"])
-def test_pages_without_a_host_are_no_site(url: str) -> None:
+def test_pages_without_a_host_belong_to_no_site(url: str) -> None:
     sites = learn_sites(page(number, url=url) for number in range(MIN_PAGES))
     assert sites.profile_of(page(1, url=url)) is UNKNOWN_SITE

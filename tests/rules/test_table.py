@@ -502,7 +502,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_first_row_that_speaks_decides(name: str) -> None:
+def test_the_first_row_that_applies_decides(name: str) -> None:
     pair, row, duplicate = CASES[name]
     assert decide(pair) == (row, duplicate)
     match = compare(pair)
@@ -513,12 +513,12 @@ def test_the_first_row_that_speaks_decides(name: str) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 4])
-def test_a_page_with_hardly_any_numbers_has_no_other_ones(count: int) -> None:
+def test_a_page_with_hardly_any_numbers_does_not_have_other_numbers(count: int) -> None:
     pair = Pair(new(numbers=numbers(0, count)), kept(numbers=numbers(100, 165)), LIMITS, SIMHASH)
     assert decide(pair) == ("alike", True)
 
 
-def test_every_row_decides_somewhere() -> None:
+def test_every_row_decides_in_some_case() -> None:
     deciding = {row for _, row, _ in CASES.values()}
     assert [rule.name for rule in TABLE if rule.name not in deciding] == []
 
@@ -549,7 +549,7 @@ def predicate(name: str) -> Callable[[Pair], bool | None]:
 @pytest.mark.parametrize(
     ("rows", "pages"), CONTRADICTIONS.items(), ids=[" – ".join(contradiction) for contradiction in CONTRADICTIONS]
 )
-def test_of_two_rows_that_contradict_each_other_the_upper_one_decides(
+def test_of_two_contradicting_rows_the_upper_one_decides(
     rows: tuple[str, str], pages: tuple[SignedPage, SignedPage]
 ) -> None:
     pair = Pair(*pages, LIMITS, SIMHASH)
@@ -570,7 +570,7 @@ REASONS = [
 
 
 @pytest.mark.parametrize(("upper", "lower"), [*pairwise(REASONS)])
-def test_a_list_with_other_links_is_a_variant_only_if_nothing_else_speaks_against_it(upper: str, lower: str) -> None:
+def test_a_list_with_other_links_is_a_variant_only_if_no_other_row_says_different(upper: str, lower: str) -> None:
     differences: dict[str, dict[str, Any]] = {
         "signatures far apart": {"signature": 2**64 - 1},
         "other titles": {"title": ""},
@@ -599,13 +599,13 @@ def test_a_list_with_other_links_is_a_variant_only_if_nothing_else_speaks_agains
     ],
     ids=["excerpt", "start page", "list", "thin page", "page and list"],
 )
-def test_what_covers_a_page_need_not_be_covered_by_it(covered: dict[str, Any], covers: dict[str, Any]) -> None:
+def test_a_page_that_covers_another_need_not_be_covered_by_it(covered: dict[str, Any], covers: dict[str, Any]) -> None:
     covered_page, covering_page = new(**covered), kept(**covers)
     assert compare(Pair(covered_page, covering_page, LIMITS, SIMHASH)) is not None
     assert compare(Pair(covering_page, covered_page, LIMITS, SIMHASH)) is None
 
 
-def test_an_excerpt_is_covered_more_than_it_resembles() -> None:
+def test_the_coverage_of_an_excerpt_is_greater_than_its_resemblance() -> None:
     match = compare(Pair(new(**words(0, 145)), PAGE, LIMITS, SIMHASH))
     assert match is not None
     assert match.rule == "alike"
@@ -615,7 +615,7 @@ def test_an_excerpt_is_covered_more_than_it_resembles() -> None:
 # Limits
 
 
-def test_limits_move_the_rows() -> None:
+def test_limits_change_which_row_decides() -> None:
     far, longer = new(signature=0b1111111), new(**words(0, 270))
     assert compare(Pair(far, PAGE, Config(max_distance=7), SIMHASH)) is not None
     assert compare(Pair(far, PAGE, Config(max_distance=0), SIMHASH)) is None
@@ -638,7 +638,7 @@ def test_limits_move_the_rows() -> None:
         (kept(chars=0, link_chars=100), False),
     ],
 )
-def test_a_list_is_a_place_to_go_on_from(page: SignedPage, expected: bool) -> None:
+def test_a_list_is_recognised_by_its_links(page: SignedPage, expected: bool) -> None:
     assert is_list(page) is expected
 
 
@@ -659,7 +659,7 @@ EVERY_BLOCK = b"".join(
     ],
     ids=["text", "list with text", "thin page"],
 )
-def test_links_and_blocks_are_kept_where_a_rule_looks_at_them(
+def test_links_and_blocks_are_stored_if_a_rule_reads_them(
     fields: dict[str, Any], hashes: list[int], has_links: bool
 ) -> None:
     trimmed = without_unneeded(kept(**fields, blocks=EVERY_BLOCK), FURNISHED)
@@ -668,7 +668,7 @@ def test_links_and_blocks_are_kept_where_a_rule_looks_at_them(
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_rules_decide_as_before_when_what_no_rule_looks_at_is_dropped_from_the_kept_page(name: str) -> None:
+def test_rules_decide_the_same_if_the_kept_page_lacks_what_no_rule_reads(name: str) -> None:
     pair, row, duplicate = CASES[name]
     trimmed = replace(pair, kept=without_unneeded(pair.kept, pair.kept_site))
     assert decide(trimmed) == (row, duplicate)
@@ -692,7 +692,7 @@ def test_thin_pages_are_filed_under_their_title_and_their_largest_blocks() -> No
     assert not keys() & keys(title="Brewing | Tea House")
 
 
-def test_texts_have_the_keys_of_their_scheme() -> None:
+def test_texts_are_filed_under_the_keys_of_their_scheme() -> None:
     assert with_site_keys(PAGE, TEA) is PAGE
 
 
@@ -716,14 +716,14 @@ def test_the_first_page_that_covers_a_new_one_is_its_match() -> None:
     assert first_match([]) is None
 
 
-def test_pages_behind_the_match_are_not_looked_at() -> None:
+def test_pages_after_the_match_are_not_compared() -> None:
     looked_at = iter(pairs(new(), kept(**words(500, 700)), PAGE, kept(key="behind")))
     assert first_match(looked_at) is not None
     assert [pair.kept.key for pair in looked_at] == ["behind"]
 
 
 @pytest.mark.parametrize("variants", [1, 2, 3])
-def test_a_list_with_new_links_passes_until_so_many_variants_are_kept(variants: int) -> None:
+def test_a_list_with_new_links_passes_until_the_maximum_number_of_variants_is_kept(variants: int) -> None:
     page, variants_kept = variant(0), [variant(number) for number in range(1, variants + 1)]
     assert first_match(pairs(page, *variants_kept[:-1], variants=variants)) is None
     decided = first_match(pairs(page, *variants_kept, variants=variants))
@@ -735,24 +735,24 @@ def test_without_a_bound_a_list_with_new_links_always_passes() -> None:
     assert first_match(pairs(variant(0), *(variant(number) for number in range(1, 200)), variants=0)) is None
 
 
-def test_a_list_that_covers_the_new_one_stands_for_it_whatever_others_there_are() -> None:
+def test_a_list_that_covers_the_new_one_is_its_match_whatever_other_lists_there_are() -> None:
     same_links = msgspec.structs.replace(variant(0), key="x", digest=b"x")
     decided = first_match(pairs(variant(0), variant(1), same_links, variants=2))
     assert decided is not None
     assert (decided[0].key, decided[1].rule) == ("x", "alike")
 
 
-def test_what_a_list_was_before_is_no_variant_of_it() -> None:
+def test_an_earlier_version_of_a_list_is_not_a_variant_of_it() -> None:
     before = msgspec.structs.replace(variant(1), key="0")
     assert first_match(pairs(variant(0), before, variants=1)) is None
 
 
-def test_pages_that_differ_in_more_than_links_are_no_variants() -> None:
+def test_pages_that_differ_in_more_than_links_are_not_variants() -> None:
     other_lists = [new(key=f"{number}", **MANY, **{**links(number), **words(500, 700)}) for number in range(5)]
     assert first_match(pairs(variant(0), *other_lists, variants=1)) is None
 
 
-def test_the_texts_of_these_tests_resemble_each_other_as_they_should() -> None:
+def test_the_texts_of_these_tests_have_the_intended_resemblances() -> None:
     """The sketches of large sets are estimates: no case of this file may hang on one."""
     for first, last, expected in ((0, 145, 145 / 200), (0, 270, 200 / 270), (10, 210, 190 / 210), (500, 700, 0)):
         assert resemblance(sketch(HASHES[first:last]), PAGE.sketch) == pytest.approx(expected, abs=0.08)

@@ -41,7 +41,7 @@ def verdicts(crawl: Crawl, count: int) -> list[bool]:
 
 
 @pytest.mark.parametrize("bounded", [1, 3, 50], indirect=True)
-def test_as_many_variants_of_a_list_pass_as_the_setting_says(bounded: Crawl, request: pytest.FixtureRequest) -> None:
+def test_as_many_variants_of_a_list_pass_as_the_setting_allows(bounded: Crawl, request: pytest.FixtureRequest) -> None:
     limit = request.node.callspec.params["bounded"]
     assert verdicts(bounded, limit + 5) == [True] * limit + [False] * 5
     last = bounded.check("/calendar/last", calendar(1000))
@@ -57,7 +57,7 @@ def test_without_a_bound_every_variant_passes(bounded: Crawl) -> None:
 
 
 @pytest.mark.parametrize("bounded", [64], indirect=True)
-def test_the_largest_bound_is_a_bound_too(bounded: Crawl, request: pytest.FixtureRequest) -> None:
+def test_the_largest_bound_is_applied_too(bounded: Crawl, request: pytest.FixtureRequest) -> None:
     limit = request.node.callspec.params["bounded"]
     assert verdicts(bounded, limit + 5) == [True] * limit + [False] * 5
 
@@ -79,13 +79,13 @@ def test_a_start_page_is_no_duplicate_of_the_story_that_it_shows(crawl: Crawl) -
     )
 
 
-def test_but_the_story_may_be_one_of_the_start_page(crawl: Crawl) -> None:
+def test_a_story_may_be_a_duplicate_of_the_start_page_that_shows_it(crawl: Crawl) -> None:
     crawl.get_known()
     assert crawl.check("/", without_name("a")).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/story", story("a")), "http://h/", "alike")
 
 
-def test_nor_is_a_start_page_before_the_site_is_known(crawl: Crawl) -> None:
+def test_before_the_site_is_known_a_start_page_is_no_duplicate_of_a_story_either(crawl: Crawl) -> None:
     assert crawl.check("/story", story("a")).verdict is Verdict.NEW
     assert crawl.check("/", without_name("a", below='<a href="/older">older stories</a>')).verdict is Verdict.NEW
 
@@ -113,7 +113,7 @@ def template(name: str, count: int) -> str:
         400,
     ],
 )
-def test_pages_of_a_template_with_another_name_in_the_title_are_kept_apart(
+def test_pages_of_a_template_with_different_names_in_the_title_are_both_kept(
     crawl: Crawl, count: int, known: bool
 ) -> None:
     if known:
@@ -126,7 +126,7 @@ def test_pages_of_a_template_with_another_name_in_the_title_are_kept_apart(
 
 
 @knowing
-def test_a_page_that_holds_more_than_the_kept_one_is_kept(crawl: Crawl, known: bool) -> None:
+def test_a_page_that_contains_more_than_the_kept_one_is_kept(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     text = words("a", 120) * 4  # it says most, so that both have nearly the same signature
@@ -136,7 +136,7 @@ def test_a_page_that_holds_more_than_the_kept_one_is_kept(crawl: Crawl, known: b
     assert crawl.check("/long", long).verdict is Verdict.NEW
 
 
-def test_and_the_shorter_one_is_dropped_if_it_comes_later(crawl: Crawl) -> None:
+def test_a_shorter_page_is_dropped_if_it_comes_later(crawl: Crawl) -> None:
     text = words("a", 300)
     short = page(f"Story a | {SITE}", paragraphs(text[:290]), MENU)
     long = page(f"Story a | {SITE}", paragraphs(text), MENU)
@@ -162,7 +162,7 @@ def test_a_mirror_of_a_list_with_text_is_a_duplicate_whatever_its_links(crawl: C
     assert Crawl(crawl.deduplicator, "http://mirror").check("/calendar", calendar(3)).verdict is Verdict.DUPLICATE
 
 
-def test_kinds_of_pages_are_not_compared_with_each_other(crawl: Crawl) -> None:
+def test_pages_of_different_kinds_are_not_compared(crawl: Crawl) -> None:
     crawl.get_known()
     assert crawl.check("/list", listing("Green", STORIES)).verdict is Verdict.NEW
     with_text = listing("Green", STORIES).replace("</h1>", f"</h1>{ESSAY}")
@@ -177,7 +177,7 @@ SHIPPING = paragraphs(words("shipping", 220))
 
 
 @knowing
-def test_things_for_sale_with_the_same_text_below_are_kept_apart(crawl: Crawl, known: bool) -> None:
+def test_offers_with_the_same_text_below_them_are_all_kept(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     for name, price in (("Red mug", "7 €"), ("Blue kettle", "30 €"), ("Desk lamp", "19 €")):
@@ -185,7 +185,7 @@ def test_things_for_sale_with_the_same_text_below_are_kept_apart(crawl: Crawl, k
         assert crawl.check(f"/{name}", page(f"{name} | {SITE}", body, MENU)).verdict is Verdict.NEW
 
 
-def test_a_thread_of_short_posts_is_not_told_by_the_rules_beside_it(crawl: Crawl) -> None:
+def test_a_thread_of_short_posts_is_not_identified_by_the_house_rules_beside_it(crawl: Crawl) -> None:
     rules = f"<div>{paragraphs(words('rules', 45))}</div>"
     for name in ("a", "b"):
         posts = "".join(f"<div><div>{' '.join(words((name, number), 12))}</div></div>" for number in range(40))
@@ -193,7 +193,7 @@ def test_a_thread_of_short_posts_is_not_told_by_the_rules_beside_it(crawl: Crawl
 
 
 @pytest.mark.parametrize("count", [60, 65, 110])
-def test_two_tables_of_other_numbers_in_the_same_words_are_kept_apart(crawl: Crawl, count: int) -> None:
+def test_two_tables_with_different_numbers_and_the_same_words_are_both_kept(crawl: Crawl, count: int) -> None:
     text = paragraphs(words("report", 1500))
     for first in (10_000, 50_000):
         cells = "".join(f"<tr><td>{first + 7 * number}</td></tr>" for number in range(count))
@@ -210,13 +210,13 @@ def test_two_tables_of_other_numbers_in_the_same_words_are_kept_apart(crawl: Cra
         ("operator>", "operator>="),
     ],
 )
-def test_a_title_that_goes_on_is_another(crawl: Crawl, titles: tuple[str, str]) -> None:
+def test_a_title_with_a_continuation_is_another_title(crawl: Crawl, titles: tuple[str, str]) -> None:
     text = paragraphs(words("lecture", 60))
     for title in titles:
         assert crawl.check(f"/{title}", page(f"{title} | {SITE}", f"<article>{text}</article>", MENU)).passes
 
 
-def test_titles_made_of_few_words_tell_pages_apart_on_a_site_that_is_known(crawl: Crawl) -> None:
+def test_titles_made_of_few_words_distinguish_pages_of_a_known_site(crawl: Crawl) -> None:
     text = paragraphs(words("manual", 80))
     for _ in range(3):
         for kind in ("Installation", "Manual", "Repair", "Parts"):
@@ -225,21 +225,21 @@ def test_titles_made_of_few_words_tell_pages_apart_on_a_site_that_is_known(crawl
                 assert crawl.check(f"/{kind}/{thing}", body).verdict in (Verdict.NEW, Verdict.UNCHANGED)
 
 
-def test_two_things_with_the_same_site_name_on_two_hosts_are_kept_apart(crawl: Crawl) -> None:
+def test_two_pages_with_the_same_site_name_on_two_hosts_are_both_kept(crawl: Crawl) -> None:
     text = f"<article>{paragraphs(words('maker', 80))}</article>"
     assert crawl.check("/widget", page("Widget | Acme", text)).verdict is Verdict.NEW
     other_host = Crawl(crawl.deduplicator, "http://other")
     assert other_host.check("/gadget", page("Gadget | Acme", text)).verdict is Verdict.NEW
 
 
-def test_a_long_text_that_begins_with_a_notice_of_copyright_is_read(crawl: Crawl) -> None:
+def test_a_long_text_after_a_copyright_notice_is_compared(crawl: Crawl) -> None:
     for name in ("a", "b"):
         text = f"<pre>Copyright © 2020 Somebody\n{' '.join(words(name, 400))}</pre><a href='/source'>source</a>"
         assert crawl.check(f"/{name}", page("Source", text)).verdict is Verdict.NEW
 
 
 @pytest.mark.parametrize("bounded", [3], indirect=True)
-def test_a_page_whose_relative_link_leads_ever_deeper_comes_to_an_end(bounded: Crawl) -> None:
+def test_a_page_whose_relative_link_leads_ever_deeper_is_dropped_after_some_copies(bounded: Crawl) -> None:
     trap = page(f"Trap | {SITE}", f"<article>{paragraphs(words('trap', 100))}</article><a href='x/'>deeper</a>")
     assert [bounded.check("/" + "x/" * depth, trap).passes for depth in range(6)] == [True] * 3 + [False] * 3
 
@@ -262,12 +262,12 @@ def test_two_showings_of_one_film_are_two_pages(crawl: Crawl, known: bool) -> No
     assert is_duplicate(crawl.check("/again", film("7. of May") + "<!-- -->"), "http://h/film/7. of May", "alike")
 
 
-def test_a_date_in_a_long_text_is_that_of_its_printing(crawl: Crawl) -> None:
+def test_another_date_in_a_long_text_does_not_make_another_page(crawl: Crawl) -> None:
     assert crawl.check("/1", film("7. of May 2023", 500)).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/2", film("8. of May 2024", 500)), "http://h/1", "alike")
 
 
-def test_on_another_host_a_date_may_be_that_of_the_copy(crawl: Crawl) -> None:
+def test_on_another_host_another_date_does_not_make_another_page(crawl: Crawl) -> None:
     assert crawl.check("/1", film("7. of May")).verdict is Verdict.NEW
     mirror = Crawl(crawl.deduplicator, "http://mirror")
     assert is_duplicate(mirror.check("/1", film("8. of May")), "http://h/1", "alike")
@@ -293,7 +293,7 @@ def function(name: str) -> str:
     return page("Function cast", f"<h1>Function cast</h1><pre>#include cast {name}</pre>{text}{''.join(lines)}", MENU)
 
 
-def test_short_texts_of_one_title_and_other_lines_are_two_pages_of_a_known_site(crawl: Crawl) -> None:
+def test_short_texts_under_one_title_with_different_lines_are_two_pages_of_a_known_site(crawl: Crawl) -> None:
     crawl.get_known()
     for name in ("first", "second", "third"):
         assert crawl.kind(function(name)) is PageKind.TEXT
@@ -302,7 +302,7 @@ def test_short_texts_of_one_title_and_other_lines_are_two_pages_of_a_known_site(
     assert is_duplicate(crawl.check("/first?printed", again), "http://h/first", "alike")
 
 
-def test_sources_of_one_title_are_told_apart_by_their_lines_on_a_known_site(crawl: Crawl) -> None:
+def test_source_files_under_one_title_are_distinguished_by_their_lines_on_a_known_site(crawl: Crawl) -> None:
     crawl.get_known()
 
     def source(kind: str) -> str:
@@ -316,7 +316,7 @@ def test_sources_of_one_title_are_told_apart_by_their_lines_on_a_known_site(craw
 
 
 @knowing
-def test_a_long_text_that_names_itself_may_have_edited_lines(crawl: Crawl, known: bool) -> None:
+def test_a_long_text_with_edited_lines_under_its_own_heading_is_a_duplicate(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     assert crawl.check("/1", story("edited")).verdict is Verdict.NEW
@@ -326,7 +326,7 @@ def test_a_long_text_that_names_itself_may_have_edited_lines(crawl: Crawl, known
 
 @knowing
 @pytest.mark.parametrize(("kept", "new"), [("12a", "12b"), ("7s2p", "7s4p")])
-def test_letters_behind_a_number_belong_to_it(crawl: Crawl, known: bool, kept: str, new: str) -> None:
+def test_letters_after_a_number_belong_to_it(crawl: Crawl, known: bool, kept: str, new: str) -> None:
     if known:
         crawl.get_known()
     assert crawl.check("/1", film(f"stage {kept}")).verdict is Verdict.NEW
@@ -334,7 +334,7 @@ def test_letters_behind_a_number_belong_to_it(crawl: Crawl, known: bool, kept: s
 
 
 @knowing
-def test_a_dash_between_two_years_is_any_dash(crawl: Crawl, known: bool) -> None:
+def test_every_dash_between_two_years_is_equal(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     assert crawl.check("/1", film("days of 2019-2023")).verdict is Verdict.NEW
@@ -346,7 +346,7 @@ def lamp(name: str) -> str:
 
 
 @knowing
-def test_two_sizes_under_one_generic_title_are_told_apart_by_their_headings(crawl: Crawl, known: bool) -> None:
+def test_two_sizes_under_one_generic_title_are_distinguished_by_their_headings(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     for name in ("Lamp, 40 cm", "Lamp, 60 cm"):
@@ -354,7 +354,7 @@ def test_two_sizes_under_one_generic_title_are_told_apart_by_their_headings(craw
     assert is_duplicate(crawl.check("/again", lamp("LAMP 40&nbsp;cm")), "http://h/Lamp, 40 cm", "alike")
 
 
-def test_headings_in_both_writings_of_chinese_are_the_same(crawl: Crawl) -> None:
+def test_headings_in_traditional_and_simplified_chinese_are_equal(crawl: Crawl) -> None:
     assert crawl.check("/1", lamp("銅燈四十釐米")).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/2", lamp("铜灯四十厘米")), "http://h/1", "alike")
 
@@ -365,7 +365,7 @@ def reel(name: str, count: int = 80) -> str:
 
 
 @knowing
-def test_two_parts_of_a_series_under_one_title_are_told_apart_by_their_headings(crawl: Crawl, known: bool) -> None:
+def test_two_parts_of_a_series_under_one_title_are_distinguished_by_their_headings(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     for name in ("Reel one: the lock", "Reel two: the visit"):
@@ -373,7 +373,7 @@ def test_two_parts_of_a_series_under_one_title_are_told_apart_by_their_headings(
     assert is_duplicate(crawl.check("/again", reel("")), "http://h/Reel one: the lock", "alike")
 
 
-def test_a_long_text_may_have_another_heading_and_a_copy_on_another_host_too(crawl: Crawl) -> None:
+def test_a_long_text_or_a_copy_on_another_host_may_have_another_heading(crawl: Crawl) -> None:
     assert crawl.check("/1", reel("Reel one: the lock", 200)).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/2", reel("Reel one: the locks", 200)), "http://h/1", "alike")
     mirror = Crawl(crawl.deduplicator, "http://mirror")
@@ -404,7 +404,7 @@ def test_on_one_host_three_other_headings_and_other_words_make_another_page(
     assert crawl.check("/bottles", service("bottles", headings, other_words)).passes is passes
 
 
-def test_on_another_host_they_may_be_those_of_the_copy(crawl: Crawl) -> None:
+def test_on_another_host_other_headings_may_be_those_of_the_copy(crawl: Crawl) -> None:
     assert crawl.check("/boxes", service("boxes", 3, 30)).verdict is Verdict.NEW
     mirror = Crawl(crawl.deduplicator, "http://mirror")
     assert is_duplicate(mirror.check("/boxes", service("bottles", 3, 30)), "http://h/boxes", "alike")
@@ -418,7 +418,7 @@ def teasers(*names: str) -> str:
     return page(SITE, f"{shown}<article>{paragraphs(words('longest', 150))}</article>", MENU)
 
 
-def test_a_page_of_several_texts_under_headings_needs_all_of_them(crawl: Crawl) -> None:
+def test_a_page_of_several_texts_under_headings_is_covered_only_if_all_of_them_are(crawl: Crawl) -> None:
     """Most of its words are those of the longest text, which the kept page has too."""
     crawl.get_known()
     assert crawl.check("/1", teasers()).verdict is Verdict.NEW
@@ -469,7 +469,7 @@ def lamp_for_sale(name: str, *, count: int = 6, notice_first: bool = False, head
 
 @knowing
 @pytest.mark.parametrize("notice_first", [True, False], ids=["above", "below"])
-def test_short_texts_are_not_covered_by_others_beside_the_same_long_text(
+def test_short_texts_beside_the_same_long_text_do_not_cover_each_other(
     crawl: Crawl, known: bool, notice_first: bool
 ) -> None:
     if known:
@@ -481,7 +481,7 @@ def test_short_texts_are_not_covered_by_others_beside_the_same_long_text(
 
 
 @knowing
-def test_a_caption_above_the_text_may_change(crawl: Crawl, known: bool) -> None:
+def test_another_caption_above_the_text_does_not_make_another_page(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
 
@@ -494,7 +494,7 @@ def test_a_caption_above_the_text_may_change(crawl: Crawl, known: bool) -> None:
 
 
 @knowing
-def test_a_text_that_says_much_more_in_the_same_words_is_not_covered(crawl: Crawl, known: bool) -> None:
+def test_a_text_that_is_much_longer_but_has_the_same_words_is_not_covered(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     text = words("log", 120)
@@ -522,7 +522,7 @@ def table(name: str) -> str:
     return race("Results", f"<table><tr><td>{cells}</td></tr></table>")
 
 
-def test_a_table_of_other_short_cells_below_a_repeated_text_is_another_page(crawl: Crawl) -> None:
+def test_a_table_with_different_short_cells_below_a_repeated_text_is_another_page(crawl: Crawl) -> None:
     for number in range(MIN_PAGES):
         crawl.check(f"/race/{number}", race(f"Race {number}", paragraphs(words(number))))
     assert crawl.kind(table("spring")) is PageKind.TEXT
@@ -540,7 +540,7 @@ def results(*names: str) -> str:
 
 
 @knowing
-def test_one_more_heading_in_the_main_text_makes_another_page(crawl: Crawl, known: bool) -> None:
+def test_an_additional_heading_in_the_main_text_makes_another_page(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     names = [f"result {number}" for number in range(12)]
@@ -550,7 +550,7 @@ def test_one_more_heading_in_the_main_text_makes_another_page(crawl: Crawl, know
     assert is_duplicate(crawl.check("/11", results(*names, "one more") + "<!-- -->"), "http://h/13", "alike")
 
 
-def test_an_article_is_not_covered_by_a_start_page_that_shows_far_more(crawl: Crawl) -> None:
+def test_an_article_is_not_covered_by_a_start_page_with_far_more_content(crawl: Crawl) -> None:
     crawl.get_known()
     text = words("a", 300)
     start = page(SITE, f"<article>{paragraphs(text)}</article>", MENU)
@@ -585,7 +585,7 @@ def titled(title: str, heading: str = "", count: int = 120) -> str:
     return page(title, f"<article>{named}{paragraphs(words('titled', count))}</article>", MENU)
 
 
-def test_identical_whole_titles_agree_also_where_one_site_writes_them_on_all_pages(crawl: Crawl) -> None:
+def test_identical_titles_agree_even_if_one_site_writes_them_on_all_pages(crawl: Crawl) -> None:
     mirror = Crawl(crawl.deduplicator, "http://mirror")
     for number in range(8):
         text = paragraphs(words(f"mirror {number}", 120))
@@ -595,7 +595,7 @@ def test_identical_whole_titles_agree_also_where_one_site_writes_them_on_all_pag
     assert is_duplicate(mirror.check("/a", titled("Story a | Tea House") + "<!-- -->"), "http://h/a")
 
 
-def test_before_the_site_is_known_the_part_of_the_title_that_the_page_itself_names_is_its_own(crawl: Crawl) -> None:
+def test_before_the_site_is_known_a_part_of_the_title_in_a_heading_of_the_page_is_its_own(crawl: Crawl) -> None:
     mirror = Crawl(crawl.deduplicator, "http://mirror")
     assert crawl.check("/ferry", titled("Ferry | Tea House", "Ferry")).verdict is Verdict.NEW
     assert crawl.check("/unnamed", titled("Ferry | River")).verdict is Verdict.NEW
@@ -603,7 +603,7 @@ def test_before_the_site_is_known_the_part_of_the_title_that_the_page_itself_nam
     assert mirror.check("/other", titled("Boats - Mirror", "Boats")).verdict is Verdict.NEW
 
 
-def test_the_name_of_the_site_in_a_heading_that_is_a_link_names_no_page(crawl: Crawl) -> None:
+def test_the_name_of_the_site_in_a_linked_heading_does_not_name_the_page(crawl: Crawl) -> None:
     for number, thing in enumerate(("Widget", "Gadget")):
         heading = "</h1><h1><a href=/>Acme</a>"
         other_shop = Crawl(crawl.deduplicator, f"http://shop{number}")

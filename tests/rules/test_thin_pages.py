@@ -122,7 +122,9 @@ def test_a_short_page_is_no_duplicate_of_an_article_that_quotes_it(crawl: Crawl)
     ],
 )
 @knowing
-def test_short_pages_that_differ_in_what_is_not_read_are_kept_apart(crawl: Crawl, difference: str, known: bool) -> None:
+def test_short_pages_that_differ_in_elements_without_text_are_all_kept(
+    crawl: Crawl, difference: str, known: bool
+) -> None:
     if known:
         crawl.get_known()
     for number in (1, 2):
@@ -130,13 +132,13 @@ def test_short_pages_that_differ_in_what_is_not_read_are_kept_apart(crawl: Crawl
     assert is_duplicate(crawl.check("/again", notice(extra=difference.format(1) + "<!-- -->")), "http://h/1")
 
 
-def test_a_picture_has_another_address_on_another_host(crawl: Crawl, mirror: Crawl) -> None:
+def test_a_picture_may_have_another_address_on_another_host(crawl: Crawl, mirror: Crawl) -> None:
     here, there = (notice(extra=f"<img src='{folder}/river.jpg'>") for folder in ("/photo", "/h/photo"))
     assert crawl.check("/1", here).verdict is Verdict.NEW
     assert is_duplicate(mirror.check("/1", there), "http://h/1")
 
 
-def test_pages_that_differ_behind_an_early_end_of_the_page_are_kept_apart(crawl: Crawl) -> None:
+def test_pages_that_differ_after_an_early_end_of_the_page_are_both_kept(crawl: Crawl) -> None:
     banner = f"<html><head><title>Tea House</title></head><body><p>{NOTICE}</p><a href='/'>home</a></body></html>"
     for number in range(3):
         assert crawl.check(f"/{number}", banner + paragraphs(words(number, 150))).verdict is not Verdict.DUPLICATE
@@ -159,7 +161,7 @@ def line_of_two(seed: str) -> str:
     return f"{''.join(parts[:4])} {''.join(parts[4:])}".capitalize()
 
 
-def test_what_all_pages_of_the_site_have_is_not_compared_once_it_is_known(crawl: Crawl) -> None:
+def test_what_all_pages_of_a_known_site_have_is_not_compared(crawl: Crawl) -> None:
     crawl.get_known()
     assert crawl.kind(notice()) is PageKind.THIN
     assert crawl.check("/1", notice(menu=MENU)).verdict is Verdict.NEW
@@ -167,12 +169,12 @@ def test_what_all_pages_of_the_site_have_is_not_compared_once_it_is_known(crawl:
     assert is_duplicate(crawl.check("/3", notice(menu=MENU[: len(MENU) // 2])), "http://h/1")
 
 
-def test_as_long_as_the_site_is_not_known_all_is_compared(crawl: Crawl) -> None:
+def test_everything_is_compared_until_the_site_is_known(crawl: Crawl) -> None:
     assert crawl.check("/1", notice()).verdict is Verdict.NEW
     assert crawl.check("/2", notice(menu=MENU)).verdict is Verdict.NEW
 
 
-def test_a_page_is_kept_although_its_site_gives_all_pages_the_same_frame(crawl: Crawl) -> None:
+def test_a_page_is_kept_even_if_its_site_gives_all_pages_the_same_frame(crawl: Crawl) -> None:
     crawl.get_known()
     for name in "abcdefgh":
         assert crawl.kind(remark(name)) is PageKind.THIN
@@ -180,9 +182,7 @@ def test_a_page_is_kept_although_its_site_gives_all_pages_the_same_frame(crawl: 
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_a_line_of_many_may_be_another_only_where_it_is_known_what_the_page_alone_says(
-    crawl: Crawl, known: bool
-) -> None:
+def test_one_line_of_many_may_differ_only_if_the_pages_own_blocks_are_known(crawl: Crawl, known: bool) -> None:
     """As long as the site is not known, any line may be all that differs between its pages."""
     if known:
         crawl.get_known()
@@ -192,7 +192,7 @@ def test_a_line_of_many_may_be_another_only_where_it_is_known_what_the_page_alon
     assert crawl.check("/4", remark("a", changed=1)).verdict is Verdict.NEW
 
 
-def test_of_little_all_must_be_the_same(crawl: Crawl) -> None:
+def test_all_blocks_of_a_very_short_page_must_be_equal(crawl: Crawl) -> None:
     crawl.get_known()
     text = "Closed on Monday"
     assert crawl.check("/1", notice(text)).verdict is Verdict.NEW
@@ -203,7 +203,7 @@ def test_of_little_all_must_be_the_same(crawl: Crawl) -> None:
 @pytest.mark.parametrize(
     "extra", ["<h2>Winter</h2>", "<p>From 8 pm</p>", "<p><a href=/hours>All about our hours</a></p>"]
 )
-def test_a_heading_a_number_or_an_entry_that_the_kept_page_lacks_is_reason_enough(crawl: Crawl, extra: str) -> None:
+def test_a_heading_a_number_or_an_entry_that_the_kept_page_lacks_makes_another_page(crawl: Crawl, extra: str) -> None:
     crawl.get_known()
     long = remark("a")
     assert crawl.check("/1", long).verdict is Verdict.NEW
@@ -224,7 +224,7 @@ def test_a_line_with_a_number_counts_even_if_a_fifth_of_the_site_has_it(crawl: C
 
 
 @knowing
-def test_what_the_kept_page_hides_does_not_stand_for_what_the_new_one_shows(crawl: Crawl, known: bool) -> None:
+def test_blocks_that_the_kept_page_hides_do_not_cover_blocks_that_the_new_one_shows(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     for number, extra in enumerate(("<p>From 8 pm</p>", "<h2>In winter</h2>", "<img src=/river.jpg>", "<p>Sorry</p>")):
@@ -258,7 +258,7 @@ NO_TEXT = {
 
 @pytest.mark.parametrize("name", NO_TEXT)
 @knowing
-def test_what_says_nothing_passes_unchecked_at_every_address(crawl: Crawl, name: str, known: bool) -> None:
+def test_a_page_without_content_passes_unchecked_at_every_address(crawl: Crawl, name: str, known: bool) -> None:
     if known:
         crawl.get_known()
     before = len(crawl.deduplicator)
@@ -269,7 +269,7 @@ def test_what_says_nothing_passes_unchecked_at_every_address(crawl: Crawl, name:
 
 
 @pytest.mark.parametrize("name", NO_TEXT)
-def test_what_says_nothing_stands_for_nobody(crawl: Crawl, name: str) -> None:
+def test_a_page_without_content_is_no_representative(crawl: Crawl, name: str) -> None:
     crawl.check("/1", NO_TEXT[name])
     assert crawl.check("/2", story("x")).verdict is Verdict.NEW
     assert crawl.check("/3", notice()).verdict is Verdict.NEW
@@ -280,7 +280,7 @@ def test_the_same_form_without_a_password_is_a_thin_page(crawl: Crawl) -> None:
     assert crawl.kind(page("Search | Tea House", LOG_IN.format("text") + "<a href='/help'>help</a>")) is PageKind.THIN
 
 
-def test_a_log_in_form_inside_the_sites_frame_passes_unchecked_too(crawl: Crawl) -> None:
+def test_a_log_in_form_inside_the_frame_of_the_site_passes_unchecked(crawl: Crawl) -> None:
     form = page("Log in | Tea House", LOG_IN.format("password"), MENU)
     for number in range(3):
         assert crawl.check(f"/private/{number}", form).verdict is Verdict.UNCHECKED
@@ -305,14 +305,14 @@ def test_frames_that_a_script_fills_are_not_duplicates_of_each_other(crawl: Craw
 
 
 @knowing
-def test_the_same_bytes_of_a_frame_are_the_same_page(crawl: Crawl, known: bool) -> None:
+def test_equal_bytes_of_an_empty_frame_are_the_same_page(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     crawl.check("/app/1", FRAMES["name"])
     assert is_duplicate(crawl.check("/app/2", FRAMES["name"]), "http://h/app/1", "same bytes")
 
 
-def test_an_unnamed_page_says_something_if_it_is_long_enough(crawl: Crawl) -> None:
+def test_a_page_without_a_name_is_judged_if_it_is_long_enough(crawl: Crawl) -> None:
     lines = "".join(f"<tr><td>{line_of_two(f'{line}')}</td></tr>" for line in range(8))
     for title, menu in (("Timetable", MENU), ("Fares", "")):
         unnamed = page(f"{title} | {SITE}", f"<table>{lines}</table><a href=/>home</a>", menu)
@@ -332,7 +332,7 @@ def test_two_tag_pages_with_the_same_entries_in_order_are_duplicates_once_the_si
     assert is_duplicate(crawl.check("/tag/leaf", listing("Leaf", STORIES)), "http://h/tag/green", "alike")
 
 
-def test_before_the_site_is_known_they_are_not_unless_title_and_text_agree(crawl: Crawl) -> None:
+def test_before_the_site_is_known_two_tag_pages_are_duplicates_only_if_title_and_text_agree(crawl: Crawl) -> None:
     green = listing("Green", STORIES, heading="Green")
     assert crawl.check("/tag/green", green).verdict is Verdict.NEW
     assert crawl.check("/tag/leaf", listing("Leaf", STORIES, heading="Leaf")).verdict is Verdict.NEW
@@ -343,14 +343,14 @@ def test_before_the_site_is_known_they_are_not_unless_title_and_text_agree(crawl
     assert is_duplicate(crawl.check("/tag/green/1", green + "<!-- -->"), "http://h/tag/green", "same thin page")
 
 
-def test_a_site_is_known_by_its_own_pages_only(crawl: Crawl) -> None:
+def test_a_site_is_learned_from_its_own_pages_only(crawl: Crawl) -> None:
     crawl.get_known()
     other_site = Crawl(crawl.deduplicator, "http://other")
     assert other_site.check("/tag/green", listing("Green", STORIES)).verdict is Verdict.NEW
     assert other_site.check("/tag/leaf", listing("Leaf", STORIES)).verdict is Verdict.NEW
 
 
-def test_lists_of_the_same_entries_under_other_titles_are_duplicates_on_one_host_only(
+def test_lists_of_the_same_entries_under_different_titles_are_duplicates_on_one_host_only(
     crawl: Crawl, mirror: Crawl
 ) -> None:
     crawl.get_known()
@@ -371,7 +371,7 @@ def framed(name: str, stories: list[str], *, side: str = "", heading: str = "Gre
 FEW, LONG_LIST = [f"/story/{number}" for number in range(4)], [f"/story/{number}" for number in range(24)]
 
 
-def test_a_list_in_the_frame_of_another_host_is_a_duplicate_though_nothing_is_known(
+def test_a_list_in_the_frame_of_another_host_is_a_duplicate_before_the_sites_are_known(
     crawl: Crawl, mirror: Crawl
 ) -> None:
     assert crawl.kind(framed("Green", LONG_LIST)) is PageKind.THIN
@@ -392,7 +392,7 @@ def test_a_list_in_the_frame_of_another_host_is_a_duplicate_though_nothing_is_kn
     ],
     ids=["entry", "number", "story", "unnamed", "short"],
 )
-def test_on_another_host_a_list_is_kept_where_its_main_text_differs_or_says_too_little(
+def test_on_another_host_a_list_is_kept_if_its_main_text_differs_or_is_too_short(
     crawl: Crawl, mirror: Crawl, stories: list[str], heading: str, teaser: str
 ) -> None:
     first = FEW if stories is FEW else LONG_LIST
@@ -401,7 +401,7 @@ def test_on_another_host_a_list_is_kept_where_its_main_text_differs_or_says_too_
     assert mirror.check("/green", harbour_list).verdict is Verdict.NEW
 
 
-def test_on_another_host_a_line_between_the_heading_and_a_list_is_no_frame(crawl: Crawl, mirror: Crawl) -> None:
+def test_on_another_host_a_line_between_the_heading_and_a_list_is_not_furniture(crawl: Crawl, mirror: Crawl) -> None:
     """Hotels of one chain have an address each, above a list of all of them."""
     for host, line in ((crawl, "14 Mill Lane, Leeds"), (mirror, "7 Abbey Row, Bath")):
         hotel = framed("Green", LONG_LIST).replace("</h1>", f"</h1><p>{line}</p>")
@@ -410,7 +410,7 @@ def test_on_another_host_a_line_between_the_heading_and_a_list_is_no_frame(crawl
 
 
 @knowing
-def test_a_dash_may_be_a_minus(crawl: Crawl, known: bool) -> None:
+def test_a_dash_and_a_minus_are_equal(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     for path, temperature in (("/1", "5"), ("/2", "–5"), ("/3", "15")):
@@ -418,7 +418,7 @@ def test_a_dash_may_be_a_minus(crawl: Crawl, known: bool) -> None:
     assert is_duplicate(crawl.check("/4", notice(extra="<p>Tonight -5 °C</p>")), "http://h/2")
 
 
-def test_a_known_list_with_a_quite_other_text_is_kept(crawl: Crawl) -> None:
+def test_a_known_list_with_a_very_different_text_is_kept(crawl: Crawl) -> None:
     crawl.get_known()
     crawl.check("/tag/green", listing("Green", STORIES))
     shop_list = listing("Shop", STORIES, introduction="What customers bought last week, with prices and weights")
@@ -426,7 +426,7 @@ def test_a_known_list_with_a_quite_other_text_is_kept(crawl: Crawl) -> None:
 
 
 @pytest.mark.parametrize("stories", [[], STORIES[:1]], ids=["navigation only", "one link beside it"])
-def test_lists_with_only_navigation_in_common_are_kept_apart(crawl: Crawl, stories: list[str]) -> None:
+def test_lists_with_only_navigation_in_common_are_all_kept(crawl: Crawl, stories: list[str]) -> None:
     crawl.get_known()
     for name in ("Green", "Leaf", "River"):
         empty = listing(name, stories)
@@ -434,7 +434,7 @@ def test_lists_with_only_navigation_in_common_are_kept_apart(crawl: Crawl, stori
         assert crawl.check(f"/tag/{name}", empty).verdict is Verdict.NEW
 
 
-def test_archives_whose_one_post_also_stands_in_the_side_column_are_kept_apart(crawl: Crawl) -> None:
+def test_archives_whose_only_post_also_stands_in_the_side_column_are_all_kept(crawl: Crawl) -> None:
     """Both lead to the same set of places."""
     crawl.get_known()
     column = entries(STORIES[:5])
@@ -445,7 +445,7 @@ def test_archives_whose_one_post_also_stands_in_the_side_column_are_kept_apart(c
         assert crawl.check(f"/2024/05/{number}", archive).verdict is Verdict.NEW
 
 
-def test_one_new_link_lets_a_list_pass(crawl: Crawl) -> None:
+def test_a_list_passes_if_it_has_one_new_link(crawl: Crawl) -> None:
     crawl.get_known()
     for count in range(3, 9):
         assert crawl.check(f"/archive/{count}", listing("Archive", STORIES[:count])).verdict is Verdict.NEW
@@ -453,7 +453,7 @@ def test_one_new_link_lets_a_list_pass(crawl: Crawl) -> None:
 
 
 @knowing
-def test_an_entry_that_leads_elsewhere_lets_a_list_pass(crawl: Crawl, known: bool) -> None:
+def test_a_list_passes_if_an_entry_leads_elsewhere(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
     green = listing("Green", STORIES, heading="Green")
@@ -461,7 +461,7 @@ def test_an_entry_that_leads_elsewhere_lets_a_list_pass(crawl: Crawl, known: boo
     assert crawl.check("/tag/green/2", green.replace(STORIES[3], "/story/elsewhere")).verdict is Verdict.NEW
 
 
-def test_an_entry_less_is_covered_by_a_long_list_of_a_known_site(crawl: Crawl) -> None:
+def test_a_long_list_of_a_known_site_covers_a_list_with_an_entry_less(crawl: Crawl) -> None:
     """The other way round an entry is new, and a page behind it that nobody has seen."""
     crawl.get_known()
     long = [f"/story/{number}" for number in range(30)]
@@ -470,7 +470,7 @@ def test_an_entry_less_is_covered_by_a_long_list_of_a_known_site(crawl: Crawl) -
     assert crawl.check("/archive/new", listing("Archive", ["/story/new", *long])).verdict is Verdict.NEW
 
 
-def test_parameters_of_the_visit_make_no_new_link(crawl: Crawl) -> None:
+def test_session_parameters_do_not_make_a_new_link(crawl: Crawl) -> None:
     crawl.get_known()
     crawl.check("/archive", listing("Archive", STORIES))
 
@@ -485,7 +485,7 @@ def test_parameters_of_the_visit_make_no_new_link(crawl: Crawl) -> None:
     assert crawl.check("/archive?page=2", visited("?page=2")).passes
 
 
-def test_pages_that_show_a_drawing_above_the_same_links_are_told_apart_by_its_labels(crawl: Crawl) -> None:
+def test_pages_with_a_drawing_above_the_same_links_are_distinguished_by_the_labels_in_it(crawl: Crawl) -> None:
     crawl.get_known()
 
     def syntax(name: str) -> str:
@@ -498,7 +498,7 @@ def test_pages_that_show_a_drawing_above_the_same_links_are_told_apart_by_its_la
         assert crawl.check(f"/{name}", syntax(name)).verdict is Verdict.NEW
 
 
-def test_pictures_of_a_list_are_those_of_its_entries(crawl: Crawl) -> None:
+def test_pictures_in_a_list_belong_to_its_entries(crawl: Crawl) -> None:
     """A picture of each entry is made for each visit; on one host a page of two photographs is no list."""
     crawl.get_known()
     pictures = [f"<img src=/thumb/{visit}/{{}}.jpg>" for visit in range(2)]
@@ -507,7 +507,7 @@ def test_pictures_of_a_list_are_those_of_its_entries(crawl: Crawl) -> None:
     assert is_duplicate(crawl.check("/archive/again", second), "http://h/archive", "alike")
 
 
-def test_two_lists_with_the_same_links_and_other_words_under_other_titles_are_kept_apart(crawl: Crawl) -> None:
+def test_two_lists_with_the_same_links_but_different_words_and_titles_are_both_kept(crawl: Crawl) -> None:
     crawl.get_known()
     table = " ".join(words("sizes", 15))
     for number, length in ((17, 355), (18, 912)):
@@ -547,7 +547,7 @@ def test_a_page_that_is_visited_again_is_unchanged(crawl: Crawl, known: bool, bo
     assert crawl.check("/1", f"{body}<!-- token -->").verdict is Verdict.UNCHANGED
 
 
-def test_a_page_stays_the_same_when_its_site_stops_to_have_a_block_everywhere(crawl: Crawl) -> None:
+def test_a_page_is_recognised_after_its_site_stops_showing_a_block_on_every_page(crawl: Crawl) -> None:
     banner = "<h2>Our summer fair begins on the first of May</h2>"
     for number in range(MIN_PAGES):
         crawl.check(f"/known/{number}", story(f"known {number}", below=banner))
@@ -559,7 +559,7 @@ def test_a_page_stays_the_same_when_its_site_stops_to_have_a_block_everywhere(cr
     assert crawl.check("/club", f"{club}<!-- token -->").verdict is Verdict.UNCHANGED
 
 
-def test_pages_with_the_same_blocks_are_found_and_removed_whatever_was_known_when_they_were_filed(
+def test_pages_with_the_same_blocks_are_found_and_removed_whether_or_not_the_site_was_known(
     tmp_path: Path,
 ) -> None:
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
@@ -575,7 +575,7 @@ def test_pages_with_the_same_blocks_are_found_and_removed_whatever_was_known_whe
         assert pages.verify(FILING) == []
 
 
-def test_what_another_host_writes_on_all_its_pages_hides_nothing_here(crawl: Crawl, mirror: Crawl) -> None:
+def test_what_another_host_writes_on_all_its_pages_is_not_ignored_here(crawl: Crawl, mirror: Crawl) -> None:
     heading = "<h2>The motion was rejected on Monday</h2>"
     crawl.get_known()
     for number in range(2 * MIN_PAGES):
@@ -588,7 +588,7 @@ def test_what_another_host_writes_on_all_its_pages_hides_nothing_here(crawl: Cra
     ("first_line", "second_line"),
     [("Size S", "Size M"), ("", "Cancelled"), ("Cancelled", ""), ("Anna</p><p>Bob", "Bob</p><p>Anna")],
 )
-def test_a_short_line_makes_another_page_where_little_else_is_said(
+def test_a_short_line_makes_another_page_if_there_is_little_else(
     crawl: Crawl, first_line: str, second_line: str
 ) -> None:
     crawl.get_known()
@@ -600,7 +600,9 @@ def test_a_short_line_makes_another_page_where_little_else_is_said(
 @pytest.mark.parametrize(
     "other_answers", [("Yes", "No", "No", "No"), ("Yes", "No", "Yes"), ("No", "Yes", "Yes", "Yes")]
 )
-def test_a_line_counts_as_often_as_it_stands(crawl: Crawl, other_answers: tuple[str, ...], known: bool) -> None:
+def test_a_repeated_line_counts_as_often_as_it_occurs(
+    crawl: Crawl, other_answers: tuple[str, ...], known: bool
+) -> None:
     if known:
         crawl.get_known()
     for path, answers in (("/1", ("Yes", "No", "Yes", "Yes")), ("/2", other_answers)):

@@ -87,7 +87,7 @@ def use(directory: Path) -> dict[str, int]:
 FILES = {"data.mdb", "lock.mdb", "users.lock", "run", "journal.jsonl"}
 
 
-def test_an_index_that_the_filter_makes_is_its_users_alone(tmp_path: Path, umask: int) -> None:
+def test_an_index_that_the_filter_creates_belongs_to_its_user_alone(tmp_path: Path, umask: int) -> None:
     directory = tmp_path / "above" / "index"
     assert use(directory) == dict.fromkeys(FILES, 0o600)
     assert mode_of(directory) == 0o700
@@ -96,7 +96,7 @@ def test_an_index_that_the_filter_makes_is_its_users_alone(tmp_path: Path, umask
 @pytest.mark.parametrize(
     ("mode", "wanted"), [(0o700, 0o600), (0o755, 0o644), (0o770, 0o660), (0o2770, 0o660), (0o777, 0o666)]
 )
-def test_in_a_directory_that_is_there_files_have_its_rights(tmp_path: Path, umask: int, mode: int, wanted: int) -> None:
+def test_files_in_an_existing_directory_have_its_rights(tmp_path: Path, umask: int, mode: int, wanted: int) -> None:
     directory = tmp_path / "index"
     directory.mkdir()
     directory.chmod(mode)
@@ -117,7 +117,7 @@ def test_rights_that_somebody_has_changed_stay(tmp_path: Path) -> None:
     )
 
 
-def test_folders_of_the_journal_have_the_rights_of_what_they_are_in(tmp_path: Path, umask: int) -> None:
+def test_folders_of_the_journal_have_the_rights_of_their_parent(tmp_path: Path, umask: int) -> None:
     directory = tmp_path / "index"
     directory.mkdir()
     directory.chmod(0o2770)
@@ -138,7 +138,7 @@ def test_files_have_the_group_of_the_directory(tmp_path: Path) -> None:
 
 
 @as_root
-def test_what_is_for_a_group_that_is_not_ours_is_not_for_our_group(shared: Path) -> None:
+def test_files_of_another_group_are_not_accessible_to_our_group(shared: Path) -> None:
     shared.chmod(0o777)  # of root's group
     assert run(USER, shared, NOBODY, "0", "a")[:2] == (0, "new\n")
     assert {path.stat().st_gid for path in shared.iterdir()} == {NOBODY}
@@ -148,7 +148,7 @@ def test_what_is_for_a_group_that_is_not_ours_is_not_for_our_group(shared: Path)
 @as_root
 @pytest.mark.parametrize("first", [0, NOBODY])
 @pytest.mark.parametrize("umask", ["0", "077"])
-def test_several_users_share_an_index_in_a_directory_that_is_theirs(
+def test_several_users_share_an_index_in_a_directory_that_they_share(
     shared: Path, first: int, umask: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.chown(shared, -1, NOBODY)
@@ -189,7 +189,7 @@ except DedupError as error:
 
 
 @as_root
-def test_an_index_that_a_user_may_only_read_can_be_looked_at_while_nobody_uses_it(
+def test_an_index_that_a_user_may_only_read_can_be_read_while_nobody_uses_it(
     shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared.chmod(0o755)
@@ -208,7 +208,7 @@ def test_an_index_that_a_user_may_only_read_can_be_looked_at_while_nobody_uses_i
 
 
 @as_root
-def test_an_index_that_a_user_may_not_read_is_a_sentence(shared: Path) -> None:
+def test_an_index_that_a_user_may_not_read_is_reported_in_a_sentence(shared: Path) -> None:
     shared.chmod(0o700)
     assert run(USER, shared, 0, "0", "a")[:2] == (0, "new\n")
     shared.chmod(0o711)
@@ -229,7 +229,7 @@ def lock_file(directory: Path) -> Path:
 
 
 @as_root
-def test_a_run_of_another_user_that_cannot_be_looked_at_is_an_error_at_the_start(shared: Path) -> None:
+def test_a_run_of_another_user_whose_lock_cannot_be_read_is_an_error_at_the_start(shared: Path) -> None:
     shared.chmod(0o777)
     assert run(USER, shared, NOBODY, "0", "a")[:2] == (0, "new\n")
     left = lock_file(shared)
@@ -245,7 +245,7 @@ def test_a_run_of_another_user_that_cannot_be_looked_at_is_an_error_at_the_start
 
 
 @as_root
-def test_while_a_run_goes_on_such_a_file_is_that_of_a_run_that_lives(
+def test_during_a_run_such_a_lock_file_counts_as_that_of_a_living_run(
     shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared.chmod(0o777)
@@ -257,12 +257,12 @@ def test_while_a_run_goes_on_such_a_file_is_that_of_a_run_that_lives(
     assert left.exists()
 
 
-def test_the_owner_of_a_file_is_named_or_not_known(tmp_path: Path) -> None:
+def test_the_owner_of_a_file_is_named_or_called_another_user(tmp_path: Path) -> None:
     assert access.owner_of(tmp_path / "gone") == "another user"
     assert access.owner_of(tmp_path).startswith("the user ")
 
 
-def test_an_index_that_may_not_be_opened_is_a_sentence(tmp_path: Path) -> None:
+def test_an_index_that_may_not_be_opened_is_reported_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(IndexUnusable, match="cannot be opened"):
         Deduplicator.open(tmp_path / "file", Config(tokenizer="bigrams"))

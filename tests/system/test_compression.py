@@ -14,7 +14,7 @@ FRAME = compress(CONTENT)
 @pytest.mark.parametrize("size", [1, 1_000, 100_000, 5_000_000])
 @pytest.mark.parametrize("level", [3, 9])
 @pytest.mark.parametrize("checksum", [False, True])
-def test_what_was_compressed_comes_back(size: int, level: int, checksum: bool) -> None:
+def test_compressed_content_is_decompressed_to_the_same(size: int, level: int, checksum: bool) -> None:
     content = (CONTENT * (size // len(CONTENT) + 1))[:size]
     frame = compress(content, level, checksum=checksum)
     assert zstd.get_frame_info(frame).decompressed_size == size
@@ -23,7 +23,7 @@ def test_what_was_compressed_comes_back(size: int, level: int, checksum: bool) -
         decompress(frame, size - 1)
 
 
-def test_a_frame_that_another_writer_made_is_read() -> None:
+def test_a_frame_that_another_program_wrote_is_read() -> None:
     # "crawler" by zstandard 0.25.0 (libzstd 1.5.7)
     assert decompress(bytes.fromhex("28b52ffd2007390000637261776c6572"), 7) == b"crawler"
 
@@ -35,13 +35,13 @@ def test_a_frame_without_its_size_is_refused() -> None:
 
 
 @pytest.mark.parametrize("frame", [b"", b"\x28\xb5\x2f\xfd", FRAME[:-1], FRAME + b"\0", FRAME + FRAME, b"text" * 100])
-def test_anything_but_one_whole_frame_is_refused(frame: bytes) -> None:
+def test_anything_but_one_complete_frame_is_refused(frame: bytes) -> None:
     with pytest.raises(FrameDamaged):
         decompress(frame, 1 << 30)
     assert unpack_text(frame) == ""
 
 
-def test_a_changed_byte_is_noticed_or_changes_the_content_only() -> None:
+def test_a_changed_byte_is_detected_or_changes_only_the_content() -> None:
     source = random.Random(2)
     for _ in range(200):
         frame = bytearray(FRAME)
@@ -54,5 +54,5 @@ def test_a_changed_byte_is_noticed_or_changes_the_content_only() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "tea", "茶馆 🍵", "a\ud800b"])
-def test_a_stored_text_comes_back(text: str) -> None:
+def test_a_stored_text_is_read_back(text: str) -> None:
     assert unpack_text(pack_text(text)) == text.encode("utf-8", "replace").decode()

@@ -31,7 +31,7 @@ ROOT = ("/", "ext4")
         ([("/", "rootfs"), ROOT, ("/data", "fuse.sshfs")], "fuse.sshfs at /data"),
     ],
 )
-def test_the_mount_is_the_one_that_is_seen_there(mounts: list[tuple[str, str]], expected: str) -> None:
+def test_the_uppermost_mount_at_a_place_is_found(mounts: list[tuple[str, str]], expected: str) -> None:
     mount = find_in_mountinfo(PurePosixPath("/data/crawl/index"), mountinfo(mounts))
     assert mount is not None
     assert f"{mount.kind} at {mount.point}" == expected
@@ -45,13 +45,13 @@ def test_a_directory_is_found_by_its_name(name: str) -> None:
     assert mount == (f"/data/{name}", "nfs")
 
 
-def test_a_root_that_is_its_own_parent_is_the_root() -> None:
+def test_a_root_that_is_its_own_parent_is_recognised() -> None:
     lines = "1 1 0:2 / / rw - rootfs rootfs rw\n22 1 0:20 / /proc rw - proc proc rw\n"
     assert find_in_mountinfo(PurePosixPath("/data"), lines) == ("/", "rootfs")
     assert find_in_mountinfo(PurePosixPath("/proc/1"), lines) == ("/proc", "proc")
 
 
-def test_where_the_root_is_not_listed_the_other_mounts_are_found() -> None:
+def test_other_mounts_are_found_if_the_root_is_not_listed() -> None:
     """In a changed root directory that is itself no mount."""
     lines = "30 27 0:30 / /data rw - nfs host:/x rw\n31 30 0:31 / /data/crawl rw - xfs /dev/a rw\n"
     assert find_in_mountinfo(PurePosixPath("/data/a"), lines) == ("/data", "nfs")
@@ -74,7 +74,7 @@ def test_where_the_root_is_not_listed_the_other_mounts_are_found() -> None:
         "x y 0:40 / /data/crawl rw - ext4 /dev/a rw",
     ],
 )
-def test_a_line_of_another_form_is_passed_over(line: str) -> None:
+def test_a_line_of_another_form_is_ignored(line: str) -> None:
     listed = mountinfo([ROOT, ("/data", "nfs")])
     for lines in (f"{line}\n{listed}", f"{listed}{line}\n", f"{listed}{line}"):
         assert find_in_mountinfo(PurePosixPath("/data/crawl/index"), lines) == ("/data", "nfs")
@@ -100,7 +100,7 @@ nas:/on the (first) floor on /Volumes/first floor (1) (nfs)
         ("/Volumes/first floor (1)/index", ("/Volumes/first floor (1)", "nfs")),
     ],
 )
-def test_what_mount_prints_elsewhere_is_read(path: str, expected: tuple[str, str]) -> None:
+def test_the_output_of_mount_of_other_systems_is_read(path: str, expected: tuple[str, str]) -> None:
     assert find_in_list(PurePosixPath(path), LISTED) == expected
 
 
@@ -127,7 +127,7 @@ END
 """
 
 
-def test_the_kernel_sees_the_same(tmp_path: Path) -> None:
+def test_the_mount_that_is_found_is_the_one_that_the_kernel_uses(tmp_path: Path) -> None:
     unshare = shutil.which("unshare")
     if sys.platform != "linux" or not unshare or os.geteuid():
         pytest.skip("only root mounts, in a namespace of its own")

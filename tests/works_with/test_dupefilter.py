@@ -38,7 +38,7 @@ FILTERS: dict[str, tuple[str, list[str], int]] = {
 
 
 @pytest.mark.parametrize("case", list(FILTERS))
-def test_the_filter_judges_what_the_dupefilter_lets_be_sent(tmp_path: Path, case: str) -> None:
+def test_the_filter_judges_the_requests_that_the_dupefilter_lets_through(tmp_path: Path, case: str) -> None:
     name, asked, dropped = FILTERS[case]
     settings: dict[str, Any] = {"DUPEFILTER_CLASS": name}
     with Site(PAGES) as site:
