@@ -43,7 +43,7 @@ PAGES = [
 
 
 @pytest.mark.parametrize("name", ["pages.jsonl", "pages.jsonl.gz", "pages.jsonl.zst"])
-def test_lines_of_pages_that_are_left_out_are_missing_and_all_others_as_they_were(tmp_path: Path, name: str) -> None:
+def test_lines_of_pages_that_are_left_out_are_missing_and_all_others_unchanged(tmp_path: Path, name: str) -> None:
     source = write_pages(tmp_path / "plain.jsonl", PAGES)
     lines = source.read_bytes().splitlines(keepends=True)
     content = b"".join([lines[0], b"no JSON\n", lines[1], b"\n", lines[2]])
@@ -54,7 +54,7 @@ def test_lines_of_pages_that_are_left_out_are_missing_and_all_others_as_they_wer
         assert copy.read() == b"".join([lines[0], b"no JSON\n", b"\n", lines[2]])
 
 
-def test_marked_lines_name_the_page_that_is_kept(tmp_path: Path) -> None:
+def test_marked_lines_name_the_kept_page(tmp_path: Path) -> None:
     source = write_pages(tmp_path / "pages.jsonl", PAGES)
     job([source], tmp_path, "kept")
     lines = [json.loads(line) for line in (tmp_path / "clean" / "pages.jsonl").read_text("utf-8").splitlines()]
@@ -83,7 +83,9 @@ def test_rows_of_a_parquet_file_keep_their_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-def test_in_a_warc_file_the_same_payload_is_a_revisit_and_a_similar_page_is_named(tmp_path: Path, suffix: str) -> None:
+def test_in_a_warc_file_an_equal_payload_becomes_a_revisit_record_and_a_similar_page_is_named(
+    tmp_path: Path, suffix: str
+) -> None:
     body = PAGES[0].html.encode()
     records = [
         warc_record("http://h/", b"", kind=WarcRecordType.request),
@@ -125,9 +127,7 @@ def test_in_a_warc_file_the_same_payload_is_a_revisit_and_a_similar_page_is_name
     assert sign([tmp_path / "clean" / source.name], tmp_path / "again").pages == 1
 
 
-def test_pages_of_an_input_stand_together_whatever_the_order_of_the_decisions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_decisions_of_an_input_may_be_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler_dedup.batch.clusters._GROUP_ROWS", 2)
     bodies = [article(str(number % 3), frame="." * (number * 7 % 20)) for number in range(20)]
     pages = [Page(f"http://h/{number}", body) for number, body in enumerate(bodies)]
@@ -149,7 +149,7 @@ def test_a_warc_file_cannot_be_marked(tmp_path: Path) -> None:
     assert not list((tmp_path / "clean").rglob("*.warc*"))
 
 
-def test_copies_stand_to_each_other_as_the_inputs_do(tmp_path: Path) -> None:
+def test_copies_have_the_same_relative_paths_as_the_inputs(tmp_path: Path) -> None:
     (tmp_path / "in" / "a").mkdir(parents=True)
     (tmp_path / "in" / "b").mkdir()
     inputs = [write_pages(tmp_path / "in" / "a" / "pages.jsonl", PAGES[:1])]
@@ -161,7 +161,7 @@ def test_copies_stand_to_each_other_as_the_inputs_do(tmp_path: Path) -> None:
         apply_decisions(inputs, tmp_path / "decisions", tmp_path / "in", start)
 
 
-def test_only_what_is_missing_damaged_or_out_of_date_is_written_again(tmp_path: Path) -> None:
+def test_only_missing_damaged_or_outdated_copies_are_written_again(tmp_path: Path) -> None:
     inputs = [write_pages(tmp_path / f"{number}.jsonl", PAGES[number : number + 1]) for number in range(3)]
     assert job(inputs, tmp_path).written_now == 3
     assert job(inputs, tmp_path).written_now == 0
@@ -187,7 +187,7 @@ def test_inputs_without_decisions_and_changed_ones_are_refused(tmp_path: Path) -
         apply_decisions([source], tmp_path, tmp_path / "clean", start)
 
 
-def test_an_input_that_cannot_be_copied_costs_no_other_one(tmp_path: Path) -> None:
+def test_an_input_that_cannot_be_copied_affects_no_other_input(tmp_path: Path) -> None:
     cut = tmp_path / "a.jsonl.gz"
     cut.write_bytes(pack(cut, write_pages(tmp_path / "plain", PAGES).read_bytes() * 200)[:-20])
     cut_warc = write_warc(tmp_path / "b.warc", PAGES)
@@ -210,7 +210,7 @@ def test_a_copy_replaces_no_input_of_the_collection(tmp_path: Path) -> None:
         apply_decisions(inputs[:1], tmp_path / "decisions", tmp_path / "b", start)
 
 
-def test_a_search_that_is_refused_leaves_the_decisions_before_it(tmp_path: Path) -> None:
+def test_a_refused_search_leaves_the_earlier_decisions(tmp_path: Path) -> None:
     source = write_pages(tmp_path / "pages.jsonl", PAGES)
     job([source], tmp_path)
     with pytest.raises(DedupError, match="cannot be ordered"):
@@ -220,7 +220,7 @@ def test_a_search_that_is_refused_leaves_the_decisions_before_it(tmp_path: Path)
     assert apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start).written_now == 0
 
 
-def test_decisions_that_were_not_all_written_are_not_applied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_decisions_are_not_applied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write_pages(tmp_path / "pages.jsonl", PAGES)
     job([source], tmp_path)
 
@@ -234,7 +234,7 @@ def test_decisions_that_were_not_all_written_are_not_applied(tmp_path: Path, mon
         apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start)
 
 
-def test_the_copy_of_a_parquet_file_without_compression_has_none(tmp_path: Path) -> None:
+def test_the_copy_of_an_uncompressed_parquet_file_is_uncompressed(tmp_path: Path) -> None:
     source = tmp_path / "pages.parquet"
     columns = {"url": [page.url for page in PAGES], "html": [page.html for page in PAGES]}
     pq.write_table(pa.table(columns), source, compression="none")
@@ -252,7 +252,7 @@ def test_a_copy_of_a_parquet_file_has_no_more_row_groups(tmp_path: Path) -> None
     assert pq.ParquetFile(tmp_path / "clean" / "pages.parquet").metadata.num_row_groups == 1
 
 
-def test_columns_of_which_rows_cannot_be_taken_are_copied(tmp_path: Path) -> None:
+def test_columns_whose_rows_cannot_be_selected_are_copied(tmp_path: Path) -> None:
     source = tmp_path / "pages.parquet"
     view = pa.string_view()
     columns = {
@@ -267,7 +267,7 @@ def test_columns_of_which_rows_cannot_be_taken_are_copied(tmp_path: Path) -> Non
     assert [row["url"] for row in table(tmp_path / "clean" / "pages.parquet")] == ["http://h/1", "http://h/3"]
 
 
-def test_no_page_is_left_out_by_damaged_decisions(tmp_path: Path) -> None:
+def test_damaged_decisions_leave_no_page_out(tmp_path: Path) -> None:
     source = write_pages(tmp_path / "pages.jsonl", [Page(f"http://h/{n}", article(str(n // 2))) for n in range(40)])
     job([source], tmp_path)
     copy = (tmp_path / "clean" / "pages.jsonl").read_bytes()

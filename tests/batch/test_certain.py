@@ -151,19 +151,19 @@ def certain_of(
     return Known(certain.new.tolist(), certain.filed.tolist(), paired)
 
 
-def test_a_text_that_says_more_than_all_near_ones_is_new() -> None:
+def test_a_text_that_is_much_longer_than_all_near_ones_is_new() -> None:
     assert certain_of([0, 1, 3], [100, 200, 400]) == ([True] * 3, [False] * 3, [None] * 3)
     assert certain_of([0, 1, 3], [100, 200, 90]) == ([True, True, False], [False] * 3, [None, None, [1, 0]])
 
 
-def test_earlier_texts_come_nearest_first_and_those_under_the_title_last() -> None:
+def test_earlier_texts_are_ordered_by_distance_with_those_under_the_same_title_last() -> None:
     far = (1 << 64) - 1
     known = certain_of([7, far, 3, 0, far - 1, 1], [100] * 6, titles=[0, 5, 0, 0, 5, 5])
     assert known.earlier == [None, None, [0], [2, 0], [1], [3, 2, 0, 1, 4]]
     assert known.new == [True, True, False, False, False, False]
 
 
-def test_texts_under_one_title_are_compared_whatever_their_signatures_are() -> None:
+def test_texts_under_one_title_are_compared_whatever_their_signatures() -> None:
     far = [0, (1 << 64) - 1]
     assert certain_of(far, [100, 100], titles=[5, 5]).earlier == [None, [0]]
     assert certain_of(far, [100, 100], titles=[5, 6]).new == [True, True]
@@ -174,7 +174,7 @@ def test_texts_under_one_title_are_compared_whatever_their_signatures_are() -> N
     assert certain_of(many, growing, titles=[5] * 9) == ([True] + [False] * 8, [True] * 9, [None] * 9)
 
 
-def test_pages_that_are_looked_up_are_compared_with_those_that_are_filed() -> None:
+def test_pages_that_are_looked_up_are_compared_with_the_filed_ones() -> None:
     assert certain_of([0, 1 << 63], [100, 1000], existing=(1,)) == ([False] * 2, [False] * 2, [None] * 2)
     # A page that comes again, and one that may be covered by it, are looked up.
     assert certain_of([0, 1, 3], [100] * 3, names=[0, 1, 0]) == ([False] * 3, [True, True, False], [None] * 3)
@@ -185,7 +185,7 @@ def test_pages_that_are_looked_up_are_compared_with_those_that_are_filed() -> No
     )
 
 
-def test_where_the_index_cuts_candidates_off_all_of_them_are_filed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_the_index_limits_candidates_all_of_them_are_filed(monkeypatch: pytest.MonkeyPatch) -> None:
     growing = [100 << place for place in range(12)]
     assert certain_of([0] * 12, growing) == ([True] * 12, [False] * 12, [None] * 12)
     monkeypatch.setattr(certain_module, "MAX_REPRESENTATIVES", 11)
@@ -203,7 +203,7 @@ def test_a_text_with_many_near_ones_is_looked_up() -> None:
     assert known.earlier == [None] * count
 
 
-def test_so_many_pairs_are_held_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_a_limited_number_of_pairs_is_held_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(certain_module, "_MOST_PAIRS", 0)
     monkeypatch.setattr(certain_module, "_PIECE", 1)
     assert certain_of([0, 1, 3], [100] * 3).earlier == [None, [0], None]

@@ -86,7 +86,7 @@ def test_the_examples_have_every_verdict() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["minhash", "exact"])
-def test_pages_of_every_scheme_are_decided_as_in_a_crawl(tmp_path: Path, scheme: str) -> None:
+def test_pages_are_decided_as_in_a_crawl_with_every_scheme(tmp_path: Path, scheme: str) -> None:
     config = Config(tokenizer="bigrams", scheme=scheme)
     pages = make_pages(7, 120)
     source = write_pages(tmp_path / "pages.jsonl", pages)
@@ -171,7 +171,7 @@ def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages
         shutil.rmtree(folder)
 
 
-def test_existing_pages_of_a_collection_must_be_whole_and_signed_in_the_same_way(tmp_path: Path) -> None:
+def test_existing_pages_of_a_collection_must_be_complete_and_signed_in_the_same_way(tmp_path: Path) -> None:
     pages = [write_pages(tmp_path / f"{name}.jsonl", [Page("http://h/", article("x"))]) for name in ("old", "new")]
     for path in pages:
         sign([path], tmp_path / path.stem)
@@ -187,7 +187,7 @@ def test_existing_pages_of_a_collection_must_be_whole_and_signed_in_the_same_way
         find(tmp_path / "new", tmp_path / "decisions", against=tmp_path / "old")
 
 
-def test_what_an_index_knows_of_a_site_is_not_learned_anew(tmp_path: Path) -> None:
+def test_a_site_that_an_index_knows_is_not_learned_again(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path / "before", CONFIG) as deduplicator:
         for number in range(MIN_PAGES):
             deduplicator.check(f"http://known/{number}", story(f"old {number}").encode(), scope="global")
@@ -215,7 +215,7 @@ def test_sites_are_learned_before_pages_are_decided(tmp_path: Path) -> None:
     assert find(tmp_path / "other", tmp_path / "out", profiles=tmp_path / "decisions" / PROFILES).known_sites == 1
 
 
-def test_of_a_large_site_a_sample_is_learned_and_of_copies_one(tmp_path: Path) -> None:
+def test_a_large_site_is_learned_from_a_sample_and_copies_count_once(tmp_path: Path) -> None:
     pages = [Page(f"http://large/{number}", article(number, count=30)) for number in range(LEARNED_PAGES + 60)]
     pages += [Page(f"http://copies/{number}", article("copy", count=30)) for number in range(4 * MIN_PAGES)]
     sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
@@ -236,7 +236,7 @@ def test_sites_are_learned_the_same_in_several_passes(tmp_path: Path, monkeypatc
     assert first == second
 
 
-def test_pages_are_decided_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
+def test_pages_are_decided_in_the_requested_order(tmp_path: Path) -> None:
     pages = [Page(f"http://h/{number}", article("x", frame="." * number)) for number in (3, 9, 1)]
     source = write_pages(tmp_path / "pages.jsonl", pages)
     sign([source], tmp_path / "signed")
@@ -270,7 +270,7 @@ def test_pages_of_different_languages_are_not_compared(tmp_path: Path) -> None:
         assert find(tmp_path / scope, tmp_path / "decisions").kept == kept
 
 
-def test_a_page_has_the_identifier_that_the_input_gives_it(tmp_path: Path) -> None:
+def test_a_page_has_the_identifier_of_the_input(tmp_path: Path) -> None:
     pages = [Page("http://h/1", article("x"), "first"), Page("http://h/1", article("x"), "second")]
     source = write_pages(tmp_path / "pages.jsonl", pages)
     sign([source], tmp_path / "signed", columns=Columns(id="id"))
@@ -280,7 +280,7 @@ def test_a_page_has_the_identifier_that_the_input_gives_it(tmp_path: Path) -> No
     assert (row["record"], row["representative_record"], row["rule"]) == (1, 0, "same bytes")
 
 
-def test_too_little_memory_is_refused_before_the_work(tmp_path: Path) -> None:
+def test_too_little_memory_is_refused_before_any_work(tmp_path: Path) -> None:
     sign([write_pages(tmp_path / "pages.jsonl", [Page("http://h/", article("x"))])], tmp_path / "signed")
     with pytest.raises(DedupError, match=r"needs 283M of memory at least \(pages: 1\), 100M are allowed"):
         find(tmp_path / "signed", tmp_path / "decisions", memory=100 << 20)
@@ -290,7 +290,7 @@ def undecided(count: int) -> tuple[Places, Certain]:
     return np.arange(count), nothing_certain(count)
 
 
-def test_too_little_memory_for_what_is_kept_is_said(tmp_path: Path) -> None:
+def test_too_little_memory_for_the_kept_pages_is_reported(tmp_path: Path) -> None:
     pages = [Page(f"http://h/{number}", article(number // 2, count=40, changed=number % 2 * 8)) for number in range(40)]
     source = write_pages(tmp_path / "pages.jsonl", pages)
     sign([source], tmp_path / "signed")
@@ -305,7 +305,7 @@ def test_too_little_memory_for_what_is_kept_is_said(tmp_path: Path) -> None:
             list(decisions)
 
 
-def test_what_many_keys_take_is_counted(tmp_path: Path) -> None:
+def test_the_memory_of_many_keys_is_counted(tmp_path: Path) -> None:
     config = Config(tokenizer="bigrams", scheme="minhash")  # 25 keys a page
     source = write_pages(tmp_path / "pages.jsonl", [Page(f"http://h/{number}", article(number)) for number in range(9)])
     sign([source], tmp_path / "signed", config)

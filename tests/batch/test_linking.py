@@ -61,7 +61,7 @@ def expected_groups(signatures: Numbers, max_distance: int, names: Numbers, titl
 
 
 @given(seed=st.integers(0, 1 << 32), size=st.integers(1, 200), distance=st.integers(0, 7), partitions=st.integers(1, 5))
-def test_groups_are_those_of_comparing_all_pairs(seed: int, size: int, distance: int, partitions: int) -> None:
+def test_groups_equal_those_of_a_comparison_of_all_pairs(seed: int, size: int, distance: int, partitions: int) -> None:
     source = np.random.default_rng(seed)
     signatures = np.array(clusters(seed, size), dtype=np.uint64)
     names, titles = (source.integers(0, 5 * size, size, dtype=np.uint64) for _ in range(2))
@@ -70,7 +70,7 @@ def test_groups_are_those_of_comparing_all_pairs(seed: int, size: int, distance:
     assert dict(zip(groups.rows.tolist(), groups.numbers.tolist(), strict=True)) == dict(sorted(expected.items()))
 
 
-def test_dense_signatures_are_linked_without_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dense_signatures_are_linked_without_comparing_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbours, "LONG", 16)
     source = np.random.default_rng(1)
     dense = np.uint64(0xABCDEF) << np.uint64(40) | source.integers(0, 1 << 8, 400, dtype=np.uint64)
@@ -82,7 +82,7 @@ def test_dense_signatures_are_linked_without_all_pairs(monkeypatch: pytest.Monke
     assert len(set(groups.numbers.tolist())) == 1
 
 
-def test_large_numbers_of_rows_are_packed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_packed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "_PIECE", 10)
     signatures = np.array(clusters(3, 200), dtype=np.uint64)
     names = np.arange(200, dtype=np.uint64)

@@ -41,7 +41,7 @@ def test_each_near_pair_is_listed_once(
 
 
 @pytest.mark.parametrize("list_runs", LISTS.values(), ids=LISTS)
-def test_of_signatures_that_agree_with_very_many_others_it_is_said_that_they_were_not_compared(
+def test_signatures_that_agree_in_many_bits_are_flagged_as_not_compared(
     list_runs: ListRuns,
 ) -> None:
     generator = np.random.default_rng(1)

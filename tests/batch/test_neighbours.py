@@ -25,7 +25,7 @@ SEARCHES = {"numba": flag_runs, "numpy": flag_runs_in_numpy}
     max_distance=st.integers(0, 7),
     memory=st.sampled_from([1 << 30, 500]),
 )
-def test_what_brute_force_finds_is_found(
+def test_near_signatures_are_those_of_brute_force(
     flag_runs: FlagRuns, spread: str, seed: int, size: int, max_distance: int, memory: int
 ) -> None:
     signatures = array(SPREADS[spread](seed, size))
@@ -46,7 +46,7 @@ def test_signatures_that_agree_in_many_bits_are_not_compared_with_all_others(
 
 
 @pytest.mark.parametrize("flag_runs", SEARCHES.values(), ids=SEARCHES)
-def test_what_was_not_compared_in_a_long_run_is_said(flag_runs: FlagRuns) -> None:
+def test_signatures_of_a_long_run_that_were_not_compared_are_flagged(flag_runs: FlagRuns) -> None:
     generator = np.random.default_rng(1)
     sparse = np.unique(generator.integers(0, 1 << 40, 3_000, dtype=np.uint64))
     bits = np.uint64(1) << np.arange(50, dtype=np.uint64)
@@ -60,7 +60,7 @@ def test_what_was_not_compared_in_a_long_run_is_said(flag_runs: FlagRuns) -> Non
 
 @pytest.mark.parametrize("max_distance", range(1, 8))
 @pytest.mark.parametrize("count", [1_000, 10**6, 10**9])
-def test_a_table_only_moves_the_bits_of_a_signature(max_distance: int, count: int) -> None:
+def test_a_table_permutes_the_bits_of_a_signature_and_loses_none(max_distance: int, count: int) -> None:
     signatures = np.random.default_rng(2).integers(0, 1 << 64, 100, dtype=np.uint64)
     tables = tables_for(max_distance, count)
     for table in tables:

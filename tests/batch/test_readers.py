@@ -81,13 +81,13 @@ def test_pages_are_the_same_in_every_format(tmp_path: Path, name: str) -> None:
     ] == expected
 
 
-def test_a_name_that_says_no_format_is_refused(tmp_path: Path) -> None:
+def test_a_file_name_without_a_known_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DedupError, match="--format does"):
         sign([write_pages(tmp_path / "pages.txt", PAGES)], tmp_path / "signed")
     assert sign([tmp_path / "pages.txt"], tmp_path / "signed", input_format="jsonl").pages == len(PAGES)
 
 
-def test_a_folder_is_the_files_in_it(tmp_path: Path) -> None:
+def test_the_files_in_a_folder_are_read(tmp_path: Path) -> None:
     (tmp_path / "in" / "deep").mkdir(parents=True)
     write_pages(tmp_path / "in" / "b.jsonl", PAGES[:2])
     write_pages(tmp_path / "in" / "deep" / "c.jsonl", PAGES[2:3])
@@ -101,7 +101,7 @@ def test_a_folder_is_the_files_in_it(tmp_path: Path) -> None:
 # JSON Lines
 
 
-def test_what_is_no_page_is_listed_with_its_reason(tmp_path: Path) -> None:
+def test_records_that_are_not_pages_are_listed_with_the_reason(tmp_path: Path) -> None:
     lines = [
         "[1]",
         "{broken",
@@ -135,7 +135,7 @@ def test_what_is_no_page_is_listed_with_its_reason(tmp_path: Path) -> None:
     assert {"record": 2, "reason": "no html", "name": "http://h/none"} in listed
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_the_first_line(tmp_path: Path) -> None:
     source = write_pages(tmp_path / "pages.jsonl", PAGES[:2])
     expected = read(source)
     source.write_bytes(b"\xef\xbb\xbf" + source.read_bytes())
@@ -167,7 +167,7 @@ def test_a_time_is_a_number_or_a_date(tmp_path: Path, time: Any, seconds: int) -
     assert only_page(write_lines(tmp_path / "pages.jsonl", [line]), Columns(time="fetched")).time == seconds
 
 
-def test_a_page_without_address_has_one_of_its_own(tmp_path: Path) -> None:
+def test_a_page_without_an_address_gets_a_unique_one(tmp_path: Path) -> None:
     lines: list[dict[str, Any]] = [{"key": 7, "html": "<p>x"}, {"key": "b", "html": "<p>x"}]
     first, second = read(write_lines(tmp_path / "pages.jsonl", lines), Columns(id="key"))
     assert isinstance(first, InputPage)
@@ -183,7 +183,7 @@ def test_plain_text_is_read_as_paragraphs(tmp_path: Path) -> None:
     assert b"<p>One &lt; two.</p><p>Three.</p>" in page.body
 
 
-def test_a_cut_off_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_a_truncated_file_is_read_up_to_its_end(tmp_path: Path) -> None:
     source = write_packed(tmp_path / "pages.jsonl.gz", PAGES * 50)
     source.write_bytes(source.read_bytes()[:-20])
     *pages, last = read(source)
@@ -193,7 +193,7 @@ def test_a_cut_off_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     assert last.is_bad
 
 
-def test_nothing_that_can_be_read_is_an_error(tmp_path: Path) -> None:
+def test_an_input_without_a_readable_page_is_an_error(tmp_path: Path) -> None:
     source = tmp_path / "pages.jsonl"
     source.write_text("no\nJSON\n", encoding="utf-8")
     with pytest.raises(DedupError, match=r"no page that can be read.\n  no JSON object: 2"):
@@ -203,7 +203,7 @@ def test_nothing_that_can_be_read_is_an_error(tmp_path: Path) -> None:
 # Parquet
 
 
-def test_a_missing_column_is_named_with_those_that_are_there(tmp_path: Path) -> None:
+def test_a_missing_column_is_reported_with_the_existing_ones(tmp_path: Path) -> None:
     source = write_parquet(tmp_path / "pages.parquet", PAGES)
     with pytest.raises(DedupError, match="has no column 'body'; it has url, html"):
         read(source, Columns(html="body"))
@@ -217,13 +217,13 @@ def test_bytes_of_a_parquet_file_have_the_encoding_that_they_declare(tmp_path: P
     assert (page.body, page.encoding) == (body, None)
 
 
-def test_what_is_no_parquet_file_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_parquet_is_reported(tmp_path: Path) -> None:
     source = tmp_path / "pages.parquet"
     source.write_bytes(b"PAR1" * 10)
     assert read(source) == [PassedOver(0, REST_IS_DAMAGED, str(source), is_bad=True)]
 
 
-def test_a_text_that_is_not_utf_8_is_passed_over_alone(tmp_path: Path) -> None:
+def test_only_the_text_that_is_not_utf_8_is_passed_over(tmp_path: Path) -> None:
     html = pa.array([b"<p>one", b"<p>\xff", b"<p>three"], pa.binary()).view(pa.string())
     source = tmp_path / "pages.parquet"
     pq.write_table(pa.table({"url": ["http://h/1", "http://h/2", "http://h/3"], "html": html}), source)
@@ -245,7 +245,7 @@ def test_a_timestamp_is_a_time(tmp_path: Path, type_: pa.DataType) -> None:
 # WARC
 
 
-def test_of_a_warc_file_only_answers_with_html_are_pages(tmp_path: Path) -> None:
+def test_only_responses_with_html_in_a_warc_file_are_pages(tmp_path: Path) -> None:
     source = tmp_path / "pages.warc"
     body = article("x").encode()
     source.write_bytes(
@@ -273,7 +273,7 @@ def test_of_a_warc_file_only_answers_with_html_are_pages(tmp_path: Path) -> None
     ]
 
 
-def test_a_packed_and_chunked_body_is_unpacked(tmp_path: Path) -> None:
+def test_a_compressed_and_chunked_body_is_decoded(tmp_path: Path) -> None:
     body, source = article("x").encode(), tmp_path / "pages.warc"
     packed = gzip.compress(body)
     chunked = f"{len(packed):x}\r\n".encode() + packed + b"\r\n0\r\n\r\n"
@@ -288,7 +288,7 @@ def test_the_identifier_of_a_page_may_be_a_header_of_its_record(tmp_path: Path) 
     assert only_page(source, Columns(id="X-Key")).id == "seven"
 
 
-def test_a_long_body_is_read_no_further_than_it_is_looked_at(tmp_path: Path) -> None:
+def test_a_long_body_is_read_only_up_to_the_limit(tmp_path: Path) -> None:
     source = tmp_path / "pages.warc"
     source.write_bytes(warc_record("http://h/", b"x" * (2 * MAX_BYTES)))
     assert len(only_page(source).body) == MAX_BYTES + 1
@@ -304,7 +304,7 @@ def test_a_long_body_is_read_no_further_than_it_is_looked_at(tmp_path: Path) -> 
     ],
     ids=["gzip", "zstd", "chunked", "header"],
 )
-def test_a_response_that_cannot_be_decoded_costs_no_other_one(tmp_path: Path, headers: str, body: bytes) -> None:
+def test_a_response_that_cannot_be_decoded_affects_no_other_response(tmp_path: Path, headers: str, body: bytes) -> None:
     source = tmp_path / "pages.warc"
     bad = warc_record("http://h/bad", body, http_headers=headers)
     source.write_bytes(warc_record("http://h/0", b"<p>x") + bad + warc_record("http://h/2", b"<p>y"))
@@ -318,7 +318,7 @@ def test_a_response_that_cannot_be_decoded_costs_no_other_one(tmp_path: Path, he
 
 
 @pytest.mark.parametrize("name", ["pages.warc", "pages.warc.gz"])
-def test_a_response_that_is_cut_off_is_no_page(tmp_path: Path, name: str) -> None:
+def test_a_truncated_response_is_not_a_page(tmp_path: Path, name: str) -> None:
     source = tmp_path / name
     last = pack(source, warc_record("http://h/1", article("x").encode()))
     source.write_bytes(pack(source, warc_record("http://h/0", b"<p>x")) + last[: len(last) // 2])
@@ -334,7 +334,7 @@ def test_a_compressed_part_of_a_wacz_file_is_read(tmp_path: Path) -> None:
     assert read(write_wacz(tmp_path / "a.wacz", PAGES, ZIP_DEFLATED)) == read(write_wacz(tmp_path / "b.wacz", PAGES))
 
 
-def test_a_damaged_part_of_a_wacz_file_costs_no_other_one(tmp_path: Path) -> None:
+def test_a_damaged_part_of_a_wacz_file_affects_no_other_part(tmp_path: Path) -> None:
     source = write_wacz(tmp_path / "pages.wacz", PAGES)
     content = bytearray(source.read_bytes())
     place = content.index(b"archive/data.warc.gz") + 600  # in the first WARC file
@@ -377,7 +377,7 @@ def damage(content: bytes, seed: int) -> bytes:
 @pytest.mark.parametrize("name", WRITERS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32))
-def test_what_can_be_read_of_a_damaged_file_is_numbered_and_a_copy_has_all_of_it(
+def test_readable_records_of_a_damaged_file_are_numbered_and_a_copy_has_all_of_them(
     tmp_path: Path, name: str, seed: int
 ) -> None:
     whole = WRITERS[name](tmp_path / name, PAGES).read_bytes()
@@ -400,7 +400,7 @@ def test_what_can_be_read_of_a_damaged_file_is_numbered_and_a_copy_has_all_of_it
 @pytest.mark.parametrize("name", ["pages.jsonl", "pages.warc"])
 @given(seed=st.integers(0, 1 << 32))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_pages_before_the_damage_are_read_as_they_were(tmp_path: Path, name: str, seed: int) -> None:
+def test_pages_before_the_damage_are_read_unchanged(tmp_path: Path, name: str, seed: int) -> None:
     source = tmp_path / name
     pieces = [WRITERS[name](source, [page]).read_bytes() for page in PAGES]
     source.write_bytes(b"".join(pieces))

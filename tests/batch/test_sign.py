@@ -25,7 +25,7 @@ def inputs(tmp_path: Path) -> list[Path]:
     return [write_pages(tmp_path / f"{number}.jsonl", PAGES[2 * number : 2 * number + 2]) for number in range(3)]
 
 
-def test_what_is_signed_and_unchanged_is_not_signed_again(tmp_path: Path, inputs: list[Path]) -> None:
+def test_unchanged_inputs_are_not_signed_again(tmp_path: Path, inputs: list[Path]) -> None:
     assert sign(inputs[:2], tmp_path / "signed").signed_now == 2
     assert sign(inputs, tmp_path / "signed").signed_now == 1
     write_pages(inputs[0], PAGES[:1])
@@ -33,7 +33,7 @@ def test_what_is_signed_and_unchanged_is_not_signed_again(tmp_path: Path, inputs
     assert (signing.inputs, signing.signed_now, signing.pages) == (3, 1, 5)
 
 
-def test_inputs_that_are_named_no_more_are_no_part_of_the_collection_and_said(
+def test_inputs_that_are_no_longer_given_are_removed_from_the_collection_and_reported(
     tmp_path: Path, inputs: list[Path]
 ) -> None:
     assert sign(inputs, tmp_path / "signed").dropped == []
@@ -42,7 +42,7 @@ def test_inputs_that_are_named_no_more_are_no_part_of_the_collection_and_said(
     assert sign(inputs, tmp_path / "signed").signed_now == 0
 
 
-def test_several_processes_sign_the_same_as_one(tmp_path: Path, inputs: list[Path]) -> None:
+def test_several_processes_write_the_same_as_one(tmp_path: Path, inputs: list[Path]) -> None:
     sign(inputs, tmp_path / "one")
     sign(inputs, tmp_path / "several", jobs=3)
     by_one_process, several = (Collection.open(tmp_path / name).shards for name in ("one", "several"))
@@ -50,7 +50,7 @@ def test_several_processes_sign_the_same_as_one(tmp_path: Path, inputs: list[Pat
 
 
 @pytest.mark.parametrize("place", [10, 2_000, -10])
-def test_a_damaged_shard_is_named_before_the_search_and_signed_again(
+def test_a_damaged_shard_is_reported_before_the_search_and_signed_again(
     tmp_path: Path, inputs: list[Path], place: int
 ) -> None:
     sign(inputs, tmp_path / "signed")
@@ -67,7 +67,7 @@ def test_a_damaged_shard_is_named_before_the_search_and_signed_again(
     assert find(tmp_path / "signed", tmp_path / "decisions").pages == 6
 
 
-def test_a_collection_that_is_not_whole_is_refused(tmp_path: Path, inputs: list[Path]) -> None:
+def test_an_incomplete_collection_is_refused(tmp_path: Path, inputs: list[Path]) -> None:
     sign(inputs, tmp_path / "signed")
     shards = Collection.open(tmp_path / "signed").shards
     shards[0].receipt.unlink()
@@ -76,7 +76,7 @@ def test_a_collection_that_is_not_whole_is_refused(tmp_path: Path, inputs: list[
         find(tmp_path / "signed", tmp_path / "decisions")
 
 
-def test_what_was_signed_in_another_way_is_refused(tmp_path: Path, inputs: list[Path]) -> None:
+def test_a_collection_with_another_configuration_is_refused(tmp_path: Path, inputs: list[Path]) -> None:
     sign(inputs, tmp_path / "signed")
     with pytest.raises(IndexMismatch, match="min features"):
         sign(inputs, tmp_path / "signed", Config(tokenizer="bigrams", min_features=30))
@@ -90,7 +90,9 @@ def test_what_was_signed_in_another_way_is_refused(tmp_path: Path, inputs: list[
 
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("ending", ["interrupt", "kill"])
-def test_what_ends_in_the_middle_leaves_whole_shards_and_goes_on(tmp_path: Path, jobs: int, ending: str) -> None:
+def test_an_interrupted_call_leaves_complete_shards_and_can_be_continued(
+    tmp_path: Path, jobs: int, ending: str
+) -> None:
     small = write_pages(tmp_path / "a.jsonl", PAGES)
     large = write_pages(tmp_path / "b.jsonl", [Page(f"http://h/{number}", article(number)) for number in range(5_000)])
     signed = tmp_path / "signed"

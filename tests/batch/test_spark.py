@@ -95,7 +95,7 @@ def test_rows_are_decided_as_on_one_machine(tmp_path: Path, signed: DataFrame, o
     assert {answer["verdict"] for answer in expected} == {"new", "duplicate", "unchanged", "changed", "unchecked"}
 
 
-def test_the_same_is_learned_of_sites(tmp_path: Path, signed: DataFrame) -> None:
+def test_sites_are_learned_as_on_one_machine(tmp_path: Path, signed: DataFrame) -> None:
     local_answers(tmp_path, PAGES)
     learned = sorted(learn_sites(FrameRows(signed)), key=lambda site: site.key)
     assert len(learned) > 2
@@ -140,7 +140,7 @@ def test_files_are_signed_and_decided_as_on_one_machine(
 
 @pytest.mark.parametrize("kind", ["collection", pytest.param("index", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("order", ["", pytest.param("-size", marks=pytest.mark.slow)])
-def test_pages_are_decided_against_others_as_on_one_machine(
+def test_pages_are_decided_against_existing_ones_as_on_one_machine(
     tmp_path: Path, session: SparkSession, kind: str, order: str
 ) -> None:
     signed = sign_inputs(session, tmp_path, PAGES)
@@ -165,7 +165,7 @@ def test_pages_are_decided_against_others_as_on_one_machine(
     assert read_report(out) == read_report(tmp_path / "local out")
 
 
-def test_damaged_shards_and_inputs_are_named(tmp_path: Path, session: SparkSession) -> None:
+def test_damaged_shards_and_inputs_are_reported(tmp_path: Path, session: SparkSession) -> None:
     signed = sign_inputs(session, tmp_path, PAGES)
     damaged = next(signed.glob("a*.parquet"))
     damaged.write_bytes(damaged.read_bytes()[:-1])
@@ -183,7 +183,7 @@ def test_a_row_that_cannot_be_read_is_unsigned(session: SparkSession) -> None:
     assert (first.reason != "no html", second.reason) == (True, "no html")
 
 
-def test_what_does_not_fit_is_refused(session: SparkSession, signed: DataFrame) -> None:
+def test_wrong_columns_configurations_and_orders_are_refused(session: SparkSession, signed: DataFrame) -> None:
     rows = session.createDataFrame([("a", "<p>x")], "url string, body string")
     with pytest.raises(DedupError, match="no column html; it has url, body"):
         spark.signatures(rows)

@@ -29,7 +29,7 @@ def near(signatures: Numbers, targets: Numbers, max_distance: int) -> list[bool]
     cuts=st.tuples(st.floats(0, 1), st.floats(0, 1)),
     max_distance=st.integers(0, 7),
 )
-def test_what_brute_force_finds_is_found(
+def test_near_signatures_are_those_of_brute_force(
     way: CrossRuns, spread: str, seed: int, size: int, cuts: tuple[float, float], max_distance: int
 ) -> None:
     signatures = np.random.default_rng(seed).permutation(array(SPREADS[spread](seed, size)))

@@ -26,7 +26,7 @@ PAGES = [
 ]
 
 
-def test_a_file_is_signed_searched_and_copied_in_one_go(tmp_path: Path) -> None:
+def test_a_file_is_signed_searched_and_copied_by_one_command(tmp_path: Path) -> None:
     source, job = write_pages(tmp_path / "pages.jsonl", PAGES), tmp_path / "job"
     result = invoke("batch", "run", source, "-o", job, "-j", 1)
     assert "signed: 3 pages of 1 file." in result.output
@@ -59,7 +59,7 @@ def test_damaged_inputs_are_named_and_all_others_copied(tmp_path: Path) -> None:
     assert list(job.glob("*/whole.jsonl"))
 
 
-def test_what_is_no_part_of_a_collection_is_said(tmp_path: Path) -> None:
+def test_files_that_are_not_part_of_a_collection_are_reported(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     first, second = (write_pages(folder / f"{name}.jsonl", PAGES) for name in "ab")
@@ -77,7 +77,7 @@ def test_what_is_no_part_of_a_collection_is_said(tmp_path: Path) -> None:
         ("--memory", "much", "'much' is no size; write 500M or 8G"),
     ],
 )
-def test_a_wrong_option_is_named_before_the_work(tmp_path: Path, option: str, value: str, message: str) -> None:
+def test_an_invalid_option_is_reported_before_any_work(tmp_path: Path, option: str, value: str, message: str) -> None:
     source = write_pages(tmp_path / "pages.jsonl", PAGES)
     result = invoke("batch", "run", source, "-o", tmp_path / "job", option, value, status=2)
     assert message in " ".join(result.output.split())
@@ -97,7 +97,7 @@ def run_on_spark(*arguments: object, master: str, status: int = 0, **environment
 @pytest.mark.slow
 @needs_program("java")
 @pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
-def test_spark_writes_what_this_machine_writes(tmp_path: Path, master: str) -> None:
+def test_spark_writes_the_same_files_as_a_single_machine(tmp_path: Path, master: str) -> None:
     pytest.importorskip("pyspark", reason="the extra spark is not installed: pip install '.[spark]'")
     source = write_pages(tmp_path / "pages.jsonl", PAGES)
     local, on_spark = tmp_path / "local", tmp_path / "spark"
@@ -115,7 +115,7 @@ def test_spark_writes_what_this_machine_writes(tmp_path: Path, master: str) -> N
 
 @pytest.mark.slow
 @needs_program("java")
-def test_executors_without_the_package_are_named(tmp_path: Path) -> None:
+def test_executors_without_the_package_are_reported(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="the extra spark is not installed: pip install '.[spark]'")
     bare = tmp_path / "python"
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
@@ -131,7 +131,9 @@ def test_executors_without_the_package_are_named(tmp_path: Path) -> None:
     assert "executors of Spark cannot load crawler-dedup" in printed
 
 
-def test_what_spark_needs_is_named_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_requirements_of_spark_are_reported_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = write_pages(tmp_path / "pages.jsonl", PAGES)
     arguments = ("batch", "run", source, "-o", tmp_path / "job", "--spark", "local[1]")
     with monkeypatch.context() as without_spark:

@@ -60,7 +60,7 @@ def test_two_files_are_compared_by_the_rules_of_the_crawl(tmp_path: Path, markup
         (["deep.html", "deep.html", "--set", "DEDUP_MAX_DISTANCE=9"], "DEDUP_MAX_DISTANCE"),
     ],
 )
-def test_a_wrong_call_is_explained(
+def test_an_invalid_call_is_explained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], sentence: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -97,7 +97,7 @@ def site() -> Iterator[Site]:
         yield opened
 
 
-def test_every_row_is_shown_with_the_one_that_decides(tmp_path: Path, kept: str) -> None:
+def test_every_row_is_shown_and_the_deciding_one_marked(tmp_path: Path, kept: str) -> None:
     shown = table(compare(write(tmp_path, "new.html", article("y")), kept, status=1))
     assert list(shown) == [rule.name for rule in TABLE]
     assert [name for name, row in shown.items() if row[0] == "→"] == ["signatures far apart"]
@@ -106,7 +106,7 @@ def test_every_row_is_shown_with_the_one_that_decides(tmp_path: Path, kept: str)
     assert shown["same bytes"][1] == "–"
 
 
-def test_texts_what_was_cut_away_and_tokens_that_differ_are_shown(tmp_path: Path, kept: str) -> None:
+def test_texts_boilerplate_and_tokens_that_differ_are_shown(tmp_path: Path, kept: str) -> None:
     shown = printed_text(compare(write(tmp_path, "new.html", article("x", changed=1, frame="Menu")), kept))
     assert "boilerplate of the new page: Menu" in shown
     assert "boilerplate of the kept page: Home News" in shown
@@ -114,7 +114,7 @@ def test_texts_what_was_cut_away_and_tokens_that_differ_are_shown(tmp_path: Path
     assert "only in kept: vesattat" in shown
 
 
-def test_what_the_scheme_measures_is_shown_also_of_pages_that_its_look_up_does_not_find(tmp_path: Path) -> None:
+def test_measures_of_the_scheme_are_shown_even_if_its_look_up_does_not_find_the_page(tmp_path: Path) -> None:
     whole, part = (write(tmp_path, f"{count}.html", page_of(prose(1, count)).decode()) for count in (100, 60))
     for scheme, status, answer in (("shingling", 1, "no"), ("shingling lookup=mod", 0, "yes")):
         shown = compare(part, whole, "--brief", "-s", f"DEDUP_SCHEME={scheme}", status=status).stdout
@@ -136,7 +136,7 @@ def test_a_gzipped_file_is_unpacked(tmp_path: Path, kept: str) -> None:
     assert compare(tmp_path / "new.html.gz", kept).stdout.splitlines()[-1] == "duplicate: alike"
 
 
-def test_a_gzipped_file_that_is_damaged_is_a_sentence(tmp_path: Path, kept: str) -> None:
+def test_a_damaged_gzipped_file_is_reported_in_a_sentence(tmp_path: Path, kept: str) -> None:
     whole = gzip.compress(article("x").encode())
     for damaged in (whole[:-20], b"no gzip", whole[:20] + b"\0" * 20 + whole[40:]):
         (tmp_path / "new.html.gz").write_bytes(damaged)
@@ -174,7 +174,9 @@ def test_an_address_and_a_file_are_compared(site: Site, kept: str) -> None:
         (Answer(b"half", 200, (("Content-Length", "9"), ("Content-Type", "text/html"))), "cannot be fetched"),
     ],
 )
-def test_an_address_that_gives_no_page_is_a_sentence(site: Site, kept: str, answer: Answer, sentence: str) -> None:
+def test_an_address_without_a_page_is_reported_in_a_sentence(
+    site: Site, kept: str, answer: Answer, sentence: str
+) -> None:
     site.pages["/new"] = answer
     result = compare(f"{site.url}/new", kept, status=2)
     assert result.stdout == ""
@@ -185,11 +187,11 @@ def test_an_address_that_gives_no_page_is_a_sentence(site: Site, kept: str, answ
 @pytest.mark.parametrize(
     "address", ["http://", "http://[::1", "http://a b/", "https://127.0.0.1:1/", "http://127.0.0.1:99999/"]
 )
-def test_an_address_that_is_none_is_a_sentence(kept: str, address: str) -> None:
+def test_an_invalid_address_is_reported_in_a_sentence(kept: str, address: str) -> None:
     assert compare(address, kept, status=2).stderr.startswith(f"Error: {address} cannot be fetched")
 
 
-def test_what_pages_say_does_not_steer_the_terminal(tmp_path: Path, kept: str) -> None:
+def test_text_of_pages_cannot_control_the_terminal(tmp_path: Path, kept: str) -> None:
     source = (
         article("x")
         .replace("<title>", f"<title>{HOSTILE}")
@@ -204,24 +206,24 @@ def test_what_pages_say_does_not_steer_the_terminal(tmp_path: Path, kept: str) -
 # Fetching
 
 
-def test_bytes_address_and_charset_of_what_is_fetched(site: Site) -> None:
+def test_a_fetched_page_has_its_bytes_final_address_and_charset(site: Site) -> None:
     site.pages["/moved"] = redirect("/gbk")
     site.pages["/gbk"] = Answer("茶馆".encode("gbk"), 200, (("Content-Type", "text/html; charset=GBK"),))
     fetched = fetch_page(f"{site.url}/moved", 100)
     assert (fetched.url, fetched.body.decode("gbk"), fetched.encoding) == (f"{site.url}/gbk", "茶馆", "gb18030")
 
 
-def test_the_address_after_several_redirections_is_that_of_the_page(site: Site) -> None:
+def test_a_page_has_the_address_after_its_last_redirection(site: Site) -> None:
     site.pages |= {"/a": redirect("/folder/b"), "/folder/b": redirect("c"), "/folder/c": html("page")}
     assert fetch_page(f"{site.url}/a", 100).url == f"{site.url}/folder/c"
 
 
-def test_what_was_sent_compressed_is_unpacked(site: Site) -> None:
+def test_a_compressed_response_is_decompressed(site: Site) -> None:
     site.pages["/packed"] = Answer(gzip.compress(b"page"), 200, (("Content-Encoding", "gzip"),))
     assert fetch_page(f"{site.url}/packed", 100).body == b"page"
 
 
-def test_no_more_is_read_than_is_looked_at(site: Site, tmp_path: Path) -> None:
+def test_no_more_of_a_response_is_read_than_is_used(site: Site, tmp_path: Path) -> None:
     large = b"x" * 1_000_000
     site.pages["/large"] = Answer(large)
     site.pages["/bomb"] = Answer(gzip.compress(large), 200, (("Content-Encoding", "gzip"),))
@@ -230,7 +232,7 @@ def test_no_more_is_read_than_is_looked_at(site: Site, tmp_path: Path) -> None:
         assert len(load_page(where, "http://a.org/", 1_000).body) == 1_001
 
 
-def test_a_file_keeps_the_address_that_is_given(tmp_path: Path) -> None:
+def test_a_file_has_the_address_that_is_given_for_it(tmp_path: Path) -> None:
     loaded = load_page(write(tmp_path, "page.html", "page"), "http://a.org/", 100)
     assert (loaded.url, loaded.body, loaded.encoding) == ("http://a.org/", b"page", None)
     with pytest.raises(DedupError, match="cannot be read"):
@@ -238,7 +240,7 @@ def test_a_file_keeps_the_address_that_is_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["index import", "index verify", "evaluate", "trace", "demo"])
-def test_no_error_shows_the_password_of_a_server_that_stands_in_the_place_of_a_file(command: str) -> None:
+def test_no_error_shows_the_password_of_a_server_that_is_given_in_place_of_a_file(command: str) -> None:
     result = CliRunner().invoke(app, [*command.split(), "redis://reader:secret@127.0.0.1:1/0"])
     assert result.exit_code == 2
     assert "redis://127.0.0.1:1/0" in result.output or "server" in result.output

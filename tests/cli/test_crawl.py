@@ -92,7 +92,7 @@ def test_a_dry_run_drops_nothing_and_the_proposed_commands_show_what_would_be_dr
     assert f"{site.url}/copy" in command(tmp_path, *proposed(done)[0]).stdout
 
 
-def test_the_crawl_after_it_drops_what_it_marked_and_writes_the_rest(tmp_path: Path, site: Site) -> None:
+def test_a_crawl_after_a_dry_run_drops_what_that_has_marked_and_writes_the_rest(tmp_path: Path, site: Site) -> None:
     crawl(tmp_path, f"{site.url}/", "--dry-run")
     done = crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
     assert sorted(paths(tmp_path / "pages.jsonl")) == ["/", "/one", "/two"]
@@ -117,7 +117,7 @@ def test_an_incremental_crawl_appends_only_what_is_new_or_has_changed(tmp_path: 
     assert paths(tmp_path / "pages.jsonl")[before:] == ["/three"]
 
 
-def test_a_page_is_written_with_what_the_documents_say(tmp_path: Path, site: Site) -> None:
+def test_a_page_is_written_with_the_documented_fields(tmp_path: Path, site: Site) -> None:
     crawl(tmp_path, f"{site.url}/", "-O", "pages.jsonl")
     items = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text(encoding="utf-8").splitlines()]
     (item,) = (item for item in items if item["url"] == f"{site.url}/one")
@@ -143,13 +143,13 @@ def test_few_pages_are_requested_at_a_time_so_that_a_crawl_can_end(given: dict[s
     assert crawler.settings.getint("CONCURRENT_REQUESTS") == requests
 
 
-def test_pages_go_to_stdout_alone_if_that_is_asked_for(tmp_path: Path, site: Site) -> None:
+def test_pages_are_written_to_stdout_only_on_request(tmp_path: Path, site: Site) -> None:
     done = crawl(tmp_path, f"{site.url}/", "-o", "-")
     assert len([json.loads(line) for line in done.stdout.splitlines()]) == 3
     assert "3 pages written. Index and journal" in done.stderr
 
 
-def test_the_figures_can_be_had_as_json(tmp_path: Path, site: Site) -> None:
+def test_the_figures_are_available_as_json(tmp_path: Path, site: Site) -> None:
     (line,) = crawl(tmp_path, f"{site.url}/", "--json", "-o", "pages.jsonl").stdout.splitlines()
     result = json.loads(line)
     assert (result["type"], result["checked"], result["kept"], result["dropped"], result["items"]) == (
@@ -163,7 +163,7 @@ def test_the_figures_can_be_had_as_json(tmp_path: Path, site: Site) -> None:
     crawl(tmp_path, f"{site.url}/", "--json", "-o", "-", status=2)
 
 
-def test_an_address_may_have_a_comma(tmp_path: Path, site: Site) -> None:
+def test_an_address_may_contain_a_comma(tmp_path: Path, site: Site) -> None:
     site.pages["/a,b"] = html(article("a comma"))
     crawl(tmp_path, f"{site.url}/a,b", f"{site.url}/two", "-o", "pages.jsonl")
     assert sorted(paths(tmp_path / "pages.jsonl")) == ["/a,b", "/two"]
@@ -178,7 +178,7 @@ def test_addresses_of_a_list_and_other_hosts_can_be_added(tmp_path: Path, site: 
     assert sorted(paths(tmp_path / "pages.jsonl")) == ["/far", "/one", "/two"]
 
 
-def test_a_reader_of_stdout_that_ends_is_no_error(tmp_path: Path, site: Site) -> None:
+def test_a_reader_of_stdout_that_ends_early_is_no_error(tmp_path: Path, site: Site) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = processes.run([*CRAWL, f"{site.url}/", "-o", "-"], cwd=tmp_path, env=environment(), stdout=writing)
@@ -190,7 +190,7 @@ def test_a_reader_of_stdout_that_ends_is_no_error(tmp_path: Path, site: Site) ->
 # Where the index stands
 
 
-def test_an_index_elsewhere_is_named_in_the_commands(tmp_path: Path, site: Site) -> None:
+def test_an_index_elsewhere_is_named_in_the_proposed_commands(tmp_path: Path, site: Site) -> None:
     done = crawl(tmp_path, f"{site.url}/", "--index", "elsewhere/here")
     assert proposed(done) == [["drops", "--last", "elsewhere/here"], ["report", "--last", "elsewhere/here"]]
     assert (tmp_path / "elsewhere" / "here" / "data.mdb").exists()
@@ -209,7 +209,7 @@ def test_in_a_project_its_index_and_settings_are_used_with_the_filter(tmp_path: 
     assert "GET /robots.txt" not in site.asked
 
 
-def test_without_a_project_it_is_polite(tmp_path: Path, site: Site) -> None:
+def test_a_crawl_without_a_project_is_polite(tmp_path: Path, site: Site) -> None:
     site.pages["/robots.txt"] = Answer(b"User-agent: *\nDisallow: /two\n", headers=(("Content-Type", "text/plain"),))
     crawl(tmp_path, f"{site.url}/")
     assert site.asked[0] == "GET /robots.txt"
@@ -248,7 +248,7 @@ def test_a_password_in_a_url_is_refused_and_not_printed(tmp_path: Path, site: Si
     assert site.asked == []
 
 
-def test_an_at_sign_in_a_path_or_an_address_in_a_query_is_no_password(tmp_path: Path, site: Site) -> None:
+def test_an_at_sign_in_a_path_or_in_a_query_is_not_a_password(tmp_path: Path, site: Site) -> None:
     site.pages["/@one?of=http://user:word@a.org/"] = html(article("at"))
     assert counts(crawl(tmp_path, f"{site.url}/@one?of=http://user:word@a.org/"))["kept"] == 1
 
@@ -256,7 +256,7 @@ def test_an_at_sign_in_a_path_or_an_address_in_a_query_is_no_password(tmp_path: 
 # Errors
 
 
-def test_only_the_start_that_fails_is_an_error(tmp_path: Path, site: Site) -> None:
+def test_only_a_start_address_that_fails_is_an_error(tmp_path: Path, site: Site) -> None:
     site.pages["/"] = html(article("front", links=["/one", "/missing"]))
     done = crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
     assert counts(done) == {"pages checked": 2, "kept": 2, "could not be fetched": 1}
@@ -298,7 +298,7 @@ START = {
 
 
 @pytest.mark.parametrize("case", list(START))
-def test_what_keeps_a_crawl_from_its_start_is_said_in_a_sentence(tmp_path: Path, site: Site, case: str) -> None:
+def test_what_prevents_the_start_of_a_crawl_is_reported_in_a_sentence(tmp_path: Path, site: Site, case: str) -> None:
     with Deduplicator.open(tmp_path / "filled", Config(tokenizer="bigrams", scheme="exact")):
         pass
     plain = (("Content-Type", "text/plain\x1b\x07"),)
@@ -361,7 +361,7 @@ def gated() -> tuple[Gate, dict[str, Page]]:
     return gate, {"/": html(article("front", links=["/one"])), "/one": gate, "/two": html(article("two"))}
 
 
-def test_ctrl_c_lets_what_was_requested_be_handled_and_the_next_crawl_does_the_rest(tmp_path: Path) -> None:
+def test_ctrl_c_lets_requested_pages_be_handled_and_the_next_crawl_does_the_rest(tmp_path: Path) -> None:
     gate, pages = gated()
     with Site(pages) as site:
         status, messages = interrupt(tmp_path, site, gate, times=1, opens=True)
@@ -396,7 +396,7 @@ def live_line(directory: Path, *arguments: str) -> str:
     return written
 
 
-def test_a_line_says_how_far_it_is(tmp_path: Path, site: Site) -> None:
+def test_a_line_shows_the_progress_of_a_crawl(tmp_path: Path, site: Site) -> None:
     assert re.search(r"4 pages  3 kept  1 dropped \(25\.0%\)", live_line(tmp_path, f"{site.url}/"))
 
 

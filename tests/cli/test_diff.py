@@ -56,14 +56,14 @@ def test_both_texts_can_be_read_in_the_columns(new: str, kept: str) -> None:
 
 
 @given(TEXTS, TEXTS)
-def test_the_sign_says_how_the_two_lines_differ(new: str, kept: str) -> None:
+def test_the_sign_shows_how_two_lines_differ(new: str, kept: str) -> None:
     for sign, left, right in rows(side_by_side(new, kept, folded=False)):
         expected = "" if left == right else "+" if not right else "-" if not left else "≠"
         assert sign == expected
 
 
 @given(PLAIN, PLAIN)
-def test_folding_hides_only_equal_lines_and_says_how_many(new: str, kept: str) -> None:
+def test_folding_hides_only_equal_lines_and_shows_how_many(new: str, kept: str) -> None:
     whole = rows(side_by_side(new, kept, folded=False))
     unfolded: list[Row] = []
     for row in rows(side_by_side(new, kept, folded=True)):
@@ -80,7 +80,7 @@ def test_folding_hides_only_equal_lines_and_says_how_many(new: str, kept: str) -
     assert unfolded == whole
 
 
-def test_beside_what_differs_an_equal_line_is_left() -> None:
+def test_one_equal_line_is_left_before_and_after_a_difference() -> None:
     text = [str(number) for number in range(9)]
     table_rows = rows(side_by_side("\n".join(text), "\n".join([*text[:4], "other", *text[5:]]), folded=True))
     lines = [line for _, line, _ in table_rows]
@@ -91,14 +91,14 @@ def test_two_equal_texts_fold_to_one_line() -> None:
     assert rows(side_by_side("a\nb\nc", "a\nb\nc", folded=True)) == [("", "… 3 equal lines …", "… 3 equal lines …")]
 
 
-def test_of_two_pages_without_main_text_a_sentence_says_so() -> None:
+def test_two_pages_without_main_text_are_reported_in_a_sentence() -> None:
     file = io.StringIO()
     print_side_by_side(Console(file=file, width=40), "", " \n", folded=True)
     assert file.getvalue().startswith("Neither page has a main text")
     assert file.getvalue().count("\n") == 1
 
 
-def test_in_a_line_that_differs_the_words_that_differ_are_marked() -> None:
+def test_different_words_are_marked_in_a_line() -> None:
     table = side_by_side("the red tram goes", "the blue tram stops", folded=False)
     left, right = (next(iter(column.cells)) for column in table.columns[1:])
     assert isinstance(left, Text)
@@ -111,13 +111,13 @@ def test_in_a_line_that_differs_the_words_that_differ_are_marked() -> None:
 
 
 @given(st.text(st.characters(categories=["Cc", "Cf", "Zl", "Zp", "L"])), st.booleans())
-def test_what_steers_a_terminal_does_not_get_through(text: str, folded: bool) -> None:
+def test_control_characters_do_not_reach_the_terminal(text: str, folded: bool) -> None:
     hostile = f"\x1b[2J\x1b]0;title\x07{text}\x9b31m\r\x08\u202e\u2066"
     shown = printed(side_by_side(hostile, f"other {hostile}", folded=folded))
     assert all(character.isprintable() or character == "\n" for character in shown)
 
 
-def test_markup_is_text() -> None:
+def test_markup_in_a_text_is_shown_as_text() -> None:
     shown = printed(side_by_side("[bold]a[/bold] [/] :tea:", "b", folded=False), terminal=True)
     assert "[bold]a[/bold] [/] :tea:" in "".join(piece.split("m", 1)[-1] for piece in shown.split("\x1b["))
 
@@ -140,6 +140,6 @@ def lines(seed: str, count: int) -> str:
         pytest.param(" ".join(words(1, 10_000)), " ".join(words(2, 10_000)), id="one line of many words"),
     ],
 )
-def test_large_texts_end_quickly(new: str, kept: str) -> None:
+def test_large_texts_are_compared_quickly(new: str, kept: str) -> None:
     # In cubic time this would take minutes.
     assert side_by_side(new, kept, folded=True).columns

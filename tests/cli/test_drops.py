@@ -33,7 +33,7 @@ def urls(result: Result) -> list[str]:
 # A line a drop
 
 
-def test_a_drop_is_a_line_with_what_it_duplicates_and_why(dropped: Path) -> None:
+def test_a_drop_is_listed_in_a_line_with_its_representative_and_the_reason(dropped: Path) -> None:
     entries = entries_of(dropped / FIRST)
     result = invoke("drops", dropped)
     assert columns(result) == [[entry.time, "drop", entry.url, KEPT, "alike", "1.00"] for entry in entries]
@@ -41,7 +41,7 @@ def test_a_drop_is_a_line_with_what_it_duplicates_and_why(dropped: Path) -> None
     assert result.stderr.startswith(f"6 drops in run {entries[0].run}, {entries[0].time[:10]} ")
 
 
-def test_a_page_that_was_marked_is_told_from_a_dropped_one_and_other_events_are_not_listed(tmp_path: Path) -> None:
+def test_a_marked_page_is_distinguished_from_a_dropped_one_and_other_events_are_not_listed(tmp_path: Path) -> None:
     note(tmp_path / "index", {**PAGES, "http://a.org/short": "<p>short</p>"}, marks=True)
     note(tmp_path / "index", {KEPT: PAGES[KEPT]}, journal=SECOND)  # unchanged
     result = invoke("drops", tmp_path / "index")
@@ -49,7 +49,7 @@ def test_a_page_that_was_marked_is_told_from_a_dropped_one_and_other_events_are_
     assert {event for _, event, *_ in columns(result)} == {"mark"}
 
 
-def test_of_a_dry_run_nothing_is_called_a_drop(tmp_path: Path) -> None:
+def test_pages_of_a_dry_run_are_never_called_drops(tmp_path: Path) -> None:
     note(tmp_path / "index", PAGES, marks=True)
     listed, summed = invoke("drops", tmp_path / "index"), invoke("drops", tmp_path / "index", "--summary", "--top", 1)
     assert listed.stderr.startswith("6 marked pages in run ")
@@ -85,7 +85,7 @@ def test_a_long_address_is_complete_in_a_pipe_and_fits_on_a_terminal(dropped: Pa
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_pages_of_a_long_path_are_told_apart_on_a_terminal(dropped: Path, columns: int) -> None:
+def test_pages_with_a_long_path_are_distinguished_on_a_terminal(dropped: Path, columns: int) -> None:
     (entry, *_) = entries_of(dropped / FIRST)
     path = "https://shop.example.org/blog/categories"
     pages = [
@@ -149,7 +149,7 @@ def on_a_terminal(*arguments: object, columns: int) -> list[str]:
         (("--rule", "alike", "--run", "0000000b"), "2"),
     ],
 )
-def test_drops_are_listed_that_all_options_ask_for(mixed: Path, options: tuple[str, ...], numbers: str) -> None:
+def test_drops_that_meet_all_options_are_listed(mixed: Path, options: tuple[str, ...], numbers: str) -> None:
     result = invoke("drops", mixed, *options)
     assert "".join(url[-1] for url in urls(result)) == numbers
     if not numbers:
@@ -172,7 +172,9 @@ def test_drops_are_listed_that_all_options_ask_for(mixed: Path, options: tuple[s
     ],
 )
 @pytest.mark.parametrize("command", ["drops", "judge"])
-def test_a_wrong_value_is_a_sentence(dropped: Path, command: str, options: tuple[str, str], sentence: str) -> None:
+def test_an_invalid_value_is_reported_in_a_sentence(
+    dropped: Path, command: str, options: tuple[str, str], sentence: str
+) -> None:
     assert sentence in printed_text(invoke(command, dropped, *options, status=2))
 
 
@@ -182,7 +184,7 @@ def test_without_a_journal_nothing_can_be_listed_or_judged(tmp_path: Path) -> No
         assert "There is no journal beside the index" in invoke(command, tmp_path / "index", status=2).stderr
 
 
-def test_a_journal_that_is_named_needs_neither_an_index_nor_a_project(dropped: Path, tmp_path: Path) -> None:
+def test_a_journal_that_is_given_requires_neither_an_index_nor_a_project(dropped: Path, tmp_path: Path) -> None:
     journal = (dropped / FIRST).rename(tmp_path / "copied.jsonl")
     assert urls(invoke("drops", "--journal", journal)) == COPIES
     assert invoke("drops", "--journal", journal, "--summary", "--last").stdout.startswith("6 drops in run ")
@@ -193,7 +195,7 @@ def test_a_journal_that_is_named_needs_neither_an_index_nor_a_project(dropped: P
     assert "did you mean DEDUP_ACTION?" in wrong.stderr
 
 
-def test_half_a_line_is_told_beside_the_list(dropped: Path) -> None:
+def test_an_incomplete_line_is_reported_beside_the_list(dropped: Path) -> None:
     with (dropped / FIRST).open("ab") as file:
         file.write(b'{"half')
     result = invoke("drops", dropped)
@@ -217,7 +219,7 @@ def test_json_lines_are_lines_of_a_journal(dropped: Path, tmp_path: Path) -> Non
     assert json_lines("drops", dropped, "--json", "--host", "none.org") == []
 
 
-def test_what_stands_on_pages_does_not_steer_the_terminal(dropped: Path) -> None:
+def test_text_of_pages_cannot_control_the_terminal(dropped: Path) -> None:
     (entry, *_) = entries_of(dropped / FIRST)
     hostile = replace(
         entry, url=f"http://a.org/{HOSTILE}", duplicate_of=HOSTILE, title=HOSTILE, rule=HOSTILE, time=HOSTILE
@@ -248,7 +250,7 @@ def runs(dropped: Path) -> Path:
     return dropped
 
 
-def test_it_is_said_over_how_many_runs_drops_are_counted(runs: Path) -> None:
+def test_the_number_of_runs_is_reported_over_which_drops_are_counted(runs: Path) -> None:
     runs_read = "3 runs, 2026-11-20 10:00 to 2026-11-22 09:12 UTC; --last counts the latest run only."
     for options in ((), ("--json",)):
         assert invoke("drops", runs, *options).stderr == f"7 dropped or marked pages in {runs_read}\n"
@@ -265,12 +267,12 @@ def test_the_latest_run_may_have_dropped_nothing(runs: Path) -> None:
         assert result.stderr == "No page was dropped or marked: run 0000000c, 2026-11-22 09:12 UTC.\n"
 
 
-def test_the_latest_run_is_chosen(runs: Path) -> None:
+def test_the_latest_run_can_be_selected(runs: Path) -> None:
     (runs / SECOND).unlink()
     assert urls(invoke("drops", runs, "--last")) == ["http://b.org/copy"]
 
 
-def test_without_a_run_there_is_no_latest_one(dropped: Path) -> None:
+def test_without_a_run_there_is_no_latest_run(dropped: Path) -> None:
     (dropped / FIRST).write_bytes(b"")
     assert "No journal says which run is the latest" in invoke("drops", dropped, "--last", status=2).stderr
     assert invoke("drops", dropped).stderr == "The journal is empty.\n"
@@ -293,7 +295,7 @@ def test_a_summary_counts_by_run_rule_host_and_representative(runs: Path) -> Non
     assert "Marked as duplicates, and passed: 1 page." in result.stdout
 
 
-def test_a_summary_as_json_lines(runs: Path) -> None:
+def test_a_summary_can_be_printed_as_json_lines(runs: Path) -> None:
     lines = json_lines("drops", runs, "--summary", "--json", "--top", 1)
     assert [(line["run"], line["spiders"], line["drops"]) for line in lines if line["type"] == "run"] == [
         ("0000000a", ["site"], 6),
@@ -305,7 +307,7 @@ def test_a_summary_as_json_lines(runs: Path) -> None:
     assert counts == [("rule", "alike", 7), ("host", "a.org", 6), ("duplicate_of", KEPT, 7)]
 
 
-def test_a_summary_of_one_run(runs: Path) -> None:
+def test_one_run_can_be_summarised(runs: Path) -> None:
     output = invoke("drops", runs, "--summary", "--run", "b").stdout
     assert output.startswith("1 marked page in run 0000000b, ")
     assert "a.org/0" not in output

@@ -25,7 +25,7 @@ def exported(dropped: Path, tmp_path: Path, *options: object) -> list[str]:
     return (tmp_path / "urls.txt").read_text(encoding="utf-8").splitlines()
 
 
-def test_a_page_that_is_forgotten_is_new_again_and_what_it_swallowed_is_listed(dropped: Path) -> None:
+def test_a_forgotten_page_is_new_again_and_its_duplicates_are_exported(dropped: Path) -> None:
     result = invoke("forget", dropped, "--url", KEPT)
     assert "1 page forgotten" in result.stdout
     assert [line.strip() for line in result.stdout.splitlines() if line.startswith("  ")] == COPIES
@@ -34,7 +34,7 @@ def test_a_page_that_is_forgotten_is_new_again_and_what_it_swallowed_is_listed(d
         assert deduplicator.decide([page])[0].verdict is Verdict.NEW
 
 
-def test_the_list_holds_what_was_dropped_because_of_it_and_is_not_kept_now(dropped: Path, tmp_path: Path) -> None:
+def test_the_export_has_the_duplicates_of_a_page_that_are_not_kept_now(dropped: Path, tmp_path: Path) -> None:
     unrelated = {"http://b.org/copy": article(2, frame="copy")}  # because of another page
     changed = {COPIES[0]: article(3)}  # kept by now
     passed = {"http://a.org/mark": article(1, frame="mark")}
@@ -43,7 +43,7 @@ def test_the_list_holds_what_was_dropped_because_of_it_and_is_not_kept_now(dropp
     assert exported(dropped, tmp_path, "--url", KEPT) == [*COPIES[1:], *passed]
 
 
-def test_what_another_page_stands_for_by_now_is_not_listed(dropped: Path, tmp_path: Path) -> None:
+def test_duplicates_that_another_page_represents_now_are_not_exported(dropped: Path, tmp_path: Path) -> None:
     (entry,) = (entry for entry in entries_of(dropped / FIRST) if entry.url == COPIES[2])
     write(dropped / SECOND, [replace(entry, duplicate_of="http://b.org/other")])
     assert exported(dropped, tmp_path, "--url", KEPT) == [copy for copy in COPIES if copy != COPIES[2]]
@@ -54,22 +54,22 @@ def test_several_pages_are_forgotten_at_once(dropped: Path, tmp_path: Path) -> N
     assert exported(dropped, tmp_path, "--older-than", "0s") == [*COPIES, "http://b.org/copy"]
 
 
-def test_of_a_page_that_is_forgotten_already_what_it_swallowed_is_still_listed(dropped: Path, tmp_path: Path) -> None:
+def test_the_duplicates_of_a_page_that_was_forgotten_before_are_still_exported(dropped: Path, tmp_path: Path) -> None:
     invoke("forget", dropped, "--host", "a.org")
     assert exported(dropped, tmp_path, "--url", KEPT) == COPIES
 
 
-def test_a_page_that_swallowed_nothing_has_an_empty_list(dropped: Path, tmp_path: Path) -> None:
+def test_the_export_for_a_page_without_duplicates_is_empty(dropped: Path, tmp_path: Path) -> None:
     assert exported(dropped, tmp_path, "--url", "http://b.org/other") == []
 
 
-def test_a_list_that_cannot_be_written_changes_nothing(dropped: Path, tmp_path: Path) -> None:
+def test_an_export_that_cannot_be_written_changes_nothing(dropped: Path, tmp_path: Path) -> None:
     result = invoke("forget", dropped, "--url", KEPT, "--export", tmp_path / "no" / "urls.txt", status=2)
     assert result.stderr == f"Error: {tmp_path / 'no' / 'urls.txt'}: No such file or directory.\n"
     assert invoke("why", KEPT, dropped).stdout.startswith(f"{KEPT} is kept")
 
 
-def test_a_list_that_a_full_disk_does_not_take_changes_nothing(dropped: Path) -> None:
+def test_an_export_that_does_not_fit_on_the_disk_changes_nothing(dropped: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")
     assert "No space left" in invoke("forget", dropped, "--url", KEPT, "--export", "/dev/full", status=2).stderr
@@ -84,7 +84,7 @@ def test_a_journal_that_cannot_be_read_changes_nothing(dropped: Path, tmp_path: 
     assert invoke("why", KEPT, dropped).stdout.startswith(f"{KEPT} is kept")
 
 
-def test_without_a_journal_there_is_no_list_and_nothing_is_forgotten(tmp_path: Path) -> None:
+def test_without_a_journal_there_is_no_export_and_nothing_is_forgotten(tmp_path: Path) -> None:
     note(tmp_path / "index", PAGES, journal="")
     result = invoke("forget", tmp_path / "index", "--url", KEPT, "--export", tmp_path / "urls.txt", status=2)
     assert "There is no journal" in result.stderr
@@ -94,31 +94,29 @@ def test_without_a_journal_there_is_no_list_and_nothing_is_forgotten(tmp_path: P
     assert "There is no journal" in result.stderr
 
 
-def test_a_page_that_stays_has_swallowed_nothing_that_is_listed(dropped: Path, tmp_path: Path) -> None:
+def test_duplicates_of_a_page_that_stays_are_not_exported(dropped: Path, tmp_path: Path) -> None:
     export = tmp_path / "urls.txt"
     result = invoke("forget", dropped, "--url", KEPT, "--older-than", "1d", "--export", export, status=1)
     assert f"There is no kept page with the address {KEPT} to which the other options apply." in result.stderr
     assert export.read_text() == ""
 
 
-def test_an_address_that_nothing_has_is_told(dropped: Path) -> None:
+def test_an_address_without_a_page_is_reported(dropped: Path) -> None:
     result = invoke("forget", dropped, "--url", "http://a.org/typo", status=1)
     assert result.stdout == "0 pages forgotten.\n"
     assert result.stderr == "There is no kept page with the address http://a.org/typo.\n"
 
 
-def test_what_another_scope_keeps_under_the_same_address_is_crawled_again_all_the_same(
-    dropped: Path, tmp_path: Path
-) -> None:
+def test_a_duplicate_is_exported_even_if_another_scope_keeps_its_address(dropped: Path, tmp_path: Path) -> None:
     note(dropped, {COPIES[0]: article(3)}, journal=SECOND, scope="another")
     assert exported(dropped, tmp_path, "--url", KEPT) == COPIES
 
 
-def test_it_must_be_said_what_to_forget(dropped: Path) -> None:
+def test_a_call_that_does_not_select_pages_is_refused(dropped: Path) -> None:
     assert "Say what to forget" in printed_text(invoke("forget", dropped, status=2))
 
 
-def test_what_was_forgotten_as_a_json_line(dropped: Path) -> None:
+def test_forgotten_pages_can_be_printed_as_a_json_line(dropped: Path) -> None:
     assert json_lines("forget", dropped, "--url", KEPT, "--json") == [
         {"type": "forgotten", "pages": 1, "duplicates": COPIES}
     ]
@@ -135,7 +133,7 @@ def is_kept(url: str, directory: Path) -> bool:
         return url in {record.page.url for record in maintenance.read_records(pages, lambda _: None)}
 
 
-def test_of_the_latest_run_the_pages_are_forgotten(dropped: Path) -> None:
+def test_the_pages_of_the_latest_run_can_be_forgotten(dropped: Path) -> None:
     time.sleep(1.1)  # an index knows whole seconds
     note(dropped, {"http://c.org/later": article(7)}, journal=SECOND)
     assert printed_text(invoke("forget", dropped, "--last")).startswith("1 page of run ")
@@ -150,13 +148,13 @@ def test_a_run_without_a_journal_may_be_the_latest_one(dropped: Path) -> None:
     assert is_kept(KEPT, dropped)
 
 
-def test_a_latest_run_that_filed_nothing_has_nothing_to_be_forgotten(dropped: Path) -> None:
+def test_a_latest_run_that_filed_nothing_has_nothing_to_forget(dropped: Path) -> None:
     write(dropped / SECOND, [replace(run_started(0xC, "site"), time="2099-01-01T00:00:00.000Z")])
     assert printed_text(invoke("forget", dropped, "--last")).startswith("0 pages of run 0000000c forgotten.")
     assert is_kept(KEPT, dropped)
 
 
-def test_only_one_run_can_be_chosen(dropped: Path) -> None:
+def test_only_one_run_can_be_selected(dropped: Path) -> None:
     assert "cannot be combined" in printed_text(invoke("forget", dropped, "--last", "--run", "c", status=2))
     assert is_kept(KEPT, dropped)
 
@@ -180,7 +178,7 @@ def crawl(tmp_path: Path, *arguments: str) -> tuple[list[str], str]:
     return [re.sub("^http://[^/]*", "", json.loads(line)["url"]) for line in lines], done.stdout
 
 
-def test_what_a_page_has_swallowed_is_crawled_again_from_the_list(tmp_path: Path) -> None:
+def test_the_duplicates_of_a_page_are_crawled_again_from_the_export(tmp_path: Path) -> None:
     paths = ["/captcha", "/one", "/two"]
     blocked = {path: html(article("captcha", frame=path, links=paths)) for path in paths}
     whole = {path: html(article(path)) for path in paths}
@@ -198,7 +196,7 @@ def test_what_a_page_has_swallowed_is_crawled_again_from_the_list(tmp_path: Path
     ("content", "sentence"),
     [("", "Say where to start"), ("ftp://a.org/\n", "Not an http(s) URL: ftp://a.org/"), (None, "urls.txt")],
 )
-def test_a_list_that_leads_nowhere_is_told(tmp_path: Path, content: str | None, sentence: str) -> None:
+def test_a_list_without_addresses_is_reported(tmp_path: Path, content: str | None, sentence: str) -> None:
     from crawler_dedup.spiders.site import SiteSpider
 
     if content is not None:

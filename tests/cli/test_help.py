@@ -55,9 +55,7 @@ def examples(command: click.Command) -> list[str]:
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
-def test_every_example_is_a_call_that_is_understood(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: tuple[str, ...]
-) -> None:
+def test_every_example_is_a_valid_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: tuple[str, ...]) -> None:
     monkeypatch.chdir(tmp_path)
     for name in FOLDERS:
         (tmp_path / name).mkdir(parents=True)
@@ -81,7 +79,7 @@ def test_the_help_is_readable_in_80_columns(path: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("path", [(), *GROUPS, *ALL], ids=" ".join)
-def test_the_help_names_no_document_which_is_not_installed(path: tuple[str, ...]) -> None:
+def test_the_help_names_no_document_because_documents_are_not_installed(path: tuple[str, ...]) -> None:
     assert not re.search(r"docs/|\.md\b", invoke(*path, "--help").stdout)
 
 
@@ -96,7 +94,7 @@ def test_a_summary_is_a_sentence_on_one_line(group: tuple[str, ...]) -> None:
         assert not summary.endswith("...")
 
 
-def test_summaries_stand_in_groups_that_import_nothing() -> None:
+def test_summaries_are_grouped_without_importing_the_commands() -> None:
     context = click.Context(app)
     assert all(isinstance(app.get_command(context, name), LazyGroup) for (name,) in GROUPS)
 

@@ -97,7 +97,7 @@ def test_interrupted_work_leaves_nothing_behind(indexes: Path, tmp_path: Path, c
             assert maintenance.verify(opened, lookup_of, lambda _: None) == []
 
 
-def test_an_interrupted_verification_ends_with_its_process(indexes: Path, tmp_path: Path) -> None:
+def test_an_interrupted_verification_ends_its_process_too(indexes: Path, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import sys, time\n"
         "if '--multiprocessing-fork' in sys.argv:\n"

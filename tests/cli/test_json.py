@@ -35,7 +35,7 @@ class Outer(Line, frozen=True, kw_only=True, tag="outer"):
     counts: Annotated[dict[str, int], Meta(description="Numbers.")] = {}  # noqa: RUF012  (msgspec copies it)
 
 
-def test_the_page_is_the_one_that_is_printed() -> None:
+def test_the_documented_page_is_the_one_that_is_printed() -> None:
     page = (DOCS / "json.md").read_text(encoding="utf-8")
     assert page == jsonlines.json_reference(), "Print it anew, with the command that the page names."
 

@@ -40,7 +40,7 @@ def precision_line(right: int, of: int) -> str:
     return f"Precision so far: {format_share(Share(right, of))}, of {of}."
 
 
-def test_answers_are_noted_and_their_precision_is_told_with_its_interval(dropped: Path) -> None:
+def test_answers_are_recorded_and_their_precision_is_printed_with_its_interval(dropped: Path) -> None:
     result = judge(dropped, "y\nn\ny\ny\ny\ny\n")
     assert list(answers(dropped / "judged").values()) == [1, 0, 1, 1, 1, 1]
     precision_lines = [line for line in result.stdout.splitlines() if "Precision" in line]
@@ -57,7 +57,7 @@ def test_answers_are_noted_and_their_precision_is_told_with_its_interval(dropped
     assert f"0.833 ({low:.3f}–{high:.3f})" in precision_lines[-1]
 
 
-def test_what_is_skipped_is_asked_again_and_what_was_answered_is_not(dropped: Path) -> None:
+def test_skipped_drops_are_asked_again_and_answered_ones_are_not(dropped: Path) -> None:
     judge(dropped, "y\ns\nn\nq\n")
     assert answers(dropped / "judged") == {COPIES[0]: 1, COPIES[2]: 0}
     again = judge(dropped, "n\ny\ny\ny\n")
@@ -67,14 +67,14 @@ def test_what_is_skipped_is_asked_again_and_what_was_answered_is_not(dropped: Pa
 
 
 @pytest.mark.parametrize("end", ["", "q\n", "y", "maybe\nY \nq\n"])
-def test_the_end_of_what_is_typed_ends_the_questions(dropped: Path, end: str) -> None:
+def test_the_end_of_the_input_ends_the_questions(dropped: Path, end: str) -> None:
     result = judge(dropped, f"n\n{end}")
     assert f"answers in {dropped / 'judged'}" in printed_text(result).replace("1 answer ", "1 answers ")
     assert answers(dropped / "judged")[COPIES[0]] == 0
     assert COPIES[2] not in answers(dropped / "judged")
 
 
-def test_the_precision_is_that_of_what_was_asked_for(mixed: Path) -> None:
+def test_the_precision_is_that_of_the_selected_drops(mixed: Path) -> None:
     judge(mixed, "n\n", "--host", "b.org")
     result = judge(mixed, "y\n", "--host", "b.org:8080")
     assert precision_line(1, 1) in result.stdout
@@ -82,7 +82,7 @@ def test_the_precision_is_that_of_what_was_asked_for(mixed: Path) -> None:
     assert Answers(mixed / "judged").precision(Selection(DUPLICATES, rule="same bytes")) == Share(0, 1)
 
 
-def test_as_many_are_asked_as_are_to_be_drawn(dropped: Path) -> None:
+def test_as_many_questions_are_asked_as_the_sample_is_to_have(dropped: Path) -> None:
     drawn = [
         explained(judge(dropped, "", "--sample", 6, "--seed", 5)),
         explained(judge(dropped, "s\n" * 6, "--sample", 2, "--seed", 5)),
@@ -91,14 +91,14 @@ def test_as_many_are_asked_as_are_to_be_drawn(dropped: Path) -> None:
     assert "1 of 2" in judge(dropped, "", "--sample", 2).stdout
 
 
-def test_the_same_pair_dropped_twice_is_judged_once(dropped: Path) -> None:
+def test_a_pair_that_was_dropped_twice_is_judged_once(dropped: Path) -> None:
     write(dropped / SECOND, entries_of(dropped / FIRST))
     judge(dropped, "y\n" * 20)
     assert "No drop is left to judge" in judge(dropped, "").stdout
     assert Answers(dropped / "judged").precision(Selection(DUPLICATES)).total == 6
 
 
-def test_answers_without_texts_are_noted_and_make_no_pairs(dropped: Path, tmp_path: Path) -> None:
+def test_answers_without_texts_are_recorded_and_make_no_pairs(dropped: Path, tmp_path: Path) -> None:
     result = judge(dropped, "y\ny\n", "--output", tmp_path / "answers")
     assert "There are no texts to show" in result.stdout
     assert [path.name for path in (tmp_path / "answers").iterdir()] == ["answers.jsonl"]
@@ -114,7 +114,7 @@ def test_an_answer_of_an_earlier_version_counts(dropped: Path) -> None:
     assert precision_line(2, 3) in judge(dropped, "y\nq\n").stdout
 
 
-def test_a_damaged_answer_is_a_sentence(dropped: Path) -> None:
+def test_a_damaged_answer_is_reported_in_a_sentence(dropped: Path) -> None:
     judge(dropped, "y\nq\n")
     with (dropped / "judged" / "answers.jsonl").open("ab") as file:
         file.write(b'{"half')
@@ -148,7 +148,7 @@ def check_folder(folder: Path, pairs: dict[tuple[str, str], int]) -> None:
     assert "DEDUP_MAX_DISTANCE" in invoke("calibrate", folder, "--precision", 0, "--jobs", 1, *BIGRAMS).stdout
 
 
-def test_from_stored_texts_answers_become_a_labelled_folder(tmp_path: Path) -> None:
+def test_answers_become_a_labelled_folder_with_stored_texts(tmp_path: Path) -> None:
     note(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True, DEDUP_MAX_DISTANCE=7)
     result = judge(tmp_path / "index", "y\nn\n")
     assert "There are no texts to show" not in result.stdout
@@ -156,7 +156,7 @@ def test_from_stored_texts_answers_become_a_labelled_folder(tmp_path: Path) -> N
     check_folder(tmp_path / "index" / "judged", {(COPIES[0], KEPT): 1, (COPIES[1], KEPT): 0})
 
 
-def test_a_journal_with_texts_costs_the_answers_no_room(tmp_path: Path) -> None:
+def test_answers_do_not_contain_the_texts_of_the_journal(tmp_path: Path) -> None:
     note(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True)
     judge(tmp_path / "index", "y\nq\n")
     (line,) = (tmp_path / "index" / "judged" / "answers.jsonl").read_bytes().splitlines()
@@ -181,7 +181,7 @@ def live(tmp_path: Path) -> Iterator[Site]:
         yield site
 
 
-def test_from_pages_that_are_fetched_answers_become_a_labelled_folder(live: Site, tmp_path: Path) -> None:
+def test_answers_become_a_labelled_folder_with_fetched_pages(live: Site, tmp_path: Path) -> None:
     del live.pages["/gone"]
     result = judge(tmp_path / "index", "y\ny\n", "--fetch")
     assert "the answer has status 404" in result.stdout
@@ -189,12 +189,12 @@ def test_from_pages_that_are_fetched_answers_become_a_labelled_folder(live: Site
     assert len(answers(tmp_path / "index" / "judged")) == 2
 
 
-def test_pages_are_fetched_when_they_are_asked_about_not_before(live: Site, tmp_path: Path) -> None:
+def test_pages_are_fetched_only_when_their_question_is_asked(live: Site, tmp_path: Path) -> None:
     judge(tmp_path / "index", "q\n", "--fetch")
     assert sorted(live.paths()) == ["/copy", "/kept"]
 
 
-def test_what_the_server_says_of_the_charset_is_believed(live: Site, tmp_path: Path) -> None:
+def test_the_charset_of_the_server_is_used(live: Site, tmp_path: Path) -> None:
     text = "Le café de la gare à côté a été fermé à l'été. " * 20
     for path in ("/kept", "/copy"):
         body = f"<p>{text}{path}</p>".encode("windows-1252")
@@ -215,7 +215,9 @@ def test_the_pages_of_earlier_answers_can_be_fetched_later(live: Site, tmp_path:
     assert len(live.paths()) == fetched, "all of them are there"
 
 
-def test_it_is_said_over_how_many_runs_drops_are_drawn_and_the_latest_can_be_chosen(dropped: Path) -> None:
+def test_the_number_of_runs_is_reported_from_which_drops_are_drawn_and_the_latest_can_be_selected(
+    dropped: Path,
+) -> None:
     (entry, *_) = entries_of(dropped / FIRST)
     later = replace(entry, url="http://c.org/", run="0000000b", time="2099-01-01T00:00:00.000Z")
     write(dropped / SECOND, [later])

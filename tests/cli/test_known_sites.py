@@ -61,12 +61,12 @@ def change_journal(index: Path, **fields: object) -> None:
     write(index / FIRST, [replace(entry, **fields) if entry.url == COPY else entry for entry in entries])
 
 
-def test_a_journal_names_the_snapshots_by_which_was_decided(index: Path) -> None:
+def test_a_journal_names_the_snapshots_that_were_used_for_a_decision(index: Path) -> None:
     (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     assert (entry.snapshot, entry.kept_snapshot) == (MIN_PAGES, MIN_PAGES)
 
 
-def test_a_decision_is_repeated_by_what_was_known_then(index: Path) -> None:
+def test_a_decision_is_repeated_with_what_was_known_then(index: Path) -> None:
     output = compare(index, "--scope", "site", status=0)
     assert "with what was known about the sites at the time of the decision." in output
     assert output.endswith("duplicate: alike")
@@ -74,7 +74,7 @@ def test_a_decision_is_repeated_by_what_was_known_then(index: Path) -> None:
     assert (line["snapshot"], line["kept_snapshot"]) == (0, 0)
 
 
-def test_what_was_never_decided_is_compared_by_what_is_known_now(index: Path) -> None:
+def test_pages_without_a_decision_are_compared_with_what_is_known_now(index: Path) -> None:
     change_journal(index, url="http://a.org/elsewhere")
     output = compare(index, "--scope", "site", status=1)
     assert "with what the index knows about the sites now." in output
@@ -82,22 +82,22 @@ def test_what_was_never_decided_is_compared_by_what_is_known_now(index: Path) ->
     assert (find(index).new.number, find(index).kept.number) == (32, 32)
 
 
-def test_nothing_is_known_in_another_scope(index: Path) -> None:
+def test_another_scope_knows_nothing_of_the_site(index: Path) -> None:
     compare(index, "--scope", "elsewhere", status=1)
 
 
-def test_it_is_said_where_the_journal_does_not_say_what_was_known(index: Path) -> None:
+def test_a_journal_without_snapshots_is_reported(index: Path) -> None:
     change_journal(index, snapshot=None, kept_snapshot=None)
     assert "the journal does not say what was known then" in compare(index, "--scope", "site", status=1)
 
 
 @pytest.mark.parametrize("fields", [{"snapshot": 9}, {"kept_snapshot": 9}, {"time": "2020-01-01T00:00:00.000Z"}])
-def test_it_is_said_where_a_snapshot_is_gone(index: Path, fields: dict[str, object]) -> None:
+def test_a_snapshot_that_is_no_longer_stored_is_reported(index: Path, fields: dict[str, object]) -> None:
     change_journal(index, **fields)
     assert "is no longer kept" in compare(index, "--scope", "site", status=1)
 
 
-def test_where_nothing_was_known_nothing_is(index: Path) -> None:
+def test_a_decision_without_snapshots_is_repeated_without_knowledge(index: Path) -> None:
     change_journal(index, snapshot=0, kept_snapshot=0)
     sites = find(index)
     assert sites.new is sites.kept is UNKNOWN_SITE

@@ -53,7 +53,7 @@ finally:
 @pytest.mark.parametrize(
     "arguments", [("--help",), ("settings",), ("drops", "--help"), ("crawl", "--help")], ids=" ".join
 )
-def test_what_needs_no_index_loads_none_of_the_large_packages(arguments: tuple[str, ...]) -> None:
+def test_commands_that_need_no_index_load_no_large_package(arguments: tuple[str, ...]) -> None:
     loaded = modules_of(*arguments)
     assert "crawler_dedup.cli" in loaded
     assert not loaded & {"numpy", "lmdb", "lxml", "scrapy", "matplotlib", "trafilatura"}
@@ -64,7 +64,7 @@ def test_help_imports_no_command() -> None:
     assert modules == {"crawler_dedup.cli.lazy", "crawler_dedup.cli.terminal"}
 
 
-def test_a_name_that_is_no_command_is_answered_with_the_nearest_one() -> None:
+def test_an_unknown_command_is_answered_with_the_nearest_name() -> None:
     assert "No such command 'drop'. Did you mean 'drops'?" in printed_text(invoke("drop", status=2))
 
 

@@ -57,13 +57,13 @@ def test_a_closed_pipe_is_no_error(index: Path, call: str) -> None:
 
 
 @pytest.mark.parametrize("call", ["settings", "plan"])
-def test_a_full_disk_is_a_sentence(call: str) -> None:
+def test_a_full_disk_is_reported_in_a_sentence(call: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = processes.run(["-m", "crawler_dedup", call], env=environment(), stdout=full.fileno())
     assert (done.returncode, done.stderr) == (2, "Error: No space left on device.\n")
 
 
-def test_in_a_file_nothing_is_cut_or_coloured(index: Path) -> None:
+def test_output_to_a_file_is_neither_shortened_nor_coloured(index: Path) -> None:
     output = run("index", "stats", index).stdout
     assert f"scope {SCOPE}" in output
     assert "\x1b" not in output
@@ -78,7 +78,7 @@ def test_colours_are_forced_and_switched_off_by_the_usual_variables(index: Path)
 
 
 @pytest.mark.parametrize("columns", [60, 100])
-def test_a_table_takes_no_more_columns_than_there_are(index: Path, columns: int) -> None:
+def test_a_table_is_not_wider_than_the_terminal(index: Path, columns: int) -> None:
     for output in (
         run("index", "stats", index, COLUMNS=str(columns)).stdout,
         in_terminal(columns, "index", "stats", str(index)),
@@ -113,7 +113,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_what_a_terminal_cannot_show_is_a_question_mark_and_json_is_always_utf_8(index: Path) -> None:
+def test_a_character_that_a_terminal_cannot_show_is_a_question_mark_and_json_is_always_utf_8(index: Path) -> None:
     latin = environment(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     call = ["-m", "crawler_dedup", "index", "stats", str(index)]
     table = processes.run(call, env=latin)

@@ -18,13 +18,13 @@ def test_a_plan_has_every_design() -> None:
     assert "1,000,000,000 signatures, distance 3" in result.output
 
 
-def test_a_plan_says_which_designs_find_a_distance() -> None:
+def test_a_plan_shows_which_designs_find_a_distance() -> None:
     result = invoke("plan", "--pages", "1e9", "--distance", 6)
     assert result.output.count("finds distances to 3") == 3
     invoke("plan", "--distance", 8, status=2)
 
 
-def test_a_plan_has_the_least_tables_for_the_candidates_that_are_allowed() -> None:
+def test_a_plan_has_the_fewest_tables_for_the_allowed_candidates() -> None:
     for candidates, tables, blocks in ((8, "20", "6"), (64, "16", "4, then 4"), (512, "10", "5"), (2**18, "4", "4")):
         result = invoke("plan", "--pages", 2.0**34, "--candidates", candidates)
         first = next(line for line in result.output.splitlines() if line.startswith("│"))
@@ -37,12 +37,12 @@ def test_a_plan_for_other_bits_has_no_design_of_the_paper() -> None:
     assert "as in the paper" not in result.output
 
 
-def test_what_is_no_number_is_refused() -> None:
+def test_a_value_that_is_not_a_number_is_refused() -> None:
     for option in ("--pages", "--candidates"):
         assert "'nan' is no number" in invoke("plan", option, "nan", status=2).output
 
 
-def test_what_no_tables_reach_is_a_sentence() -> None:
+def test_a_plan_that_no_tables_fulfil_is_reported_in_a_sentence() -> None:
     result = invoke("plan", "--bits", 8, "--pages", "1e6", "--candidates", 1, status=2)
     assert " ".join(result.output.split()).startswith(
         "Error: No tables of 8 bits find distance 3 with 1 candidates a probe"

@@ -66,7 +66,7 @@ def history(url: str, directory: Path) -> AddressHistory:
 # What became of a page
 
 
-def test_a_dropped_page_is_told_with_what_it_duplicates_and_by_which_rule(index: Path) -> None:
+def test_a_dropped_page_is_reported_with_its_representative_and_the_rule(index: Path) -> None:
     (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     printed = lines(why(COPY, index))
     assert printed[0] == f"{COPY} was dropped: a duplicate of {KEPT}."
@@ -78,27 +78,27 @@ def test_a_dropped_page_is_told_with_what_it_duplicates_and_by_which_rule(index:
     assert any(line.startswith(SECOND_COPY) for line in printed)
 
 
-def test_a_marked_page_has_passed(tmp_path: Path) -> None:
+def test_a_marked_page_is_reported_as_passed(tmp_path: Path) -> None:
     note(tmp_path / "index", PAGES, marks=True)
     assert lines(why(COPY, tmp_path / "index"))[0] == f"{COPY} passed, marked as a duplicate of {KEPT}."
 
 
-def test_a_kept_page_is_told_with_what_it_stands_for(index: Path) -> None:
+def test_a_kept_page_is_reported_with_its_duplicates(index: Path) -> None:
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is kept: “Article 1”"
     assert f"{KEPT} stands for 2 pages:" in printed
     assert [line.split()[0] for line in printed if "(rule" in line] == [COPY, SECOND_COPY]
 
 
-def test_a_kept_page_that_stands_for_none_is_told(index: Path) -> None:
+def test_a_kept_page_without_duplicates_is_reported(index: Path) -> None:
     assert "stands for" not in why(OTHER, index).stdout
 
 
-def test_an_unchecked_page_is_told_with_its_reason(index: Path) -> None:
+def test_an_unchecked_page_is_reported_with_its_reason(index: Path) -> None:
     assert lines(why(SHORT, index))[0] == f"{SHORT} passed unchecked: too little text."
 
 
-def test_a_page_that_was_alike_to_one_being_handled_is_told(tmp_path: Path) -> None:
+def test_a_page_that_was_alike_to_one_being_handled_is_reported(tmp_path: Path) -> None:
     note(tmp_path / "index", PAGES)
     waited = replace(entries_of(tmp_path / "index" / FIRST)[0], event="unchecked", reason="alike page being handled")
     write(tmp_path / "index" / SECOND, [replace(waited, url="http://a.org/waited")])
@@ -106,7 +106,7 @@ def test_a_page_that_was_alike_to_one_being_handled_is_told(tmp_path: Path) -> N
     assert printed[0] == f"http://a.org/waited passed unchecked: alike page being handled. It is alike to {KEPT}."
 
 
-def test_an_unchanged_page_is_told_as_kept_with_its_visits(index: Path) -> None:
+def test_an_unchanged_page_is_reported_as_kept_with_its_visits(index: Path) -> None:
     note(index, {KEPT: PAGES[KEPT]}, journal=SECOND)
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is kept: “Article 1”"
@@ -114,7 +114,7 @@ def test_an_unchanged_page_is_told_as_kept_with_its_visits(index: Path) -> None:
     assert any(f"{KEPT} was unchanged, and passed." in line for line in printed)
 
 
-def test_a_page_that_was_dropped_as_unchanged_is_no_duplicate_of_itself(index: Path) -> None:
+def test_a_page_that_was_dropped_as_unchanged_is_not_a_duplicate_of_itself(index: Path) -> None:
     (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     write(index / SECOND, [replace(entry, event="unchanged_dropped", url=KEPT, duplicate_of="")])
     printed = why(KEPT, index).stdout
@@ -122,14 +122,14 @@ def test_a_page_that_was_dropped_as_unchanged_is_no_duplicate_of_itself(index: P
     assert f"{KEPT} stands for 2 pages:" in printed
 
 
-def test_a_page_that_is_kept_by_now_is_told_with_how_it_was_dropped_before(index: Path) -> None:
+def test_a_kept_page_is_reported_with_its_earlier_drops(index: Path) -> None:
     note(index, {COPY: article(3)}, journal=SECOND)
     printed = lines(why(COPY, index))
     assert printed[0] == f"{COPY} is kept: “Article 3”"
     assert any(f"{COPY} was dropped: a duplicate of {KEPT}." in line for line in printed)
 
 
-def test_a_representative_that_was_forgotten_is_kept_no_more(index: Path) -> None:
+def test_a_forgotten_representative_is_reported_as_no_longer_kept(index: Path) -> None:
     invoke("forget", index, "--url", KEPT)
     printed = lines(why(COPY, index))
     assert printed[0] == f"{COPY} was dropped: a duplicate of {KEPT}."
@@ -139,7 +139,7 @@ def test_a_representative_that_was_forgotten_is_kept_no_more(index: Path) -> Non
     assert f"{KEPT} stood for 2 pages:" in printed
 
 
-def test_a_changed_page_stands_no_more_for_what_it_swallowed_before(index: Path) -> None:
+def test_a_changed_page_no_longer_represents_its_earlier_duplicates(index: Path) -> None:
     earlier = [replace(entry, time="2026-01-01T00:00:00.000Z") for entry in entries_of(index / FIRST)]
     (index / FIRST).unlink()
     write(index / FIRST, earlier)
@@ -150,7 +150,7 @@ def test_a_changed_page_stands_no_more_for_what_it_swallowed_before(index: Path)
     assert any(line.startswith("http://a.org/new") for line in printed)
 
 
-def test_what_was_dropped_for_another_page_last_is_no_duplicate_of_this_one(index: Path) -> None:
+def test_a_page_that_was_last_dropped_for_another_one_is_not_a_duplicate_of_this_one(index: Path) -> None:
     (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     write(index / SECOND, [replace(entry, duplicate_of=OTHER, time="2099-01-01T00:00:00.000Z")])
     assert f"{KEPT} stands for 1 page:" in why(KEPT, index).stdout
@@ -160,16 +160,16 @@ def test_what_was_dropped_for_another_page_last_is_no_duplicate_of_this_one(inde
     "typed",
     ["https://a.org/kept", "http://www.a.org/kept/", "http://A.org/Kept#top", "http://u:p@a.org/kept/index.html"],
 )
-def test_of_an_address_that_was_never_seen_the_one_that_is_meant_is_told(index: Path, typed: str) -> None:
+def test_for_an_unknown_address_the_intended_one_is_reported(index: Path, typed: str) -> None:
     printed = lines(why(typed, index))
     assert printed[:2] == [f"The known address is {KEPT}:", f"{KEPT} is kept: “Article 1”"]
 
 
-def test_a_similar_address_may_be_one_that_was_dropped(index: Path) -> None:
+def test_a_similar_address_may_be_that_of_a_dropped_page(index: Path) -> None:
     assert f"{COPY} was dropped" in why(f"{COPY}/", index).stdout
 
 
-def test_where_several_addresses_may_be_meant_they_are_named(index: Path) -> None:
+def test_all_addresses_are_named_if_several_may_be_intended(index: Path) -> None:
     note(index, {f"{KEPT}/": article(7)}, journal=SECOND)
     printed = lines(why(f"{KEPT}#top", index, status=1))
     assert printed[0].startswith(f"Nothing is known of {KEPT}#top: it is not kept, and no journal names it.")
@@ -183,11 +183,11 @@ def test_each_scope_has_its_own_answer(index: Path) -> None:
     assert f"{COPY} is kept: “Article 9”" in printed
 
 
-def test_of_an_address_like_no_other_nothing_is_known(index: Path) -> None:
+def test_nothing_is_known_of_an_address_without_a_similar_one(index: Path) -> None:
     assert len(lines(why("http://b.org/", index, status=1))) == 1
 
 
-def test_many_duplicates_are_listed_when_asked_for(tmp_path: Path) -> None:
+def test_many_duplicates_are_listed_on_request(tmp_path: Path) -> None:
     copies = {f"http://a.org/{number}": article(1, frame=str(number)) for number in range(13)}
     note(tmp_path / "index", {KEPT: article(1), **copies})
     few, all_ = (why(KEPT, tmp_path / "index", *more).stdout for more in ((), ("--all",)))
@@ -196,7 +196,7 @@ def test_many_duplicates_are_listed_when_asked_for(tmp_path: Path) -> None:
     assert all_.count("(rule") == 13
 
 
-def test_the_twenty_last_entries_are_told(index: Path) -> None:
+def test_the_last_twenty_entries_are_printed(index: Path) -> None:
     (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     write(index / SECOND, [replace(entry, time=f"2026-12-{day:02}T00:00:00.000Z") for day in range(1, 32)])
     printed = why(COPY, index).stdout
@@ -208,7 +208,7 @@ def test_the_twenty_last_entries_are_told(index: Path) -> None:
 # Journals
 
 
-def test_without_a_journal_what_is_kept_is_told_all_the_same(tmp_path: Path) -> None:
+def test_without_a_journal_kept_pages_are_still_reported(tmp_path: Path) -> None:
     note(tmp_path / "index", PAGES, journal="")
     result = why(KEPT, tmp_path / "index")
     assert result.stdout.startswith(f"{KEPT} is kept")
@@ -216,7 +216,7 @@ def test_without_a_journal_what_is_kept_is_told_all_the_same(tmp_path: Path) -> 
     assert "Nothing is known" in why(COPY, tmp_path / "index", status=1).stdout
 
 
-def test_half_a_line_is_told_and_the_rest_is_read(index: Path) -> None:
+def test_an_incomplete_line_is_reported_and_the_rest_is_read(index: Path) -> None:
     whole = (index / FIRST).read_bytes()
     (index / FIRST).write_bytes(whole + whole[:60])
     result = why(COPY, index)
@@ -224,20 +224,20 @@ def test_half_a_line_is_told_and_the_rest_is_read(index: Path) -> None:
     assert result.stderr == f"{index / FIRST} holds a line that is damaged or cut in half; the rest was read.\n"
 
 
-def test_a_journal_of_an_older_schema_is_a_sentence(index: Path) -> None:
+def test_a_journal_of_an_older_schema_is_reported_in_a_sentence(index: Path) -> None:
     (index / SECOND).write_text('{"version":0,"time":"","run":"","event":"drop","spider":"","scope":"","url":""}\n')
     result = why(COPY, index, status=2)
     assert result.stdout == ""
     assert result.stderr.startswith(f"Error: {index / SECOND}, line 1, was written by an older version")
 
 
-def test_a_journal_may_be_named(index: Path, tmp_path: Path) -> None:
+def test_another_journal_can_be_given(index: Path, tmp_path: Path) -> None:
     (index / FIRST).rename(tmp_path / "elsewhere.log")
     assert why(COPY, index, "--journal", tmp_path / "elsewhere.log").stdout.startswith(f"{COPY} was dropped")
     assert "cannot be read" in why(COPY, index, "--journal", tmp_path / "none.log", status=2).stderr
 
 
-def test_of_two_runs_at_once_the_later_line_is_the_last_word(index: Path) -> None:
+def test_of_two_simultaneous_runs_the_later_line_counts(index: Path) -> None:
     (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     write(index / FIRST, [replace(entry, time="2099-01-01T00:30:00.000Z", duplicate_of=OTHER)])
     write(index / SECOND, [replace(entry, time="2099-01-01T00:10:00.000Z")])
@@ -249,24 +249,24 @@ def test_of_two_runs_at_once_the_later_line_is_the_last_word(index: Path) -> Non
 # What cannot be answered
 
 
-def test_where_no_index_is_none_is_made(tmp_path: Path) -> None:
+def test_an_index_is_not_created_if_there_is_none(tmp_path: Path) -> None:
     assert why(KEPT, tmp_path / "none", status=2).stderr.startswith("Error: ")
     assert not (tmp_path / "none").exists()
 
 
-def test_an_index_of_bare_signatures_is_a_sentence(tmp_path: Path) -> None:
+def test_an_index_of_signatures_is_reported_in_a_sentence(tmp_path: Path) -> None:
     PermutedIndex.open(tmp_path / "signatures", tables=4).close()
     assert why(KEPT, tmp_path / "signatures", status=2).stderr.startswith("Error: ")
 
 
-def test_a_wrong_setting_is_a_sentence(index: Path) -> None:
+def test_an_invalid_setting_is_reported_in_a_sentence(index: Path) -> None:
     assert "DEDUP_MAX_DISTANCE" in why(KEPT, index, "--set", "DEDUP_MAX_DISTANCE=9", status=2).stderr
 
 
 # Both texts
 
 
-def test_stored_texts_are_shown_where_they_differ(tmp_path: Path) -> None:
+def test_the_differences_of_stored_texts_are_shown(tmp_path: Path) -> None:
     pages = {KEPT: article(1, count=400), COPY: article(1, count=400, changed=1)}
     note(tmp_path / "index", pages, DEDUP_STORE_TEXT=True)
     printed = printed_text(why(COPY, tmp_path / "index"))
@@ -275,7 +275,7 @@ def test_stored_texts_are_shown_where_they_differ(tmp_path: Path) -> None:
     assert "--fetch" not in printed
 
 
-def test_where_no_texts_are_stored_the_way_to_them_is_told(index: Path) -> None:
+def test_without_stored_texts_the_option_to_fetch_them_is_named(index: Path) -> None:
     assert lines(why(COPY, index))[-1].startswith("With --fetch, this command fetches both pages again")
 
 
@@ -297,14 +297,14 @@ def live(tmp_path: Path) -> Iterator[Live]:
         yield Live(site, tmp_path / "index")
 
 
-def test_both_pages_are_fetched_and_held_together_by_the_rules_of_the_index(live: Live) -> None:
+def test_both_pages_are_fetched_and_compared_by_the_rules_of_the_index(live: Live) -> None:
     printed = printed_text(why(live.url("/copy"), live.index, "--fetch"))
     assert sorted(live.site.paths()) == ["/copy", "/kept"]
     assert "→ alike duplicate" in printed
     assert "0 tokens only in new: none" in printed
 
 
-def test_what_has_changed_since_is_shown(live: Live) -> None:
+def test_changes_since_the_decision_are_shown(live: Live) -> None:
     live.site.pages["/copy"] = html(article(1, changed=60))
     printed = printed_text(why(live.url("/copy"), live.index, "--fetch"))
     assert "→ signatures far apart different" in printed
@@ -326,7 +326,7 @@ def test_a_redirection_is_followed(live: Live) -> None:
         (Answer(b"no gzip", 200, (("Content-Encoding", "gzip"), ("Content-Type", "text/html"))), "cannot be fetched"),
     ],
 )
-def test_a_page_that_cannot_be_fetched_is_a_sentence(live: Live, answer: Answer, sentence: str) -> None:
+def test_a_page_that_cannot_be_fetched_is_reported_in_a_sentence(live: Live, answer: Answer, sentence: str) -> None:
     live.site.pages["/copy"] = answer
     result = why(live.url("/copy"), live.index, "--fetch", status=2)
     assert f"{live.url('/copy')} cannot be fetched" in result.stderr
@@ -373,7 +373,7 @@ def test_a_hostile_address_that_cannot_be_fetched_is_not_printed_raw(live: Live)
 # Real crawls
 
 
-def test_what_two_runs_at_once_have_dropped_is_known_of_both(tmp_path: Path) -> None:
+def test_the_drops_of_two_simultaneous_runs_are_all_known(tmp_path: Path) -> None:
     pages = {path: html(article(1, frame=path)) for path in ("/kept", "/copy", *map("/{}".format, range(20)))}
     settings = {"DEDUP_DIR": str(tmp_path / "index")}
     with Site(pages) as site:
@@ -407,7 +407,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return Project(directory, site.url)
 
 
-def test_inside_a_project_index_and_journal_are_those_of_its_settings(crawled: Project) -> None:
+def test_in_a_project_index_and_journal_are_those_of_its_settings(crawled: Project) -> None:
     below = crawled.directory / "below"
     below.mkdir(exist_ok=True)
     for directory in (crawled.directory, below):
@@ -417,7 +417,7 @@ def test_inside_a_project_index_and_journal_are_those_of_its_settings(crawled: P
     assert command(crawled.directory, "drops", fresh=True).stdout.count(f"{crawled.url}/copy\t{crawled.url}/page") == 1
 
 
-def test_outside_of_a_project_the_index_must_be_named(crawled: Project, tmp_path: Path) -> None:
+def test_outside_of_a_project_the_index_must_be_given(crawled: Project, tmp_path: Path) -> None:
     done = command(tmp_path, "why", f"{crawled.url}/copy")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "Error: There is no Scrapy project here: give the directory of the index.\n"
@@ -430,7 +430,7 @@ def test_outside_of_a_project_the_index_must_be_named(crawled: Project, tmp_path
 @pytest.mark.parametrize(
     "source", ["raise RuntimeError('no such key')", "DEDUP_MAX_DISTANCE = 9", "import no_such_one"]
 )
-def test_settings_of_a_project_that_cannot_be_read_are_a_sentence(tmp_path: Path, source: str) -> None:
+def test_settings_of_a_project_that_cannot_be_read_are_reported_in_a_sentence(tmp_path: Path, source: str) -> None:
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = broken_settings\n")
     (tmp_path / "broken_settings.py").write_text(source)
     done = command(tmp_path, "why", KEPT)
@@ -439,7 +439,7 @@ def test_settings_of_a_project_that_cannot_be_read_are_a_sentence(tmp_path: Path
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_so_are_those_that_the_environment_names(tmp_path: Path) -> None:
+def test_settings_of_the_environment_that_cannot_be_read_are_reported_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "broken_settings.py").write_text("raise RuntimeError('no such key')")
     done = command(tmp_path, "why", KEPT, SCRAPY_SETTINGS_MODULE="broken_settings", PYTHONPATH=str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
@@ -449,7 +449,7 @@ def test_so_are_those_that_the_environment_names(tmp_path: Path) -> None:
 # JSON Lines
 
 
-def test_what_is_known_of_a_dropped_page_as_a_json_line(index: Path) -> None:
+def test_a_dropped_page_can_be_reported_as_a_json_line(index: Path) -> None:
     (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     (page,) = json_lines("why", COPY, index, "--json")
     assert (page["type"], page["url"], page["scope"], page["kept"]) == ("page", COPY, "site", None)
@@ -461,14 +461,14 @@ def test_what_is_known_of_a_dropped_page_as_a_json_line(index: Path) -> None:
     assert (event["event"], event["rule"], event["run"]) == ("drop", "alike", entry.run)
 
 
-def test_what_is_known_of_a_kept_page_as_a_json_line(index: Path) -> None:
+def test_a_kept_page_can_be_reported_as_a_json_line(index: Path) -> None:
     (page,) = json_lines("why", KEPT, index, "--json")
     assert (page["kept"]["title"], page["duplicate_of"], page["representative"]) == ("Article 1", "", None)
     assert page["duplicates"] == [COPY, SECOND_COPY]
     assert page["events"] == []
 
 
-def test_of_an_unknown_page_there_is_no_json_line(index: Path) -> None:
+def test_an_unknown_page_has_no_json_line(index: Path) -> None:
     assert json_lines("why", "http://a.org/unknown", index, "--json", status=1) == []
     assert json_lines("why", "https://www.a.org/kept/", index, "--json")[0]["url"] == KEPT
 

@@ -37,7 +37,7 @@ class Spider(Walker):
 
 
 @pytest.mark.parametrize("job", [False, True], ids=["in memory", "in a queue on disk"])
-def test_a_page_is_signed_with_what_the_page_that_led_to_it_says(tmp_path: Path, job: bool) -> None:
+def test_a_page_is_signed_with_the_link_text_of_the_page_that_led_to_it(tmp_path: Path, job: bool) -> None:
     settings = {"DEDUP_SCHEME": SCHEME, **({"JOBDIR": str(tmp_path / "job")} if job else {})}
     with Site(SITE) as site:
         run_script(tmp_path, SPIDER, settings, site=site.url, paths=["/"])
@@ -63,7 +63,7 @@ def test_a_page_is_signed_with_what_the_page_that_led_to_it_says(tmp_path: Path,
             assert kept[url] != signatures[0]
 
 
-def test_without_the_option_requests_get_nothing(tmp_path: Path) -> None:
+def test_without_the_option_requests_carry_no_link_texts(tmp_path: Path) -> None:
     spider = SPIDER.replace("if response", "self.notes.append(sorted(response.meta))\n        if response")
     with Site(SITE) as site:
         noted = {

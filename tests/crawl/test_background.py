@@ -66,7 +66,7 @@ async def give_up(task: asyncio.Task[None]) -> None:
         await task
 
 
-def test_no_more_threads_are_left_behind_than_the_limit(hanging: threading.Event) -> None:
+def test_at_most_a_limited_number_of_threads_is_left_behind(hanging: threading.Event) -> None:
     async def leave_all_behind() -> None:
         for _ in range(MAX_LEFT_BEHIND):
             await give_up(await start(hanging))
@@ -83,7 +83,7 @@ def test_no_more_threads_are_left_behind_than_the_limit(hanging: threading.Event
     asyncio.run(leave_all_behind())
 
 
-def test_what_waits_for_the_last_thread_is_refused_when_that_is_left_behind(hanging: threading.Event) -> None:
+def test_a_task_that_waits_for_the_last_thread_is_refused_when_that_is_left_behind(hanging: threading.Event) -> None:
     async def wait_behind_it() -> None:
         for _ in range(MAX_LEFT_BEHIND - 1):
             await give_up(await start(hanging))

@@ -49,7 +49,7 @@ PAGES = {
 }
 
 
-def test_it_is_closed_where_no_errback_does_that_and_an_error_changes_nothing(tmp_path: Path) -> None:
+def test_the_browser_page_of_a_drop_is_closed_without_an_errback_and_an_error_changes_nothing(tmp_path: Path) -> None:
     settings = {"DOWNLOADER_MIDDLEWARES": {"script.Browser": 900}}
     with Site(PAGES) as site:
         crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(PAGES))

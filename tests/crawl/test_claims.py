@@ -34,7 +34,7 @@ def verdict_later(index: Path, seed: object, **config: Any) -> str:
 # Memory
 
 
-def test_of_claims_that_never_end_a_limited_number_is_remembered_and_all_are_forgotten_later(
+def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_forgotten_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transactional, "_MAX_OPEN_CLAIMS", 5)
@@ -76,7 +76,7 @@ class _FlakyIndex:
         return future
 
 
-def test_the_release_of_a_page_is_written_however_often_the_index_cannot_be() -> None:
+def test_the_release_of_a_page_is_written_however_often_the_index_fails() -> None:
     index = _FlakyIndex(failures=4)
     monitor = cast("Any", SimpleNamespace(report_claim_end=lambda *_, **__: None))
     claims = Claims(cast("Any", index), monitor, 1, patience=1, timeout=1, count_coming=int)
@@ -89,7 +89,7 @@ def test_the_release_of_a_page_is_written_however_often_the_index_cannot_be() ->
 
 
 @pytest.mark.parametrize(("failures", "expected"), [(0, []), (1, []), (9, [(2, "http://h/0")])])
-def test_releases_that_could_not_be_written_until_the_end_are_told(
+def test_releases_that_could_not_be_written_until_the_end_are_logged(
     failures: int, expected: list[tuple[int, str]]
 ) -> None:
     lines: list[tuple[object, ...]] = []
@@ -107,7 +107,7 @@ def test_releases_that_could_not_be_written_until_the_end_are_told(
     assert lines == expected
 
 
-def test_of_a_page_that_is_given_up_while_others_go_on_before_it_the_claim_is_released() -> None:
+def test_the_claim_of_a_page_that_is_abandoned_while_others_are_served_before_it_is_released() -> None:
     class GivenUp(_FlakyIndex):
         def submit(self, batch: Sequence[SignedPage], **_: object) -> Future[list[Decision]]:
             future: Future[list[Decision]] = Future()
@@ -442,7 +442,7 @@ def fates(wanted: dict[str, str]) -> list[Any]:
 
 
 @pytest.mark.parametrize(("mode", "path", "fate"), fates(HANDLINGS))
-def test_an_alike_page_of_the_same_crawl_meets_what_became_of_the_claim(
+def test_an_alike_page_of_the_same_crawl_is_decided_by_the_outcome_of_the_claim(
     handled: Handled, mode: str, path: str, fate: str
 ) -> None:
     verdict = {SETTLED: "duplicate", RELEASED: "new", OPEN: "unchecked"}[fate]
@@ -450,14 +450,12 @@ def test_an_alike_page_of_the_same_crawl_meets_what_became_of_the_claim(
 
 
 @pytest.mark.parametrize(("mode", "path", "fate"), fates(HANDLINGS | REQUESTED))
-def test_a_later_run_drops_what_is_alike_to_settled_pages_alone(
-    handled: Handled, mode: str, path: str, fate: str
-) -> None:
+def test_a_later_run_drops_only_pages_alike_to_settled_ones(handled: Handled, mode: str, path: str, fate: str) -> None:
     assert handled.later[mode][path] == ("duplicate" if fate == SETTLED else "new")
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_settle_and_release_say_whether_there_was_something_to_do(handled: Handled, mode: str) -> None:
+def test_settle_and_release_return_whether_there_was_a_claim_to_end(handled: Handled, mode: str) -> None:
     assert handled.noted(mode, "/settles-and-raises") == [True]
     assert handled.noted(mode, "/settles-twice") == [True, False]
     assert handled.noted(mode, "/settles-a-replaced-response") == [True]
@@ -496,7 +494,7 @@ def test_the_statistics_of_handled_pages_add_up(handled: Handled, mode: str) -> 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_whatever_becomes_of_claims_the_items_come_out(handled: Handled, mode: str) -> None:
+def test_items_come_out_whatever_the_outcome_of_the_claims(handled: Handled, mode: str) -> None:
     crawl = handled.crawls[mode]
     assert crawl.paths().count("none") == 1
     assert {"/generator", "/raises-halfway", "/releases", "/rescued"} <= set(crawl.paths())
@@ -529,7 +527,7 @@ class Spider(Walker):
 
 
 @pytest.mark.parametrize(("mode", "after"), [("item", "duplicate"), ("callback", "new")])
-def test_a_callback_that_closes_the_spider_has_not_ended_well(tmp_path: Path, mode: str, after: str) -> None:
+def test_a_page_whose_callback_closes_the_spider_is_not_settled(tmp_path: Path, mode: str, after: str) -> None:
     pages = {path: html(article(path)) for path in ("/before", "/after")}
     with Site(pages) as site:
         settings = {"DEDUP_SETTLE": mode, "CONCURRENT_REQUESTS": 2}
@@ -598,7 +596,7 @@ WAITING = ("/settled", "/fails", "/released", "/open")
 
 
 @pytest.mark.parametrize("reactor", REACTORS, ids=["reactor", "asyncio alone"])
-def test_a_page_waits_for_what_becomes_of_an_alike_one(tmp_path: Path, reactor: bool) -> None:
+def test_a_page_waits_for_the_outcome_of_an_alike_one(tmp_path: Path, reactor: bool) -> None:
     pages = {f"{path}{twin}": html(article(path, frame=twin)) for path in WAITING for twin in ("", "/twin")}
     settings = {
         "CONCURRENT_REQUESTS": 16,
@@ -629,7 +627,7 @@ def test_a_page_waits_for_what_becomes_of_an_alike_one(tmp_path: Path, reactor: 
     assert decision["duplicate_of"] in line
 
 
-def test_the_line_about_a_page_that_passes_unchecked_says_why() -> None:
+def test_the_log_line_of_a_page_that_passes_unchecked_gives_the_reason() -> None:
     fields: dict[str, Any] = {"reason": BEING_HANDLED, "duplicate_of": "http://a/1", "match": Match("alike", 0, 1, 1)}
     assert BEING_HANDLED in str(Decision(Verdict.UNCHECKED, "http://a/2", "2", "", **fields))
 
@@ -671,7 +669,7 @@ class Spider(Walker):
 """
 
 
-def test_one_slow_callback_holds_up_no_more_than_a_quarter_of_the_crawl(tmp_path: Path) -> None:
+def test_one_slow_callback_delays_at_most_a_quarter_of_the_crawl(tmp_path: Path) -> None:
     twins = {f"/twin/{number}": html(article("slow", frame=f"twin {number}")) for number in range(15)}
     other_pages = {f"/other/{number}": html(article(f"other {number}")) for number in range(60)}
     settings = {
@@ -723,7 +721,7 @@ class Spider(Walker):
 """
 
 
-def test_pages_whose_handling_waits_for_each_other_come_to_an_end(tmp_path: Path) -> None:
+def test_pages_whose_handling_depends_on_each_other_are_finished(tmp_path: Path) -> None:
     paths = ["/loads-its-twin", "/waits-for-its-twin"]
     pages = {f"{path}{twin}": html(article(path, frame=twin)) for path in paths for twin in ("", "/twin")}
     with Site(pages) as site:
@@ -753,7 +751,7 @@ class Spider(Walker):
 """
 
 
-def test_of_twelve_alike_pages_in_flight_whose_items_come_late_exactly_one_is_kept(tmp_path: Path) -> None:
+def test_of_twelve_simultaneous_alike_pages_with_late_items_exactly_one_is_kept(tmp_path: Path) -> None:
     barrier = threading.Barrier(12, timeout=60)
 
     def together(number: int) -> Answer:
@@ -789,7 +787,7 @@ OTHER_PROCESS = """
 """
 
 
-def test_a_page_waits_for_what_becomes_of_an_alike_one_in_another_process(tmp_path: Path) -> None:
+def test_a_page_waits_for_the_outcome_of_an_alike_one_in_another_process(tmp_path: Path) -> None:
     names = ("settled", "released", "killed")
     for name in names:
         (tmp_path / name).write_text(article(name))
@@ -931,7 +929,7 @@ def interrupted(directory: Path, interrupts: int, **settings: Any) -> Running:
     return running
 
 
-def test_an_interrupted_crawl_finishes_what_it_has_begun(tmp_path: Path) -> None:
+def test_an_interrupted_crawl_finishes_the_pages_that_it_has_begun(tmp_path: Path) -> None:
     crawl = interrupted(tmp_path, 1).results()["walker"]
     assert crawl.stats["finish_reason"] == "shutdown"
     assert {"/done", "/slow"} <= set(crawl.paths())
@@ -944,7 +942,7 @@ def test_an_interrupted_crawl_finishes_what_it_has_begun(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("grace", "done"), [(60, "new"), (0, "duplicate")])
-def test_what_a_crawl_that_is_cut_short_has_just_settled_counts_as_lost(tmp_path: Path, grace: int, done: str) -> None:
+def test_pages_that_a_killed_crawl_has_just_settled_count_as_lost(tmp_path: Path, grace: int, done: str) -> None:
     log = interrupted(tmp_path, 2, DEDUP_GRACE=grace).log()
     assert "Received SIGINT twice, forcing unclean shutdown" in log
     assert not (tmp_path / "result.json").exists()
@@ -972,7 +970,7 @@ class Spider(Walker):
 
 @pytest.mark.skipif(SCRAPY < (2, 14), reason="Scrapy 2.13 does not wait for a coroutine close_spider")
 @pytest.mark.parametrize("reactor", REACTORS)
-def test_an_interrupt_while_items_are_being_stored_is_no_goodbye(tmp_path: Path, reactor: bool) -> None:
+def test_an_interrupt_while_items_are_being_stored_does_not_end_the_run(tmp_path: Path, reactor: bool) -> None:
     settings = {"ITEM_PIPELINES": {"script.Store": 1}, "TWISTED_REACTOR_ENABLED": reactor}
     with Site({"/a": html(article("a"))}) as site:
         start_script(tmp_path, IMPATIENT_SPIDER, settings, site=site.url, paths=["/a"]).log()
@@ -1007,7 +1005,7 @@ class Spider(Walker):
 
 
 @pytest.mark.parametrize(("setting", "value"), [("CLOSESPIDER_ITEMCOUNT", 3), ("CLOSESPIDER_TIMEOUT", 1)])
-def test_a_crawl_that_closes_early_stands_for_what_it_has_stored(tmp_path: Path, setting: str, value: int) -> None:
+def test_a_crawl_that_closes_early_keeps_the_pages_that_it_has_stored(tmp_path: Path, setting: str, value: int) -> None:
     pages = {f"/{number}": html(article(number)) for number in range(40)}
     with Site(pages) as site:
         extensions = {"scrapy.extensions.closespider.CloseSpider": None, "script.CloseSpiderLater": 0}

@@ -202,7 +202,9 @@ def the_error(done: Crawl) -> str:
     return line
 
 
-def test_a_disk_that_is_full_for_a_while(tmp_path: Path, small_disk: Path) -> None:
+def test_items_lost_on_a_disk_that_is_full_for_a_while_are_stored_by_the_next_crawl(
+    tmp_path: Path, small_disk: Path
+) -> None:
     path = small_disk / "items.jsonl"
     events: Events = {
         PAUSE: pause,
@@ -223,7 +225,9 @@ def test_a_disk_that_is_full_for_a_while(tmp_path: Path, small_disk: Path) -> No
     assert 20 <= counted <= len(second)
 
 
-def test_a_disk_that_is_full_when_the_feed_is_closed(tmp_path: Path, small_disk: Path) -> None:
+def test_items_lost_on_a_disk_that_is_full_when_the_feed_is_closed_are_stored_by_the_next_crawl(
+    tmp_path: Path, small_disk: Path
+) -> None:
     # Together a little more than a page of the disk, which the feed has, and with what is flushed before less in the buffer.
     path, count = small_disk / "items.jsonl", 152
     events: Events = {PAUSE: pause, 7: lambda: fill_up(small_disk)}
@@ -238,7 +242,7 @@ def test_a_disk_that_is_full_when_the_feed_is_closed(tmp_path: Path, small_disk:
 
 
 @pytest.mark.parametrize("reactor", REACTORS)
-def test_a_storage_that_fails_at_the_end(tmp_path: Path, reactor: bool) -> None:
+def test_pages_are_released_if_a_storage_fails_at_the_end(tmp_path: Path, reactor: bool) -> None:
     feeds = {"fails://user:secret@host/items": {"format": "jsonlines"}, **feed(tmp_path / "first.jsonl")}
     more = {"FEED_STORAGES": {"fails": "script.Fails"}, "TWISTED_REACTOR_ENABLED": reactor}
     done = crawl(tmp_path, feeds, 3, settings=more)
@@ -251,7 +255,7 @@ def test_a_storage_that_fails_at_the_end(tmp_path: Path, reactor: bool) -> None:
     assert again(tmp_path, 3) == set(range(3))
 
 
-def test_a_feed_behind_one_that_fails_gets_nothing_either(tmp_path: Path, small_disk: Path) -> None:
+def test_pages_are_released_if_a_feed_after_a_failing_one_gets_nothing(tmp_path: Path, small_disk: Path) -> None:
     fill_up(small_disk)
     path = tmp_path / "first.jsonl"
     done = crawl(tmp_path, {**feed(small_disk / "items.jsonl"), **feed(path)}, 12, times=3)
@@ -260,7 +264,7 @@ def test_a_feed_behind_one_that_fails_gets_nothing_either(tmp_path: Path, small_
     assert held(path) | again(tmp_path, 12) == set(range(12))
 
 
-def test_feeds_that_were_not_opened_or_cannot_be_watched(tmp_path: Path) -> None:
+def test_pages_are_released_if_feeds_were_not_opened_or_cannot_be_watched(tmp_path: Path) -> None:
     feeds = {"sealed:items": {"format": "jsonlines"}, **feed(tmp_path / "first.jsonl", uri_params="script.fail")}
     done = crawl(tmp_path, feeds, 3, settings={"FEED_STORAGES": {"sealed": "script.Sealed"}})
     line = the_error(done)
@@ -280,7 +284,7 @@ def test_feeds_that_were_not_opened_or_cannot_be_watched(tmp_path: Path) -> None
     ],
     ids=["compressed", "collected", "exported late", "moved", "compressed by its storage"],
 )
-def test_a_feed_that_is_written_when_it_is_closed_is_not_when_the_crawl_is_killed(
+def test_a_feed_that_is_written_when_it_is_closed_is_not_stored_when_the_crawl_is_killed(
     tmp_path: Path, name: str, options: dict[str, Any], storage: str | None
 ) -> None:
     more: dict[str, Any] = {"FEED_EXPORTERS": {"collected": "script.Collector", "late": "script.Late"}}
@@ -297,7 +301,7 @@ def own_exporter(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["WithResponse", "OwnHandler"])
-def test_an_exporter_of_the_users_own_gets_each_item_once(tmp_path: Path, name: str) -> None:
+def test_a_custom_exporter_gets_each_item_once(tmp_path: Path, name: str) -> None:
     path = tmp_path / "first.jsonl"
     done = crawl(tmp_path, feed(path), 5, settings=own_exporter(name))
     assert len(path.read_bytes().splitlines()) == 5
@@ -305,13 +309,13 @@ def test_an_exporter_of_the_users_own_gets_each_item_once(tmp_path: Path, name: 
     assert not again(tmp_path, 5)
 
 
-def test_what_an_exporter_takes_in_another_way_is_stored_when_it_is_closed(tmp_path: Path) -> None:
+def test_items_that_an_exporter_takes_in_another_way_are_stored_when_it_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "first.jsonl"
     kill(tmp_path, feed(path), 5, settings=own_exporter("OwnHandler"))
     assert again(tmp_path, 5) == set(range(5))
 
 
-def test_of_batches_those_are_stored_that_were_closed_when_the_crawl_is_killed(tmp_path: Path) -> None:
+def test_batches_that_were_closed_before_the_crawl_is_killed_are_stored(tmp_path: Path) -> None:
     options = {"postprocessing": [GZIP], "batch_item_count": 4}
     kill(tmp_path, feed(tmp_path / "%(batch_id)d.jsonl.gz", **options), 7, {4: pause, 6: pause})
     closed = set() if (2, 14) <= SCRAPY < (2, 18) else {0, 1, 2, 3}  # these versions close batches at the end only
@@ -329,7 +333,7 @@ def test_a_local_feed_that_was_flushed_is_stored_when_the_crawl_is_killed(tmp_pa
     assert second.isdisjoint(range(PAUSE - 1))
 
 
-def test_an_item_that_cannot_be_exported_costs_no_other_page(tmp_path: Path) -> None:
+def test_an_item_that_cannot_be_exported_affects_no_other_page(tmp_path: Path) -> None:
     path = tmp_path / "first.jsonl"
     done = crawl(tmp_path, feed(path), 5, bad=2)
     assert done.stats["dedup/not_stored"] == 1
@@ -339,13 +343,13 @@ def test_an_item_that_cannot_be_exported_costs_no_other_page(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["first.jsonl.gz", None], ids=["compressed", "no feed"])
-def test_a_crawl_that_ends_well_stands_for_all_its_pages(tmp_path: Path, name: str | None) -> None:
+def test_a_crawl_that_ends_well_keeps_all_its_pages(tmp_path: Path, name: str | None) -> None:
     done = crawl(tmp_path, feed(tmp_path / name, postprocessing=[GZIP]) if name else {}, 5)
     assert "dedup/not_stored" not in done.stats
     assert again(tmp_path, 5) == set()
 
 
-def test_a_page_is_released_although_its_request_was_scheduled_again(tmp_path: Path) -> None:
+def test_a_page_is_released_even_if_its_request_was_scheduled_again(tmp_path: Path) -> None:
     done = crawl(tmp_path, feed(tmp_path / "first.jsonl"), 1, bad=0, repeats=True)
     assert done.stats["dedup/not_stored"] == 2
     assert again(tmp_path, 1) == {0}

@@ -37,7 +37,7 @@ OUTSIDE = [
 @pytest.mark.parametrize(
     "name", ["walker", "example.com", "news_2024-01", "my spider", "a+b=c@(d)", "новости", "新聞", "हिन्दी", "x" * 120]
 )
-def test_an_ordinary_name_stays_as_it_is(name: str) -> None:
+def test_an_ordinary_name_is_not_changed(name: str) -> None:
     assert safe_name(name) == name
 
 
@@ -50,7 +50,7 @@ def test_every_other_name_is_changed(name: str) -> None:
 
 @example("000'" + "\U0001d400" * 25)
 @given(st.text() | st.sampled_from(OUTSIDE + DEVICES) | st.text(alphabet="./\\. :\0aA1", max_size=8))
-def test_a_name_is_one_part_of_a_path_everywhere(name: str) -> None:
+def test_a_safe_name_is_a_single_part_of_a_path_on_every_system(name: str) -> None:
     safe = safe_name(name)
     assert 0 < len(safe.encode()) <= 120
     assert Path("folder", safe).name == safe == PureWindowsPath("folder", safe).name
@@ -65,11 +65,11 @@ def test_a_name_is_one_part_of_a_path_everywhere(name: str) -> None:
 
 
 @given(st.lists(st.text(alphabet="./\\_:x", max_size=5), unique=True))
-def test_two_names_are_two_files(names: list[str]) -> None:
+def test_different_names_have_different_files(names: list[str]) -> None:
     assert len({safe_name(name) for name in names}) == len(names)
 
 
-def test_the_journal_of_a_spider_with_such_a_name_stays_where_it_belongs(
+def test_the_journal_of_a_spider_with_an_unsafe_name_stays_in_its_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored, directory = tmp_path / "stored", tmp_path / "crawl"
@@ -93,7 +93,7 @@ def test_the_journal_of_a_spider_with_such_a_name_stays_where_it_belongs(
     assert not (directory / "x.jsonl").exists()
 
 
-def test_the_commands_find_the_journal_of_a_spider_with_such_a_name(tmp_path: Path) -> None:
+def test_the_commands_find_the_journal_of_a_spider_with_an_unsafe_name(tmp_path: Path) -> None:
     file = tmp_path / f"{safe_name('../x')}.jsonl"
     file.touch()
     assert Journals.beside(tmp_path, "%(name)s.jsonl").files == [file]

@@ -16,14 +16,14 @@ def run(function: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(function, 30))
 
 
-def test_a_page_waits_for_no_other_where_no_other_may_come() -> None:
+def test_a_page_does_not_wait_if_no_other_may_come() -> None:
     for coming in (0, 1):
         gone = list[list[int]]()
         Gathering(lambda: coming, gone.append).add(1)  # noqa: B023  (called at once)
         assert gone == [[1]]
 
 
-def test_pages_wait_until_the_last_one_that_may_come_is_there() -> None:
+def test_pages_wait_until_the_last_expected_one_has_come() -> None:
     async def offer() -> None:
         gone = list[list[int]]()
         gathering = Gathering(lambda: 3, gone.append)
@@ -39,7 +39,7 @@ def test_pages_wait_until_the_last_one_that_may_come_is_there() -> None:
     run(offer())
 
 
-def test_pages_whose_others_do_not_come_are_offered_together_and_soon() -> None:
+def test_pages_whose_expected_companions_do_not_come_are_soon_offered_together() -> None:
     async def offer() -> None:
         gone = asyncio.Queue[list[int]]()
         gathering = Gathering[int](lambda: NEVER_ALL, gone.put_nowait)
@@ -58,7 +58,7 @@ def no_page_was_given_up(answer: object) -> None:
     raise AssertionError(answer)
 
 
-def test_a_page_alone_waits_for_no_turn() -> None:
+def test_a_single_page_waits_for_no_turn_of_the_loop() -> None:
     async def go_on() -> None:
         turns = Turns[int](no_page_was_given_up)
         for number in range(3):
@@ -84,7 +84,7 @@ async def pages_of_turns(turns: Turns[int], pages: int) -> list[int]:
     return [after - before for before, after in pairwise(let_go)]
 
 
-def test_slow_pages_go_on_one_in_each_turn_of_the_loop() -> None:
+def test_only_one_slow_page_is_continued_in_each_turn_of_the_loop() -> None:
     async def go_on() -> None:
         turns = Turns[int](no_page_was_given_up, clock=count(0.0, 0.02).__next__)
         for _ in range(2):  # also the next ones
@@ -93,7 +93,7 @@ def test_slow_pages_go_on_one_in_each_turn_of_the_loop() -> None:
     run(go_on())
 
 
-def test_as_many_pages_go_on_in_a_turn_as_take_a_fiftieth_of_a_second() -> None:
+def test_as_many_pages_continue_in_a_turn_as_take_a_fiftieth_of_a_second() -> None:
     async def go_on(page_seconds: float, expected: int) -> None:
         handled: list[asyncio.Future[int]] = []
         turns = Turns[int](no_page_was_given_up, clock=lambda: page_seconds * sum(page.done() for page in handled))
@@ -111,7 +111,7 @@ def test_as_many_pages_go_on_in_a_turn_as_take_a_fiftieth_of_a_second() -> None:
     run(go_on(0.1, 1))
 
 
-def test_the_answer_of_a_page_that_is_given_up_is_taken_back_and_takes_no_turn() -> None:
+def test_the_answer_of_an_abandoned_page_is_taken_back_and_takes_no_turn() -> None:
     async def go_on() -> None:
         taken_back = list[int]()
         turns = Turns(taken_back.append)
@@ -128,7 +128,7 @@ def test_the_answer_of_a_page_that_is_given_up_is_taken_back_and_takes_no_turn()
     run(go_on())
 
 
-def test_pages_go_on_also_if_an_answer_cannot_be_taken_back() -> None:
+def test_pages_continue_even_if_an_answer_cannot_be_taken_back() -> None:
     errors = list[str]()
 
     def fail(answer: int) -> None:

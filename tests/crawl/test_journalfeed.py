@@ -55,7 +55,7 @@ def local(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("reactor", REACTORS)
-def test_the_journal_is_handed_over_at_the_end_and_stays_beside_the_index(
+def test_the_journal_is_stored_at_the_end_and_stays_beside_the_index(
     tmp_path: Path, stored: Path, reactor: bool
 ) -> None:
     settings = {"TWISTED_REACTOR_ENABLED": reactor}
@@ -72,13 +72,13 @@ def test_the_journal_is_handed_over_at_the_end_and_stays_beside_the_index(
     assert "log_count/WARNING" not in done.stats
 
 
-def test_commands_find_a_journal_that_goes_elsewhere(tmp_path: Path, stored: Path) -> None:
+def test_commands_find_a_journal_that_is_stored_elsewhere(tmp_path: Path, stored: Path) -> None:
     crawl(tmp_path, "keep://bucket/%(time)s.jsonl")
     config = Config(journal="keep://bucket/%(time)s.jsonl")
     assert Journals.beside(tmp_path / "index", config.journal_file).files == [local(tmp_path)]
 
 
-def test_a_crawl_without_drops_hands_over_a_journal_that_names_its_run(tmp_path: Path, stored: Path) -> None:
+def test_a_crawl_without_drops_stores_a_journal_that_names_its_run(tmp_path: Path, stored: Path) -> None:
     settings = {"DEDUP_JOURNAL": "keep://bucket/x", "FEED_STORAGES": STORAGES}
     with Site(PAGES) as site:
         run_script(tmp_path, STORING, settings, site=site.url, paths=["/first"])
@@ -86,7 +86,7 @@ def test_a_crawl_without_drops_hands_over_a_journal_that_names_its_run(tmp_path:
     assert [entry and entry.event for entry in read(path)] == ["started"]
 
 
-def test_a_storage_that_fails_is_told_without_its_password_and_nothing_else_is_lost(tmp_path: Path) -> None:
+def test_a_failing_storage_is_reported_without_its_password_and_nothing_else_is_lost(tmp_path: Path) -> None:
     done = crawl(tmp_path, "fails://user:secret@bucket/journal.jsonl")
     (line,) = done.lines("WARNING", "The journal could not be stored in fails://bucket/journal.jsonl")
     assert line.endswith(f"OSError: the other end is closed. It is in {local(tmp_path)}")
@@ -96,7 +96,7 @@ def test_a_storage_that_fails_is_told_without_its_password_and_nothing_else_is_l
     assert len(done.items) == 2
 
 
-def test_a_storage_that_never_ends_does_not_hold_up_the_end_for_ever(tmp_path: Path) -> None:
+def test_a_storage_that_never_ends_does_not_delay_the_end_for_ever(tmp_path: Path) -> None:
     done = crawl(tmp_path, "never://bucket/journal.jsonl", timeout=0.2)
     assert done.lines("WARNING", "could not be stored in never://bucket/journal.jsonl: TimeoutError")
 
@@ -135,7 +135,7 @@ class Own(scrapy.Spider):
         ("keep://%(batch_id)d", "DEDUP_JOURNAL = 'keep://%(batch_id)d' is not allowed; it takes a path"),
     ],
 )
-def test_what_cannot_be_stored_stops_the_crawl_before_the_first_page(tmp_path: Path, uri: str, sentence: str) -> None:
+def test_an_invalid_storage_stops_the_crawl_before_the_first_page(tmp_path: Path, uri: str, sentence: str) -> None:
     (tmp_path / "own.py").write_text(OWN)
     settings = [
         f"DEDUP_JOURNAL={uri}",
@@ -153,7 +153,7 @@ def test_what_cannot_be_stored_stops_the_crawl_before_the_first_page(tmp_path: P
 
 
 @pytest.mark.parametrize(("scheme", "module"), [("s3", "boto3"), ("gs", "google.cloud.storage")])
-def test_a_library_that_is_missing_is_told_at_the_start(scheme: str, module: str) -> None:
+def test_a_missing_library_is_reported_at_the_start(scheme: str, module: str) -> None:
     with suppress(ModuleNotFoundError):  # of a package that is not there
         if find_spec(module) is not None:
             pytest.skip(f"{module} is there")
@@ -216,13 +216,13 @@ def store(tmp_path: Path, uri: str, files: int) -> dict[str, bytes]:
         ("kept://b/50%25/%(time)s.gz", ["b/50%25/T.gz", "b/50%25/T.2.gz", "b/50%25/T.3.gz"]),
     ],
 )
-def test_every_file_is_handed_over_with_its_number_before_the_suffix(
-    tmp_path: Path, uri: str, names: list[str]
-) -> None:
+def test_every_file_is_stored_with_its_number_before_the_suffix(tmp_path: Path, uri: str, names: list[str]) -> None:
     assert store(tmp_path, uri, 3) == {f"kept://{name}": b"%d\n" % (n + 1) for n, name in enumerate(names)}
 
 
-def test_one_file_that_fails_does_not_keep_back_the_next(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_one_file_that_fails_does_not_prevent_the_next_from_being_stored(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.INFO):
         assert store(tmp_path, "failsfirst://b/x.jsonl", 2) == {"failsfirst://b/x.2.jsonl": b"2\n"}
     assert f"It is in {tmp_path / 'journal-T.jsonl'}" in caplog.text
@@ -243,12 +243,12 @@ def test_one_file_that_fails_does_not_keep_back_the_next(tmp_path: Path, caplog:
         ("C:journal.jsonl", "C:journal.jsonl", ""),
     ],
 )
-def test_a_path_is_told_from_a_uri(journal: str, file: str, uri: str) -> None:
+def test_a_path_is_distinguished_from_a_uri(journal: str, file: str, uri: str) -> None:
     config = Config(journal=journal)
     assert (config.journal_file, config.journal_uri) == (file, uri)
 
 
 @pytest.mark.parametrize("journal", ["s3://bucket/%(batch_id)d", "file:///%(date)s.jsonl", "http://[broken/"])
-def test_a_uri_that_cannot_be_filled_in_is_told(journal: str) -> None:
+def test_a_uri_that_cannot_be_filled_in_is_reported(journal: str) -> None:
     with pytest.raises(ConfigError, match="DEDUP_JOURNAL"):
         Config(journal=journal)

@@ -45,7 +45,7 @@ def summaries(done: Crawl) -> list[str]:
 # The summary
 
 
-def test_the_end_says_what_became_of_the_pages_and_how_large_the_index_is(tmp_path: Path) -> None:
+def test_the_summary_at_the_end_counts_the_pages_and_gives_the_size_of_the_index(tmp_path: Path) -> None:
     done, _ = crawl(tmp_path)
     (line,) = summaries(done)
     assert re.fullmatch(
@@ -73,7 +73,7 @@ class Spider(Walker):
 """
 
 
-def test_a_crawl_that_goes_on_says_so_again_and_again(tmp_path: Path) -> None:
+def test_a_summary_is_logged_regularly_during_a_crawl(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         done = run_script(tmp_path, SLOW, site=site.url, paths=["/first"])
     lines = summaries(done)
@@ -82,7 +82,7 @@ def test_a_crawl_that_goes_on_says_so_again_and_again(tmp_path: Path) -> None:
     assert lines[-1].startswith("checked 1 pages (at 0 pages/min)"), "none since the line before"
 
 
-def test_an_index_that_is_gone_does_not_keep_the_summary_from_being_written(tmp_path: Path) -> None:
+def test_an_index_that_is_gone_does_not_prevent_the_summary(tmp_path: Path) -> None:
     def gone() -> object:
         shutil.rmtree(tmp_path / "index")
         return SAME
@@ -129,7 +129,7 @@ def test_drops_are_counted_by_host(tmp_path: Path) -> None:
     assert not done.counts("marked_by_host/")
 
 
-def test_marks_are_counted_by_host_apart_from_drops(tmp_path: Path) -> None:
+def test_marks_are_counted_by_host_separately_from_drops(tmp_path: Path) -> None:
     done, host = crawl(tmp_path, DEDUP_ACTION="mark")
     assert done.counts("marked_by_host/") == {host: 1}
     assert not done.counts("dropped_by_host/")
@@ -172,7 +172,7 @@ class Spider(Walker):
 """
 
 
-def test_fifty_hosts_with_most_drops_stand_in_the_statistics_and_others_leave_it(tmp_path: Path) -> None:
+def test_the_fifty_hosts_with_most_drops_stand_in_the_statistics_and_others_are_removed(tmp_path: Path) -> None:
     urls = [f"http://h{number}.example/{path}" for number in range(60) for path in ("", "more")]
     with Site(dict.fromkeys(["http://kept.example/", *urls], SAME)) as site:
         done = run_script(tmp_path, MANY_HOSTS, site=site.url)
@@ -184,7 +184,7 @@ def test_fifty_hosts_with_most_drops_stand_in_the_statistics_and_others_leave_it
     assert done.stats["downloader/request_count"] == 71, "other statistics are left alone"
 
 
-def test_hosts_are_counted_exactly_while_there_are_counters_enough() -> None:
+def test_hosts_are_counted_exactly_as_long_as_there_are_enough_counters() -> None:
     hosts = HostCounts(counters=3)
     for host in "abcabaa":
         hosts.add(f"http://{host}.example/page")
@@ -206,7 +206,7 @@ def test_memory_is_bounded_and_a_host_with_many_pages_is_found_among_many_hosts(
 
 
 @given(st.lists(st.integers(0, 12)), st.integers(1, 6))
-def test_no_host_is_said_to_have_more_pages_than_it_has(pages: list[int], counters: int) -> None:
+def test_no_host_is_counted_with_more_pages_than_it_has(pages: list[int], counters: int) -> None:
     hosts = HostCounts(counters)
     for page in pages:
         hosts.add(f"http://{page}/")
@@ -320,7 +320,7 @@ def linked() -> dict[str, Page]:
 
 
 @pytest.mark.parametrize("reactor", REACTORS)
-def test_a_line_says_how_the_crawl_goes_and_the_log_above_it_is_whole(
+def test_a_line_shows_the_progress_of_the_crawl_and_the_log_above_it_is_complete(
     tmp_path: Path, linked: dict[str, Page], reactor: bool
 ) -> None:
     with Site(linked) as site:
@@ -339,7 +339,7 @@ def test_a_line_says_how_the_crawl_goes_and_the_log_above_it_is_whole(
     assert terminal.rows[-2].endswith("INFO: Spider closed (finished)")
 
 
-def test_the_line_stands_alone_where_the_log_goes_to_a_file(tmp_path: Path, linked: dict[str, Page]) -> None:
+def test_only_the_line_is_shown_if_the_log_goes_to_a_file(tmp_path: Path, linked: dict[str, Page]) -> None:
     with Site(linked) as site:
         terminal = in_terminal(site_crawl(site, tmp_path, "-s", f"LOG_FILE={tmp_path / 'log'}"), ROOT)
     assert len(terminal.lines) == 1
@@ -349,7 +349,7 @@ def test_the_line_stands_alone_where_the_log_goes_to_a_file(tmp_path: Path, link
     assert ERASE not in log
 
 
-def test_a_narrow_terminal_has_one_line_too(tmp_path: Path, linked: dict[str, Page]) -> None:
+def test_a_narrow_terminal_also_has_one_line(tmp_path: Path, linked: dict[str, Page]) -> None:
     with Site(linked) as site:
         terminal = in_terminal(site_crawl(site, tmp_path, "--nolog"), ROOT, COLUMNS="40")
     frames = terminal.written.split(ERASE)[1:]
@@ -358,14 +358,14 @@ def test_a_narrow_terminal_has_one_line_too(tmp_path: Path, linked: dict[str, Pa
     assert terminal.written.count("\n") == 1
 
 
-def test_the_line_stands_alone_where_nothing_is_logged(tmp_path: Path, linked: dict[str, Page]) -> None:
+def test_only_the_line_is_shown_if_nothing_is_logged(tmp_path: Path, linked: dict[str, Page]) -> None:
     with Site(linked) as site:
         terminal = in_terminal(site_crawl(site, tmp_path, "--nolog"), ROOT)
     assert len(terminal.lines) == 1
     assert terminal.log == [""]
 
 
-def test_ctrl_c_leaves_a_line_that_ends_and_a_whole_log(tmp_path: Path, linked: dict[str, Page]) -> None:
+def test_ctrl_c_leaves_a_complete_line_and_a_complete_log(tmp_path: Path, linked: dict[str, Page]) -> None:
     with Site(linked) as site:
         command = site_crawl(site, tmp_path, "-s", "DOWNLOAD_DELAY=0.5", "-s", "LOG_LEVEL=INFO")
         terminal = in_terminal(command, ROOT, interrupt_after="  1 kept", fresh=True)
@@ -419,14 +419,14 @@ def own_crawl(directory: Path, site: Site, **settings: object) -> list[str]:
     return ["runspider", "own.py", "-a", f"site={site.url}/first", *words]
 
 
-def test_any_project_can_have_the_line_and_what_a_spider_prints_goes_above_it(tmp_path: Path) -> None:
+def test_any_project_can_show_the_line_and_output_of_a_spider_goes_above_it(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         terminal = in_terminal(own_crawl(tmp_path, site), tmp_path)
     assert len(terminal.lines) == 1
     assert "half a line and its end" in terminal.log
 
 
-def test_an_error_in_the_line_leaves_the_crawl_and_its_log_alone(tmp_path: Path) -> None:
+def test_an_error_in_the_line_does_not_affect_the_crawl_and_its_log(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         terminal = in_terminal([*own_crawl(tmp_path, site), "-a", "broken=1"], tmp_path)
     assert terminal.status == 0
@@ -437,7 +437,7 @@ def test_an_error_in_the_line_leaves_the_crawl_and_its_log_alone(tmp_path: Path)
 
 
 @pytest.mark.parametrize("setting", [{"LOG_STDOUT": True}, {"DEDUP_ENABLED": False}])
-def test_settings_with_which_the_line_must_live(tmp_path: Path, setting: dict[str, object]) -> None:
+def test_the_line_works_with_all_of_these_settings(tmp_path: Path, setting: dict[str, object]) -> None:
     with Site(PAGES) as site:
         terminal = in_terminal(own_crawl(tmp_path, site, **setting), tmp_path)
     assert terminal.status == 0
@@ -445,7 +445,7 @@ def test_settings_with_which_the_line_must_live(tmp_path: Path, setting: dict[st
     assert any("'item_scraped_count': 1" in row for row in terminal.log)
 
 
-def test_items_that_go_to_the_terminal_are_not_disturbed(tmp_path: Path) -> None:
+def test_items_that_are_written_to_the_terminal_are_not_disturbed(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         terminal = in_terminal([*own_crawl(tmp_path, site), "-o", "-:jsonlines", "--nolog"], tmp_path)
         assert terminal.lines == []
@@ -458,7 +458,7 @@ def test_a_terminal_that_cannot_erase_has_no_line(tmp_path: Path) -> None:
     assert ERASE not in terminal.written
 
 
-def test_half_a_line_waits_for_its_end_and_is_not_lost() -> None:
+def test_an_incomplete_line_waits_for_its_end_and_is_not_lost() -> None:
     from crawler_dedup.progress import _Above, _Bottom
 
     written = io.StringIO()

@@ -89,7 +89,7 @@ def test_the_decision_is_shown_the_page_passes_and_nothing_is_filed(tmp_path: Pa
 
 
 @pytest.mark.parametrize("command", ALL)
-def test_without_an_index_a_page_is_new_and_none_is_made(tmp_path: Path, command: str) -> None:
+def test_without_an_index_a_page_is_new_and_no_index_is_created(tmp_path: Path, command: str) -> None:
     with Site(PAGES) as site:
         directory = project(tmp_path, site, SETTINGS)
         url = f"{site.url}/page"
@@ -100,7 +100,7 @@ def test_without_an_index_a_page_is_new_and_none_is_made(tmp_path: Path, command
     assert not index_of(directory).exists()
 
 
-def test_a_look_while_a_crawl_runs_sees_what_it_has_kept_and_does_not_disturb_it(tmp_path: Path) -> None:
+def test_a_command_during_a_crawl_sees_what_that_has_kept_and_does_not_disturb_it(tmp_path: Path) -> None:
     kept, looked = threading.Event(), threading.Event()
 
     def answer() -> Answer:
@@ -145,7 +145,7 @@ METAS = {
 
 
 @pytest.mark.parametrize("case", list(METAS))
-def test_the_meta_of_a_request_holds_in_a_look_too(crawled: Path, case: str) -> None:
+def test_the_meta_of_a_request_is_applied_by_commands_for_single_pages_too(crawled: Path, case: str) -> None:
     meta, sentence = METAS[case]
     with Site(PAGES) as site:
         url = f"{site.url}/copy"
@@ -156,13 +156,13 @@ def test_the_meta_of_a_request_holds_in_a_look_too(crawled: Path, case: str) -> 
     assert (" WARNING: Near-duplicate filter" in done.stdout) == (case == "a wrong action")
 
 
-def test_what_a_crawl_does_not_check_is_said(crawled: Path) -> None:
+def test_a_page_that_a_crawl_would_not_check_is_reported(crawled: Path) -> None:
     with Site(PAGES) as site:
         done = run_scrapy(crawled, "fetch", "--spider", "project", f"{site.url}/missing", "-s", "ROBOTSTXT_OBEY=True")
     assert logged_lines(done.stdout) == [f"a crawl would not check <404 {site.url}/missing> (status)"]
 
 
-def test_the_shell_without_a_spider_says_how_to_choose_one(crawled: Path) -> None:
+def test_the_shell_without_a_spider_explains_how_to_choose_one(crawled: Path) -> None:
     with Site(PAGES) as site:
         done = run_scrapy(crawled, "shell", f"{site.url}/copy", "-s", "DEDUP_SCOPE=spider", *DECISION)
     (line,) = logged_lines(done.stdout)
@@ -193,14 +193,14 @@ def test_whatever_is_wrong_the_page_passes_with_a_warning(crawled: Path, case: s
     assert done.returncode == 0
 
 
-def test_switched_off_the_filter_shows_nothing(crawled: Path) -> None:
+def test_a_disabled_filter_shows_nothing(crawled: Path) -> None:
     with Site(PAGES) as site:
         done = run_scrapy(crawled, "shell", f"{site.url}/copy", "-s", "DEDUP_ENABLED=False", *DECISION)
     assert "None\n" in done.stdout
     assert not logged_lines(done.stdout)
 
 
-def test_a_page_that_is_looked_at_has_no_claim_to_end(crawled: Path) -> None:
+def test_a_page_of_the_shell_has_no_claim_to_end(crawled: Path) -> None:
     code = "[__import__('crawler_dedup').settle(response), __import__('crawler_dedup').release(response)]"
     with Site(PAGES) as site:
         done = run_scrapy(crawled, "shell", f"{site.url}/another", "-c", code)
@@ -219,7 +219,7 @@ def test_a_command_that_a_program_calls_is_recognised(crawled: Path) -> None:
             assert line.startswith(f"duplicate {site.url}/copy of http://site/page")
 
 
-def test_a_program_that_only_calls_itself_scrapy_crawls(crawled: Path) -> None:
+def test_a_program_that_is_only_called_scrapy_crawls(crawled: Path) -> None:
     source = """
 from scrapy.crawler import CrawlerProcess
 from scrapy.utils.project import get_project_settings

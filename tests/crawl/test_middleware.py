@@ -264,7 +264,7 @@ def test_each_drop_is_explained_in_one_debug_line(dropping: Crawl) -> None:
         assert part in lines[0]
 
 
-def test_the_start_of_a_crawl_says_what_is_at_work(dropping: Crawl) -> None:
+def test_the_log_lists_the_configuration_at_the_start_of_a_crawl(dropping: Crawl) -> None:
     (line,) = dropping.lines("INFO", "Near-duplicate filter: index")
     index = Path(dropping.log.partition("Near-duplicate filter: index ")[2].partition(" holds")[0])
     assert index.is_absolute()
@@ -274,13 +274,13 @@ def test_the_start_of_a_crawl_says_what_is_at_work(dropping: Crawl) -> None:
     assert dropping.log.index(line) < dropping.log.index("Crawled (200)")
 
 
-def test_the_end_of_a_crawl_sums_up(dropping: Crawl) -> None:
+def test_a_summary_is_logged_at_the_end_of_a_crawl(dropping: Crawl) -> None:
     (line,) = dropping.lines("INFO", "Near-duplicate filter: checked")
     assert "checked 6 pages (at " in line
     assert "kept 4, dropped 2 (33.3 %), unchanged 0, changed 0, unchecked 0; index of 5 pages, " in line
 
 
-def test_a_crawl_without_trouble_warns_of_nothing(dropping: Crawl) -> None:
+def test_a_crawl_without_errors_logs_no_warning(dropping: Crawl) -> None:
     assert {name for name in dropping.stats if name.startswith("log_count/")} == {"log_count/DEBUG", "log_count/INFO"}
     assert "py.warnings" not in dropping.log
 
@@ -288,7 +288,7 @@ def test_a_crawl_without_trouble_warns_of_nothing(dropping: Crawl) -> None:
 # In flight at once
 
 
-def test_of_twelve_identical_texts_in_flight_at_once_exactly_one_is_kept(tmp_path: Path) -> None:
+def test_of_twelve_simultaneous_identical_texts_exactly_one_is_kept(tmp_path: Path) -> None:
     barrier = threading.Barrier(12, timeout=60)
 
     def together(number: int) -> Answer:
@@ -339,7 +339,7 @@ def test_when_marking_every_page_passes_and_its_links_are_followed(marking: Craw
     assert len(marking.notes) == len(DROP_SITE)  # one by each callback, none by an errback
 
 
-def test_when_marking_the_decision_says_which_pages_are_duplicates(marking: Crawl) -> None:
+def test_when_marking_the_decision_shows_which_pages_are_duplicates(marking: Crawl) -> None:
     duplicates = [item for item in marking.items if item["verdict"] == "duplicate"]
     assert [item["path"] for item in duplicates] == ["/copy", "/near"]
     assert duplicates[0]["decision"]["duplicate_of"] == marking.item("/first")["url"]
@@ -448,7 +448,7 @@ def resumed(tmp_path_factory: pytest.TempPathFactory) -> list[Crawl]:
         return [run_script(directory, COPY_META_SPIDER, half, site=site.url, paths=["/parent"]) for half in halves]
 
 
-def test_the_decision_of_the_parent_is_gone_before_the_child_is_downloaded(resumed: list[Crawl]) -> None:
+def test_the_decision_of_the_parent_is_removed_before_the_child_is_downloaded(resumed: list[Crawl]) -> None:
     copied = {decided for where, _, decided in resumed[0].notes if where == "copied"}
     assert copied == {"parent"}, "the spider of this test must copy the decision"
     for crawl in resumed:
@@ -481,7 +481,7 @@ def test_resumed_pages_are_checked_like_all_others(resumed: list[Crawl]) -> None
     assert second.drops[0]["duplicate_of"].endswith("/parent")
 
 
-def test_nothing_in_the_meta_keeps_a_request_out_of_the_disk_queue(resumed: list[Crawl]) -> None:
+def test_nothing_in_the_meta_prevents_a_request_from_being_queued_on_disk(resumed: list[Crawl]) -> None:
     for crawl in resumed:
         assert "scheduler/unserializable" not in crawl.stats
         assert "scheduler/enqueued/memory" not in crawl.stats
@@ -550,7 +550,7 @@ def failing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         return run_script(tmp_path_factory.mktemp("failing"), source, settings, site=site.url, paths=list(pages)), name
 
 
-def test_whatever_goes_wrong_in_the_filter_no_page_is_lost(failing: tuple[Crawl, str]) -> None:
+def test_no_page_is_lost_whatever_goes_wrong_in_the_filter(failing: tuple[Crawl, str]) -> None:
     crawl, _ = failing
     assert crawl.stats["finish_reason"] == "finished"
     assert [(item["path"], item["verdict"]) for item in crawl.items] == [
@@ -559,12 +559,12 @@ def test_whatever_goes_wrong_in_the_filter_no_page_is_lost(failing: tuple[Crawl,
     assert {item["decision"]["reason"] for item in crawl.items} == {"error"}
 
 
-def test_what_goes_wrong_is_counted_by_the_name_of_the_exception(failing: tuple[Crawl, str]) -> None:
+def test_errors_are_counted_by_the_name_of_the_exception(failing: tuple[Crawl, str]) -> None:
     crawl, name = failing
     assert crawl.counts() == {"checked": 3, "unchecked": 3, "unchecked/error": 3, f"error/{name}": 3}
 
 
-def test_what_goes_wrong_for_all_pages_is_warned_about_once(failing: tuple[Crawl, str]) -> None:
+def test_an_error_that_affects_all_pages_is_warned_about_once(failing: tuple[Crawl, str]) -> None:
     crawl, name = failing
     (line,) = crawl.lines("WARNING", "passes unchecked")
     assert name in line
@@ -682,7 +682,7 @@ class B(Walker):
 
 
 @pytest.mark.parametrize(("scope", "kept"), [("spider", 6), ("global", 3)])
-def test_two_spiders_share_their_pages_only_when_the_scope_says_so(tmp_path: Path, scope: str, kept: int) -> None:
+def test_two_spiders_share_their_pages_only_if_the_scope_is_shared(tmp_path: Path, scope: str, kept: int) -> None:
     pages = {
         f"/{text}-{copy}": html(article(text, frame=f"copy {copy}")) for text in ("x", "y", "z") for copy in range(2)
     }

@@ -88,7 +88,7 @@ def test_pages_that_are_ready_together_share_a_job_and_claim_a_place_each(tmp_pa
         assert watched.released == []
 
 
-def test_pages_of_several_scopes_or_other_first_addresses_share_no_job(tmp_path: Path) -> None:
+def test_pages_of_several_scopes_or_with_other_first_addresses_do_not_share_a_job(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, CONFIG) as index:
         watched = _Watched(index)
         pages = [*sign(index, "a", "b", "moved", "too"), *sign(index, "c", scope="other")]
@@ -100,7 +100,7 @@ def test_pages_of_several_scopes_or_other_first_addresses_share_no_job(tmp_path:
         assert index.check("http://h/first", article("moved").encode(), key="first").verdict == "unchanged"
 
 
-def test_a_page_that_cannot_be_decided_about_fails_alone(tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_decided_fails_alone(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, CONFIG) as index:
         watched = _Watched(index, bad="b")
         answers = offer_all(watched, sign(index, "a", "b", "c"))
@@ -115,7 +115,7 @@ def test_no_page_waits_for_ever_whatever_the_index_raises(tmp_path: Path) -> Non
         assert isinstance(answer, (asyncio.TimeoutError, RuntimeError))
 
 
-def test_where_the_index_is_closed_every_page_learns_it(tmp_path: Path) -> None:
+def test_every_page_gets_an_error_if_the_index_is_closed(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, CONFIG) as index:
         pages = sign(index, "a", "b")
     assert verdicts(offer_all(_Watched(index), pages)) == [IndexUnusable] * 2
@@ -130,7 +130,7 @@ def test_pages_that_get_no_answer_in_time_are_withdrawn(tmp_path: Path) -> None:
         assert future.cancelled()
 
 
-def test_after_a_failure_pages_wait_no_longer_than_before(tmp_path: Path) -> None:
+def test_after_a_failure_pages_do_not_wait_longer_than_before(tmp_path: Path) -> None:
     class FailsTogether(_Watched):
         def submit(self, batch: Sequence[SignedPage], **kwargs: Any) -> Future[list[Decision]]:
             self._bad = batch[0].key if len(batch) > 1 else ""
@@ -146,7 +146,7 @@ def test_after_a_failure_pages_wait_no_longer_than_before(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 3])
-def test_the_claim_of_a_page_that_is_given_up_at_any_time_is_released(tmp_path: Path, turns: int) -> None:
+def test_the_claim_of_a_page_that_is_abandoned_at_any_time_is_released(tmp_path: Path, turns: int) -> None:
     async def offer() -> None:
         offers = Offers(cast("Any", watched), timeout=30, count_coming=lambda: 3)
         tasks = [asyncio.create_task(offers.decide(page)) for page in pages]
@@ -170,7 +170,7 @@ def test_the_claim_of_a_page_that_is_given_up_at_any_time_is_released(tmp_path: 
         asyncio.run(asyncio.wait_for(offer(), 60))
 
 
-def test_a_page_that_is_given_up_before_it_is_offered_is_not_offered(tmp_path: Path) -> None:
+def test_a_page_that_is_abandoned_before_it_is_offered_is_not_offered(tmp_path: Path) -> None:
     async def offer() -> None:
         offers = Offers(cast("Any", watched), timeout=30, count_coming=lambda: 2)
         first = asyncio.create_task(offers.decide(pages[0]))

@@ -90,7 +90,7 @@ def verdicts(crawl: Crawl) -> dict[str, str]:
     return {item["path"]: item["verdict"] for item in crawl.items}
 
 
-def test_unchanged_pages_pass_unless_that_is_asked_for(second_runs: dict[str, Crawl]) -> None:
+def test_unchanged_pages_pass_by_default(second_runs: dict[str, Crawl]) -> None:
     found_verdicts = verdicts(second_runs["pass"])
     unchanged = {path for path, verdict in found_verdicts.items() if verdict == "unchanged"}
     # The key of a redirected page is that of where it leads to, which is another address now.
@@ -99,7 +99,7 @@ def test_unchanged_pages_pass_unless_that_is_asked_for(second_runs: dict[str, Cr
     assert (counts["unchanged"], counts["unchanged_dropped"]) == (3, 0)
 
 
-def test_unchanged_pages_are_dropped_where_that_is_asked_for(second_runs: dict[str, Crawl]) -> None:
+def test_unchanged_pages_are_dropped_if_the_setting_says_so(second_runs: dict[str, Crawl]) -> None:
     crawl = second_runs["drop"]
     dropped = {note["path"]: note["decision"] for note in crawl.notes if note["decision"]["verdict"] == "unchanged"}
     assert set(dropped) == {"/same", "/final?sid=2", "/keyed?sid=2"}
@@ -112,7 +112,7 @@ def test_unchanged_pages_are_dropped_where_that_is_asked_for(second_runs: dict[s
 
 
 @pytest.mark.parametrize("revisit", ["pass", "drop"])
-def test_a_changed_page_passes_and_takes_the_place_of_what_it_was(second_runs: dict[str, Crawl], revisit: str) -> None:
+def test_a_changed_page_passes_and_replaces_its_earlier_content(second_runs: dict[str, Crawl], revisit: str) -> None:
     crawl = second_runs[revisit]
     verdicts_of_paths = verdicts(crawl)
     assert {path for path, verdict in verdicts_of_paths.items() if verdict == "changed"} == {
@@ -127,7 +127,7 @@ def test_a_changed_page_passes_and_takes_the_place_of_what_it_was(second_runs: d
 
 
 @pytest.mark.parametrize("revisit", ["pass", "drop"])
-def test_what_a_changed_page_was_still_stands_where_another_page_is_like_it(
+def test_the_earlier_content_of_a_changed_page_is_still_known_if_another_page_is_like_it(
     second_runs: dict[str, Crawl], revisit: str
 ) -> None:
     crawl = second_runs[revisit]
@@ -135,7 +135,7 @@ def test_what_a_changed_page_was_still_stands_where_another_page_is_like_it(
     assert duplicates["/old-text-of-two"].endswith("/other-of-two")
 
 
-def test_many_small_changes_are_measured_against_what_is_kept(tmp_path: Path) -> None:
+def test_many_small_changes_are_measured_against_the_kept_page(tmp_path: Path) -> None:
     pages = {f"/keyed?{changed}": article("drift", count=400, changed=changed) for changed in range(0, 120, 10)}
     expected, kept = [], None
     with Deduplicator.open(tmp_path / "scratch", BIGRAMS) as deduplicator:
@@ -157,7 +157,7 @@ def test_many_small_changes_are_measured_against_what_is_kept(tmp_path: Path) ->
 # The same answer again
 
 
-def test_what_a_cache_replays_is_no_visit(tmp_path: Path) -> None:
+def test_a_page_that_a_cache_replays_is_not_a_visit(tmp_path: Path) -> None:
     pages = {f"/{number}": html(article(number)) for number in range(3)}
     settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path / "cache"), "DEDUP_REVISIT": "drop"}
     with Site(pages) as site:
@@ -233,7 +233,7 @@ class Spider(Walker):
 """
 
 
-def test_an_errback_that_repeats_what_was_dropped_gets_the_page_in_the_end(tmp_path: Path) -> None:
+def test_an_errback_that_repeats_dropped_requests_gets_the_page_in_the_end(tmp_path: Path) -> None:
     originals = {path: html(article(path)) for path in ("/unchanged", "/unchanged-anew")}
     copies = {f"/copy-of{path}": html(article(path, frame="copy")) for path in originals}
     originals = {path.replace("/copy-of", ""): page for path, page in originals.items()}
@@ -286,7 +286,7 @@ def test_pages_that_were_not_visited_for_long_are_forgotten(tmp_path: Path, monk
     assert later.verdict == "new"
 
 
-def test_an_expired_page_stands_for_nothing_before_it_is_removed(
+def test_an_expired_page_is_no_representative_before_it_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.time()
@@ -335,7 +335,7 @@ class Spider(Walker):
 """
 
 
-def test_what_a_killed_crawl_has_not_stored_is_stored_by_the_next_one(tmp_path: Path) -> None:
+def test_pages_that_a_killed_crawl_has_not_stored_are_stored_by_the_next_one(tmp_path: Path) -> None:
     texts = [f"text {number}" for number in range(16)]
     # Each run meets the pages at other addresses: that a page is known by its own address does not help.
     pages = {f"/{at}?{run}": html(article(text, frame=str(run))) for run in (1, 2) for at, text in enumerate(texts)}
@@ -369,7 +369,7 @@ class B(A):
 """
 
 
-def test_several_spiders_in_several_processes_keep_each_content_once_between_them(tmp_path: Path) -> None:
+def test_several_spiders_in_several_processes_keep_each_content_once_in_total(tmp_path: Path) -> None:
     texts = [f"text {number}" for number in range(25)]
     pages = {
         f"/{process}/{at}/{spider}": html(article(text, frame=f"{process}{spider}"))
@@ -409,7 +409,7 @@ def test_several_spiders_in_several_processes_keep_each_content_once_between_the
 # Crawls that do not come to their end
 
 
-def test_pages_of_a_crawl_that_was_interrupted_pass_until_one_comes_to_its_end(tmp_path: Path) -> None:
+def test_pages_of_an_interrupted_crawl_pass_until_a_crawl_is_finished(tmp_path: Path) -> None:
     """Its links may not have been followed: what stands behind them must not be lost."""
     pages = {path: html(article(path)) for path in ("/a", "/b", "/c")}
     drop = {"DEDUP_REVISIT": "drop"}
@@ -426,7 +426,7 @@ def test_pages_of_a_crawl_that_was_interrupted_pass_until_one_comes_to_its_end(t
     assert incremental.counts()["unchanged_dropped"] == 3
 
 
-def test_a_job_that_is_stopped_and_resumed_comes_to_its_end(tmp_path: Path) -> None:
+def test_a_job_that_is_stopped_and_resumed_is_finished(tmp_path: Path) -> None:
     pages = {path: html(article(path)) for path in ("/a", "/b", "/c")}
     drop = {"DEDUP_REVISIT": "drop"}
     with Site(pages) as site:
@@ -468,7 +468,7 @@ def test_a_local_feed_is_written_within_the_grace(tmp_path: Path) -> None:
 # Redirections
 
 
-def test_a_page_whose_first_address_led_elsewhere_before_is_no_duplicate_of_itself(tmp_path: Path) -> None:
+def test_a_page_whose_first_address_led_elsewhere_before_is_not_a_duplicate_of_itself(tmp_path: Path) -> None:
     targets = iter(["/x?1", "/y?1", "/y?2", "/y?3"])
     pages = {"/x?1": html(article("x")), **{f"/y?{visit}": html(article("y", frame=str(visit))) for visit in (1, 2, 3)}}
     with Site({**pages, "/first": lambda: redirect(next(targets))}) as site:
@@ -487,7 +487,7 @@ class Spider(Walker):
 """
 
 
-def test_redirections_that_a_spider_copies_from_the_parent_mean_nothing(tmp_path: Path) -> None:
+def test_redirections_that_a_spider_copies_from_the_parent_are_ignored(tmp_path: Path) -> None:
     pages = {
         "/from": redirect("/to"),
         "/to": html(article("same", links=["/copy", "/moved"])),

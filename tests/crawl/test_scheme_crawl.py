@@ -111,7 +111,7 @@ def test_the_statistics_add_up(runs: Runs, scheme: str) -> None:
     assert not any(name.startswith("error/") for name in counts)
 
 
-def test_distances_are_counted_where_the_scheme_has_them(runs: Runs, scheme: str) -> None:
+def test_distances_are_counted_if_the_scheme_has_distances(runs: Runs, scheme: str) -> None:
     for crawl in runs[scheme]:
         distances = crawl.counts("distance/")
         assert distances == (Counter({"0": 2}) if scheme == "simhash" else Counter())
@@ -128,7 +128,7 @@ def test_the_log_names_the_scheme(runs: Runs, scheme: str) -> None:
         assert crawl.lines("WARNING", "") == crawl.lines("ERROR", "") == []
 
 
-def test_a_second_run_passes_what_is_kept_and_drops_its_copies(runs: Runs, scheme: str) -> None:
+def test_a_second_run_passes_kept_pages_and_drops_their_copies(runs: Runs, scheme: str) -> None:
     _, crawl = runs[scheme]
     still = {path: kept for path, kept in DROPPED[scheme].items() if path not in COPIES}
     assert dropped(crawl) == {**still, **{f"{path}?again": kept for path, kept in COPIES.items()}}

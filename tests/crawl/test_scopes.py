@@ -77,7 +77,7 @@ def test_pages_of_one_language_are_compared(by_language: dict[str, Crawl]) -> No
     assert by_language["language"].paths() == ["/en", "/de", "/fr", "/unknown", "/zh", "/list", "/short"]
 
 
-def test_without_the_scope_one_language_would_stand_for_the_others(by_language: dict[str, Crawl]) -> None:
+def test_without_the_scope_pages_of_one_language_would_be_duplicates_of_another(by_language: dict[str, Crawl]) -> None:
     assert dropped(by_language["everything"]).items() >= {"de": "en", "fr": "en"}.items()
 
 

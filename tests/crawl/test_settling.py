@@ -256,28 +256,28 @@ def handled_entry(outcome: Outcome, path: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", list(OUTCOMES))
-def test_each_page_is_told_once_with_what_became_of_it(crawl: Crawl, path: str) -> None:
+def test_each_page_is_reported_once_with_its_outcome(crawl: Crawl, path: str) -> None:
     assert [entry for entry in crawl.handled if entry["path"] == path] == [handled_entry(OUTCOMES[path], path)]
 
 
-def test_a_page_is_over_when_its_last_item_is_not_when_its_callback_is(crawl: Crawl) -> None:
+def test_a_page_is_handled_after_its_last_item_not_after_its_callback(crawl: Crawl) -> None:
     notes = [note for note in crawl.notes if "slow-item" in note]
     assert notes[0] == "called /after-slow-item"
     assert sorted(notes[1:]) == ["told /after-slow-item", "told /slow-item"]
 
 
-def test_pages_without_a_decision_are_not_told(crawl: Crawl) -> None:
+def test_pages_without_a_decision_are_not_reported(crawl: Crawl) -> None:
     assert "/not-checked" in crawl.paths()
     assert "/not-checked" not in {entry["path"] for entry in crawl.handled}
 
 
-def test_an_item_that_comes_from_no_page_passes(crawl: Crawl) -> None:
+def test_an_item_without_a_page_passes(crawl: Crawl) -> None:
     assert crawl.paths().count("none") == 1
     assert "log_count/CRITICAL" not in crawl.stats
     assert "Error caught on signal handler" not in crawl.log
 
 
-def test_a_dropped_page_is_not_told_whatever_its_errback_yields(crawl: Crawl) -> None:
+def test_a_dropped_page_is_not_reported_whatever_its_errback_yields(crawl: Crawl) -> None:
     assert [item["from"] for item in crawl.items if item["path"] == "/no-items-copy"] == ["errback"]
     assert crawl.counts()["dropped"] == 1
     assert "/no-items-copy" not in {entry["path"] for entry in crawl.handled}
@@ -306,13 +306,13 @@ def test_the_filter_hides_no_error_of_the_project(crawl: Crawl) -> None:
         (Outcome(callback=False, scraped=1), False),
     ],
 )
-def test_a_page_went_well_when_its_callback_did_and_an_item_came_out_or_none_was_made(
+def test_a_page_is_handled_well_if_its_callback_succeeds_and_an_item_is_scraped_or_none_was_made(
     outcome: Outcome, well: bool
 ) -> None:
     assert outcome.well is well
 
 
-def test_when_marking_duplicates_are_told_like_other_pages(tmp_path: Path) -> None:
+def test_when_marking_duplicates_are_reported_like_other_pages(tmp_path: Path) -> None:
     pages = {path: html(article("same", frame=path)) for path in ("/one", "/two")}
     settings = {**SETTINGS, "DEDUP_ACTION": "mark"}
     with Site(pages) as site:

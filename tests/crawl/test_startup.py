@@ -88,7 +88,7 @@ def test_what_is_wrong_stops_the_crawl_with_a_sentence_before_the_first_page(tmp
     assert "Near-duplicate filter" not in done.stdout
 
 
-def test_a_wrong_setting_of_the_command_line_stops_the_crawl_with_a_sentence(tmp_path: Path) -> None:
+def test_an_invalid_setting_of_the_command_line_stops_the_crawl_with_a_sentence(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         done = run_scrapy(project(tmp_path, site, ADDON), "crawl", "project", "-s", "DEDUP_ACTON=mark")
         assert site.asked == []
@@ -107,7 +107,7 @@ def test_an_error_of_another_middleware_keeps_its_traceback(tmp_path: Path) -> N
     assert "KeyError: 'not ours'" in done.stdout
 
 
-def test_a_process_forgets_all_but_the_last_crawl_that_it_could_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_remembers_only_the_last_crawl_that_could_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.getLogger("crawler_dedup.middleware"), "disabled", True)  # its records keep the error
 
     def refuse() -> weakref.ref[ConfigError]:
@@ -148,7 +148,7 @@ def test_an_index_that_cannot_be_opened_stops_the_crawl(tmp_path: Path) -> None:
 # Switched on and off
 
 
-def test_switched_off_the_filter_leaves_the_crawl_alone(tmp_path: Path) -> None:
+def test_a_disabled_filter_does_not_affect_the_crawl(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         crawl = run_script(tmp_path, WALK, {"DEDUP_ENABLED": "False"}, site=site.url, paths=list(PAGES))
     assert crawl.paths() == list(PAGES)
@@ -279,7 +279,7 @@ def test_two_spiders_in_one_process_share_one_index(tmp_path: Path) -> None:
         assert len(deduplicator) == len(TEXTS)
 
 
-def test_two_processes_at_once_keep_each_text_once_between_them(tmp_path: Path) -> None:
+def test_two_simultaneous_processes_keep_each_text_once_in_total(tmp_path: Path) -> None:
     # Each page is sent only when both processes have asked for it: they judge it at the same time.
     together = [threading.Barrier(2, timeout=60) for _ in TEXTS]
 

@@ -18,7 +18,7 @@ def duplicate(number: int, of: str = "http://h/error", host: str = "http://h") -
     return Decision(Verdict.DUPLICATE, url, url, "scope", duplicate_of=of, match=MATCH)
 
 
-def test_a_kept_page_is_warned_of_once_when_it_has_stood_for_more_than_the_limit() -> None:
+def test_a_warning_is_logged_once_when_a_kept_page_has_more_duplicates_than_the_limit() -> None:
     watchdog = Watchdog(3)
     seen = [watchdog.count_duplicate(duplicate(number)) for number in range(10)]
     assert [number for number, usage in enumerate(seen) if usage.warning is not None] == [3]
@@ -27,13 +27,13 @@ def test_a_kept_page_is_warned_of_once_when_it_has_stood_for_more_than_the_limit
     assert warning.examples[:4] == [f"http://h/{number}" for number in range(4)]
 
 
-def test_duplicates_beyond_the_limit_are_known() -> None:
+def test_duplicates_beyond_the_limit_are_recognised() -> None:
     watchdog = Watchdog(2)
     seen = [watchdog.count_duplicate(duplicate(number)).is_beyond_limit for number in range(4)]
     assert seen == [False, False, True, True]
 
 
-def test_kept_pages_and_sites_are_counted_apart() -> None:
+def test_kept_pages_and_sites_are_counted_separately() -> None:
     watchdog = Watchdog(1)
     for decision in (duplicate(1), duplicate(1, of="http://h/other"), duplicate(1, host="http://mirror")):
         assert not watchdog.count_duplicate(decision).is_beyond_limit
@@ -46,7 +46,7 @@ def test_other_decisions_are_not_counted() -> None:
     assert [watchdog.count_duplicate(new) for _ in range(3)] == [Usage(is_beyond_limit=False)] * 3
 
 
-def test_only_the_kept_pages_that_were_used_last_are_remembered() -> None:
+def test_only_the_most_recently_used_kept_pages_are_remembered() -> None:
     watchdog = Watchdog(1)
     watchdog.count_duplicate(duplicate(0))
     for number in range(MAX_WATCHED):
@@ -56,7 +56,7 @@ def test_only_the_kept_pages_that_were_used_last_are_remembered() -> None:
     assert len(pickle.dumps(watchdog)) < MAX_WATCHED * 100
 
 
-def test_what_is_remembered_takes_little_memory_however_long_the_addresses_are() -> None:
+def test_memory_stays_small_however_long_the_addresses_are() -> None:
     watchdog = Watchdog(50)
     for number in range(1_000):
         for time in range(2):
@@ -66,7 +66,7 @@ def test_what_is_remembered_takes_little_memory_however_long_the_addresses_are()
     assert len(pickle.dumps(watchdog)) < 1_000 * 200
 
 
-def test_the_examples_of_a_warning_are_cut_and_not_kept_after_it() -> None:
+def test_the_examples_of_a_warning_are_shortened_and_not_kept_after_it() -> None:
     watchdog = Watchdog(50)
     seen = [watchdog.count_duplicate(duplicate(number, host=f"http://h/{'y' * 2_000}")) for number in range(60)]
     (warning,) = [usage.warning for usage in seen if usage.warning is not None]
@@ -77,7 +77,7 @@ def test_the_examples_of_a_warning_are_cut_and_not_kept_after_it() -> None:
 
 
 @pytest.mark.parametrize("passes", [False, True])
-def test_a_crawl_says_once_which_page_stands_for_too_many(tmp_path: Path, passes: bool) -> None:
+def test_a_crawl_reports_once_which_page_stands_for_too_many(tmp_path: Path, passes: bool) -> None:
     paths = [f"/{number}" for number in range(6)]
     pages = {path: html(article("error", frame=f"<!-- {path} -->")) for path in paths}
     settings = {"DEDUP_MAX_DUPLICATES": 2, "DEDUP_PASS_BEYOND_MAX_DUPLICATES": passes}

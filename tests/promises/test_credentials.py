@@ -163,7 +163,7 @@ def own_lines(log: str) -> str:
     return "".join(record for record in records if re.match(r"\S+ \S+ \[crawler_dedup\b", record))
 
 
-def test_the_crawls_met_all_that_they_were_to_meet(crawled: Crawled) -> None:
+def test_the_crawls_contain_every_event_that_the_other_tests_look_at(crawled: Crawled) -> None:
     """Otherwise the other tests would look for secrets where none could be."""
     counts = crawled.first.counts()
     assert {"kept", "dropped", "unchecked", "watchdog"} <= {*counts}
@@ -291,7 +291,7 @@ def test_decisions_settings_and_errors_hold_no_credentials() -> None:
     assert_clean(str(DedupError(f"no {NESTED}")))
 
 
-def test_a_log_record_that_cannot_be_shown_shows_nothing_of_its_arguments(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_record_that_cannot_be_formatted_shows_nothing_of_its_arguments(caplog: pytest.LogCaptureFixture) -> None:
     class Broken:
         def __str__(self) -> str:
             raise ValueError(NESTED)
@@ -300,7 +300,7 @@ def test_a_log_record_that_cannot_be_shown_shows_nothing_of_its_arguments(caplog
     assert caplog.messages == ["'%s of %s' (its arguments raise ValueError)"]
 
 
-def test_a_log_record_without_credentials_stays_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_record_without_credentials_does_not_change(caplog: pytest.LogCaptureFixture) -> None:
     logger = logger_without_credentials("crawler_dedup.test")
     try:
         raise ValueError("http://h/@user")

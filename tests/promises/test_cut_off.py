@@ -125,7 +125,7 @@ _WALK = """
 """
 
 
-def test_what_is_taken_for_whole_is_read_by_lmdb_to_the_last_page(tmp_path: Path) -> None:
+def test_a_file_that_counts_as_complete_can_be_read_by_lmdb_to_the_last_page(tmp_path: Path) -> None:
     """LMDB itself dies where a page of a database is missing. Free pages and its list of them it does not read."""
     store = open_store(tmp_path / "index")
     store.offer([page(number, signature) for number, signature in enumerate(clusters(1, 3000))], ByDistance(0)).result()
@@ -141,7 +141,7 @@ def test_what_is_taken_for_whole_is_read_by_lmdb_to_the_last_page(tmp_path: Path
     assert crashes
 
 
-def test_a_list_of_free_pages_that_is_cut_off_is_noticed(tmp_path: Path) -> None:
+def test_a_truncated_list_of_free_pages_is_detected(tmp_path: Path) -> None:
     """What LMDB would take from it are numbers of pages that are in use."""
     with lmdb.open(str(tmp_path), map_size=1 << 28, max_dbs=8) as env:
         database = env.open_db(b"large")
@@ -155,7 +155,7 @@ def test_a_list_of_free_pages_that_is_cut_off_is_noticed(tmp_path: Path) -> None
     assert missing_page(tmp_path) is not None
 
 
-def test_an_empty_file_begins_a_new_index_and_that_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_empty_file_starts_a_new_index_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     churned(tmp_path)
     assert not caplog.messages
     os.truncate(tmp_path / "data.mdb", 0)
@@ -164,7 +164,7 @@ def test_an_empty_file_begins_a_new_index_and_that_is_said(tmp_path: Path, caplo
     assert [message for message in caplog.messages if "is empty" in message]
 
 
-def test_a_commit_that_leaves_the_file_too_short_makes_it_as_long_as_it_says(tmp_path: Path) -> None:
+def test_a_commit_extends_a_file_that_is_too_short_to_its_recorded_length(tmp_path: Path) -> None:
     def take_and_give_back(txn: lmdb.Transaction) -> None:
         txn.put(b"large", bytes(50 * PAGE), db=index.environment.meta)
         txn.delete(b"large", db=index.environment.meta)
@@ -234,7 +234,7 @@ _USE_CUT = (
 
 
 @pytest.mark.parametrize("cut", list(CUTS))
-def test_every_use_of_a_file_that_was_cut_off_says_so(tmp_path: Path, cut: str) -> None:
+def test_every_use_of_a_truncated_file_reports_it(tmp_path: Path, cut: str) -> None:
     churned(tmp_path)
     size = (tmp_path / "data.mdb").stat().st_size
     status, output, errors = run(_USE_CUT, tmp_path, CUTS[cut](size))
@@ -261,7 +261,7 @@ _USE_WITHOUT_LOCKS = (
     "deed",
     ["lock.unlink()", "lock.write_bytes(b'')", "os.truncate(lock, 100)", "lock.unlink(); lock.touch()"],
 )
-def test_without_its_lock_file_an_index_is_used_no_more_until_it_is_opened_anew(tmp_path: Path, deed: str) -> None:
+def test_an_index_without_its_lock_file_is_not_used_until_it_is_opened_again(tmp_path: Path, deed: str) -> None:
     churned(tmp_path)
     status, output, errors = run(_USE_WITHOUT_LOCKS.replace("DEED", deed), tmp_path)
     assert (status, errors) == (0, "")
@@ -284,7 +284,7 @@ _INSERT = """
 
 
 @pytest.mark.parametrize("names", [("lock.mdb",), ("lock.mdb", "users.lock"), ("data.mdb",)])
-def test_no_second_process_opens_an_index_whose_locks_the_first_one_does_not_share(
+def test_no_second_process_opens_an_index_whose_locks_the_first_does_not_share(
     tmp_path: Path, names: tuple[str, ...]
 ) -> None:
     kept = churned(tmp_path)
@@ -303,7 +303,7 @@ def test_no_second_process_opens_an_index_whose_locks_the_first_one_does_not_sha
         assert len(index) == (0 if "data.mdb" in names else len(kept))
 
 
-def test_an_index_whose_users_lock_was_deleted_is_shared_all_the_same(tmp_path: Path) -> None:
+def test_an_index_whose_users_lock_was_deleted_is_still_shared(tmp_path: Path) -> None:
     kept = churned(tmp_path)
     with beside(_INSERT, tmp_path) as first:
         assert first.stdin is not None
@@ -320,7 +320,7 @@ def test_an_index_whose_users_lock_was_deleted_is_shared_all_the_same(tmp_path: 
             assert len(index) == len(kept) + 2
 
 
-def test_a_second_process_does_not_open_a_file_that_was_cut_off_under_the_first(tmp_path: Path) -> None:
+def test_a_second_process_does_not_open_a_file_that_was_truncated_under_the_first(tmp_path: Path) -> None:
     churned(tmp_path)
     size = (tmp_path / "data.mdb").stat().st_size
     with beside(_INSERT, tmp_path) as first:
@@ -350,7 +350,7 @@ def cutting(index: Path, cut: Callable[[int], int]) -> Callable[[], Answer]:
 
 
 @pytest.mark.parametrize("cut", ["to nothing", "to half"])
-def test_a_crawl_goes_on_unchecked_and_ends_well_when_its_file_is_cut_off(tmp_path: Path, cut: str) -> None:
+def test_a_crawl_continues_unchecked_and_finishes_if_its_file_is_truncated(tmp_path: Path, cut: str) -> None:
     pages = {f"/{number}": html(article(number)) for number in range(8)}
     index = tmp_path / "index"
     with Site(pages | {"/3": cutting(index, CUTS[cut])}) as site:
@@ -364,7 +364,7 @@ def test_a_crawl_goes_on_unchecked_and_ends_well_when_its_file_is_cut_off(tmp_pa
         assert not {"log_count/ERROR", "log_count/CRITICAL"} & set(crawl.stats)
 
 
-def test_a_file_that_was_cut_off_stops_a_crawl_with_a_sentence_before_the_first_page(tmp_path: Path) -> None:
+def test_a_truncated_file_stops_a_crawl_with_a_sentence_before_the_first_page(tmp_path: Path) -> None:
     index = index_of(tmp_path)
     with Deduplicator.open(index) as deduplicator:
         for number in range(20):
@@ -377,7 +377,7 @@ def test_a_file_that_was_cut_off_stops_a_crawl_with_a_sentence_before_the_first_
     assert f"The index in {index} is damaged: data.mdb was cut off" in done.stdout
 
 
-def test_a_crawl_whose_lock_file_is_deleted_opens_the_index_anew_and_has_lost_nothing(tmp_path: Path) -> None:
+def test_a_crawl_whose_lock_file_is_deleted_opens_the_index_again_and_has_lost_nothing(tmp_path: Path) -> None:
     pages = {f"/{number}": html(article(number)) for number in range(30)}
     index = tmp_path / "index"
     refused = []
@@ -409,7 +409,7 @@ def test_a_crawl_whose_lock_file_is_deleted_opens_the_index_anew_and_has_lost_no
     store.close()
 
 
-def test_a_deduplicator_opens_anew_what_it_cannot_use_any_more(tmp_path: Path) -> None:
+def test_a_deduplicator_reopens_an_index_that_it_cannot_use_any_more(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
         first = deduplicator.check("http://a/1", article("1").encode())
         (tmp_path / "lock.mdb").unlink()

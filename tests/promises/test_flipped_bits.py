@@ -123,7 +123,7 @@ def bits_of(content: bytes, part: bytes) -> range:
 # Records
 
 
-def test_a_flipped_bit_in_a_record_is_read_or_said_and_always_repaired(pages: Pages) -> None:
+def test_a_flipped_bit_in_a_record_is_read_or_reported_and_always_repaired(pages: Pages) -> None:
     record = next(iter(pages.sound[b"records"].values()))
     page = read_record(record).page
     bits = {*random.Random(1).sample(range(8 * len(record)), 150), *range(0, 24)}
@@ -156,7 +156,7 @@ def resigned(content: bytes, signature: int) -> bytes:
     ],
     ids=["signature below 0", "no UTF-8", "half a character", "cut off", "too long", "empty"],
 )
-def test_a_record_that_cannot_be_read_is_said_and_removed_by_a_repair(
+def test_a_record_that_cannot_be_read_is_reported_and_removed_by_a_repair(
     pages: Pages, change: Callable[[bytes], bytes]
 ) -> None:
     pages.damage(b"records", change)
@@ -183,7 +183,7 @@ def test_a_record_that_cannot_be_read_is_said_and_removed_by_a_repair(
     ],
     ids=repr,
 )
-def test_a_record_with_a_part_of_another_length_is_no_error_but_of_the_index(
+def test_a_record_with_a_field_of_another_length_raises_only_errors_of_the_index(
     pages: Pages, fields: dict[str, object]
 ) -> None:
     def change(content: bytes) -> bytes:
@@ -199,7 +199,7 @@ def test_a_record_with_a_part_of_another_length_is_no_error_but_of_the_index(
 
 
 @pytest.mark.parametrize("name", [b"tables", b"numbers"], ids=bytes.decode)
-def test_a_flipped_bit_in_what_is_derived_is_said_and_repaired(pages: Pages, name: bytes) -> None:
+def test_a_flipped_bit_in_derived_data_is_reported_and_repaired(pages: Pages, name: bytes) -> None:
     size = 8 * len(next(iter(pages.sound[name].values())))
     for bit in range(0, size, 3):
         pages.damage(name, partial(flip, bit=bit))
@@ -230,7 +230,7 @@ def changed_bytes(source: random.Random, content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("name", DATABASES, ids=bytes.decode)
-def test_whatever_stands_in_an_index_is_read_or_said_and_always_repaired(pages: Pages, name: bytes) -> None:
+def test_any_content_of_an_index_is_read_or_reported_and_always_repaired(pages: Pages, name: bytes) -> None:
     source = random.Random(name)
     for _ in range(25):
         key, content = source.choice([*pages.sound[name].items()])
@@ -250,7 +250,7 @@ def full(chunks: int) -> dict[bytes, bytes]:
 @pytest.mark.parametrize(
     "number", [b"\xff" * 4, b"\xfe" * 4, b"\xfe" * 8, b"\xff" * 3, b"\0", b"\xff" * 9], ids=bytes.hex
 )
-def test_a_chunk_with_a_number_that_cannot_be_is_no_error_but_of_the_index(tmp_path: Path, number: bytes) -> None:
+def test_a_chunk_with_an_impossible_number_raises_only_errors_of_the_index(tmp_path: Path, number: bytes) -> None:
     with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, buffers=True) as txn:
         buckets = Buckets(env, txn, b"tables")
         for name, chunk in (full(2) | {b"\0" * 12 + number: b"\7" * 8}).items():
@@ -269,7 +269,7 @@ def test_a_chunk_with_a_number_that_cannot_be_is_no_error_but_of_the_index(tmp_p
 
 
 @pytest.mark.parametrize("length", [1, 3])
-def test_the_scopes_end_where_a_name_is_too_short(tmp_path: Path, length: int) -> None:
+def test_a_scope_name_that_is_too_short_is_reported_as_damage(tmp_path: Path, length: int) -> None:
     with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, buffers=True) as txn:
         buckets = Buckets(env, txn, b"tables")
         txn.put(b"\7" * length, b"\7" * 8, db=buckets.db)
@@ -277,7 +277,7 @@ def test_the_scopes_end_where_a_name_is_too_short(tmp_path: Path, length: int) -
             list(islice(buckets.scopes(txn), 5))
 
 
-def test_there_is_no_number_after_the_last_one(pages: Pages) -> None:
+def test_a_record_with_the_last_possible_number_is_reported_as_damage(pages: Pages) -> None:
     (_, content) = next(iter(pages.sound[b"records"].items()))
     pages.put(b"records", b"\xff" * 5, content)
     new = pages.deduplicator.sign("http://c.org/", article("c").encode())
@@ -301,7 +301,7 @@ def test_a_run_that_cannot_be_read_may_have_lost_its_pages(pages: Pages) -> None
 # The header
 
 
-def test_a_flipped_bit_in_a_header_is_an_error_of_the_index_or_none(tmp_path: Path) -> None:
+def test_a_flipped_bit_in_a_header_raises_an_error_of_the_index_or_none(tmp_path: Path) -> None:
     PermutedIndex.open(tmp_path).close()
     with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(db=env.open_db(b"meta", create=False)) as txn:
         header = txn.get(b"header")
@@ -315,7 +315,7 @@ def test_a_flipped_bit_in_a_header_is_an_error_of_the_index_or_none(tmp_path: Pa
 # Bare signatures
 
 
-def test_a_chunk_of_an_odd_length_is_said_by_every_reading(tmp_path: Path) -> None:
+def test_a_chunk_of_an_odd_length_is_reported_by_every_reading(tmp_path: Path) -> None:
     signatures = uniform(1, 200)
     with PermutedIndex.open(tmp_path) as index:
         index.insert(array(signatures))
@@ -330,7 +330,7 @@ def test_a_chunk_of_an_odd_length_is_said_by_every_reading(tmp_path: Path) -> No
         assert "is damaged" in problem
 
 
-def test_two_half_payloads_are_not_taken_for_a_whole_one(tmp_path: Path) -> None:
+def test_two_incomplete_payloads_are_not_read_as_a_complete_one(tmp_path: Path) -> None:
     with PermutedIndex.open(tmp_path) as index:
         index.insert(5)
     with lmdb.open(str(tmp_path), max_dbs=8) as env:
@@ -342,7 +342,7 @@ def test_two_half_payloads_are_not_taken_for_a_whole_one(tmp_path: Path) -> None
         index.query(5, 1)
 
 
-def test_a_repair_keeps_every_whole_signature_that_stands_in_some_table(tmp_path: Path) -> None:
+def test_a_repair_keeps_every_complete_signature_that_stands_in_some_table(tmp_path: Path) -> None:
     signatures = uniform(1, 400)
     with PermutedIndex.open(tmp_path) as index:
         index.insert(array(signatures))
@@ -355,7 +355,7 @@ def test_a_repair_keeps_every_whole_signature_that_stands_in_some_table(tmp_path
         assert all(index.query(signature, 0) for signature in whole)
 
 
-def test_a_damaged_count_is_said_and_repaired(tmp_path: Path) -> None:
+def test_a_damaged_count_is_reported_and_repaired(tmp_path: Path) -> None:
     with PermutedIndex.open(tmp_path) as index:
         index.insert([1, 2, 3])
     for count in (*(flip((3).to_bytes(8, "little"), bit) for bit in (1, 8, 63)), b"\3", b"\xff" * 9, b"\xff" * 2000):

@@ -46,7 +46,7 @@ def assert_decided(
 
 @settings(max_examples=examples(150), suppress_health_check=list(HealthCheck))
 @given(pages, addresses, encodings, st.none() | any_text, any_text)
-def test_whatever_comes_in_a_decision_comes_out(
+def test_any_input_gets_a_decision(
     filtered: Deduplicator, body: bytes, url: str, encoding: str | None, key: str | None, scope: str
 ) -> None:
     assert_decided(filtered, body, url, encoding, key, scope)
@@ -55,7 +55,7 @@ def test_whatever_comes_in_a_decision_comes_out(
 @pytest.mark.slow
 @settings(max_examples=10_000, suppress_health_check=list(HealthCheck))
 @given(pages, addresses, encodings, st.none() | any_text, any_text)
-def test_whatever_comes_in_a_decision_comes_out_many_times(
+def test_any_input_of_many_gets_a_decision(
     filtered: Deduplicator, body: bytes, url: str, encoding: str | None, key: str | None, scope: str
 ) -> None:
     assert_decided(filtered, body, url, encoding, key, scope)

@@ -58,7 +58,7 @@ def assert_verdict(checker: Checker, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names(PAGES.values()))
-def test_every_hostile_page_has_its_verdict(checker: Checker, name: str) -> None:
+def test_every_hostile_page_has_its_expected_verdict(checker: Checker, name: str) -> None:
     assert_verdict(checker, name)
 
 
@@ -86,7 +86,7 @@ def extracting() -> Iterator[Checker]:
     "name",
     names(CHARSETS, BINARY, ENTITIES, LINKS, SCRIPTS, without="MB marks punycode 5,000 4,900 below queries dots"),
 )
-def test_trafilatura_too_gives_a_verdict(extracting: Checker, name: str) -> None:
+def test_trafilatura_also_gives_a_verdict(extracting: Checker, name: str) -> None:
     first, second = extracting.check(name)["answers"]
     assert second == ("unchanged" if first == "new" else first)
 
@@ -109,7 +109,7 @@ def test_a_page_of_too_many_bytes_takes_no_memory(checker: Checker, name: str) -
     ],
 )
 @pytest.mark.parametrize("body", ["long", "short"])
-def test_no_text_beyond_a_limit_is_cut_into_words(
+def test_no_text_beyond_a_limit_is_tokenised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: Config, reason: str, body: str
 ) -> None:
     # One is a text; of the other all that is visible is looked at, in blocks too small to be one.
@@ -148,7 +148,7 @@ def test_a_page_is_signed_alike_in_every_charset(deduplicator: Deduplicator, tex
     ("text", "charset"), [(chinese(), "gbk"), (traditional(), "big5"), (english(), "utf-16"), (english(), "utf-32")]
 )
 @pytest.mark.parametrize("encoding", [None, "x-klingon", "", "\ud800", "hex", "undefined", "\0", "utf-7"])
-def test_the_charset_of_a_page_without_a_label_is_found(
+def test_the_charset_of_a_page_without_a_label_is_detected(
     deduplicator: Deduplicator, text: str, charset: str, encoding: str | None
 ) -> None:
     assert (
@@ -170,7 +170,7 @@ CODECS = sorted(
 
 @pytest.mark.parametrize("declared", ["in the page", "by the transport"])
 @pytest.mark.parametrize("name", CODECS)
-def test_what_python_calls_a_codec_and_no_browser_a_charset_raises_nothing(
+def test_a_codec_of_python_that_is_not_a_charset_of_browsers_raises_no_error(
     deduplicator: Deduplicator, name: str, declared: str
 ) -> None:
     inside, encoding = (f"<meta charset={name}>", None) if declared == "in the page" else ("", name)
@@ -213,7 +213,7 @@ STRANGE = {
 
 @pytest.mark.parametrize("value", STRANGE.values(), ids=STRANGE)
 @pytest.mark.parametrize("argument", ["url", "key", "scope", "encoding"])
-def test_any_string_is_an_argument(deduplicator: Deduplicator, argument: str, value: str) -> None:
+def test_any_string_is_accepted_as_an_argument(deduplicator: Deduplicator, argument: str, value: str) -> None:
     arguments = {"url": URL, argument: value}
     verdicts = [
         deduplicator.check(body=body.encode(), **arguments).verdict for body in (english(), english(), chinese())
@@ -221,7 +221,7 @@ def test_any_string_is_an_argument(deduplicator: Deduplicator, argument: str, va
     assert verdicts == [Verdict.NEW, Verdict.UNCHANGED, Verdict.CHANGED]
 
 
-def test_lone_surrogates_name_pages_and_scopes_as_other_characters_do(deduplicator: Deduplicator) -> None:
+def test_pages_and_scopes_may_have_names_with_lone_surrogates(deduplicator: Deduplicator) -> None:
     url, key, scope = "http://e.com/\ud800", "key \udcff", "scope \ud800"
     decision = deduplicator.check(url, english().encode(), key=key, scope=scope)
     assert deduplicator.settle(decision)
@@ -233,7 +233,7 @@ def test_lone_surrogates_name_pages_and_scopes_as_other_characters_do(deduplicat
 # Entities
 
 
-def test_no_file_is_read_and_no_address_is_asked_for_an_entity(deduplicator: Deduplicator, tmp_path: Path) -> None:
+def test_no_file_is_read_and_no_address_is_requested_for_an_entity(deduplicator: Deduplicator, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("the password")
     with Site({"/entity": html("the password")}) as site:
@@ -271,7 +271,7 @@ def test_entities_are_not_expanded(checker: Checker) -> None:
         "&#xD800;",
     ],
 )
-def test_a_broken_piece_leaves_the_signature_alone(deduplicator: Deduplicator, inside: str) -> None:
+def test_broken_markup_does_not_change_the_signature(deduplicator: Deduplicator, inside: str) -> None:
     whole, broken = (
         deduplicator.sign(URL, english().replace("<article>", f"<article>{piece}").encode()) for piece in ("", inside)
     )
@@ -280,7 +280,7 @@ def test_a_broken_piece_leaves_the_signature_alone(deduplicator: Deduplicator, i
 
 
 @pytest.mark.parametrize("step", [31, pytest.param(1, marks=pytest.mark.slow)])  # a character has 3 bytes
-def test_a_page_cut_off_anywhere_has_a_decision(deduplicator: Deduplicator, step: int) -> None:
+def test_a_page_that_is_cut_off_anywhere_gets_a_decision(deduplicator: Deduplicator, step: int) -> None:
     body = chinese().encode()
     for end in range(0, len(body), step):
         first, second = (deduplicator.check(URL, body[:end], scope=str(end)) for _ in range(2))

@@ -108,7 +108,7 @@ def test_every_page_is_counted_once(crawl: Crawl) -> None:
 
 @pytest.mark.parametrize("charset", ["gbk", "big5"])
 @pytest.mark.parametrize("path", ALIKE)
-def test_a_text_in_another_charset_is_a_twin_of_itself(crawl: Crawl, charset: str, path: str) -> None:
+def test_a_text_in_another_charset_is_a_duplicate_of_itself(crawl: Crawl, charset: str, path: str) -> None:
     recorded = decision(crawl, f"/{charset}/{path}")
     assert (recorded["verdict"], recorded["match"]["distance"], recorded["match"]["coverage"]) == ("duplicate", 0, 1)
     assert recorded["duplicate_of"].endswith(f"/{charset}/utf-8")
@@ -116,7 +116,7 @@ def test_a_text_in_another_charset_is_a_twin_of_itself(crawl: Crawl, charset: st
 
 @pytest.mark.parametrize("charset", ["gbk", "big5"])
 @pytest.mark.parametrize("path", WRONG)
-def test_a_text_behind_the_wrong_charset_is_no_duplicate(crawl: Crawl, charset: str, path: str) -> None:
+def test_a_text_with_the_wrong_charset_is_not_a_duplicate(crawl: Crawl, charset: str, path: str) -> None:
     assert decision(crawl, f"/{charset}/{path}")["verdict"] in ("new", "unchecked")
 
 
@@ -134,7 +134,7 @@ def test_a_page_beyond_a_limit_passes_with_the_reason(crawl: Crawl, path: str, r
     assert decision(crawl, path)["reason"] == reason
 
 
-def test_the_limits_are_counted(crawl: Crawl) -> None:
+def test_pages_beyond_the_limits_are_counted(crawl: Crawl) -> None:
     reasons = [item["decision"]["reason"] for item in crawl.items]
     counts = crawl.counts("unchecked/")
     assert counts["too_many_bytes"] == 3
@@ -142,18 +142,18 @@ def test_the_limits_are_counted(crawl: Crawl) -> None:
         assert counts[reason.replace(" ", "_")] == reasons.count(reason)
 
 
-def test_a_large_page_reaches_the_callback_whole(crawl: Crawl) -> None:
+def test_a_large_page_reaches_the_callback_complete(crawl: Crawl) -> None:
     assert crawl.item("/large/text")["bytes"] == 50 << 20
     assert crawl.item("/bomb/within")["bytes"] == 48 << 20
 
 
 @pytest.mark.parametrize("path", ["/binary/png", "/binary/random"])
-def test_what_is_no_text_has_a_verdict(crawl: Crawl, path: str) -> None:
+def test_a_response_without_text_gets_a_verdict(crawl: Crawl, path: str) -> None:
     assert decision(crawl, path)["verdict"] in ("new", "unchecked")
     assert decision(crawl, path)["reason"] != "error"
 
 
 @pytest.mark.parametrize("name", CODECS)
-def test_a_charset_that_is_none_costs_no_page(crawl: Crawl, name: str) -> None:
+def test_an_unknown_charset_costs_no_page(crawl: Crawl, name: str) -> None:
     # Scrapy's selectors cannot read such a page either: an error in the filter, which lets it pass.
     assert decision(crawl, f"/codecs-{name}/")["verdict"] in ("new", "unchecked")

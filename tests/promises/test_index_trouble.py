@@ -124,7 +124,7 @@ DELETED: dict[str, tuple[Callable[[Path], object], Callable[[Path], object], str
 
 
 @pytest.mark.parametrize("deed", list(DELETED))
-def test_a_crawl_outlives_an_index_that_is(tmp_path: Path, deed: str) -> None:
+def test_a_crawl_survives_an_index_that_is_away_for_a_while(tmp_path: Path, deed: str) -> None:
     index = tmp_path / "index"
     begin, end, twin_of_before = DELETED[deed]
     trouble = Trouble(tmp_path, lambda: begin(index), lambda: end(index))
@@ -139,7 +139,7 @@ def test_a_crawl_outlives_an_index_that_is(tmp_path: Path, deed: str) -> None:
     assert decision.verdict == "duplicate"
 
 
-def test_a_crawl_without_an_index_directory_makes_none_in_its_place(tmp_path: Path) -> None:
+def test_a_crawl_does_not_create_an_index_directory_that_was_deleted(tmp_path: Path) -> None:
     pages = {f"/{number}": html(article(number)) for number in range(5)}
     index = tmp_path / "index"
 
@@ -158,7 +158,7 @@ def test_a_crawl_without_an_index_directory_makes_none_in_its_place(tmp_path: Pa
     assert not index.exists()
 
 
-def test_a_crawl_outlives_an_index_that_is_made_read_only(tmp_path: Path) -> None:
+def test_a_crawl_survives_an_index_that_is_made_read_only(tmp_path: Path) -> None:
     index = tmp_path / "index"
 
     def change(mode: int) -> None:
@@ -180,7 +180,7 @@ HOLD = """
 """
 
 
-def test_a_crawl_outlives_a_process_that_is_stopped_while_it_writes(tmp_path: Path) -> None:
+def test_a_crawl_survives_a_process_that_is_stopped_while_it_writes(tmp_path: Path) -> None:
     with ExitStack() as stack:
 
         def go_on() -> None:
@@ -206,7 +206,7 @@ def test_a_crawl_outlives_a_process_that_is_stopped_while_it_writes(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_crawl_ends_while_a_process_is_stopped_that_writes(tmp_path: Path) -> None:
+def test_a_crawl_ends_while_a_writing_process_is_stopped(tmp_path: Path) -> None:
     paths = ["/before", "/trouble", "/after/1", "/after/2"]
     pages: dict[str, Any] = {path: html(article(path)) for path in paths}
     with ExitStack() as stack:
@@ -227,7 +227,7 @@ def test_a_crawl_ends_while_a_process_is_stopped_that_writes(tmp_path: Path) -> 
         assert deduplicator.check("http://later/", body, scope="spider walker").verdict == "new"
 
 
-def test_a_crawl_outlives_a_disk_that_is_full(tmp_path: Path, small_disk: Path) -> None:
+def test_a_crawl_survives_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
     trouble = Trouble(
         tmp_path,
         lambda: fill_up(small_disk),

@@ -75,7 +75,7 @@ def test_an_interrupt_of_a_crawl_with_jobdir_loses_nothing(tmp_path: Path) -> No
     assert done.lost == []
 
 
-def test_what_nothing_stored_covers_is_lost() -> None:
+def test_a_page_that_no_stored_page_covers_is_reported_as_lost() -> None:
     def stored(path: str, seed: str, frame: str = "") -> Stored:
         return Stored(f"http://a/{path}", f"{seed} {frame}", "utf-8", article(seed, frame=frame).encode())
 

@@ -96,7 +96,7 @@ def test_two_crawls_in_a_cluster_lose_no_content_when_a_replica_is_promoted(tmp_
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_a_project_names_a_server_and_its_commands_follow(empty: Server, tmp_path: Path, shards: int) -> None:
+def test_a_project_may_name_a_server_and_its_commands_use_it(empty: Server, tmp_path: Path, shards: int) -> None:
     with Site(PAGES) as site:
         settings = f'{ADDON}DEDUP_INDEX = "{empty.url("blogs", shards=shards)}"\nDEDUP_TOKENIZER = "bigrams"\n'
         folder = project(tmp_path, site, settings)
@@ -115,7 +115,7 @@ def test_a_project_names_a_server_and_its_commands_follow(empty: Server, tmp_pat
 
 
 @without_reactor
-def test_a_crawl_begins_as_always_when_its_server_is_slow_to_tell_how_many_pages_it_holds(
+def test_a_crawl_starts_normally_if_its_server_is_slow_to_report_the_number_of_pages(
     empty: Server, tmp_path: Path
 ) -> None:
     async def crawl() -> None:
@@ -144,7 +144,7 @@ def acting(text: str, act: Callable[[], object]) -> Callable[[], Answer]:
     return answer
 
 
-def test_a_crawl_goes_on_while_its_server_is_away_and_uses_it_again(tmp_path: Path) -> None:
+def test_a_crawl_continues_while_its_server_is_away_and_uses_it_again(tmp_path: Path) -> None:
     options = ("--appendonly", "yes", "--appendfsync", "always")
     with serving(tmp_path / "server", *options) as server:
         pages = {f"/{number}": html(article(number)) for number in range(12)}
@@ -169,7 +169,7 @@ def test_a_crawl_goes_on_while_its_server_is_away_and_uses_it_again(tmp_path: Pa
     assert crawl.lines("INFO", "can be used again")
 
 
-def test_a_crawl_whose_index_is_flushed_goes_on_with_a_new_one(tmp_path: Path) -> None:
+def test_a_crawl_whose_index_is_flushed_continues_with_a_new_one(tmp_path: Path) -> None:
     with serving(tmp_path / "server") as server:
         pages = {f"/{number}": html(article(number)) for number in range(6)}
         pages |= {f"/copy{number}": html(article(number, frame="copy")) for number in range(6)}

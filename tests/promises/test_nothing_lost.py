@@ -72,7 +72,7 @@ def _signer() -> Signer:
     return Signer(Config(tokenizer="bigrams"))
 
 
-def test_the_rules_cover_what_the_model_takes_for_covered() -> None:
+def test_the_rules_agree_with_the_model_about_which_pages_are_covered() -> None:
     for new in CONTENTS:
         for kept in CONTENTS:
             pair = Pair(signed(new, URLS[0]), signed(kept, URLS[1]), _signer().config, _signer().scheme)
@@ -671,10 +671,10 @@ def _run(count: int, steps: int) -> None:
     assert COUNTED["drops"] > 0
 
 
-def test_nothing_is_lost_whoever_is_killed() -> None:
+def test_nothing_is_lost_whichever_process_is_killed() -> None:
     _run(max(25, examples(60)), 30)
 
 
 @pytest.mark.slow
-def test_nothing_is_lost_whoever_is_killed_for_long() -> None:
+def test_nothing_is_lost_whichever_process_is_killed_in_many_runs() -> None:
     _run(1000, 50)

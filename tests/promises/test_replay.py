@@ -284,16 +284,16 @@ def _run(count: int, steps: int, places: Places) -> None:
 
 
 @pytest.mark.parametrize("places", ["directory"], indirect=True)
-def test_one_process_decides_as_several_have(places: Places) -> None:
+def test_one_process_decides_as_several_have_decided(places: Places) -> None:
     _run(examples(60), 20, places)
 
 
 @pytest.mark.parametrize("places", ["server"], indirect=True)
-def test_one_process_in_a_directory_decides_as_several_on_a_server_have(places: Places) -> None:
+def test_one_process_in_a_directory_decides_as_several_on_a_server_have_decided(places: Places) -> None:
     _run(examples(40), 20, places)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("places", ["directory", "server"], indirect=True)  # with shards, an offer is no single event
-def test_one_process_decides_as_several_have_for_long(places: Places) -> None:
+def test_one_process_decides_as_several_have_decided_in_many_runs(places: Places) -> None:
     _run(300, 60, places)

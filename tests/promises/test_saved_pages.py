@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.support.data import html_pages, saved
 
 
-def test_a_folder_is_no_page_whatever_it_is_called(tmp_path: Path) -> None:
+def test_a_folder_is_not_read_as_a_page_whatever_its_name(tmp_path: Path) -> None:
     site = tmp_path / "sites" / "site"
     for folder in ("page.html", "archive.htm", "old.html.gz", "read.html"):
         (site / folder).mkdir(parents=True)

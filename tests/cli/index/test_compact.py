@@ -16,7 +16,7 @@ from tests.support.indexing import array, beside, clusters
 from tests.support.noting import invoke, printed_text
 
 
-def test_compact_says_what_it_gave_back(index: Path) -> None:
+def test_compact_reports_how_many_bytes_it_freed(index: Path) -> None:
     fill(index, index.name)
     if index.name == "signatures":
         with PermutedIndex.open(index) as opened:
@@ -31,7 +31,7 @@ def test_compact_says_what_it_gave_back(index: Path) -> None:
         assert kept(index) == set(PAGES)
 
 
-def test_compact_is_refused_while_a_crawl_goes_on(pages: Path) -> None:
+def test_compact_is_refused_while_a_crawl_runs(pages: Path) -> None:
     crawl = """
         import sys
         from crawler_dedup import Config, Deduplicator

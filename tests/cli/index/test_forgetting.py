@@ -37,7 +37,7 @@ from tests.support.noting import invoke, printed_text
         (["--older-than", "90d", "--host", "a.org", "--run", "abc"], set()),
     ],
 )
-def test_what_is_forgotten_is_new_again_and_the_rest_is_not(
+def test_forgotten_pages_are_new_again_and_the_others_are_not(
     pages: Path, options: list[str], forgotten: set[str]
 ) -> None:
     unknown = 1 if "--url" in options else 0
@@ -48,7 +48,7 @@ def test_what_is_forgotten_is_new_again_and_the_rest_is_not(
     assert printed_text(invoke("forget", pages, *options, status=unknown)).startswith("0 pages forgotten.")
 
 
-def test_a_host_can_be_forgotten_beside_addresses_that_are_none(pages: Path) -> None:
+def test_a_host_can_be_forgotten_beside_page_keys_that_are_not_addresses(pages: Path) -> None:
     store = Store.attach(pages)
     broken = [SignedPage(url, url, "", signature=number) for number, url in enumerate(["http://[broken", "", "x y"])]
     store.merge([Record(page, settled=1) for page in broken], FILING)
@@ -67,10 +67,10 @@ def test_a_host_can_be_forgotten_beside_addresses_that_are_none(pages: Path) -> 
         (["--run", "xyz"], "'xyz' is no run"),
     ],
 )
-def test_a_wrong_call_forgets_nothing(pages: Path, options: list[str], sentence: str) -> None:
+def test_an_invalid_call_forgets_nothing(pages: Path, options: list[str], sentence: str) -> None:
     assert sentence in printed_text(invoke("forget", pages, *options, status=2))
     assert kept(pages) == set(PAGES)
 
 
-def test_signatures_have_no_pages_to_forget(signatures: Path) -> None:
+def test_an_index_of_signatures_has_no_pages_to_forget(signatures: Path) -> None:
     assert "kind: index has 'signatures'" in printed_text(invoke("forget", signatures, "--host", "a.org", status=2))

@@ -22,7 +22,7 @@ from tests.support.indexing import FILING
 from tests.support.noting import invoke, printed_text
 
 
-def test_stats_of_pages(pages: Path) -> None:
+def test_stats_show_the_figures_of_an_index_of_pages(pages: Path) -> None:
     table = rows(cli("stats", pages))
     assert (table["kind"], table["pages"], table["claims not settled"]) == ("pages", "4", "0")
     assert table["sites"].startswith("3, of 0 there is a snapshot; ")
@@ -32,14 +32,14 @@ def test_stats_of_pages(pages: Path) -> None:
     assert {"format", "tokenizer", "on disk", "bytes per page", "free in the file", "readers"} <= set(table)
 
 
-def test_stats_of_signatures(signatures: Path) -> None:
+def test_stats_show_the_figures_of_an_index_of_signatures(signatures: Path) -> None:
     table = rows(cli("stats", signatures))
     assert (table["kind"], table["signatures"], table["tables"]) == ("signatures", "500", "10")
     assert {"on disk", "bytes per signature", "free in the file", "readers"} <= set(table)
     assert "claims not settled" not in table
 
 
-def test_stats_of_an_empty_index(tmp_path: Path) -> None:
+def test_stats_show_an_empty_index(tmp_path: Path) -> None:
     Deduplicator.open(tmp_path / "pages", CONFIG).close()
     PermutedIndex.open(tmp_path / "signatures").close()
     for kind in ("pages", "signatures"):
@@ -48,7 +48,7 @@ def test_stats_of_an_empty_index(tmp_path: Path) -> None:
         assert not any(name.startswith("bytes per") for name in table)
 
 
-def test_the_run_stands_in_the_records_and_in_the_stats(tmp_path: Path) -> None:
+def test_the_run_is_stored_in_records_and_shown_by_stats(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, CONFIG) as first:
         first.check("http://a.org/1", article("x").encode(), scope="a.org")
     with Deduplicator.open(tmp_path, CONFIG) as second:
@@ -71,7 +71,7 @@ def test_the_run_stands_in_the_records_and_in_the_stats(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "scope", ["[/b] x", "[red]shop[1]", "[/]", "[bold]", "\\[b]", "a\\", "[link=x]y[/link]", ":smile:"], ids=ascii
 )
-def test_stats_show_a_scope_as_it_is(pages: Path, scope: str) -> None:
+def test_stats_show_the_name_of_a_scope_unchanged(pages: Path, scope: str) -> None:
     store = Store.attach(pages)
     store.merge([Record(SignedPage("k", "http://c.org/", scope, signature=5), settled=1)], FILING)
     store.close()
@@ -79,7 +79,7 @@ def test_stats_show_a_scope_as_it_is(pages: Path, scope: str) -> None:
 
 
 @pytest.mark.parametrize("filed", [10**18, -(10**18), 2**63, -1, 0])
-def test_stats_show_pages_of_every_time(pages: Path, filed: int) -> None:
+def test_stats_show_pages_with_any_time(pages: Path, filed: int) -> None:
     store = Store.attach(pages)
     store.merge([Record(SignedPage("k", "u", "", signature=5), 0xFFFFFFFF, filed=filed, settled=1)], FILING)
     store.close()

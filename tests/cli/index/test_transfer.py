@@ -59,7 +59,7 @@ def test_signatures_are_exported_and_imported(signatures: Path, tmp_path: Path) 
         assert exported.query_many(asked, 3) == imported.query_many(asked, 3)
 
 
-def test_a_damaged_export_is_one_sentence_and_changes_nothing(index: Path, tmp_path: Path) -> None:
+def test_a_damaged_export_is_reported_in_one_sentence_and_changes_nothing(index: Path, tmp_path: Path) -> None:
     file, before = tmp_path / "file", (index / "data.mdb").read_bytes()
     cli("export", file, index)
     whole = file.read_bytes()
@@ -74,7 +74,7 @@ def test_a_damaged_export_is_one_sentence_and_changes_nothing(index: Path, tmp_p
     assert not (tmp_path / "none").exists()
 
 
-def test_an_export_whose_end_lies_is_one_sentence(signatures: Path, tmp_path: Path) -> None:
+def test_an_export_with_a_wrong_end_is_reported_in_one_sentence(signatures: Path, tmp_path: Path) -> None:
     file = tmp_path / "file"
     cli("export", file, signatures)
     total = b"\xff" * 8
@@ -84,7 +84,7 @@ def test_an_export_whose_end_lies_is_one_sentence(signatures: Path, tmp_path: Pa
     assert not (tmp_path / "none").exists()
 
 
-def test_an_export_that_cannot_be_written_is_a_sentence(index: Path, tmp_path: Path) -> None:
+def test_an_export_that_cannot_be_written_is_reported_in_a_sentence(index: Path, tmp_path: Path) -> None:
     assert "Error: " in printed_text(cli("export", tmp_path / "no" / "folder", index, status=2))
 
 

@@ -22,7 +22,7 @@ from tests.support.indexing import array, beside, clusters, cut_chunks, put_meta
 from tests.support.noting import printed_text
 
 
-def test_a_sound_index_is_said_to_be(index: Path) -> None:
+def test_a_sound_index_is_reported_as_sound(index: Path) -> None:
     before = (index / "data.mdb").read_bytes()
     assert printed_text(cli("verify", index, "--repair")) == "The index is sound."
     assert (index / "data.mdb").read_bytes() == before
@@ -37,13 +37,13 @@ def delete_buckets(directory: Path, share: float) -> None:
                 assert txn.delete(name)
 
 
-def test_one_bucket_too_few_is_noticed(index: Path) -> None:
+def test_a_missing_bucket_is_detected(index: Path) -> None:
     delete_buckets(index, 0)
     assert "The tables " in printed_text(cli("verify", index, status=1))
 
 
 @pytest.mark.parametrize(("kind", "share"), [("pages", 1), ("signatures", 0.3)])
-def test_a_repair_makes_anew_what_was_deleted(request: pytest.FixtureRequest, kind: str, share: float) -> None:
+def test_a_repair_writes_anew_what_was_deleted(request: pytest.FixtureRequest, kind: str, share: float) -> None:
     directory = request.getfixturevalue(kind)
     delete_buckets(directory, share)
     *problems, repaired = cli("verify", directory, "--repair").output.splitlines()
@@ -72,7 +72,7 @@ def test_a_repair_removes_records_that_cannot_be_read(pages: Path) -> None:
     assert is_sound(pages)
 
 
-def test_signatures_with_damaged_chunks_are_said_and_repaired(signatures: Path, tmp_path: Path) -> None:
+def test_damaged_chunks_of_signatures_are_reported_and_repaired(signatures: Path, tmp_path: Path) -> None:
     whole = cut_chunks(signatures, 0.8)
     refused = printed_text(cli("export", tmp_path / "file", signatures, status=2))
     assert refused.startswith("Error: ")
@@ -85,7 +85,7 @@ def test_signatures_with_damaged_chunks_are_said_and_repaired(signatures: Path, 
         assert {signature for block in opened.blocks(100) for signature in block.tolist()} == whole
 
 
-def test_pages_with_damaged_chunks_are_said_and_repaired(pages: Path) -> None:
+def test_damaged_chunks_of_pages_are_reported_and_repaired(pages: Path) -> None:
     cut_chunks(pages, 1)
     repaired = printed_text(cli("verify", pages, "--repair"))
     assert "is damaged" in repaired
@@ -94,7 +94,7 @@ def test_pages_with_damaged_chunks_are_said_and_repaired(pages: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pages", "signatures"])
-def test_an_index_of_another_format_is_not_looked_at(signatures: Path, kind: str) -> None:
+def test_an_index_of_another_format_is_not_verified(signatures: Path, kind: str) -> None:
     header = f'{{"format": 99, "spec": {{"tables": "10"}}, "libraries": {{}}, "kind": "{kind}"}}'
     put_meta(signatures, b"header", header.encode())
     for name in ("verify", "stats", "compact"):
@@ -103,19 +103,19 @@ def test_an_index_of_another_format_is_not_looked_at(signatures: Path, kind: str
         assert "99" in refused
 
 
-def test_a_damaged_header_is_a_sentence(signatures: Path) -> None:
+def test_a_damaged_header_is_reported_in_a_sentence(signatures: Path) -> None:
     put_meta(signatures, b"header", b'{"format": 2, "spec": {"tables": "\xff"}, "libraries": {}}')
     assert printed_text(cli("stats", signatures, status=2)).startswith("Error: ")
     verify_says_that_it_is_damaged(signatures)
 
 
-def test_a_damaged_count_does_not_keep_verify_from_saying_so(signatures: Path) -> None:
+def test_a_damaged_count_is_reported_by_verify(signatures: Path) -> None:
     put_meta(signatures, b"count", b"\xff" * 8)
     cli("stats", signatures)
     verify_says_that_it_is_damaged(signatures)
 
 
-def test_an_index_that_another_process_locks_is_not_looked_at(
+def test_an_index_that_another_process_locks_is_not_verified(
     signatures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "site").mkdir()
@@ -134,7 +134,7 @@ def test_an_index_that_another_process_locks_is_not_looked_at(
     assert refused.startswith(f"Error: The index in {signatures} is locked by another process")
 
 
-def test_verify_of_a_sound_index_reads_it_in_another_process(signatures: Path) -> None:
+def test_verify_reads_a_sound_index_in_another_process(signatures: Path) -> None:
     completed = installed("verify", signatures)
     assert completed.returncode == 0, completed
     assert "sound" in completed.stdout
@@ -149,7 +149,7 @@ def garbage_over(directory: Path, quarter: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize(("kind", "quarter"), [("signatures", 1), ("pages", 2)])
-def test_garbage_in_a_file_is_a_sentence(request: pytest.FixtureRequest, kind: str, quarter: int) -> None:
+def test_garbage_in_a_file_is_reported_in_a_sentence(request: pytest.FixtureRequest, kind: str, quarter: int) -> None:
     directory = request.getfixturevalue(kind)
     fill(directory, kind)
     garbage_over(directory, quarter, 1)
@@ -159,7 +159,7 @@ def test_garbage_in_a_file_is_a_sentence(request: pytest.FixtureRequest, kind: s
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("quarter", range(4))
-def test_any_garbage_in_a_file_is_a_sentence(index: Path, quarter: int, seed: int) -> None:
+def test_any_garbage_in_a_file_is_reported_in_a_sentence(index: Path, quarter: int, seed: int) -> None:
     fill(index, index.name)
     garbage_over(index, quarter, seed)
     verify_says_that_it_is_damaged(index)

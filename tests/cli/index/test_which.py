@@ -22,7 +22,7 @@ from tests.support.indexcommands import (
 from tests.support.noting import command, invoke, printed_text
 
 
-def test_in_a_project_every_command_works_on_its_index(tmp_path: Path) -> None:
+def test_every_command_uses_the_index_of_its_project(tmp_path: Path) -> None:
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = project_settings\n")
     (tmp_path / "project_settings.py").write_text("DEDUP_DIR = 'my-index'\nDEDUP_TOKENIZER = 'bigrams'\n")
     with Deduplicator.open(tmp_path / ".scrapy" / "my-index", CONFIG) as deduplicator:
@@ -40,7 +40,7 @@ def test_in_a_project_every_command_works_on_its_index(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("stats",), ("verify",), ("compact",), ("export", "file")], ids=" ".join)
-def test_without_a_project_the_index_must_be_named(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_without_a_project_the_index_must_be_given(tmp_path: Path, words: tuple[str, ...]) -> None:
     sentence = sentence_of(command(tmp_path, "index", *words))
     assert sentence == "Error: There is no Scrapy project here: give the directory of the index."
     assert list(tmp_path.iterdir()) == []
@@ -59,7 +59,7 @@ def calls(tmp_path: Path) -> Iterator[list[list[object]]]:
     assert not (tmp_path / "file").exists()
 
 
-def test_an_index_that_is_not_there_is_not_made(tmp_path: Path, calls: list[list[object]]) -> None:
+def test_a_missing_index_is_not_created(tmp_path: Path, calls: list[list[object]]) -> None:
     for call in calls:
         assert f"There is no index in {tmp_path / 'none'}." in printed_text(invoke(*call, tmp_path / "none", status=2))
         assert list(tmp_path.iterdir()) == []
@@ -67,7 +67,7 @@ def test_an_index_that_is_not_there_is_not_made(tmp_path: Path, calls: list[list
     assert sentence_of(completed) == f"Error: There is no index in {tmp_path / 'none'}."
 
 
-def test_nor_in_a_folder_that_is_no_index(tmp_path: Path, calls: list[list[object]]) -> None:
+def test_an_index_is_not_created_in_a_folder_without_one(tmp_path: Path, calls: list[list[object]]) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     for call in calls:
@@ -75,13 +75,13 @@ def test_nor_in_a_folder_that_is_no_index(tmp_path: Path, calls: list[list[objec
         assert list(folder.iterdir()) == []
 
 
-def test_an_environment_without_a_header_is_no_index(tmp_path: Path, calls: list[list[object]]) -> None:
+def test_an_environment_without_a_header_is_not_an_index(tmp_path: Path, calls: list[list[object]]) -> None:
     lmdb.open(str(tmp_path / "other"), max_dbs=8).close()
     for call in calls:
         assert "There is no index in" in printed_text(invoke(*call, tmp_path / "other", status=2))
 
 
-def test_a_file_that_is_no_index_is_a_sentence(pages: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_index_is_reported_in_a_sentence(pages: Path, tmp_path: Path) -> None:
     broken = shutil.copytree(pages, tmp_path / "other")
     (broken / "data.mdb").write_bytes(os.urandom(50_000))
     assert str(broken) in printed_text(cli("stats", broken, status=2))
