@@ -187,7 +187,7 @@ ONE = b"12345678"
         "strange name",
     ],
 )
-def test_a_chunk_that_no_query_would_read_is_noticed(
+def test_a_chunk_that_no_query_would_read_is_reported(
     opened: tuple[lmdb.Environment, Buckets], damage: Callable[[lmdb.Transaction, bytes, bytes, bytes], bool]
 ) -> None:
     env, buckets = opened
@@ -216,7 +216,7 @@ def test_a_full_chunk_may_be_the_last(tmp_path: Path, count: int) -> None:
     ("limit", "count"),
     [(1, FIRST), (2, FIRST + FULL), (3, 2 * FULL + 10), (8, 2 * FULL + 10), (None, 2 * FULL + 10)],
 )
-def test_a_limit_is_of_each_bucket_and_takes_its_first_chunks(
+def test_a_limit_applies_to_each_bucket_and_its_first_chunks(
     opened: tuple[lmdb.Environment, Buckets], limit: int | None, count: int
 ) -> None:
     env, buckets = opened
@@ -229,7 +229,7 @@ def test_a_limit_is_of_each_bucket_and_takes_its_first_chunks(
 
 @pytest.mark.parametrize("count", FULL_BUCKETS)
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
-def test_a_limit_may_end_where_the_bucket_does(tmp_path: Path, count: int, limit: int) -> None:
+def test_a_limit_may_equal_the_number_of_chunks(tmp_path: Path, count: int, limit: int) -> None:
     env, buckets = open_buckets(tmp_path)
     with env:
         with env.begin(write=True, buffers=True) as txn:
@@ -240,7 +240,7 @@ def test_a_limit_may_end_where_the_bucket_does(tmp_path: Path, count: int, limit
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
-def test_no_more_chunks_are_read_than_the_limit_says(opened: tuple[lmdb.Environment, Buckets], limit: int) -> None:
+def test_at_most_as_many_chunks_as_the_limit_are_read(opened: tuple[lmdb.Environment, Buckets], limit: int) -> None:
     env, buckets = opened
     read = []
 
@@ -273,7 +273,7 @@ def test_no_more_chunks_are_read_than_the_limit_says(opened: tuple[lmdb.Environm
     assert len(read) == len(set(read)) == 3 * limit
 
 
-def test_damage_beyond_the_limit_is_not_met(opened: tuple[lmdb.Environment, Buckets]) -> None:
+def test_damage_beyond_the_limit_is_not_read(opened: tuple[lmdb.Environment, Buckets]) -> None:
     env, buckets = opened
     with env.begin(write=True, db=buckets.db) as txn:
         names = [name for name, _ in txn.cursor()]

@@ -125,7 +125,7 @@ def test_while_a_node_is_away_pages_of_other_nodes_are_checked(tmp_path: Path) -
         assert len(store) == 40
 
 
-def test_a_node_that_is_stopped_is_waited_for_once(tmp_path: Path) -> None:
+def test_a_stopped_node_is_waited_for_only_once(tmp_path: Path) -> None:
     with clustering(tmp_path, 3, 0, "--save", "", "--cluster-node-timeout", "60000") as cluster:
         place = next(shard for shard in cluster.address().all_shards(SHARDS) if cluster.owner(shard.tag) != 0)
         with ServerConnection(place, 1.0) as connection:
@@ -142,7 +142,7 @@ def test_a_node_that_is_stopped_is_waited_for_once(tmp_path: Path) -> None:
             connection.ensure()
 
 
-def test_an_index_of_which_a_node_has_lost_the_first_shard_keeps_the_others(tmp_path: Path) -> None:
+def test_an_index_that_has_lost_the_node_of_its_first_shard_keeps_the_others(tmp_path: Path) -> None:
     with clustering(tmp_path) as cluster:
         pages = [page(number, 5, f"scope {number}") for number in range(40)]
         with closing(open_backend(cluster.address(shards=SHARDS))) as store:
@@ -155,7 +155,7 @@ def test_an_index_of_which_a_node_has_lost_the_first_shard_keeps_the_others(tmp_
             assert store.verify(NEAR) == []
 
 
-def test_nodes_that_are_killed_one_after_the_other_lose_nothing_that_they_wrote_at_once(tmp_path: Path) -> None:
+def test_nodes_that_write_at_once_and_are_killed_in_turn_lose_nothing(tmp_path: Path) -> None:
     with clustering(tmp_path, 3, 0, *_ALWAYS) as cluster:
         open_backend(cluster.address(shards=SHARDS)).close()
         with offering(cluster.url(), 2, 3000) as wait:
@@ -184,7 +184,7 @@ def test_a_slot_that_is_moved_key_by_key_is_used_again_at_its_new_node(tmp_path:
             assert len(pages) == 3000 + 40
 
 
-def test_while_a_slot_is_moved_at_once_clients_go_on(tmp_path: Path) -> None:
+def test_clients_continue_while_a_slot_is_moved_at_once(tmp_path: Path) -> None:
     with clustering(tmp_path) as cluster:
         with closing(open_backend(cluster.address(shards=SHARDS))) as store:
             store.offer([page(-1 - number, 5, f"scope {number}") for number in range(40)], NEAR).result()
@@ -220,7 +220,7 @@ def test_while_a_slot_is_moved_key_by_key_its_pages_fail_and_change_nothing(tmp_
         assert len(store) == 30
 
 
-def test_while_a_slot_is_moved_key_by_key_a_script_that_makes_a_key_changes_no_other(tmp_path: Path) -> None:
+def test_while_a_slot_is_moved_key_by_key_a_script_that_creates_a_key_changes_no_other(tmp_path: Path) -> None:
     with clustering(tmp_path) as cluster, closing(open_backend(cluster.address())) as store:
         address = cluster.address().all_shards(1)[0]
         owner = cluster.owner(address.tag)
@@ -235,7 +235,7 @@ def test_while_a_slot_is_moved_key_by_key_a_script_that_makes_a_key_changes_no_o
         client.close()
 
 
-def test_after_a_replica_was_promoted_clients_go_on_with_it(tmp_path: Path) -> None:
+def test_clients_continue_with_a_replica_that_was_promoted(tmp_path: Path) -> None:
     with clustering(tmp_path, 3, 3) as cluster:
         open_backend(cluster.address(shards=SHARDS)).close()
         with offering(cluster.url(), 2, 4000) as wait:
@@ -249,7 +249,7 @@ def test_after_a_replica_was_promoted_clients_go_on_with_it(tmp_path: Path) -> N
             assert len(kept) == 4000
 
 
-def test_crawls_go_on_when_a_primary_is_demoted(tmp_path: Path) -> None:
+def test_crawls_continue_if_a_primary_is_demoted(tmp_path: Path) -> None:
     config = Config(tokenizer="bigrams")
     with clustering(tmp_path, 3, 3) as cluster, Deduplicator.open(cluster.url(), config) as run:
         stop, unchecked, passed = threading.Event(), list[int](), list[int]()
@@ -288,7 +288,7 @@ def test_crawls_go_on_when_a_primary_is_demoted(tmp_path: Path) -> None:
 # What takes pages back
 
 
-def test_what_was_taken_back_stays_so_when_a_replica_is_promoted_that_lags_behind(tmp_path: Path) -> None:
+def test_released_pages_stay_released_if_a_lagging_replica_is_promoted(tmp_path: Path) -> None:
     with (
         clustering(tmp_path, 3, 3) as cluster,
         closing(open_backend(cluster.address())) as store,
@@ -324,7 +324,7 @@ def test_what_was_taken_back_stays_so_when_a_replica_is_promoted_that_lags_behin
         assert store.verify(NEAR) == []
 
 
-def test_while_pages_are_offered_and_released_a_promoted_replica_loses_no_release(tmp_path: Path) -> None:
+def test_no_release_is_lost_if_a_replica_is_promoted_while_pages_are_offered(tmp_path: Path) -> None:
     with clustering(tmp_path, 3, 3) as cluster, closing(open_backend(cluster.address(shards=SHARDS))) as store:
         signatures, released, failed = uniform(1, 5000), list[int](), list[int]()
         numbers = iter(range(5000))
@@ -352,7 +352,7 @@ def test_while_pages_are_offered_and_released_a_promoted_replica_loses_no_releas
         assert store.verify(NEAR) == []
 
 
-def test_an_index_that_is_emptied_stays_so_when_a_replica_is_promoted_that_lags_behind(tmp_path: Path) -> None:
+def test_an_emptied_index_stays_empty_if_a_lagging_replica_is_promoted(tmp_path: Path) -> None:
     with clustering(tmp_path, 3, 3) as cluster:
         with closing(open_backend(cluster.address())) as store:
             store.offer([page(1, 5)], NEAR).result()

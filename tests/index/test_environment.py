@@ -65,7 +65,7 @@ def filled(directory: Path, size: int = 3000, **options: int) -> Signatures:
 # What is refused
 
 
-def test_an_index_that_another_process_locks_is_refused_in_time(
+def test_an_index_that_another_process_locks_is_refused_after_a_limited_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_store(tmp_path).close()
@@ -96,7 +96,7 @@ def test_a_forked_child_is_refused_instead_of_hanging(tmp_path: Path) -> None:
     store.close()
 
 
-def test_another_configuration_is_refused_with_what_differs(tmp_path: Path) -> None:
+def test_another_configuration_is_refused_with_the_differences(tmp_path: Path) -> None:
     open_store(tmp_path).close()
     with pytest.raises(IndexMismatch, match="scheme: index has 'test' / you have 'other'") as caught:
         open_store(tmp_path, spec={"scheme": "other"})
@@ -104,14 +104,14 @@ def test_another_configuration_is_refused_with_what_differs(tmp_path: Path) -> N
     open_store(tmp_path).close()
 
 
-def test_other_library_versions_are_only_warned_about(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_different_versions_of_libraries_only_cause_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     Store.open(tmp_path, SPEC, {"jieba": "0.1"}, map_size=1 << 30, fresh=False).close()
     Store.open(tmp_path, SPEC, {"jieba": "0.2"}, map_size=1 << 30, fresh=False).close()
     assert "made with jieba 0.1, this is 0.2" in caplog.text
 
 
 @pytest.mark.parametrize(("noted", "ours"), [({"opencc": "1.1"}, {}), ({}, {"jieba": "0.2"})])
-def test_a_library_that_only_one_side_notes_is_no_reason_to_warn(
+def test_a_library_that_only_one_side_records_causes_no_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, noted: dict[str, str], ours: dict[str, str]
 ) -> None:
     Store.open(tmp_path, SPEC, noted, map_size=1 << 30, fresh=False).close()
@@ -120,7 +120,7 @@ def test_a_library_that_only_one_side_notes_is_no_reason_to_warn(
 
 
 @pytest.mark.parametrize("content", [b"", b"not lmdb" * 1000])
-def test_a_file_that_is_no_index_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_an_index_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "data.mdb").write_bytes(content)
     if content:
         with pytest.raises(IndexUnusable, match=str(tmp_path)):
@@ -129,7 +129,7 @@ def test_a_file_that_is_no_index_is_refused(tmp_path: Path, content: bytes) -> N
         open_store(tmp_path).close()
 
 
-def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(IndexUnusable, match="file/index"):
         open_store(tmp_path / "file" / "index")
@@ -205,12 +205,12 @@ def test_the_nearest_mount_decides(tmp_path: Path, mounted: Mounted) -> None:
         PermutedIndex.open(tmp_path / "link")
 
 
-def test_where_mounts_are_not_known_an_index_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_is_opened_if_mounts_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler_dedup.system.mounts._MOUNTINFO", tmp_path / "nowhere")
     PermutedIndex.open(tmp_path / "index").close()
 
 
-def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
     if not hasattr(os, "geteuid") or os.geteuid():
         pytest.skip("only root can become somebody else")
     with_modes = {"closed": 0o700, "read-only": 0o755}
@@ -255,7 +255,7 @@ FOREIGN = {"named": b"users", "unnamed": None, "of the same name": b"meta"}
     ],
     ids=["pages", "fresh", "signatures", "attach", "compact"],
 )
-def test_the_database_of_another_application_is_refused_and_left_as_it_is(
+def test_the_database_of_another_application_is_refused_and_not_changed(
     tmp_path: Path, where: str, opening: Callable[[Path], object]
 ) -> None:
     with lmdb.open(str(tmp_path), max_dbs=8) as env:
@@ -282,7 +282,7 @@ def write_header(directory: Path, header: object) -> None:
     ("format", "both"),
     [(1, f"has format 1, this version has {FORMAT}"), (99, f"format: index has '99' / you have '{FORMAT}'")],
 )
-def test_an_index_of_another_format_is_refused_with_both(tmp_path: Path, format: int, both: str) -> None:
+def test_an_index_of_another_format_is_refused_with_both_formats(tmp_path: Path, format: int, both: str) -> None:
     write_header(tmp_path, {"format": format, "spec": SPEC, "libraries": {}})
     with pytest.raises(IndexMismatch, match=both):
         open_store(tmp_path)
@@ -349,7 +349,7 @@ def test_an_index_has_one_design(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", [errno.EOPNOTSUPP, errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.ENODEV])
-def test_an_index_opens_where_room_cannot_be_reserved(
+def test_an_index_opens_where_space_cannot_be_reserved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     def refuse(*_: object) -> None:
@@ -363,7 +363,7 @@ def test_an_index_opens_where_room_cannot_be_reserved(
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_a_disk_without_room_is_refused_when_the_index_is_opened(
+def test_a_disk_without_space_is_refused_when_the_index_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     def refuse(*_: object) -> None:
@@ -479,7 +479,7 @@ def commits(folder: Path, number: int) -> Iterator[tuple[tuple[bytes, set[int]],
         yield before, after, [page for page in changed if page >= METAS]
 
 
-def test_a_power_cut_leaves_the_commit_before_or_the_one_after(tmp_path: Path) -> None:
+def test_after_a_power_cut_the_index_is_in_the_state_before_or_after_the_commit(tmp_path: Path) -> None:
     """LMDB never writes over a page that one of the last two states uses, and a commit is two steps: all its data
     pages are written and fsync'ed, and only then one of the two meta pages (0 and 1, in turn), which is one sector.
     The disk may reorder what one fsync covers, so a cut in the first step leaves any part of the data pages, but the
@@ -495,7 +495,7 @@ def test_a_power_cut_leaves_the_commit_before_or_the_one_after(tmp_path: Path) -
         assert held(opened_copy(tmp_path, f"{number}.after", file)) == after[1]
 
 
-def test_what_a_power_cut_leaves_can_be_written_to(tmp_path: Path) -> None:
+def test_an_index_can_be_written_to_after_a_power_cut(tmp_path: Path) -> None:
     for number, (before, after, pages) in enumerate(commits(tmp_path, 8)):
         file = cut(before[0], after[0], random.Random(number).sample(pages, len(pages) // 2))
         directory = opened_copy(tmp_path, str(number), file)
@@ -505,7 +505,7 @@ def test_what_a_power_cut_leaves_can_be_written_to(tmp_path: Path) -> None:
         assert held(directory) == before[1] | more
 
 
-def test_a_meta_page_before_its_data_pages_would_be_noticed(tmp_path: Path) -> None:
+def test_a_meta_page_that_is_written_before_its_data_pages_is_detected(tmp_path: Path) -> None:
     (before, _), (after, _), pages = max(commits(tmp_path, 12), key=lambda commit: len(commit[2]))
     meta = next(page for page in changed_pages(before, after) if page < METAS)
     for seed in range(3):
@@ -564,7 +564,7 @@ def test_pages_offered_to_a_full_disk_get_an_error_and_no_answer(small_disk: Pat
     store.close()
 
 
-def test_a_new_index_on_a_disk_that_is_full_already_is_refused(small_disk: Path) -> None:
+def test_a_new_index_on_a_full_disk_is_refused(small_disk: Path) -> None:
     fill_up(small_disk)
     status, output, errors = run(_USE, small_disk / "index", 1)
     assert (status, errors) == (0, "")
@@ -612,7 +612,9 @@ def test_opening_clears_the_slot_of_a_killed_reader(tmp_path: Path) -> None:
             assert index.environment.measure().readers == len(reading(index))
 
 
-def test_so_does_a_long_open_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_is_open_for_long_clears_the_slot_of_a_killed_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(committer_module, "_READERS_INTERVAL", 0.0)
     with PermutedIndex.open(tmp_path) as index:
         with beside(_READ, tmp_path) as reader:
@@ -638,7 +640,7 @@ def test_a_reader_sees_one_state_while_others_write(tmp_path: Path) -> None:
 # Compaction
 
 
-def test_compaction_gives_room_back_and_loses_nothing(tmp_path: Path) -> None:
+def test_compaction_frees_space_and_loses_nothing(tmp_path: Path) -> None:
     signatures = filled(tmp_path, 20_000)
     kept = signatures[::10]
     with PermutedIndex.open(tmp_path) as index:
@@ -678,7 +680,7 @@ def test_compaction_is_refused_while_this_process_has_the_index_open(tmp_path: P
     assert held(tmp_path) == {5}
 
 
-def test_a_refused_compaction_keeps_others_out_of_nothing(tmp_path: Path) -> None:
+def test_a_refused_compaction_does_not_keep_others_from_the_index(tmp_path: Path) -> None:
     filled(tmp_path, 10)
     with beside(_HOLD, tmp_path):
         with pytest.raises(IndexUnusable, match="open in another process"):
@@ -686,7 +688,7 @@ def test_a_refused_compaction_keeps_others_out_of_nothing(tmp_path: Path) -> Non
         assert run(_USE, tmp_path, 1)[0] == 0
 
 
-def test_what_a_killed_compaction_left_does_no_harm(tmp_path: Path) -> None:
+def test_the_remains_of_a_killed_compaction_do_no_harm(tmp_path: Path) -> None:
     signatures = filled(tmp_path, 300)
     left = tmp_path / "compacting"
     left.mkdir()
@@ -700,7 +702,7 @@ def test_what_a_killed_compaction_left_does_no_harm(tmp_path: Path) -> None:
     assert held(tmp_path) == set(signatures.tolist())
 
 
-def test_a_compaction_that_fails_leaves_the_index_as_it_was(small_disk: Path) -> None:
+def test_a_compaction_that_fails_does_not_change_the_index(small_disk: Path) -> None:
     signatures = filled(small_disk / "index", 4000)
     fill_up(small_disk)
     with pytest.raises(IndexUnusable, match="cannot be compacted"):
@@ -709,7 +711,7 @@ def test_a_compaction_that_fails_leaves_the_index_as_it_was(small_disk: Path) ->
     assert held(small_disk / "index") == set(signatures.tolist())
 
 
-def test_compaction_keeps_who_may_use_the_file(tmp_path: Path) -> None:
+def test_compaction_keeps_the_rights_of_the_file(tmp_path: Path) -> None:
     signatures = filled(tmp_path, 100)
     file = tmp_path / "data.mdb"
     if os.geteuid() == 0:
@@ -812,7 +814,7 @@ def test_a_child_that_was_forked_during_a_transaction_can_close_the_index(tmp_pa
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-def test_a_forked_child_cannot_use_what_its_parent_has_open_and_does_it_no_harm(tmp_path: Path) -> None:
+def test_a_forked_child_cannot_use_the_open_index_of_its_parent_and_does_no_harm(tmp_path: Path) -> None:
     assert run(_FORK, tmp_path, article("a"), article("b"), fresh=True) == (0, "", "")
     assert held(tmp_path / "signatures") == {5, 6}
 
@@ -839,7 +841,7 @@ def fail(txn: lmdb.Transaction) -> None:
     raise ValueError("bad job")
 
 
-def test_all_that_waits_shares_one_transaction(env: lmdb.Environment) -> None:
+def test_all_waiting_jobs_share_one_transaction(env: lmdb.Environment) -> None:
     committer = Committer(env)
     with env.begin(write=True):  # as another process would, for a while
         futures = [committer.submit(put(str(number).encode())) for number in range(50)]
@@ -850,7 +852,7 @@ def test_all_that_waits_shares_one_transaction(env: lmdb.Environment) -> None:
     assert committer.close(10)
 
 
-def test_a_bad_job_fails_alone_and_leaves_nothing(env: lmdb.Environment) -> None:
+def test_a_failing_job_fails_alone_and_changes_nothing(env: lmdb.Environment) -> None:
     committer = Committer(env)
     with env.begin(write=True):
         before, bad, after = committer.submit(put(b"a")), committer.submit(fail), committer.submit(put(b"b"))
@@ -862,7 +864,7 @@ def test_a_bad_job_fails_alone_and_leaves_nothing(env: lmdb.Environment) -> None
     assert committer.close(10)
 
 
-def test_jobs_that_were_withdrawn_are_not_kept_while_a_disk_hangs(env: lmdb.Environment) -> None:
+def test_withdrawn_jobs_are_not_kept_while_a_disk_hangs(env: lmdb.Environment) -> None:
     committer, hangs, continues = Committer(env), threading.Event(), threading.Event()
 
     def hang(txn: lmdb.Transaction) -> None:
@@ -882,7 +884,7 @@ def test_jobs_that_were_withdrawn_are_not_kept_while_a_disk_hangs(env: lmdb.Envi
     assert committer.close(10)
 
 
-def test_a_job_withdrawn_in_time_is_not_done(env: lmdb.Environment) -> None:
+def test_a_job_that_is_withdrawn_in_time_is_not_done(env: lmdb.Environment) -> None:
     committer = Committer(env)
     with env.begin(write=True):
         withdrawn, remaining = committer.submit(put(b"a")), committer.submit(put(b"b"))
@@ -893,7 +895,7 @@ def test_a_job_withdrawn_in_time_is_not_done(env: lmdb.Environment) -> None:
     assert committer.close(10)
 
 
-def test_an_error_that_cannot_be_explained_does_not_end_the_thread(env: lmdb.Environment) -> None:
+def test_an_error_in_the_explanation_of_an_error_does_not_end_the_thread(env: lmdb.Environment) -> None:
     def explain(error: Exception) -> Exception:
         raise RuntimeError("no words")
 
@@ -910,7 +912,7 @@ def broken(txn: lmdb.Transaction) -> None:
     raise lmdb.Error("broken")
 
 
-def test_an_index_whose_directory_is_removed_takes_nothing_more_and_answers_that(tmp_path: Path) -> None:
+def test_an_index_whose_directory_is_removed_accepts_nothing_more_and_reports_it(tmp_path: Path) -> None:
     with PermutedIndex.open(tmp_path / "index") as index:
         shutil.rmtree(tmp_path / "index")
         for number in range(3):
@@ -921,7 +923,7 @@ def test_an_index_whose_directory_is_removed_takes_nothing_more_and_answers_that
 
 
 @pytest.mark.parametrize("error", [OSError("gone"), PermissionError("not yours")], ids=repr)
-def test_an_error_in_looking_for_its_cause_is_no_end(
+def test_an_error_while_looking_for_a_cause_does_not_end_the_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def refuse(*_: object) -> None:
@@ -934,7 +936,7 @@ def test_an_error_in_looking_for_its_cause_is_no_end(
             assert index.submit(number).result(10) == 1
 
 
-def test_a_locked_index_does_not_keep_it_from_closing(env: lmdb.Environment) -> None:
+def test_a_locked_index_can_be_closed(env: lmdb.Environment) -> None:
     committer = Committer(env)
     with env.begin(write=True):
         late = committer.submit(put(b"a"))

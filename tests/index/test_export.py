@@ -128,7 +128,7 @@ def export(source: Path) -> Path:
     return file
 
 
-def test_what_is_exported_and_imported_is_the_same(source: Path, export: Path, tmp_path: Path) -> None:
+def test_an_exported_and_imported_index_has_the_same_content(source: Path, export: Path, tmp_path: Path) -> None:
     total = len(contents(source))
     assert imported(export, tmp_path / "new") == (total, total)
     assert contents(tmp_path / "new") == contents(source)
@@ -137,7 +137,7 @@ def test_what_is_exported_and_imported_is_the_same(source: Path, export: Path, t
     assert imported(tmp_path / "again", source) == (total, 0)
 
 
-def test_what_was_there_stays(source: Path, target: Path, export: Path, tmp_path: Path) -> None:
+def test_an_import_keeps_the_existing_content(source: Path, target: Path, export: Path, tmp_path: Path) -> None:
     merged = shutil.copytree(target, tmp_path / "merged")
     expected = {**contents(source), **contents(target)}
     assert imported(export, merged) == (len(contents(source)), len(expected) - len(contents(target)))
@@ -146,14 +146,14 @@ def test_what_was_there_stays(source: Path, target: Path, export: Path, tmp_path
 
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("size", [0, 1, 2, 1500])
-def test_signatures_of_every_spread_come_back(tmp_path: Path, spread: str, size: int) -> None:
+def test_signatures_of_every_distribution_are_exported_and_imported(tmp_path: Path, spread: str, size: int) -> None:
     make(tmp_path / "index", "signatures", SPREADS[spread](1, size))
     exported(tmp_path / "index", tmp_path / "file")
     imported(tmp_path / "file", tmp_path / "new")
     assert contents(tmp_path / "new") == {str(signature): signature for signature in SPREADS[spread](1, size)}
 
 
-def test_an_export_replaces_a_file_only_when_all_is_written(tmp_path: Path) -> None:
+def test_an_export_replaces_a_file_only_when_it_is_complete(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"before")
 
@@ -167,7 +167,7 @@ def test_an_export_replaces_a_file_only_when_all_is_written(tmp_path: Path) -> N
     assert file.read_bytes() == b"before"
 
 
-def test_long_rows_are_cut_into_blocks_and_come_back_the_same(
+def test_long_rows_are_divided_into_blocks_and_read_back_unchanged(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("crawler_dedup.index.export._ROWS_BYTES", 1000)
@@ -191,7 +191,7 @@ def test_long_rows_are_cut_into_blocks_and_come_back_the_same(
         ([0] * 300, [[0] * 300]),
     ],
 )
-def test_no_block_has_longer_rows_than_fit_but_for_a_single_one(
+def test_no_block_has_longer_rows_than_the_limit_except_a_single_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lengths: list[int], blocks: list[list[int]]
 ) -> None:
     monkeypatch.setattr("crawler_dedup.index.export._ROWS_BYTES", 100)
@@ -204,11 +204,11 @@ def test_no_block_has_longer_rows_than_fit_but_for_a_single_one(
     assert [signature for block in read_blocks for signature in block.signatures.tolist()] == signatures.tolist()
 
 
-def test_an_export_says_at_once_how_many_it_has(source: Path, export: Path) -> None:
+def test_the_size_of_an_export_is_known_before_it_is_read(source: Path, export: Path) -> None:
     assert len(Export(export)) == len(contents(source))
 
 
-def test_an_export_whose_end_is_damaged_says_nothing(export: Path, tmp_path: Path) -> None:
+def test_an_export_with_a_damaged_end_has_no_size(export: Path, tmp_path: Path) -> None:
     whole, file = export.read_bytes(), tmp_path / "file"
     size = HEAD.size + 8
     digest_and_total = range(len(whole) - 16, len(whole))
@@ -317,7 +317,7 @@ def refused(file: Path, content: bytes, target: Path) -> str:
     return str(caught.value)
 
 
-def test_another_format_is_named(export: Path, target: Path, tmp_path: Path) -> None:
+def test_another_format_is_named_in_the_error(export: Path, target: Path, tmp_path: Path) -> None:
     whole = export.read_bytes()
     of_next_format = with_header(whole, {**header_of(whole), "export": FORMAT + 1})
     sentence = refused(tmp_path / "file", of_next_format, target)
@@ -333,7 +333,7 @@ def test_a_configuration_that_this_version_does_not_have_is_refused(
     refused(tmp_path / "file", with_header(export.read_bytes(), header), target)
 
 
-def test_an_export_of_another_configuration_is_not_mixed_in(tmp_path: Path) -> None:
+def test_an_export_of_another_configuration_is_not_imported(tmp_path: Path) -> None:
     for tables in (4, 20):
         with PermutedIndex.open(tmp_path / str(tables), tables=tables) as index:
             index.insert(array(clusters(1, 50)))
@@ -348,7 +348,9 @@ def test_an_export_of_another_configuration_is_not_mixed_in(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["", "other", "Pages", 5])
-def test_another_kind_is_named_and_refused(export: Path, target: Path, tmp_path: Path, name: object) -> None:
+def test_an_export_of_another_kind_is_refused_and_the_kind_named(
+    export: Path, target: Path, tmp_path: Path, name: object
+) -> None:
     header = header_of(export.read_bytes())
     header["index"]["kind"] = name
     sentence = refused(tmp_path / "file", with_header(export.read_bytes(), header), target)
@@ -358,7 +360,7 @@ def test_another_kind_is_named_and_refused(export: Path, target: Path, tmp_path:
         Export(tmp_path / "file")
 
 
-def test_a_header_that_is_no_utf_8_is_refused(export: Path, target: Path, tmp_path: Path) -> None:
+def test_a_header_that_is_not_utf_8_is_refused(export: Path, target: Path, tmp_path: Path) -> None:
     first, *rest = frames(export.read_bytes())
     content = first[HEAD.size :].replace(b'"spec":{', b'"spec":{"\xff":"x",')
     assert content != first[HEAD.size :]
@@ -367,7 +369,7 @@ def test_a_header_that_is_no_utf_8_is_refused(export: Path, target: Path, tmp_pa
     )
 
 
-def test_an_end_that_lies_is_refused(export: Path, target: Path, tmp_path: Path) -> None:
+def test_an_end_with_wrong_numbers_is_refused(export: Path, target: Path, tmp_path: Path) -> None:
     for total in (0, 2**63, 2**64 - 1):
         content = MAGIC + b"".join([*frames(export.read_bytes())[:-1], frame(b"E", total.to_bytes(8, "little"))])
         assert "its end does not fit" in refused(tmp_path / "file", content, target)
@@ -391,7 +393,7 @@ Packed = tuple[int, bytes, list[bytes]]
         lambda count, signatures, rows: (count, "text", rows),
     ],
 )
-def test_a_block_that_does_not_fit_is_refused_although_its_digest_is_right(
+def test_an_inconsistent_block_is_refused_even_with_a_correct_digest(
     export: Path, target: Path, tmp_path: Path, change: Callable[[int, bytes, list[bytes]], Packed]
 ) -> None:
     parts = frames(export.read_bytes())
@@ -400,9 +402,7 @@ def test_a_block_that_does_not_fit_is_refused_although_its_digest_is_right(
     refused(tmp_path / "file", MAGIC + b"".join(parts), target)
 
 
-def test_a_block_that_is_not_sorted_is_refused_although_its_digest_is_right(
-    export: Path, target: Path, tmp_path: Path
-) -> None:
+def test_an_unsorted_block_is_refused_even_with_a_correct_digest(export: Path, target: Path, tmp_path: Path) -> None:
     first_block, *further_blocks = Export(export).blocks()
     for order in (slice(None, None, -1), [*range(1, len(first_block.signatures)), 0]):
         unsorted = ExportBlock(first_block.signatures[order], first_block.rows)
@@ -424,7 +424,7 @@ def nested(depth: int) -> bytes:
     return b"\x99" + row()[1:] + b"\x91" * depth + b"\0"
 
 
-def test_a_row_is_what_a_record_is() -> None:
+def test_a_row_is_an_encoded_record() -> None:
     assert row() == encode(Record(SignedPage("k", "u", ""), settled=1))
 
 
@@ -473,7 +473,7 @@ def test_a_row_is_what_a_record_is() -> None:
     ],
     ids=lambda wrong: ascii(wrong[:60]),
 )
-def test_a_row_that_is_no_record_is_refused_and_nothing_is_changed(tmp_path: Path, wrong: bytes) -> None:
+def test_a_row_that_is_not_a_record_is_refused_and_nothing_is_changed(tmp_path: Path, wrong: bytes) -> None:
     make(tmp_path / "index", "pages", clusters(1, 30))
     make(tmp_path / "target", "pages", clusters(2, 30))
     exported(tmp_path / "index", tmp_path / "whole")
@@ -489,13 +489,15 @@ def test_a_row_that_is_no_record_is_refused_and_nothing_is_changed(tmp_path: Pat
 
 
 @pytest.mark.parametrize("content", [b"", b"no zstd", b"\x28\xb5\x2f\xfd" + b"\xff" * 20], ids=repr)
-def test_a_block_that_cannot_be_unpacked_is_refused(export: Path, target: Path, tmp_path: Path, content: bytes) -> None:
+def test_a_block_that_cannot_be_decompressed_is_refused(
+    export: Path, target: Path, tmp_path: Path, content: bytes
+) -> None:
     parts = frames(export.read_bytes())
     parts[1] = frame(b"B", content)
     refused(tmp_path / "file", MAGIC + b"".join(parts), target)
 
 
-def test_an_export_is_much_smaller_than_its_signatures_where_they_are_dense(tmp_path: Path) -> None:
+def test_an_export_of_dense_signatures_is_much_smaller_than_they_are(tmp_path: Path) -> None:
     with PermutedIndex.open(tmp_path / "index") as index:
         index.insert(np.arange(100_000, dtype=np.uint64))
     exported(tmp_path / "index", tmp_path / "file")

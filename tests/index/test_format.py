@@ -78,7 +78,7 @@ def entries(directory: Path, database: bytes) -> dict[bytes, bytes]:
 # The dictionary
 
 
-def test_an_index_trains_one_dictionary_and_reads_what_was_filed_before_and_after(tmp_path: Path) -> None:
+def test_an_index_trains_one_dictionary_and_reads_records_from_before_and_after(tmp_path: Path) -> None:
     with closing(open_store(tmp_path)) as store:
         pages = fill(store)
         assert kept(store) == pages
@@ -102,7 +102,7 @@ _READ = """
 """
 
 
-def test_records_with_a_dictionary_survive_all_that_is_done_with_an_index(tmp_path: Path) -> None:
+def test_records_with_a_dictionary_survive_every_maintenance_of_an_index(tmp_path: Path) -> None:
     directory = tmp_path / "index"
     with closing(open_store(directory)) as store:
         pages = fill(store)
@@ -125,7 +125,7 @@ def _ignore(_: int) -> None:
     pass
 
 
-def test_a_settled_record_keeps_what_its_page_says(store: Store) -> None:
+def test_a_settled_record_keeps_the_fields_of_its_page(store: Store) -> None:
     pages = fill(store)
     before = [record for block in store.records(1000) for record in block]
     decision = Decision(Verdict.NEW, "", str(MANY - 1), "spider tea")
@@ -134,7 +134,7 @@ def test_a_settled_record_keeps_what_its_page_says(store: Store) -> None:
     assert kept(store) == pages
 
 
-def test_an_index_that_was_emptied_and_filled_anew_is_read_with_its_new_dictionary(tmp_path: Path) -> None:
+def test_an_index_that_was_emptied_and_filled_again_is_read_with_its_new_dictionary(tmp_path: Path) -> None:
     """By another process: this one has the dictionary of before, which has the same number."""
     with closing(open_store(tmp_path)) as store:
         fill(store)
@@ -168,7 +168,7 @@ _FILL_ANEW = """
     [lambda content: content[:-1], lambda content: b"", lambda content: content[:500] + b"x" + content[501:]],
     ids=["cut off", "empty", "another byte"],
 )
-def test_a_damaged_dictionary_is_said_and_a_repair_removes_what_it_is_needed_for(
+def test_a_damaged_dictionary_is_reported_and_a_repair_removes_the_records_that_need_it(
     tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     with closing(open_store(tmp_path)) as store:
@@ -237,7 +237,7 @@ _TIMES = st.integers(-(1 << 60), 1 << 60) | st.integers(0, 2_000_000_000)
     st.lists(st.binary(min_size=12, max_size=12), max_size=MAX_ALIASES),
     st.booleans(),
 )
-def test_what_is_packed_comes_back(
+def test_a_compressed_text_is_decompressed_to_the_same(
     texts: tuple[str, str, str, str], times: tuple[int, int, int], aliases: list[bytes], is_compressed: bool
 ) -> None:
     key, url, scope, title = texts
@@ -255,13 +255,13 @@ def test_what_is_packed_comes_back(
 
 
 @given(st.binary(max_size=200))
-def test_texts_that_are_damaged_are_refused_or_are_texts(content: bytes) -> None:
+def test_a_damaged_text_is_refused_or_decompressed_to_some_text(content: bytes) -> None:
     head = unpack_head(pack(Record(page(1, 5)), _DICTIONARY))
     with suppress(msgspec.DecodeError):
         unpack(msgspec.structs.replace(head, texts=content), _DICTIONARY)
 
 
-def test_the_key_of_a_kept_page_is_a_fingerprint_or_stands_for_its_key() -> None:
+def test_the_key_of_a_kept_page_is_a_fingerprint_or_a_hash_of_its_key() -> None:
     fingerprint = "0123456789abcdef" * 2 + "01234567"
     assert shorten_key(fingerprint) == fingerprint
     other_keys = [fingerprint.upper(), f" {fingerprint[1:]}", fingerprint[:-1], "http://a.example/", "", "\ud800"]
@@ -274,7 +274,7 @@ def test_the_key_of_a_kept_page_is_a_fingerprint_or_stands_for_its_key() -> None
 # Numbers
 
 
-def test_pages_that_share_their_place_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_with_the_same_shortened_key_are_distinguished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A place has 40 bits. Here it has 3, so that each leads to a quarter of the records, by page key or by signature."""
     for module in (recordtable, catalogue, verification):
         for name in ("place_of_name", "place_of_signature"):
@@ -336,7 +336,7 @@ def test_an_export_of_format_3_is_read(tmp_path: Path) -> None:
     assert all(record.settled and record.page.signature for record in records.values())
 
 
-def test_what_an_export_of_format_4_says_of_sites_is_known_and_counted_on(tmp_path: Path) -> None:
+def test_sites_in_an_export_of_format_4_are_known_and_counted_further(tmp_path: Path) -> None:
     export = Export(KNOWN)
     export.header = msgspec.structs.replace(export.header, spec=Signer(CONFIG).spec)  # these texts are the same by all
     imported = maintenance.import_index(export, tmp_path, lookup_of, _ignore, _ignore, is_readable=can_read)
@@ -370,7 +370,7 @@ def test_a_short_page_of_format_3_is_a_thin_page_without_keys(kind: int) -> None
     assert (signed.kind, signed.value) == (PageKind.THIN, b"")
 
 
-def test_a_thin_page_without_keys_is_filed_anew_when_it_is_visited(tmp_path: Path) -> None:
+def test_a_thin_page_without_keys_is_filed_again_when_it_is_visited(tmp_path: Path) -> None:
     body = sitepages.page("Tags | Tea House", "<p>short words here</p>", sitepages.MENU).encode()
     with Deduplicator.open(tmp_path, CONFIG) as deduplicator, closing(Store.attach(tmp_path)) as store:
         signed = deduplicator.sign("http://a.org/1", body)
@@ -421,7 +421,7 @@ def test_an_index_of_an_older_behaviour_is_refused_without_commands(tmp_path: Pa
         Deduplicator.open(tmp_path, CONFIG)
 
 
-def test_an_older_index_is_refused_with_the_commands_that_bring_it_over(tmp_path: Path) -> None:
+def test_an_older_index_is_refused_with_the_commands_that_convert_it(tmp_path: Path) -> None:
     directory = tmp_path / "an index"
     with Deduplicator.open(directory, CONFIG) as deduplicator:
         deduplicator.check("http://a.org/1", article("x").encode())

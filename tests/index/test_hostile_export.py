@@ -168,7 +168,7 @@ for file in map(Path, sys.argv[1:]):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of the memory is read from /proc")
-def test_a_hostile_export_is_refused_and_takes_little_memory(hostile: Mapping[str, Path]) -> None:
+def test_a_hostile_export_is_refused_with_little_memory(hostile: Mapping[str, Path]) -> None:
     command = [sys.executable, "-c", READ_THEM, *map(str, hostile.values())]
     child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert child.returncode == 0, child.stderr
@@ -180,7 +180,7 @@ def test_a_hostile_export_is_refused_and_takes_little_memory(hostile: Mapping[st
     assert not (hostile["brackets"].with_name("index")).exists()
 
 
-def test_a_file_of_kilobytes_that_asks_for_gigabytes_is_a_sentence_on_the_command_line(
+def test_a_file_of_kilobytes_that_expands_to_gigabytes_is_reported_in_a_sentence_on_the_command_line(
     hostile: Mapping[str, Path], tmp_path: Path
 ) -> None:
     file = hostile["rows without end"]
@@ -203,7 +203,7 @@ app(sys.argv[1:])
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="what the process takes is read from /proc")
-def test_a_command_for_which_there_is_not_enough_memory_says_so(hostile: Mapping[str, Path], tmp_path: Path) -> None:
+def test_a_command_without_enough_memory_reports_it(hostile: Mapping[str, Path], tmp_path: Path) -> None:
     # A block within the limits, which takes 60 megabytes.
     arguments = ["index", "import", str(hostile["brackets in a row"]), str(tmp_path / "index")]
     command = [sys.executable, "-c", LITTLE_MEMORY, *arguments]
@@ -213,7 +213,7 @@ def test_a_command_for_which_there_is_not_enough_memory_says_so(hostile: Mapping
 
 
 @pytest.mark.parametrize("value", [b"abc", bytes(range(64))], ids=["a part of a key", "more keys than a page has"])
-def test_a_thin_page_with_keys_that_it_cannot_have_is_a_sentence_on_the_command_line(
+def test_a_thin_page_with_impossible_keys_is_reported_in_a_sentence_on_the_command_line(
     tmp_path: Path, value: bytes
 ) -> None:
     row = encode(Record(SignedPage("k", "http://h/", "s", kind=PageKind.THIN, value=value), settled=1))
@@ -223,7 +223,7 @@ def test_a_thin_page_with_keys_that_it_cannot_have_is_a_sentence_on_the_command_
     assert not (tmp_path / "index").exists()
 
 
-def test_more_signatures_than_a_block_has_are_written_as_several(tmp_path: Path) -> None:
+def test_more_signatures_than_fit_into_a_block_are_written_as_several_blocks(tmp_path: Path) -> None:
     signatures = np.arange(2 * MAX_BLOCK_ROWS + 1, dtype=np.uint64)
     header = Header(5, SPEC, {}, "signatures")
     assert write_export(tmp_path / "file", header, [ExportBlock(signatures, ())]) == len(signatures)
@@ -232,7 +232,7 @@ def test_more_signatures_than_a_block_has_are_written_as_several(tmp_path: Path)
     assert np.array_equal(np.concatenate([block.signatures for block in blocks]), signatures)
 
 
-def test_a_row_longer_than_a_block_may_be_comes_back(tmp_path: Path) -> None:
+def test_a_row_that_is_longer_than_a_block_is_exported_and_imported(tmp_path: Path) -> None:
     row = random.Random(1).randbytes(_MAX_UNPACKED + 1)
     write_export(tmp_path / "file", Header(5, SPEC, {}, "pages"), [ExportBlock(array([7]), [row])])
     (block,) = Export(tmp_path / "file").blocks()

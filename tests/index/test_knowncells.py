@@ -41,7 +41,7 @@ def offer_each(store: Backend, pages: list[SignedPage]) -> list[Verdict]:
     return [store.offer([offered], NEAR).result()[0].verdict for offered in pages]
 
 
-def test_a_page_of_a_young_index_takes_a_single_call(address: ServerAddress, server: Server) -> None:
+def test_a_page_of_a_small_index_takes_a_single_call(address: ServerAddress, server: Server) -> None:
     pages = [page(number, signature) for number, signature in enumerate(uniform(1, _ENOUGH + 50))]
     with closing(open_backend(address)) as store:
         offer_each(store, pages[:_ENOUGH])
@@ -52,7 +52,7 @@ def test_a_page_of_a_young_index_takes_a_single_call(address: ServerAddress, ser
         assert store.verify(NEAR) == []
 
 
-def test_a_page_of_another_client_is_found_where_nothing_was_expected(address: ServerAddress) -> None:
+def test_a_page_of_another_client_in_a_cell_believed_empty_is_found(address: ServerAddress) -> None:
     source = random.Random(2)
     signatures_of_first, signatures_of_second = uniform(2, _ENOUGH), uniform(3, 5)
     with closing(open_backend(address)) as store, closing(open_backend(address)) as second:
@@ -65,7 +65,7 @@ def test_a_page_of_another_client_is_found_where_nothing_was_expected(address: S
         assert store.verify(NEAR) == []
 
 
-def test_cells_are_read_first_where_most_are_not_empty(address: ServerAddress, server: Server) -> None:
+def test_cells_are_read_first_if_most_are_not_empty(address: ServerAddress, server: Server) -> None:
     source, signatures = random.Random(4), uniform(4, _ENOUGH + 30)
     with closing(open_backend(address)) as store, closing(open_backend(address)) as second:
         offer_each(store, [page(number, signature) for number, signature in enumerate(signatures[:_ENOUGH])])
@@ -77,7 +77,7 @@ def test_cells_are_read_first_where_most_are_not_empty(address: ServerAddress, s
         assert count_calls(server, "evalsha") - calls <= 40
 
 
-def test_what_pages_that_wait_ask_for_is_read_at_once(address: ServerAddress, server: Server) -> None:
+def test_cells_for_all_waiting_pages_are_read_at_once(address: ServerAddress, server: Server) -> None:
     pages = [page(number, signature) for number, signature in enumerate(uniform(6, 21))]
     with closing(open_backend(address)) as store:
         offer_each(store, pages[:1])
@@ -91,7 +91,7 @@ def test_what_pages_that_wait_ask_for_is_read_at_once(address: ServerAddress, se
         assert count_calls(server, "mget") - read <= 5
 
 
-def test_what_others_have_changed_is_read_at_once_for_another_attempt(address: ServerAddress, server: Server) -> None:
+def test_a_conflict_with_another_client_costs_one_more_read(address: ServerAddress, server: Server) -> None:
     """Each page changes the profile of the site that all of them are of."""
     pages = [page(number, signature) for number, signature in enumerate(uniform(7, 3 * _ENOUGH))]
     with closing(open_backend(address)) as store, closing(open_backend(address)) as second:
@@ -112,7 +112,7 @@ def test_what_others_have_changed_is_read_at_once_for_another_attempt(address: S
         assert store.verify(NEAR) == []
 
 
-def test_clients_that_expect_nothing_answer_as_a_directory_does(address: ServerAddress, tmp_path: Path) -> None:
+def test_clients_that_remember_empty_cells_answer_as_a_directory(address: ServerAddress, tmp_path: Path) -> None:
     source = random.Random(5)
     numbers = iter(range(10_000))
     start = [page(next(numbers), signature) for signature in uniform(5, 2 * _ENOUGH)]

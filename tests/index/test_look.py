@@ -73,7 +73,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 # The same decision
 
 
-def test_a_look_says_what_the_offer_after_it_says_and_changes_nothing(places: Places) -> None:
+def test_reading_gives_the_decision_of_a_following_offer_and_changes_nothing(places: Places) -> None:
     names = itertools.count()
 
     @settings(max_examples=examples(40), deadline=None)
@@ -107,7 +107,7 @@ def test_a_page_without_a_signature_is_unchecked(backend: Backend) -> None:
     assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too little text")
 
 
-def test_pages_that_expired_stand_for_nothing(backend: Backend) -> None:
+def test_expired_pages_are_no_representatives(backend: Backend) -> None:
     backend.offer([page(1, 0)], MATCHER, OfferTerms(clock=lambda: 1000)).result()
     for now, verdict in ((1100, Verdict.DUPLICATE), (1101, Verdict.NEW)):
         terms = OfferTerms(max_age=100, clock=partial(int, now))
@@ -142,7 +142,7 @@ def looks(location: Location) -> dict[str, Decision]:
     return {seed: decide(seed) for seed in ("settled", "open", "another")}
 
 
-def test_while_a_crawl_runs_its_settled_pages_stand_and_its_open_ones_are_being_handled(places: Places) -> None:
+def test_during_a_crawl_its_settled_pages_stand_and_its_open_ones_are_being_handled(places: Places) -> None:
     with beside(CRAWL, places.word()) as crawl:
         seen = looks(places())
         assert seen["settled"].duplicate_of == "http://a/settled"
@@ -153,7 +153,7 @@ def test_while_a_crawl_runs_its_settled_pages_stand_and_its_open_ones_are_being_
     assert looks(places())["settled"].verdict is Verdict.DUPLICATE
 
 
-def test_no_file_is_changed_by_a_look_also_where_the_crawl_was_killed(tmp_path: Path) -> None:
+def test_reading_changes_no_file_even_if_the_crawl_was_killed(tmp_path: Path) -> None:
     directory = tmp_path / "index"
     with beside(CRAWL, directory) as crawl:
         before = contents(directory)
@@ -167,12 +167,12 @@ def test_no_file_is_changed_by_a_look_also_where_the_crawl_was_killed(tmp_path: 
         assert [decision.verdict for decision in seen.values()] == [Verdict.DUPLICATE, Verdict.NEW, Verdict.NEW]
 
 
-def test_where_there_is_no_index_every_page_is_new(places: Places) -> None:
+def test_every_page_is_new_if_there_is_no_index(places: Places) -> None:
     assert {decision.verdict for decision in looks(places()).values()} == {Verdict.NEW}
     assert not has_index(places())
 
 
-def test_without_an_index_no_directory_is_made(tmp_path: Path) -> None:
+def test_without_an_index_no_directory_is_created(tmp_path: Path) -> None:
     assert {decision.verdict for decision in looks(tmp_path / "index").values()} == {Verdict.NEW}
     assert not (tmp_path / "index").exists()
     (tmp_path / "index").mkdir()
@@ -183,7 +183,7 @@ def test_without_an_index_no_directory_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [None, b"meta"])
-def test_an_index_that_is_just_being_made_is_none_yet(tmp_path: Path, name: bytes | None) -> None:
+def test_an_index_that_is_just_being_created_is_not_an_index_yet(tmp_path: Path, name: bytes | None) -> None:
     with lmdb.open(str(tmp_path), max_dbs=8) as env:
         if name:
             env.open_db(name)
@@ -191,7 +191,7 @@ def test_an_index_that_is_just_being_made_is_none_yet(tmp_path: Path, name: byte
         Store.open_to_read(tmp_path)
 
 
-def test_an_index_without_its_databases_is_none_yet(tmp_path: Path) -> None:
+def test_an_index_without_its_databases_is_not_an_index_yet(tmp_path: Path) -> None:
     open_store(tmp_path).close()
     with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True) as txn:
         txn.drop(env.open_db(b"runs", txn))
@@ -205,7 +205,7 @@ def test_an_index_of_another_configuration_is_refused(tmp_path: Path) -> None:
         Store.open_to_read(tmp_path, {"scheme": "other"})
 
 
-def test_what_was_opened_to_be_read_refuses_to_be_written(store: Store, tmp_path: Path) -> None:
+def test_an_index_that_was_opened_for_reading_refuses_to_be_written(store: Store, tmp_path: Path) -> None:
     store.offer([page(1, 5)], MATCHER).result()
     store.close()
     with closing(Store.open_to_read(tmp_path / "index")) as opened:
@@ -218,13 +218,13 @@ def test_what_was_opened_to_be_read_refuses_to_be_written(store: Store, tmp_path
         assert settle(again, 1)
 
 
-def test_a_process_that_writes_the_index_looks_through_the_same_opening(store: Store, tmp_path: Path) -> None:
+def test_a_process_that_writes_the_index_reads_it_through_the_same_opening(store: Store, tmp_path: Path) -> None:
     store.offer([page(1, 5)], MATCHER).result()
     assert read_look(tmp_path / "index", page(2, 5)).verdict is Verdict.DUPLICATE
     assert store.offer([page(2, 5)], MATCHER).result()[0].verdict is Verdict.DUPLICATE
 
 
-def test_a_copy_of_the_data_file_alone_can_be_looked_at(store: Store, tmp_path: Path) -> None:
+def test_a_copy_of_the_data_file_alone_can_be_read(store: Store, tmp_path: Path) -> None:
     store.offer([page(1, 5)], MATCHER).result()
     store.close()
     (tmp_path / "copy").mkdir()
@@ -233,7 +233,7 @@ def test_a_copy_of_the_data_file_alone_can_be_looked_at(store: Store, tmp_path: 
     assert [path.name for path in (tmp_path / "copy").iterdir()] == ["data.mdb"]
 
 
-def test_a_data_file_that_was_cut_off_is_an_error(store: Store, tmp_path: Path) -> None:
+def test_a_truncated_data_file_is_an_error(store: Store, tmp_path: Path) -> None:
     store.offer([page(number, 1 << number) for number in range(64)], ByDistance(0)).result()
     store.close()
     data = tmp_path / "index" / "data.mdb"
@@ -270,7 +270,7 @@ def small(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_was_opened_to_be_read_reads_also_what_its_map_had_no_room_for(small: Path) -> None:
+def test_an_index_opened_for_reading_also_reads_what_was_added_beyond_its_map(small: Path) -> None:
     with closing(Store.open_to_read(small)) as opened:
         for first, after_last in ((2, 8_000), (8_000, 32_000)):
             size = (small / "data.mdb").stat().st_size
@@ -282,13 +282,13 @@ def test_what_was_opened_to_be_read_reads_also_what_its_map_had_no_room_for(smal
             assert len(again) == len(opened)
 
 
-def test_one_that_is_opened_once_more_after_that_reads_it_too(small: Path) -> None:
+def test_an_index_opened_for_reading_once_more_also_reads_what_was_added(small: Path) -> None:
     with closing(Store.open_to_read(small)):
         grow(small, 2, 8_000)
         assert read_look(small, page(0, 7_000 << 32)).verdict is Verdict.DUPLICATE
 
 
-def test_a_transaction_that_reads_meanwhile_keeps_its_map_and_its_state(small: Path) -> None:
+def test_a_reading_transaction_keeps_its_map_and_its_state(small: Path) -> None:
     with closing(Store.open_to_read(small)) as opened:
         records = opened.records(10)
         first = next(records)
@@ -302,7 +302,7 @@ def test_a_transaction_that_reads_meanwhile_keeps_its_map_and_its_state(small: P
 # Runs that end meanwhile
 
 
-def test_a_run_that_ends_while_the_look_begins_has_not_died(
+def test_a_run_that_ends_while_the_reading_begins_has_not_died(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = store.begin_run()
@@ -320,7 +320,7 @@ def test_a_run_that_ends_while_the_look_begins_has_not_died(
     assert not lock.is_held
 
 
-def test_a_run_of_which_nobody_knows_whether_it_lives_has_open_pages(
+def test_a_run_that_may_be_alive_or_dead_has_open_pages(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = store.begin_run()
@@ -330,7 +330,7 @@ def test_a_run_of_which_nobody_knows_whether_it_lives_has_open_pages(
     lock.release()
 
 
-def test_the_records_of_a_run_that_has_died_are_left_out_of_what_was_handled(tmp_path: Path) -> None:
+def test_handled_records_do_not_include_those_of_a_run_that_has_died(tmp_path: Path) -> None:
     with beside(CRAWL, tmp_path / "index") as crawl:
         pass
     assert crawl.returncode

@@ -79,7 +79,7 @@ OFFERS = st.lists(
 
 
 @given(signatures=st.lists(st.sampled_from([0, 1, 0b111, 0b111111, 1 << 63, 1 << 40, 3 << 62]), max_size=40))
-def test_pages_that_are_announced_stand_for_others_as_if_they_had_been_decided(signatures: list[int]) -> None:
+def test_announced_pages_are_representatives_as_if_they_had_been_decided(signatures: list[int]) -> None:
     offers = [(page(number, signature, number % 2), "") for number, signature in enumerate(signatures)]
     expected = decide_in_memory(offers, ByDistance())
     announced = {
@@ -129,7 +129,7 @@ def test_no_more_pages_stand_under_a_signature_than_in_an_index(tmp_path: Path) 
     assert max(in_memory.compared) == MAX_REPRESENTATIVES
 
 
-def test_no_more_of_a_long_bucket_is_looked_at_than_in_an_index(tmp_path: Path) -> None:
+def test_no_more_of_a_long_bucket_is_read_than_in_an_index(tmp_path: Path) -> None:
     class OneBucket(ByDistance):
         def __init__(self) -> None:
             super().__init__()

@@ -210,7 +210,7 @@ def test_a_changed_index_answers_as_brute_force(tables: int, change: Callable[[T
 @every_design
 @settings(max_examples=40, deadline=None)
 @given(seed=SEEDS, size=st.integers(1, 3000), changes=st.lists(st.sampled_from(CHANGES[:5]), max_size=6))
-def test_many_changes_one_after_the_other(
+def test_an_index_answers_as_brute_force_after_many_changes(
     tables: int, seed: int, size: int, changes: list[Callable[[Trial], None]]
 ) -> None:
     with open_trial(tables, seed) as trial:
@@ -223,7 +223,7 @@ def test_many_changes_one_after_the_other(
 # What can be given
 
 
-def test_signatures_may_be_given_in_every_form(index: PermutedIndex) -> None:
+def test_signatures_are_accepted_in_every_form(index: PermutedIndex) -> None:
     assert index.insert(2**64 - 1) == 1
     assert index.insert([1, 2, 2, 1]) == 2
     assert index.insert(number for number in (2, 3)) == 1
@@ -238,7 +238,7 @@ def test_signatures_may_be_given_in_every_form(index: PermutedIndex) -> None:
 
 
 @pytest.mark.parametrize("wrong", [-1, 2**64, 2**80])
-def test_what_is_no_64_bit_signature_is_refused(index: PermutedIndex, wrong: int) -> None:
+def test_a_value_that_is_not_a_64_bit_signature_is_refused(index: PermutedIndex, wrong: int) -> None:
     for call in (index.insert, index.remove, index.query, index.query_many, lambda wrong: index.insert([1, wrong])):
         with pytest.raises(ValueError, match=r"between 0 and 2\^64 - 1"):
             call(wrong)
@@ -254,7 +254,7 @@ def test_arrays_of_another_type_or_shape_are_refused(index: PermutedIndex, dtype
 
 
 @pytest.mark.parametrize("wrong", [[1.9], ["7"], "12", 1.7, [None], np.float64(7), [np.float64(7)], [[1]], None])
-def test_what_is_no_integer_is_refused(index: PermutedIndex, wrong: Any) -> None:
+def test_a_value_that_is_not_an_integer_is_refused(index: PermutedIndex, wrong: Any) -> None:
     for call in (index.insert, index.submit, index.remove, index.query, index.query_many):
         with pytest.raises(TypeError):
             call(wrong)
@@ -262,7 +262,7 @@ def test_what_is_no_integer_is_refused(index: PermutedIndex, wrong: Any) -> None
 
 
 @pytest.mark.parametrize("wrong", [-1, 2**64, 1.5, "x"])
-def test_a_wrong_signature_among_many_is_refused_before_anything_is_submitted(
+def test_an_invalid_signature_among_many_is_refused_before_anything_is_submitted(
     index: PermutedIndex, monkeypatch: pytest.MonkeyPatch, wrong: Any
 ) -> None:
     monkeypatch.setattr(permuted, "_SLICE", 2)
@@ -272,7 +272,7 @@ def test_a_wrong_signature_among_many_is_refused_before_anything_is_submitted(
             call(iter([1, 2, 3, 4, 5, wrong]))
 
 
-def test_what_is_longer_than_a_transaction_is_done_in_several(
+def test_changes_that_are_too_long_for_one_transaction_take_several(
     index: PermutedIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(permuted, "_SLICE", 3)
@@ -349,7 +349,9 @@ def fail(txn: lmdb.Transaction) -> None:
     raise ValueError("bad job")
 
 
-def test_a_failure_beside_it_does_not_change_what_is_removed(index: PermutedIndex) -> None:
+def test_failing_jobs_in_the_same_transaction_do_not_change_the_number_of_removed_signatures(
+    index: PermutedIndex,
+) -> None:
     index.insert([1, 2, 3])
     committer = index.environment._committer
     assert isinstance(committer, Committer)
@@ -367,7 +369,7 @@ def test_a_failure_beside_it_does_not_change_what_is_removed(index: PermutedInde
     assert index.verify() == []
 
 
-def test_what_an_array_held_when_it_was_submitted_is_filed(index: PermutedIndex) -> None:
+def test_the_content_of_an_array_at_its_submission_is_filed(index: PermutedIndex) -> None:
     signatures = array([1, 2, 3])
     with busy(index):
         submitted = index.submit(signatures)
@@ -397,7 +399,7 @@ _INSERTER = """
 """
 
 
-def test_what_was_acknowledged_survives_eight_kills(tmp_path: Path) -> None:
+def test_acknowledged_signatures_survive_eight_kills(tmp_path: Path) -> None:
     acknowledged: dict[tuple[int, int], int] = {}
     for life in range(8):
         process = program(_INSERTER, tmp_path, life)
@@ -436,7 +438,7 @@ def fill(index: PermutedIndex, source: np.random.Generator, size: int) -> tuple[
 
 
 @pytest.mark.parametrize("size", [10, 3000])
-def test_a_full_map_is_an_error_that_names_it_and_queries_go_on(tmp_path: Path, size: int) -> None:
+def test_a_full_map_is_reported_as_such_and_queries_continue(tmp_path: Path, size: int) -> None:
     with PermutedIndex.open(tmp_path, map_size=1 << 20) as index:
         acknowledged, error = fill(index, np.random.default_rng(1), size)
         assert "is full: its map has 1048576 bytes (DEDUP_MAP_SIZE, map_size)" in str(error)
@@ -460,7 +462,7 @@ _QUERY_DURING_INSERTS = """
 """
 
 
-def test_other_processes_see_what_is_committed_and_nothing_by_halves(tmp_path: Path) -> None:
+def test_other_processes_see_committed_changes_completely(tmp_path: Path) -> None:
     with PermutedIndex.open(tmp_path) as index:
         process = program(_QUERY_DURING_INSERTS, tmp_path)
         seen = [0]

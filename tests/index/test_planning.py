@@ -19,7 +19,7 @@ PAGES = 2.0**34
 
 
 @pytest.mark.parametrize(("candidates", "tables"), [(8, 20), (64, 16), (512, 10), (2**18, 4)])
-def test_the_designs_of_the_paper_have_the_least_tables_for_their_candidates(candidates: int, tables: int) -> None:
+def test_the_designs_of_the_paper_have_the_fewest_tables_for_their_candidates(candidates: int, tables: int) -> None:
     least = find_least_tables(64, 3, PAGES, candidates)
     assert least is not None
     assert least.count == tables
@@ -29,7 +29,7 @@ def test_the_designs_of_the_paper_have_the_least_tables_for_their_candidates(can
     assert of_paper.candidates / of_paper.probes <= candidates
 
 
-def test_a_bit_for_each_block_is_a_table_for_each_choice_of_bits() -> None:
+def test_blocks_of_one_bit_make_a_table_for_each_choice_of_bits() -> None:
     least = find_least_tables(64, 3, 2.0**61, 1)
     assert least is not None
     assert (least.count, least.blocks, least.tables) == (comb(64, 3), (64,), {61: 41_664})
@@ -67,7 +67,7 @@ def tables_of(bits: tuple[int, ...], distance: int, prefix: int) -> tuple[frozen
 
 @pytest.mark.parametrize("distance", [0, 1, 2, 3])
 @pytest.mark.parametrize("bits", [4, 7, 9])
-def test_no_recursive_split_makes_fewer_tables_and_every_one_finds_all(bits: int, distance: int) -> None:
+def test_no_recursive_split_makes_fewer_tables_and_every_plan_finds_all(bits: int, distance: int) -> None:
     for prefix in range(bits + 1):
         expected = tables_of(tuple(range(bits)), distance, prefix)
         least = find_least_tables(bits, distance, 2.0**prefix, 1)
@@ -83,7 +83,7 @@ def test_no_recursive_split_makes_fewer_tables_and_every_one_finds_all(bits: int
 
 
 @given(st.integers(8, 128), st.integers(0, 7), st.floats(0, 50), st.floats(-8, 40))
-def test_each_probe_meets_no_more_candidates_than_were_asked_for(
+def test_each_probe_finds_at_most_as_many_candidates_as_allowed(
     bits: int, distance: int, pages: float, candidates: float
 ) -> None:
     least = find_least_tables(bits, distance, 2**pages, 2**candidates)

@@ -91,7 +91,7 @@ def test_a_site_is_known_by_its_first_snapshot_after_eight_pages(backend: Backen
     assert known(backend, "http://other/") == known(backend, scope="other") == 0
 
 
-def test_a_decision_says_by_which_snapshots_it_was_made(backend: Backend) -> None:
+def test_a_decision_records_the_snapshots_that_were_used(backend: Backend) -> None:
     teach(backend, MIN_PAGES)
     assert [offer(backend, page(100))[0].snapshot, offer(backend, page(100, 5, host="other"))[0].snapshot] == [8, 0]
     copy = offer(backend, page(101, 5))[0]
@@ -100,12 +100,12 @@ def test_a_decision_says_by_which_snapshots_it_was_made(backend: Backend) -> Non
     assert (copy.verdict, copy.snapshot, copy.kept_snapshot) == (Verdict.DUPLICATE, 0, 8)
 
 
-def test_pages_of_one_batch_know_what_those_before_them_have_taught(backend: Backend) -> None:
+def test_pages_of_one_batch_are_decided_with_what_earlier_ones_have_taught(backend: Backend) -> None:
     decisions = offer(backend, *map(page, range(1, 18)))
     assert [decision.snapshot for decision in decisions] == [0] * 8 + [8] * 8 + [16]
 
 
-def test_what_is_dropped_unchanged_or_unchecked_teaches_nothing(backend: Backend) -> None:
+def test_dropped_unchanged_and_unchecked_pages_teach_nothing(backend: Backend) -> None:
     teach(backend, MIN_PAGES - 1)
     unsigned = msgspec.structs.replace(page(200), unsigned="too little text")
     decisions = offer(backend, page(1), page(100, page(1).signature), unsigned)
@@ -115,7 +115,7 @@ def test_what_is_dropped_unchanged_or_unchecked_teaches_nothing(backend: Backend
     assert known(backend) == MIN_PAGES
 
 
-def test_a_site_whose_only_page_changes_begins_anew_in_the_same_transaction(backend: Backend) -> None:
+def test_a_site_whose_only_page_changes_is_learned_anew_in_the_same_transaction(backend: Backend) -> None:
     teach(backend, MIN_PAGES)
     forgotten = backend.forget(lambda record: record.page.url != page(1).url, FILING)
     assert forgotten == MIN_PAGES - 1
@@ -127,7 +127,7 @@ def test_a_site_whose_only_page_changes_begins_anew_in_the_same_transaction(back
     assert [(site.taught, site.number) for site in backend.sites()] == [(MIN_PAGES, MIN_PAGES)]
 
 
-def test_a_page_with_a_claim_teaches_when_it_is_settled_and_once(backend: Backend) -> None:
+def test_a_page_with_a_claim_teaches_once_it_is_settled(backend: Backend) -> None:
     lock = backend.begin_run()
     claims = iter(range(1, 100))
     terms = OfferTerms(lock.number, next_claim=lambda: next(claims))
@@ -144,7 +144,7 @@ def test_a_page_with_a_claim_teaches_when_it_is_settled_and_once(backend: Backen
     lock.release()
 
 
-def test_of_a_page_all_blocks_and_links_are_kept_until_it_is_settled(tmp_path: Path) -> None:
+def test_all_blocks_and_links_of_a_page_are_kept_until_it_is_settled(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
         signed = deduplicator.sign("http://h/1", article(1, links="/a /b /c".split()).encode())
         decision = deduplicator.submit([signed], claim=True).result()[0]
@@ -161,7 +161,7 @@ def test_of_a_page_all_blocks_and_links_are_kept_until_it_is_settled(tmp_path: P
 # Snapshots
 
 
-def test_snapshots_are_kept_as_they_were_the_latest_sixteen(backend: Backend) -> None:
+def test_the_latest_sixteen_snapshots_are_kept_unchanged(backend: Backend) -> None:
     published: dict[int, Snapshot] = {}
     for number in range(1, 32 * (MAX_SNAPSHOTS + 4) + 1):
         offer(backend, page(number))
@@ -172,7 +172,7 @@ def test_snapshots_are_kept_as_they_were_the_latest_sixteen(backend: Backend) ->
     assert kept == {number: published[number] if number in latest or not number else None for number in published}
 
 
-def test_an_unknown_number_and_one_of_before_the_site_was_known_are_not_found(backend: Backend) -> None:
+def test_a_snapshot_with_an_unknown_number_or_from_before_the_site_was_known_is_not_found(backend: Backend) -> None:
     teach(backend, MIN_PAGES)
     now = runs.wall_clock()
     assert backend.find_snapshot("", "http://h/", 9, now) is None
@@ -184,7 +184,7 @@ def test_an_unknown_number_and_one_of_before_the_site_was_known_are_not_found(ba
 # Removal
 
 
-def test_a_profile_goes_with_the_last_record_of_its_site(store: Store) -> None:
+def test_a_profile_is_removed_with_the_last_record_of_its_site(store: Store) -> None:
     teach(store, MIN_PAGES + 2)
     teach(store, 1, first=100, host="other")
     assert store.forget(lambda record: record.page.url != "http://h/1", FILING) == MIN_PAGES + 2
@@ -256,7 +256,7 @@ def test_jobs_that_fail_alone_teach_nothing(backend: Backend) -> None:
     assert known(backend) == MIN_PAGES
 
 
-def test_what_another_process_has_taught_counts(tmp_path: Path) -> None:
+def test_pages_of_another_process_are_counted_too(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     teach(store, MIN_PAGES - 2)
     code = """
@@ -324,7 +324,7 @@ def damage(store: Store, part: bytes) -> None:
     store.environment.write(lambda txn: txn.put(name, wrong, db=database))
 
 
-def test_a_damaged_snapshot_is_noticed(store: Store) -> None:
+def test_a_damaged_snapshot_is_detected(store: Store) -> None:
     teach(store, MIN_PAGES)
     damage(store, b"2")
     with pytest.raises(IndexDamaged, match="profile of a site is damaged"):
@@ -374,7 +374,7 @@ def transfer(store: Store, directory: Path, *, is_readable: SiteCheck = lambda _
     )
 
 
-def test_what_is_known_of_sites_travels_with_their_pages(store: Store, tmp_path: Path) -> None:
+def test_profiles_are_exported_and_imported_with_the_pages_of_their_sites(store: Store, tmp_path: Path) -> None:
     teach(store, 2 * MIN_PAGES + 1)
     teach(store, 3, host="other")
     transfer(store, tmp_path / "copy")
@@ -385,7 +385,7 @@ def test_what_is_known_of_sites_travels_with_their_pages(store: Store, tmp_path:
     copy.close()
 
 
-def test_of_a_site_that_both_know_that_stays_which_was_counted_on_more_pages(store: Store, tmp_path: Path) -> None:
+def test_of_two_profiles_of_a_site_the_one_counted_on_more_pages_is_kept(store: Store, tmp_path: Path) -> None:
     teach(store, MIN_PAGES)
     teach(store, MIN_PAGES, host="other")
     directory = tmp_path / "target"
@@ -467,7 +467,7 @@ def test_many_sites_are_imported_in_few_transactions(
     target.close()
 
 
-def test_an_export_that_fails_among_the_sites_reads_no_longer(
+def test_an_export_that_fails_among_the_sites_ends_its_reading_transaction(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its transaction has ended when the error is handled, so that the index can be closed."""
@@ -498,7 +498,7 @@ def test_an_export_that_fails_among_the_sites_reads_no_longer(
     assert reading == []
 
 
-def test_many_sites_are_several_parts_of_an_export(store: Store, tmp_path: Path) -> None:
+def test_many_sites_are_exported_in_several_parts(store: Store, tmp_path: Path) -> None:
     teach(store, MIN_PAGES)
     (site,) = store.sites()
     many = [

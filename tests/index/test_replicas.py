@@ -85,7 +85,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 # What takes pages back
 
 
-def test_a_replica_that_has_just_left_is_waited_for_however_long_nothing_was_taken_back(
+def test_a_replica_that_has_just_left_is_waited_for_however_long_no_page_was_released(
     replicated: Replicated, clock: Clock
 ) -> None:
     with closing(open_backend(replicated.address)) as store:
@@ -121,7 +121,7 @@ def test_a_replica_that_came_and_left_while_pages_were_offered_is_waited_for(
 
 
 @pytest.mark.usefixtures("clock")
-def test_a_release_that_no_replica_has_holds_back_no_offer_of_its_transaction(replicated: Replicated) -> None:
+def test_a_release_that_no_replica_has_does_not_delay_other_offers_of_its_transaction(replicated: Replicated) -> None:
     with closing(open_backend(replicated.address)) as store:
         (decision,) = store.offer([page(1, 5)], NEAR).result()
         replicated.replica.signal(signal.SIGSTOP)
@@ -133,7 +133,7 @@ def test_a_release_that_no_replica_has_holds_back_no_offer_of_its_transaction(re
 
 
 @pytest.mark.usefixtures("clock")
-def test_a_run_of_which_not_everything_is_stored_does_not_end_without_its_replicas(replicated: Replicated) -> None:
+def test_a_run_with_unstored_pages_does_not_end_without_its_replicas(replicated: Replicated) -> None:
     with closing(open_backend(replicated.address)) as store:
         store.offer([page(1, 5)], NEAR).result()
         replicated.replica.signal(signal.SIGSTOP)
@@ -147,7 +147,7 @@ def test_a_run_of_which_not_everything_is_stored_does_not_end_without_its_replic
         replicated.replica.signal(signal.SIGCONT)
 
 
-def test_a_release_whose_connection_is_lost_before_its_copies_are_known_fails(
+def test_a_release_whose_connection_is_lost_before_its_copies_are_confirmed_fails(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.empty()
@@ -194,7 +194,7 @@ def require_waits(server: Server) -> None:
         pytest.skip("the server cannot tell what is on its disk")
 
 
-def test_a_release_waits_for_a_disk_on_which_the_server_has_not_written_before(tmp_path: Path) -> None:
+def test_a_release_waits_for_a_disk_that_the_server_has_not_written_to_before(tmp_path: Path) -> None:
     with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
         require_waits(server)
         store.offer([page(n, signature) for n, signature in enumerate(uniform(1, 3))], NEAR).result()
@@ -205,7 +205,7 @@ def test_a_release_waits_for_a_disk_on_which_the_server_has_not_written_before(t
                 assert release(store, number)
 
 
-def test_a_release_waits_for_the_disk_also_where_the_user_may_not_ask_for_the_configuration(tmp_path: Path) -> None:
+def test_a_release_waits_for_the_disk_even_if_the_user_may_not_read_the_configuration(tmp_path: Path) -> None:
     with serving(tmp_path / "server", "--appendonly", "yes", "--appendfsync", "everysec") as server:
         require_waits(server)
         server.run("ACL", "SETUSER", "user", "on", ">password", "~*", "&*", "+@all", "-config")
@@ -241,7 +241,7 @@ def test_a_crawl_follows_its_address_from_a_server_that_was_demoted_to_the_new_o
         assert store.offer([page(3, 5)], NEAR).result()[0].duplicate_of == "http://example.com/1"
 
 
-def test_a_lost_answer_is_looked_up_at_the_node_that_serves_the_index_by_then(
+def test_a_lost_answer_is_looked_up_at_the_node_that_serves_the_index_then(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.empty()
@@ -269,7 +269,7 @@ def test_a_lost_answer_is_looked_up_at_the_node_that_serves_the_index_by_then(
         assert [decision.verdict for decision in decisions] == [Verdict.NEW, Verdict.DUPLICATE]
 
 
-def test_while_a_script_of_somebody_else_runs_for_long_pages_pass_unchecked(tmp_path: Path) -> None:
+def test_while_a_script_of_another_client_runs_for_long_pages_pass_unchecked(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "server", "--lua-time-limit", "10", "--save", "3600 1") as server,
         closing(open_backend(server.address())) as store,

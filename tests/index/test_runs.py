@@ -155,7 +155,7 @@ def test_a_run_that_lives_in_another_process_holds_its_claim_until_it_is_killed(
         assert [record.run for record in kept(tmp_path)] == [run.run]
 
 
-def test_what_another_process_settled_stands_while_it_lives_and_not_when_it_dies_at_once(
+def test_pages_that_another_process_settled_stand_while_it_lives_and_not_if_it_dies_at_once(
     tmp_path: Path, opening_here: Open
 ) -> None:
     with beside(_ELSEWHERE, tmp_path) as holder:
@@ -183,7 +183,7 @@ def no_more_files() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_while_nobody_can_find_out_whether_a_run_has_died_what_it_just_settled_stands_for_nothing(
+def test_pages_just_settled_by_a_run_that_may_be_dead_are_no_representatives(
     tmp_path: Path, opening_here: Open
 ) -> None:
     dead = opening_here()
@@ -199,7 +199,7 @@ def test_while_nobody_can_find_out_whether_a_run_has_died_what_it_just_settled_s
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(0, "new"), (60, "new"), (61, "duplicate")])
-def test_of_a_run_that_died_stands_what_it_settled_before_the_grace(
+def test_pages_that_a_dead_run_settled_before_the_grace_stand(
     opening: Open, clock: Clock, seconds: int, expected: str
 ) -> None:
     dead = opening(grace=60)
@@ -213,7 +213,7 @@ def test_of_a_run_that_died_stands_what_it_settled_before_the_grace(
     assert answer(run, "3", "y") == "new"
 
 
-def test_without_grace_all_stands_that_a_dead_run_settled_and_nothing_else(opening: Open) -> None:
+def test_without_grace_exactly_the_pages_that_a_dead_run_settled_stand(opening: Open) -> None:
     dead = opening(grace=0)
     assert answer(dead, "1", "x") == "new"
     offer(dead, "2", "y")
@@ -223,7 +223,7 @@ def test_without_grace_all_stands_that_a_dead_run_settled_and_nothing_else(openi
     assert answer(run, "4", "y") == "new"
 
 
-def test_pages_that_were_not_claimed_stand_at_once_and_have_the_same_grace(opening: Open) -> None:
+def test_pages_without_a_claim_stand_at_once_and_have_the_same_grace(opening: Open) -> None:
     dead, run = opening(), opening()
     offer(dead, "1", "x", claim=False)
     assert answer(run, "2", "x") == "duplicate"
@@ -231,7 +231,7 @@ def test_pages_that_were_not_claimed_stand_at_once_and_have_the_same_grace(openi
     assert answer(run, "2", "x") == "new"
 
 
-def test_pages_of_no_run_stand_whatever_happens(tmp_path: Path) -> None:
+def test_pages_without_a_run_always_stand(tmp_path: Path) -> None:
     kept_store = open_store(tmp_path)
     kept_store.offer([page(1, 5)], ByDistance()).result()
     kept_store.close()
@@ -241,7 +241,7 @@ def test_pages_of_no_run_stand_whatever_happens(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seconds", [-100, 100])
-def test_a_clock_that_is_set_makes_nothing_older_or_younger(opening: Open, clock: Clock, seconds: int) -> None:
+def test_setting_the_clock_changes_the_age_of_no_page(opening: Open, clock: Clock, seconds: int) -> None:
     dead = opening(grace=5)
     assert answer(dead, "1", "x") == "new"
     clock.passes(6)
@@ -253,7 +253,7 @@ def test_a_clock_that_is_set_makes_nothing_older_or_younger(opening: Open, clock
     assert [answer(run, f"again {text}", text) for text in "xyz"] == ["duplicate", "new", "new"]
 
 
-def test_a_run_with_a_clock_behind_is_judged_by_its_own_times(opening: Open, clock: Clock) -> None:
+def test_a_run_whose_clock_is_behind_is_judged_by_its_own_times(opening: Open, clock: Clock) -> None:
     first = opening(grace=60)
     assert answer(first, "1", "x") == "new"
     clock.is_set(-1000)
@@ -288,7 +288,7 @@ def test_may_have_lost_is_exact_to_the_second() -> None:
 
 @pytest.mark.parametrize("grace", [0, 5])
 @pytest.mark.parametrize("goodbye", [True, False])
-def test_what_was_settled_after_the_last_that_is_stored_stands_until_the_run_is_over(
+def test_pages_settled_after_the_last_stored_one_stand_until_the_run_is_over(
     places: Places, opening: Open, clock: Clock, goodbye: bool, grace: int
 ) -> None:
     first, run = opening(grace=grace), opening()
@@ -307,7 +307,9 @@ def test_what_was_settled_after_the_last_that_is_stored_stands_until_the_run_is_
     assert len(kept(places())) == 3
 
 
-def test_tidying_forgets_what_is_not_stored_and_then_the_run(places: Places, opening: Open, clock: Clock) -> None:
+def test_tidying_forgets_pages_that_are_not_stored_and_then_the_run(
+    places: Places, opening: Open, clock: Clock
+) -> None:
     first = opening()
     first.note_stored(clock.monotonic())
     assert answer(first, "1", "x") == "new"
@@ -318,7 +320,7 @@ def test_tidying_forgets_what_is_not_stored_and_then_the_run(places: Places, ope
     assert run.tidy() == 0
 
 
-def test_a_run_of_which_all_is_stored_in_the_end_leaves_nothing_behind(opening: Open, clock: Clock) -> None:
+def test_a_run_with_all_pages_stored_at_its_end_leaves_nothing_behind(opening: Open, clock: Clock) -> None:
     first = opening()
     first.note_stored(clock.monotonic())
     assert answer(first, "1", "x") == "new"
@@ -329,7 +331,9 @@ def test_a_run_of_which_all_is_stored_in_the_end_leaves_nothing_behind(opening: 
     assert answer(run, "2", "x") == "duplicate"
 
 
-def test_what_an_interrupted_run_has_stored_stays_stored_when_it_is_visited_again(opening: Open, clock: Clock) -> None:
+def test_pages_that_an_interrupted_run_has_stored_stay_stored_when_they_are_visited_again(
+    opening: Open, clock: Clock
+) -> None:
     first = opening()
     assert answer(first, "1", "x") == "new"
     first.close(finished=False)
@@ -341,7 +345,7 @@ def test_what_an_interrupted_run_has_stored_stays_stored_when_it_is_visited_agai
     assert answer(opening(), "2", "x") == "duplicate"
 
 
-def test_runs_of_an_index_that_was_made_before_are_read() -> None:
+def test_runs_of_an_older_index_are_read() -> None:
     assert msgspec.msgpack.decode(msgspec.msgpack.encode([1000, 60]), type=RunEntry) == RunEntry(1000, 60)
     assert msgspec.msgpack.decode(msgspec.msgpack.encode([1000, 60, True, True]), type=RunEntry) == RunEntry(
         1000, 60, True, True
@@ -351,7 +355,7 @@ def test_runs_of_an_index_that_was_made_before_are_read() -> None:
 # Goodbye
 
 
-def test_a_goodbye_leaves_what_was_settled_and_forgets_the_run(tmp_path: Path, opening_here: Open) -> None:
+def test_closing_a_run_keeps_its_settled_pages_and_forgets_the_run(tmp_path: Path, opening_here: Open) -> None:
     first = opening_here()
     assert answer(first, "1", "x") == "new"
     first.close()
@@ -361,7 +365,9 @@ def test_a_goodbye_leaves_what_was_settled_and_forgets_the_run(tmp_path: Path, o
     assert [path.name for path in lock_files(tmp_path)] == [f"run-{run.run:08x}.lock"]
 
 
-def test_a_goodbye_with_claims_open_leaves_them_to_the_next_who_tidies_up(places: Places, opening: Open) -> None:
+def test_claims_that_are_open_when_a_run_is_closed_are_removed_by_the_next_tidying(
+    places: Places, opening: Open
+) -> None:
     first = opening()
     assert answer(first, "1", "x") == "new"
     offer(first, "2", "y")
@@ -373,14 +379,14 @@ def test_a_goodbye_with_claims_open_leaves_them_to_the_next_who_tidies_up(places
     assert (answer(run, "3", "x"), answer(run, "4", "y")) == ("duplicate", "new")
 
 
-def test_claims_left_open_stand_for_nothing_before_they_are_tidied_up(opening: Open) -> None:
+def test_open_claims_of_a_closed_run_are_no_representatives_before_they_are_removed(opening: Open) -> None:
     first = opening()
     offer(first, "1", "x")
     first.close()
     assert answer(opening(), "2", "x") == "new"
 
 
-def test_tidying_forgets_what_a_dead_run_may_have_lost_and_leaves_those_that_live(
+def test_tidying_forgets_pages_that_a_dead_run_may_have_lost_and_keeps_those_of_living_runs(
     places: Places, opening: Open, clock: Clock
 ) -> None:
     dead, living = opening(), opening()
@@ -398,7 +404,7 @@ def test_tidying_forgets_what_a_dead_run_may_have_lost_and_leaves_those_that_liv
     assert answer(living, "2", "x") == "duplicate"
 
 
-def test_an_exception_is_no_goodbye(tmp_path: Path) -> None:
+def test_an_exception_does_not_end_a_run_regularly(tmp_path: Path) -> None:
     def crawl(error: BaseException | None) -> None:
         with Deduplicator.open(tmp_path, CONFIG) as run:
             answer(run, "1", "x")
@@ -415,7 +421,7 @@ def test_an_exception_is_no_goodbye(tmp_path: Path) -> None:
         assert answer(run, "2", "x") == "duplicate"
 
 
-def test_lock_files_of_the_dead_are_removed_at_the_next_opening(tmp_path: Path) -> None:
+def test_lock_files_of_dead_runs_are_removed_at_the_next_opening(tmp_path: Path) -> None:
     with beside(_ELSEWHERE, tmp_path) as holder:
         holder.kill()
         holder.wait()
@@ -428,7 +434,7 @@ def test_lock_files_of_the_dead_are_removed_at_the_next_opening(tmp_path: Path) 
 # Claims
 
 
-def test_the_end_of_a_claim_that_was_taken_over_changes_nothing(places: Places, opening: Open) -> None:
+def test_ending_a_claim_that_was_taken_over_changes_nothing(places: Places, opening: Open) -> None:
     first, second = opening(), opening()
     old = offer(first, "1", "x")
     new = offer(second, "1", "y")
@@ -441,7 +447,7 @@ def test_the_end_of_a_claim_that_was_taken_over_changes_nothing(places: Places, 
     assert answer(first, "2", "y") == "duplicate"
 
 
-def test_the_end_of_a_claim_of_a_run_says_nothing_of_one_with_the_same_number(tmp_path: Path) -> None:
+def test_ending_a_claim_of_a_run_does_not_end_one_of_another_run_with_the_same_number(tmp_path: Path) -> None:
     kept_store = open_store(tmp_path)
     (decision,) = kept_store.offer([page(1, 5)], ByDistance(), OfferTerms(run=7, next_claim=count(1).__next__)).result()
     assert not settle(kept_store, 1, decision.claim, OfferTerms(run=8))
@@ -460,7 +466,7 @@ def test_a_claim_that_is_settled_twice_keeps_its_first_time(places: Places, open
     assert kept(places()) == before
 
 
-def test_a_released_claim_makes_room(opening: Open) -> None:
+def test_a_released_claim_makes_room_for_another(opening: Open) -> None:
     run = opening()
     decision = offer(run, "1", "x")
     assert answer(run, "2", "x") == BEING_HANDLED
@@ -469,7 +475,7 @@ def test_a_released_claim_makes_room(opening: Open) -> None:
     assert not run.settle(decision)
 
 
-def test_a_page_being_handled_is_unchanged_where_it_is_asked_for_again_and_its_place_passes_on(opening: Open) -> None:
+def test_a_page_being_handled_is_unchanged_if_it_is_requested_again_and_its_claim_is_taken_over(opening: Open) -> None:
     first, second = opening(), opening()
     claimed = offer(first, "1", "x")
     again = offer(second, "1", "x")
@@ -480,7 +486,7 @@ def test_a_page_being_handled_is_unchanged_where_it_is_asked_for_again_and_its_p
     assert answer(first, "2", "x") == "duplicate"
 
 
-def test_unchanged_says_whether_an_earlier_run_has_handled_the_page(opening: Open) -> None:
+def test_an_unchanged_decision_records_whether_an_earlier_run_has_handled_the_page(opening: Open) -> None:
     first = opening()
     answer(first, "1", "x")
     assert not offer(first, "1", "x").from_earlier_run
@@ -491,7 +497,7 @@ def test_unchanged_says_whether_an_earlier_run_has_handled_the_page(opening: Ope
 # Files that are held
 
 
-def test_a_held_file_is_held_until_it_is_left(tmp_path: Path) -> None:
+def test_a_lock_file_is_held_until_it_is_released(tmp_path: Path) -> None:
     path = tmp_path / "held"
     assert not is_held(path)
     held = ProcessLock(path)
@@ -513,7 +519,7 @@ def test_a_file_that_nobody_holds_is_removed(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_of_a_file_that_cannot_be_opened_nobody_knows_whether_it_is_held(tmp_path: Path) -> None:
+def test_a_lock_file_that_cannot_be_opened_may_be_held_or_not(tmp_path: Path) -> None:
     path = tmp_path / "held"
     path.mkdir()
     assert is_held(path) is None
@@ -593,7 +599,7 @@ def test_a_site_that_redirects_each_visit_to_another_address_is_one_page(places:
     assert len(record.aliases) == MAX_ALIASES
 
 
-def test_another_page_at_a_further_address_is_judged_by_itself(places: Places, opening: Open) -> None:
+def test_a_different_page_at_a_further_address_is_judged_separately(places: Places, opening: Open) -> None:
     run = opening()
     assert answer(run, "final", "x", alias="http://a.example/first") == "new"
     assert answer(run, "first", "y") == "new"
@@ -603,7 +609,7 @@ def test_another_page_at_a_further_address_is_judged_by_itself(places: Places, o
     assert [record.aliases for record in kept(places())] == [(), ()]
 
 
-def test_a_redirection_that_leads_to_another_page_now_is_judged_by_itself(places: Places, opening: Open) -> None:
+def test_a_redirection_that_now_leads_to_another_page_is_judged_separately(places: Places, opening: Open) -> None:
     run = opening()
     assert answer(run, "one", "x", alias="http://a.example/latest") == "new"
     assert answer(run, "two", "y", alias="http://a.example/latest") == "new"
@@ -612,7 +618,7 @@ def test_a_redirection_that_leads_to_another_page_now_is_judged_by_itself(places
     assert len(kept(places())) == 2
 
 
-def test_a_changed_or_released_page_takes_its_further_addresses_along(places: Places, opening: Open) -> None:
+def test_a_changed_or_released_page_loses_its_further_addresses(places: Places, opening: Open) -> None:
     run = opening()
     first = offer(run, "final", "x", alias="http://a.example/first")
     assert run.release(first)
@@ -638,7 +644,7 @@ def test_further_addresses_survive_repair_export_and_import(tmp_path: Path) -> N
             assert [answer(run, f"first {number}", number) for number in range(3)] == ["unchanged"] * 3
 
 
-def test_an_import_gives_no_further_address_away_that_leads_elsewhere(tmp_path: Path) -> None:
+def test_an_import_does_not_assign_further_addresses_that_lead_elsewhere(tmp_path: Path) -> None:
     directory, target, file = tmp_path / "index", tmp_path / "other", tmp_path / "export"
     with Deduplicator.open(directory, CONFIG) as run:
         answer(run, "final", "x", alias="http://a.example/first")
@@ -654,7 +660,7 @@ def test_an_import_gives_no_further_address_away_that_leads_elsewhere(tmp_path: 
     assert sorted(len(record.aliases) for record in kept(target)) == [0, 0]
 
 
-def test_verify_counts_page_keys(tmp_path: Path) -> None:
+def test_verify_checks_page_keys(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, CONFIG) as run:
         answer(run, "final", "x", alias="http://a.example/first")
     with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, db=env.open_db(b"numbers")) as txn:
@@ -693,7 +699,7 @@ def test_a_page_that_expired_is_new_at_its_own_address(opening: Open, clock: Clo
     assert answer(run, "1", "x") == "new"
 
 
-def test_without_expiry_nothing_is_too_old(opening: Open, clock: Clock) -> None:
+def test_without_expiry_no_page_is_too_old(opening: Open, clock: Clock) -> None:
     run = opening()
     assert answer(run, "1", "x") == "new"
     clock.passes(86_400 * 10_000)
@@ -704,7 +710,7 @@ def test_without_expiry_nothing_is_too_old(opening: Open, clock: Clock) -> None:
 # What leaves the index, and what never enters it
 
 
-def test_an_export_leaves_out_what_was_not_handled(tmp_path: Path) -> None:
+def test_an_export_leaves_out_pages_that_were_not_handled(tmp_path: Path) -> None:
     directory, file = tmp_path / "index", tmp_path / "export"
     dead = Deduplicator.open(directory, CONFIG)
     answer(dead, "lost", "x")
@@ -720,7 +726,7 @@ def test_an_export_leaves_out_what_was_not_handled(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("store_text", [False, True])
-def test_the_text_is_kept_where_it_is_asked_for(places: Places, opening: Open, store_text: bool) -> None:
+def test_the_text_is_stored_if_the_setting_says_so(places: Places, opening: Open, store_text: bool) -> None:
     answer(opening(store_text=store_text), "1", "x")
     (record,) = kept(places())
     assert bool(record.page.text) == store_text
@@ -744,9 +750,7 @@ def test_no_password_reaches_the_index(tmp_path: Path) -> None:
     assert b"user:" not in written
 
 
-def test_a_run_that_dies_while_it_is_looked_at_keeps_its_pages(
-    opening_here: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_dies_while_it_is_read_keeps_its_pages(opening_here: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alive for one question and dead for the next, its page would pass to the run that asks, and stand there."""
     dying, living = opening_here(grace=60), opening_here(grace=60)
     first = offer(dying, "page", "x")

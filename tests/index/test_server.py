@@ -83,14 +83,14 @@ def test_the_address_of_a_server_is_shown_without_the_password(text: str, shown:
         "unix://user:12/secret@/run/valkey.sock",
     ],
 )
-def test_what_is_no_address_of_a_server_is_refused_without_the_password(text: str) -> None:
+def test_an_invalid_address_of_a_server_is_refused_without_the_password(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         find_location(text)
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["index", "/var/dedup", r"C:\dedup", "a://b"])
-def test_anything_else_is_a_directory(text: str) -> None:
+def test_anything_else_is_read_as_a_directory(text: str) -> None:
     assert find_location(text) == Path(text)
 
 
@@ -103,7 +103,7 @@ def test_a_server_that_is_away_is_an_error_without_the_password(tmp_path: Path) 
     assert "secret" not in str(caught.value)
 
 
-def test_a_wrong_password_is_an_error_that_does_not_say_it(tmp_path: Path) -> None:
+def test_a_wrong_password_is_an_error_that_does_not_contain_it(tmp_path: Path) -> None:
     with serving(tmp_path / "server", "--requirepass", "right-secret", "--save", "3600", "1") as server:
         for password in ("wrong-secret", ""):
             with pytest.raises(IndexUnusable) as caught:
@@ -113,7 +113,7 @@ def test_a_wrong_password_is_an_error_that_does_not_say_it(tmp_path: Path) -> No
             assert "secret" not in opened.index
 
 
-def test_what_a_server_says_of_its_user_is_an_error_without_the_name(server: Server) -> None:
+def test_an_error_message_of_a_server_is_shown_without_the_user_name(server: Server) -> None:
     server.run("ACL", "SETUSER", "crawlname", "on", ">pass", "~*", "+auth", "+select", "+client")
     url = server.url().replace("unix://", "unix://crawlname:pass@")
     with pytest.raises(IndexUnusable, match="ermission") as caught:
@@ -121,7 +121,7 @@ def test_what_a_server_says_of_its_user_is_an_error_without_the_name(server: Ser
     assert "crawlname" not in str(caught.value)
 
 
-def test_a_server_that_may_remove_what_is_stored_is_refused(tmp_path: Path) -> None:
+def test_a_server_that_may_evict_keys_is_refused(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "server", "--maxmemory-policy", "allkeys-lru", "--save", "3600", "1") as server,
         pytest.raises(IndexUnusable, match="noeviction"),
@@ -129,13 +129,13 @@ def test_a_server_that_may_remove_what_is_stored_is_refused(tmp_path: Path) -> N
         Deduplicator.open(server.url(), CONFIG)
 
 
-def test_a_server_that_stores_nothing_is_warned_about(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_without_persistence_causes_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with serving(tmp_path / "server", "--save", "", "--appendonly", "no") as server:
         Deduplicator.open(server.url(), CONFIG).close()
     assert "stores nothing on disk" in caplog.text
 
 
-def test_where_there_is_no_index_none_is_made_by_looking(address: ServerAddress, server: Server) -> None:
+def test_reading_does_not_create_an_index(address: ServerAddress, server: Server) -> None:
     with pytest.raises(IndexMissing):
         maintenance.open_pages(address)
     with pytest.raises(IndexMissing):
@@ -143,14 +143,14 @@ def test_where_there_is_no_index_none_is_made_by_looking(address: ServerAddress,
     assert server.run("DBSIZE") == 0
 
 
-def test_several_indexes_in_one_database_know_nothing_of_each_other(address: ServerAddress, server: Server) -> None:
+def test_several_indexes_in_one_database_are_independent(address: ServerAddress, server: Server) -> None:
     with closing(open_backend(address)) as first, closing(open_backend(server.address("other"))) as second:
         assert first.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
         assert second.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
         assert (len(first), len(second)) == (1, 1)
 
 
-def test_an_emptied_index_leaves_nothing_behind(address: ServerAddress, server: Server) -> None:
+def test_an_emptied_index_leaves_no_keys_behind(address: ServerAddress, server: Server) -> None:
     with closing(open_backend(address)) as store:
         store.offer([page(number, signature) for number, signature in enumerate(uniform(7, 20))], NEAR).result()
     with closing(open_backend(server.address("other"))) as neighbouring:
@@ -164,7 +164,7 @@ def test_an_emptied_index_leaves_nothing_behind(address: ServerAddress, server: 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork")
-def test_a_child_process_has_nothing_open_so_that_it_can_empty_an_index(address: ServerAddress) -> None:
+def test_a_child_process_has_no_open_index_and_can_empty_one(address: ServerAddress) -> None:
     with closing(open_backend(address)) as store:
         store.offer([page(1, 5)], NEAR).result()
         child = os.fork()
@@ -177,7 +177,7 @@ def test_a_child_process_has_nothing_open_so_that_it_can_empty_an_index(address:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_an_index_that_is_emptied_by_two_at_once_loses_nothing_of_the_later_one(
+def test_an_index_that_is_emptied_by_two_clients_at_once_loses_nothing_of_the_later_one(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     call, later = ServerConnection.call, list[Backend]()
@@ -207,7 +207,7 @@ def test_signatures_that_look_like_numbers_of_new_records_are_filed(address: Ser
         assert store.verify(NEAR) == []
 
 
-def test_a_batch_may_have_more_scopes_than_a_script_hands_on(address: ServerAddress) -> None:
+def test_a_batch_may_have_more_scopes_than_arguments_of_a_script(address: ServerAddress) -> None:
     pages = [page(number, signature, f"scope {number}") for number, signature in enumerate(uniform(1, 8_200))]
     with closing(open_backend(address)) as store:
         decisions = store.offer(pages, ByDistance(0)).result()
@@ -242,7 +242,7 @@ def test_what_was_read_of_one_scope_is_not_kept_for_the_next(address: ServerAddr
             assert len(reading._changes.buckets) < 20
 
 
-def test_a_cache_keeps_to_its_size_and_forgets_what_was_not_used_for_longest() -> None:
+def test_a_cache_keeps_to_its_size_and_evicts_the_least_recently_used() -> None:
     cache = cells.CellCache(1_100)
     for number in range(4):
         cache.put(b"%d" % number, bytes(100))
@@ -251,7 +251,7 @@ def test_a_cache_keeps_to_its_size_and_forgets_what_was_not_used_for_longest() -
     assert all(cache.get(key) is None for key in (b"1", b"2", b"3", b"large"))
 
 
-def test_what_another_client_removes_and_adds_is_seen(address: ServerAddress) -> None:
+def test_pages_that_another_client_removes_and_adds_are_seen(address: ServerAddress) -> None:
     with closing(open_backend(address)) as one_client, closing(open_backend(address)) as other_client:
         for turn in range(20):
             first, second = (one_client, other_client) if turn % 2 else (other_client, one_client)
@@ -309,7 +309,7 @@ def filled(address: ServerAddress) -> ServerAddress:
     return address
 
 
-def test_an_index_travels_from_a_server_into_a_directory_and_back(
+def test_an_index_can_be_exported_from_a_server_into_a_directory_and_back(
     filled: ServerAddress, server: Server, tmp_path: Path
 ) -> None:
     def carry(source: object, target: object) -> tuple[int, int]:
@@ -348,7 +348,7 @@ def test_an_index_that_a_crawl_uses_is_not_repaired(filled: ServerAddress, serve
         store.repair(NEAR)
 
 
-def test_a_repair_ends_although_a_crawl_begins_meanwhile(
+def test_a_repair_ends_even_if_a_crawl_begins_during_it(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The crawl files a page in a bucket that the repair has read, before each of its changes of several records."""
@@ -398,7 +398,7 @@ def test_records_that_are_filed_while_an_index_is_repaired_keep_their_numbers(
         assert kept == set(range(40)) - {number for number, _ in waiting}
 
 
-def test_lookups_of_real_schemes_verify(server: Server) -> None:
+def test_an_index_with_a_scheme_of_the_package_is_verified(server: Server) -> None:
     server.empty()
     with Deduplicator.open(server.url(), CONFIG) as run:
         for number in range(12):
@@ -420,7 +420,7 @@ _STEPS = st.lists(
 
 
 @given(_STEPS)
-def test_a_server_answers_as_a_directory_does(
+def test_a_server_answers_as_a_directory(
     server: Server, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]
 ) -> None:
     """Pages of few sites with few texts come again and again, and are settled, released or forgotten."""

@@ -97,7 +97,7 @@ def test_the_claim_of_a_killed_client_holds_until_its_signs_of_life_have_ended(
 
 
 @pytest.mark.usefixtures("short_lives")
-def test_a_client_that_was_stopped_for_too_long_settles_nothing_more(address: ServerAddress, server: Server) -> None:
+def test_a_client_that_was_stopped_for_too_long_cannot_settle_any_more(address: ServerAddress, server: Server) -> None:
     with Deduplicator.open(server.url(), CONFIG) as run, beside(_CLAIMS, server.url()) as client:
         client.send_signal(signal.SIGSTOP)
         wait_for(lambda: check(run, 2) == "new")
@@ -111,7 +111,7 @@ def test_a_client_that_was_stopped_for_too_long_settles_nothing_more(address: Se
 
 
 @pytest.mark.usefixtures("short_lives")
-def test_a_run_that_counts_as_dead_is_opened_anew_as_another_run(address: ServerAddress, server: Server) -> None:
+def test_a_run_that_counts_as_dead_is_reopened_as_another_run(address: ServerAddress, server: Server) -> None:
     with Deduplicator.open(server.url(), CONFIG) as run:
         assert check(run, 1) == "new"
         before = run.run
@@ -123,7 +123,7 @@ def test_a_run_that_counts_as_dead_is_opened_anew_as_another_run(address: Server
         assert check(run, 2) == "new"
 
 
-def test_an_expired_sign_of_life_alone_is_no_death(address: ServerAddress, server: Server) -> None:
+def test_an_expired_sign_of_life_alone_does_not_make_a_run_dead(address: ServerAddress, server: Server) -> None:
     """A server that was loading for minutes has lost all signs of life."""
     with Deduplicator.open(server.url(), CONFIG) as run, Deduplicator.open(server.url(), CONFIG) as second_run:
         assert check(run, 1) == "new"
@@ -135,9 +135,7 @@ def test_an_expired_sign_of_life_alone_is_no_death(address: ServerAddress, serve
         assert check(second_run, 3) == BEING_HANDLED
 
 
-def test_a_run_ends_well_on_a_server_that_is_slow_at_that_moment(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_run_ends_regularly_on_a_slow_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with serving(tmp_path / "server") as server:
         run = Deduplicator.open(server.url(), CONFIG)
         assert check(run, 1) == "new"
@@ -150,7 +148,7 @@ def test_a_run_ends_well_on_a_server_that_is_slow_at_that_moment(
 
 
 @pytest.mark.usefixtures("short_lives")
-def test_a_server_that_was_stopped_for_long_buries_no_run(tmp_path: Path) -> None:
+def test_a_server_that_was_stopped_for_long_does_not_declare_runs_dead(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "server") as server,
         Deduplicator.open(server.url(), CONFIG) as run,
@@ -175,7 +173,7 @@ def check_again(run: Deduplicator, number: int) -> str:
         return "away"
 
 
-def test_a_run_whose_entry_is_damaged_may_have_lost_everything_and_fails_no_transaction(
+def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transaction(
     address: ServerAddress, server: Server
 ) -> None:
     with closing(open_backend(address)) as store:
@@ -201,7 +199,7 @@ def test_a_run_whose_entry_is_damaged_may_have_lost_everything_and_fails_no_tran
 # Servers that go away
 
 
-def test_while_the_server_is_away_offers_fail_soon_and_the_index_is_used_again_when_it_is_back(tmp_path: Path) -> None:
+def test_while_the_server_is_away_offers_fail_soon_and_the_index_is_used_again_afterwards(tmp_path: Path) -> None:
     options = ("--appendonly", "yes", "--appendfsync", "always")
     with (
         serving(tmp_path / "server", *options) as server,
@@ -231,7 +229,7 @@ def test_a_connection_that_is_closed_while_it_is_idle_costs_no_page(address: Ser
         run.release()
 
 
-def test_what_was_answered_survives_kills_of_a_server_that_writes_at_once(tmp_path: Path) -> None:
+def test_answered_pages_survive_kills_of_a_server_that_writes_at_once(tmp_path: Path) -> None:
     signatures, answered = uniform(1, 3_000), set()
     options = ("--appendonly", "yes", "--appendfsync", "always")
     with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
@@ -254,7 +252,7 @@ def test_what_was_answered_survives_kills_of_a_server_that_writes_at_once(tmp_pa
         assert store.verify(NEAR) == []
 
 
-def test_a_server_that_comes_back_with_older_data_is_read_anew(tmp_path: Path) -> None:
+def test_a_server_that_comes_back_with_older_data_is_read_again(tmp_path: Path) -> None:
     with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
         store.offer([page(1, 5)], NEAR).result()
         server.run("SAVE")
@@ -282,7 +280,7 @@ def test_a_full_server_fails_offers_and_keeps_what_was_filed(tmp_path: Path) -> 
         assert store.offer([page(-1, 5)], ByDistance(0)).result()[0].verdict is Verdict.NEW
 
 
-def test_an_index_that_is_flushed_is_gone_and_is_made_anew(address: ServerAddress, server: Server) -> None:
+def test_a_flushed_index_is_gone_and_is_created_again(address: ServerAddress, server: Server) -> None:
     with Deduplicator.open(server.url(), CONFIG) as run:
         assert check(run, 1) == "new"
         before = run.run
@@ -294,7 +292,7 @@ def test_an_index_that_is_flushed_is_gone_and_is_made_anew(address: ServerAddres
         assert (len(run), run.run != before) == (1, True)
 
 
-def test_what_was_read_before_a_server_became_a_replica_is_read_anew(tmp_path: Path) -> None:
+def test_what_was_read_before_a_server_became_a_replica_is_read_again(tmp_path: Path) -> None:
     def keep() -> dict[bytes, object]:
         return {key: server.run("DUMP", key) for key in server.run("KEYS", "*")}  # type: ignore[attr-defined]
 
@@ -369,7 +367,7 @@ def test_a_connection_that_is_lost_after_the_answer_fails_no_offer(
         run.release()
 
 
-def test_a_claim_of_which_nobody_knows_whether_it_was_filed_is_released_later(
+def test_a_claim_that_may_have_been_filed_or_not_is_released_later(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from crawler_dedup.index.redis.client import Client
@@ -423,7 +421,7 @@ def test_a_claim_that_could_not_be_ended_is_left_to_the_next_run(tmp_path: Path)
         assert len(store) == 1
 
 
-def test_what_takes_pages_back_is_waited_for_until_it_is_on_disk(tmp_path: Path) -> None:
+def test_a_release_waits_until_it_is_on_disk(tmp_path: Path) -> None:
     options = ("--appendonly", "yes", "--appendfsync", "everysec")
     with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
         if "cmdstat_waitaof" not in server.info("commandstats"):  # opening has asked for it
@@ -446,7 +444,7 @@ def test_what_takes_pages_back_is_waited_for_until_it_is_on_disk(tmp_path: Path)
 
 
 @pytest.mark.parametrize("policy", ["no", "always"])
-def test_a_server_that_does_not_write_by_the_second_holds_up_nothing(tmp_path: Path, policy: str) -> None:
+def test_a_server_that_does_not_write_every_second_delays_nothing(tmp_path: Path, policy: str) -> None:
     options = ("--appendonly", "yes", "--appendfsync", policy)
     with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
         store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 5))], NEAR).result()
@@ -454,7 +452,7 @@ def test_a_server_that_does_not_write_by_the_second_holds_up_nothing(tmp_path: P
 
 
 @pytest.mark.parametrize("count", [1, 240])
-def test_what_a_stopped_server_comes_to_later_is_not_filed(
+def test_a_batch_that_a_stopped_server_receives_late_is_not_filed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     from crawler_dedup.index.redis import client
@@ -508,7 +506,7 @@ def test_a_large_batch_is_decided_in_pieces_in_its_order(address: ServerAddress,
         assert store.verify(NEAR) == []
 
 
-def test_of_a_batch_that_fails_in_the_middle_what_was_decided_is_answered(tmp_path: Path) -> None:
+def test_a_batch_that_fails_in_the_middle_is_answered_as_far_as_it_was_decided(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "server", "--appendonly", "yes", "--appendfsync", "always") as server,
         closing(open_backend(server.address())) as store,
@@ -534,7 +532,7 @@ def test_of_a_batch_that_fails_in_the_middle_what_was_decided_is_answered(tmp_pa
         run.release()
 
 
-def test_an_export_misses_no_page_that_is_filed_again_meanwhile(address: ServerAddress) -> None:
+def test_an_export_misses_no_page_that_is_filed_again_during_it(address: ServerAddress) -> None:
     with closing(open_backend(address)) as store:
         store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 1200))], NEAR).result()
         blocks = store.records(100)

@@ -79,7 +79,7 @@ def test_clients_that_take_turns_decide_as_a_single_one(
         assert stores[0].verify(NEAR) == []
 
 
-def test_a_client_that_has_missed_more_than_the_log_has_forgets_what_it_knows(stores: list[Backend]) -> None:
+def test_a_client_that_has_missed_more_than_the_log_contains_forgets_what_it_knows(stores: list[Backend]) -> None:
     idle, busy, third = stores
     signatures = uniform(5, 3000)
     assert idle.offer([page(-1, 0)], NEAR).result()[0].verdict is Verdict.NEW
@@ -105,7 +105,7 @@ def test_the_log_stays_short(stores: list[Backend], server: Server) -> None:
     assert LONGEST <= length <= 2 * LONGEST < position
 
 
-def test_a_client_believes_nothing_that_it_has_read_in_another_history(stores: list[Backend], server: Server) -> None:
+def test_a_client_discards_what_it_has_read_if_the_history_has_changed(stores: list[Backend], server: Server) -> None:
     """A replica that takes over without having had all changes, and gets others, is in another state at the same place."""
     store = stores[0]
     for number, signature in enumerate(uniform(7, 20)):
@@ -123,7 +123,7 @@ def test_a_client_believes_nothing_that_it_has_read_in_another_history(stores: l
 
 
 @pytest.mark.parametrize("is_log_short", [False, True])
-def test_whether_a_change_was_made_is_read_from_the_log_or_nobody_knows(
+def test_whether_a_change_was_made_is_read_from_the_log_or_unknown(
     stores: list[Backend], server: Server, monkeypatch: pytest.MonkeyPatch, *, is_log_short: bool
 ) -> None:
     store, other_client, _ = stores
@@ -150,7 +150,7 @@ def test_whether_a_change_was_made_is_read_from_the_log_or_nobody_knows(
     assert other_client.verify(NEAR) == []
 
 
-def test_an_index_with_other_names_of_keys_is_refused(stores: list[Backend], server: Server) -> None:
+def test_an_index_with_another_layout_of_keys_is_refused(stores: list[Backend], server: Server) -> None:
     server.run("HDEL", "{index:0}", "layout")
     with pytest.raises(IndexUnusable, match=r"layout 1, this one uses \d+.*Export"):
         open_backend(server.address())

@@ -61,7 +61,7 @@ def test_another_number_of_shards_than_1_to_64_is_refused(shards: str) -> None:
 
 
 @pytest.mark.parametrize("options", ["shards=2&shards=8", "index=a&index=b", "shards=2&shards=", "db=", "index="])
-def test_options_that_are_repeated_or_empty_are_refused(options: str) -> None:
+def test_repeated_or_empty_options_are_refused(options: str) -> None:
     with pytest.raises(ConfigError, match="shards=N"):
         find_location(f"redis://h?{options}")
 
@@ -112,7 +112,7 @@ def test_another_number_of_shards_than_the_index_has_is_refused(
 
 
 @pytest.mark.parametrize(("before", "after"), [(4, 2), (2, 4), (1, 4), (4, 1)])
-def test_an_index_that_is_emptied_may_get_another_number_of_shards(server: Server, before: int, after: int) -> None:
+def test_an_emptied_index_may_get_another_number_of_shards(server: Server, before: int, after: int) -> None:
     server.empty()
     with closing(open_backend(at(server, "0", before))) as old:
         pages = [page(number, signature, f"scope {number}") for number, signature in enumerate(uniform(1, 40))]
@@ -125,7 +125,7 @@ def test_an_index_that_is_emptied_may_get_another_number_of_shards(server: Serve
         assert new.verify(NEAR) == []
 
 
-def test_a_crawl_notices_that_the_index_got_another_number_of_shards(address: ServerAddress, server: Server) -> None:
+def test_a_crawl_detects_that_the_index_has_another_number_of_shards(address: ServerAddress, server: Server) -> None:
     with closing(open_backend(address)) as store:
         pages = [page(number, 5, f"scope {number}") for number in range(20)]
         store.offer(pages, NEAR).result()
@@ -154,7 +154,7 @@ _STEPS = st.lists(
 
 
 @given(_STEPS)
-def test_shards_answer_as_a_directory_does(
+def test_shards_answer_as_a_directory(
     server: Server, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, int, str]]
 ) -> None:
     server.empty()
@@ -231,7 +231,7 @@ def test_a_run_ends_in_all_shards(address: ServerAddress) -> None:
         assert store.tidy(NEAR, 0) == 0
 
 
-def test_what_a_run_left_open_is_removed_from_all_shards(address: ServerAddress) -> None:
+def test_open_pages_of_a_run_are_removed_from_all_shards(address: ServerAddress) -> None:
     with closing(open_backend(address)) as store:
         run = store.begin_run()
         claiming = OfferTerms(run.number, 60, clock=run.now, next_claim=itertools.count(1).__next__)
@@ -242,7 +242,7 @@ def test_what_a_run_left_open_is_removed_from_all_shards(address: ServerAddress)
         assert len(store) == 0
 
 
-def test_runs_end_in_all_shards_at_once(address: ServerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_ends_in_all_shards_simultaneously(address: ServerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a server does not answer, that takes as long as with one shard."""
     store = open_backend(address)
     run = store.begin_run()
@@ -278,7 +278,7 @@ def test_a_run_that_cannot_end_in_a_shard_ends_in_the_others(address: ServerAddr
         run.release()
 
 
-def test_of_a_batch_that_fails_in_a_shard_the_others_answer(
+def test_if_a_batch_fails_in_a_shard_the_others_answer(
     address: ServerAddress, server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     with closing(open_backend(address)) as store:
@@ -307,7 +307,7 @@ def test_of_a_batch_that_fails_in_a_shard_the_others_answer(
 # Commands
 
 
-def test_an_index_travels_from_shards_into_others_and_into_a_directory(
+def test_an_index_can_be_exported_from_shards_into_others_and_into_a_directory(
     address: ServerAddress, server: Server, tmp_path: Path
 ) -> None:
     with Deduplicator.open(f"{server.url()}&shards={SHARDS}", CONFIG) as run:
@@ -330,7 +330,7 @@ def test_an_index_travels_from_shards_into_others_and_into_a_directory(
 
 
 @pytest.mark.parametrize("rows", [100, 10_000])  # it is emptied while records are read, or before sites are
-def test_an_export_of_an_index_that_is_emptied_meanwhile_fails(
+def test_an_export_of_an_index_that_is_emptied_during_it_fails(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
     server.empty()
@@ -363,7 +363,7 @@ def test_damage_of_a_shard_is_found_and_repaired(address: ServerAddress, server:
         assert len(store) == 50
 
 
-def test_pages_of_all_shards_are_forgotten_and_found(address: ServerAddress) -> None:
+def test_pages_of_all_shards_are_found_and_forgotten(address: ServerAddress) -> None:
     with closing(open_backend(address)) as store:
         store.offer([page(number, 5, f"scope {number}") for number in range(40)], NEAR).result()
         probes = [list(NEAR.probes(page(0, 5)))]

@@ -92,7 +92,7 @@ def test_pages_of_one_batch_are_compared_with_each_other(store: Backend) -> None
     assert verdicts == [Verdict.NEW] + [Verdict.DUPLICATE] * 11
 
 
-def test_scopes_do_not_see_each_other(store: Backend) -> None:
+def test_scopes_are_separate(store: Backend) -> None:
     for scope in ("a", "b", "ab"):
         assert store.offer([page(1, 5, scope)], ByDistance()).result()[0].verdict is Verdict.NEW
         assert store.offer([page(2, 5, scope)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
@@ -104,7 +104,7 @@ def test_a_page_is_never_a_duplicate_of_its_own_record(store: Backend) -> None:
     assert len(store) == 1
 
 
-def test_a_changed_page_takes_its_old_signature_out_of_the_index(store: Backend) -> None:
+def test_a_changed_page_removes_its_old_signature_from_the_index(store: Backend) -> None:
     store.offer([page(1, 0)], ByDistance()).result()
     assert store.offer([page(1, 2**64 - 1)], ByDistance()).result()[0].verdict is Verdict.CHANGED
     assert store.offer([page(2, 0)], ByDistance()).result()[0].verdict is Verdict.NEW
@@ -112,7 +112,7 @@ def test_a_changed_page_takes_its_old_signature_out_of_the_index(store: Backend)
     assert len(store) == 2
 
 
-def test_a_signature_stays_while_another_page_stands_on_it(store: Backend) -> None:
+def test_a_signature_stays_as_long_as_another_page_has_it(store: Backend) -> None:
     store.offer([page(1, 5), page(2, 5)], Never()).result()
     assert release(store, 1)
     assert store.offer([page(3, 5)], ByDistance()).result()[0].duplicate_of == "http://example.com/2"
@@ -120,7 +120,7 @@ def test_a_signature_stays_while_another_page_stands_on_it(store: Backend) -> No
     assert store.offer([page(4, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
 
 
-def test_a_released_page_stands_for_nothing_and_settling_needs_a_record(store: Backend) -> None:
+def test_a_released_page_is_no_representative_and_settling_needs_a_record(store: Backend) -> None:
     store.offer([page(1, 5)], ByDistance()).result()
     assert settle(store, 1)
     assert release(store, 1)
@@ -129,7 +129,7 @@ def test_a_released_page_stands_for_nothing_and_settling_needs_a_record(store: B
     assert store.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
 
 
-def test_a_spike_is_bounded(store: Backend) -> None:
+def test_the_number_of_representatives_of_a_spike_is_bounded(store: Backend) -> None:
     many = MAX_REPRESENTATIVES + 10
     decisions = store.offer([page(number, 5) for number in range(many)], Never()).result()
     assert all(decision.verdict is Verdict.NEW for decision in decisions)
@@ -175,7 +175,7 @@ def standing(store: Backend) -> dict[int, bool]:
     ],
     ids=["nothing", "forget one", "forget first and last", "forget all", "release", "change", "change one beyond"],
 )
-def test_a_spike_is_sound_whatever_happens_to_it(
+def test_a_spike_stays_sound_after_every_change(
     store: Backend, happens: Callable[[Backend], object], gone: Sequence[int]
 ) -> None:
     store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
@@ -192,7 +192,7 @@ def test_a_spike_is_sound_whatever_happens_to_it(
     assert all(stands for number, stands in repaired.items() if number not in left)
 
 
-def test_when_all_that_stood_are_forgotten_the_next_page_stands(store: Backend) -> None:
+def test_if_all_representatives_are_forgotten_the_next_page_becomes_one(store: Backend) -> None:
     store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
     forget(store, range(MAX_REPRESENTATIVES))
     first, second = store.offer([page(100, 5), page(101, 5)], ByDistance()).result()
@@ -201,7 +201,7 @@ def test_when_all_that_stood_are_forgotten_the_next_page_stands(store: Backend) 
     assert store.verify(ByDistance()) == []
 
 
-def test_many_spikes_are_repaired_and_merged_whole(store: Backend, places: Places) -> None:
+def test_spikes_of_many_pages_are_repaired_and_merged_completely(store: Backend, places: Places) -> None:
     for number, signature in enumerate(uniform(1, 10)):
         store.offer([page(place * 10 + number, signature) for place in range(SPIKE + 10)], Never()).result()
     forget(store, range(200))
@@ -217,7 +217,9 @@ def test_many_spikes_are_repaired_and_merged_whole(store: Backend, places: Place
     merged.close()
 
 
-def test_after_so_many_compared_pages_nothing_more_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_the_maximum_number_of_compared_pages_nothing_more_is_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Everything(Never):
         compared = 0
 
@@ -250,7 +252,7 @@ def test_an_unfit_page_is_not_filed(store: Backend) -> None:
     assert len(store) == 0
 
 
-def test_of_a_page_the_index_keeps_what_the_matcher_leaves(store: Backend) -> None:
+def test_the_index_keeps_the_fields_of_a_page_that_the_matcher_leaves(store: Backend) -> None:
     class Sparing(ByDistance):
         def trim(self, page: SignedPage, _: Snapshot) -> SignedPage:
             return msgspec.structs.replace(page, title="")
@@ -270,7 +272,7 @@ def test_two_openings_in_one_process_share_the_index(tmp_path: Path) -> None:
     second.close()
 
 
-def test_fresh_empties_also_an_index_of_another_configuration(places: Places) -> None:
+def test_an_index_of_another_configuration_can_be_emptied_too(places: Places) -> None:
     first = open_backend(places())
     first.offer([page(1, 5)], ByDistance()).result()
     first.close()
@@ -312,7 +314,7 @@ _OFFER = """
 """
 
 
-def test_fresh_takes_nothing_from_a_process_of_the_same_configuration_but_its_pages(places: Places) -> None:
+def test_emptying_an_index_takes_only_the_pages_of_another_process_with_the_same_configuration(places: Places) -> None:
     emptied = 0
     with beside(_OFFER, places.word()) as other_process:
         while other_process.poll() is None:
@@ -417,7 +419,7 @@ def test_threads_with_an_opening_each_keep_each_content_exactly_once(places: Pla
     assert sorted(kept) == sorted(set(signatures))
 
 
-def test_what_was_answered_survives_one_kill_after_the_other(places: Places) -> None:
+def test_answered_pages_survive_repeated_kills(places: Places) -> None:
     answered: set[int] = set()
     for life, lines in enumerate([1, 2, 20, 50, 90, 150, 222, 333]):
         process = program(_FILER, places.word(), life, 5000, 1 + life % 3)

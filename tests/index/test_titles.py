@@ -90,14 +90,14 @@ def test_a_page_that_is_near_and_under_the_title_is_compared_once(places: Places
     store.close()
 
 
-def test_a_title_that_the_page_does_not_name_leads_to_no_other(places: Places) -> None:
+def test_a_title_that_the_page_does_not_name_leads_to_no_other_page(places: Places) -> None:
     store, matcher = open_backend(places()), Noting()
     store.offer([titled(1, "a", named=0)], matcher).result()
     assert matcher.compare_with(store, titled(2, "a", named=0)) == []
     store.close()
 
 
-def test_what_has_another_title_now_is_no_longer_under_the_old_one(places: Places) -> None:
+def test_a_page_with_a_new_title_is_no_longer_filed_under_the_old_one(places: Places) -> None:
     store, matcher = open_backend(places()), Noting()
     store.offer([titled(1, "a")], matcher).result()
     assert store.offer([titled(1, "b")], matcher).result()[0].verdict is Verdict.CHANGED
