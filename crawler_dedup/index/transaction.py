@@ -27,6 +27,9 @@ class Transaction(KeptPages, Protocol):
     def header(self) -> Header | None:
         """Return the header as it is now; ``None`` where there is none any more."""
 
+    def choose_first(self, pages: Sequence[SignedPage]) -> Sequence[SignedPage]:
+        """Return those of *pages*, the first of them at least, that this transaction can decide about."""
+
     def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
         """Read at once what decisions about *pages* will ask for, where that is cheaper."""
 

@@ -49,10 +49,10 @@ class TransactionalBackend(Backend):
         self._doubtful: list[_Release] = []
 
     @abstractmethod
-    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True) -> Future[_T]:
+    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
         """Run *job* in the next transaction that writes; its future is done once that is stored.
 
-        One that is not *urgent* waits a moment for others with which it is written.
+        One that is not *urgent* waits a moment for others with which it is written. It is about *size* pages.
         """
 
     @abstractmethod
@@ -111,13 +111,14 @@ class TransactionalBackend(Backend):
             decided.clear()
             if txn.header() != self.header:
                 raise IndexUnusable(f"The index in {self.name} was emptied for another configuration meanwhile.")
-            txn.read_ahead(pages, matcher)
+            first = txn.choose_first(pages)
+            txn.read_ahead(first, matcher)
             now = _touch_run(txn, terms)
             verdicts = Verdicts(txn, matcher, terms, now=now, runs=txn.run_states())
-            decided.extend(verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in pages)
+            decided.extend(verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in first)
             return list(decided)
 
-        future = self._submit(job)
+        future = self._submit(job, size=len(pages))
         future.add_done_callback(lambda offer: self._note_offer(offer, decided, matcher, terms))
         return future
 

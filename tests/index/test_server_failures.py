@@ -26,6 +26,8 @@ if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
 
 from crawler_dedup.index.redis import runs
+from crawler_dedup.index.redis.changes import Changes
+from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ConnectionLost, ServerConnection
 
 CONFIG = Config(tokenizer="bigrams")
@@ -504,6 +506,46 @@ def test_a_large_batch_is_decided_in_pieces_in_its_order(address: ServerAddress,
         assert [decision.key for decision in decisions] == [page.key for page in pages]
         assert [decision.verdict for decision in decisions] == [Verdict.NEW] * 700 + [Verdict.DUPLICATE] * 700
         assert store.verify(NEAR) == []
+
+
+def test_a_large_batch_is_decided_although_others_always_change_its_site(
+    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, numbers = Client.commit, itertools.count(10_000)
+    with closing(open_backend(address)) as store, closing(open_backend(address)) as busy:
+
+        def commit_after_others(client: Client, changes: Changes) -> list[int] | None:
+            if len(changes.new) > 20:  # whoever changes so much takes longer than others
+                number = next(numbers)
+                assert busy.offer([page(number, number)], NEAR).exception() is None
+            return commit(client, changes)
+
+        monkeypatch.setattr(Client, "commit", commit_after_others)
+        pages = [page(number, signature) for number, signature in enumerate(uniform(1, 250))]
+        decisions = store.offer(pages, NEAR).result()
+        assert [decision.key for decision in decisions] == [page.key for page in pages]
+        assert {decision.verdict for decision in decisions} == {Verdict.NEW}
+        assert store.verify(NEAR) == []
+
+
+def test_one_call_has_a_bounded_number_of_pages_however_many_wait(
+    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, sizes = Client.commit, []
+
+    def note_size(client: Client, changes: Changes) -> list[int] | None:
+        sizes.append(len(changes.new))
+        return commit(client, changes)
+
+    monkeypatch.setattr(Client, "commit", note_size)
+    signatures = uniform(1, 2000)
+    with closing(open_backend(address)) as store:
+        starts = range(0, 2000, 200)
+        batches = [[page(number, signatures[number]) for number in range(at, at + 200)] for at in starts]
+        offers = [store.offer(batch, NEAR) for batch in batches]
+        assert {decision.verdict for offer in offers for decision in offer.result()} == {Verdict.NEW}
+        assert len(store) == 2000
+    assert max(sizes) <= 250
 
 
 def test_a_batch_that_fails_in_the_middle_is_answered_as_far_as_it_was_decided(tmp_path: Path) -> None:

@@ -138,7 +138,13 @@ class Store(TransactionalBackend):
     def repair(self, filing: Filing, advance: Advance = ignore_progress) -> None:
         self.environment.write(lambda txn: self._catalogue.rebuild(txn, filing, advance))
 
-    def _submit(self, job: Callable[[PagesInTransaction], _T], *, urgent: bool = True) -> Future[_T]:
+    def _submit(
+        self,
+        job: Callable[[PagesInTransaction], _T],
+        *,
+        urgent: bool = True,
+        size: int = 1,  # noqa: ARG002  (a transaction may have any number of pages)
+    ) -> Future[_T]:
         return self.environment.submit(partial(self._run, job), urgent=urgent)
 
     def _write(self, job: Callable[[PagesInTransaction], _T], timeout: float | None = None) -> _T:

@@ -12,7 +12,7 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.chunks import limit_payloads
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
-from crawler_dedup.index.packing import pack, unpack, unpack_head
+from crawler_dedup.index.packing import pack
 from crawler_dedup.index.places import NUMBER_BYTES, numbers_in, place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite
 from crawler_dedup.index.records import MAX_ALIASES, Record, hash_scope, name_page, shorten_key
@@ -21,12 +21,15 @@ from crawler_dedup.index.redis.changedbucket import ChangedBucket
 from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.readahead import Offers, ReadAhead
+from crawler_dedup.index.redis.recordrows import decode_record, decode_sound_record
 from crawler_dedup.index.redis.runentries import RunsInTransaction
 from crawler_dedup.index.redis.sites import SitesInTransaction
 from crawler_dedup.index.transaction import Probing
 from crawler_dedup.signedpage import SignedPage
 
 _PAYLOAD = np.dtype("<u8")
+UNDIVIDED = 16
+"""Pages that are always decided in one transaction, if they are offered together."""
 _FIRST_NEW = 1 << 39  # numbers of records that get theirs when the transaction is written
 _NUMBER = (1 << 8 * NUMBER_BYTES) - 1
 _READ_RECORDS = 500
@@ -42,6 +45,9 @@ class PagesOnServer(RunsInTransaction):
         header: what the index is.
         frozen: what is known of sites, in the place of what the index knows; nothing is learned then.
         offers: about which this transaction decides, or one of the next.
+
+    Attributes:
+        most_pages: about how many pages are decided at most, unless they are few.
     """
 
     def __init__(
@@ -56,6 +62,7 @@ class PagesOnServer(RunsInTransaction):
         self._buckets: dict[bytes, ChangedBucket] = {}
         self._records: dict[int, Record | None] = {}  # that are changed
         self.has_required_copies = False
+        self.most_pages = UNDIVIDED
         self._next_number = count(_FIRST_NEW).__next__
 
     # Pages
@@ -183,6 +190,10 @@ class PagesOnServer(RunsInTransaction):
     def header(self) -> Header | None:
         return self._header
 
+    def choose_first(self, pages: Sequence[SignedPage]) -> Sequence[SignedPage]:
+        most = max(self.most_pages, UNDIVIDED)
+        return pages if len(pages) <= most else pages[:most]
+
     def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
         self._ahead.read(pages, lookup)
 
@@ -194,7 +205,7 @@ class PagesOnServer(RunsInTransaction):
 
     def items(self) -> Iterator[tuple[int, Record | None]]:
         for number, content in self.stored_records():
-            yield number, _decode_sound(content)
+            yield number, decode_sound_record(content)
 
     def stored_records(self) -> Iterator[tuple[int, bytes]]:
         """Yield (number, content) of all records in ascending order, also of pages that are filed again meanwhile."""
@@ -329,18 +340,6 @@ class PagesOnServer(RunsInTransaction):
             row.decoded = decode_record(row.content)
         assert isinstance(row.decoded, Record)
         return row.decoded
-
-
-def decode_record(content: bytes) -> Record:
-    """Decode what is stored of a record; raise :class:`msgspec.DecodeError` where that is damaged."""
-    return unpack(unpack_head(content), None)
-
-
-def _decode_sound(content: bytes) -> Record | None:
-    try:
-        return decode_record(content)
-    except msgspec.DecodeError:
-        return None
 
 
 def _name_of(record: Record) -> bytes:

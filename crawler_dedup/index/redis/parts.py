@@ -56,7 +56,7 @@ def offer_in_pieces(
 ) -> Future[list[Decision]]:
     """Offer *pages* in pieces of *size*, each when the one before was decided; return a future of all decisions.
 
-    It fails where the first piece fails.
+    It fails where the first piece fails. Of a piece, only the first pages may be decided.
     """
     combined: Future[list[Decision]] = Future()
     combined.set_running_or_notify_cancel()

@@ -12,6 +12,7 @@ from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.transaction import Probing
 from crawler_dedup.signedpage import SignedPage
 
+_MOST_PAGES = 250  # of which is read at once: about as many as one transaction decides about
 _Offer = tuple[Sequence[SignedPage], Probing]
 
 
@@ -30,9 +31,12 @@ class Offers:
         self._waiting.append((pages, lookup))
 
     def take(self) -> Iterator[_Offer]:
-        """Yield the offers, and forget them. For the thread that makes transactions."""
-        while self._waiting:
-            yield self._waiting.popleft()
+        """Yield the first offers, and forget them. For the thread that makes transactions."""
+        pages = 0
+        while self._waiting and pages < _MOST_PAGES:
+            offer = self._waiting.popleft()
+            pages += len(offer[0])
+            yield offer
 
 
 class ReadAhead:

@@ -23,12 +23,12 @@ from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection, read_time
 from crawler_dedup.index.redis.keys import Keys, meta_key
 from crawler_dedup.index.redis.measuring import measure_bytes
-from crawler_dedup.index.redis.pages import PagesOnServer
+from crawler_dedup.index.redis.pages import UNDIVIDED, PagesOnServer
 from crawler_dedup.index.redis.parts import offer_in_pieces
 from crawler_dedup.index.redis.readahead import Offers
 from crawler_dedup.index.redis.runs import ServerRun
 from crawler_dedup.index.redis.verification import find_problems, rebuild
-from crawler_dedup.index.redis.writer import MOST_JOBS, Writer
+from crawler_dedup.index.redis.writer import MOST_JOBS, MOST_PAGES, Writer
 from crawler_dedup.index.transactional import TransactionalBackend
 from crawler_dedup.index.verdicts import Matcher, OfferTerms
 from crawler_dedup.signedpage import SignedPage
@@ -43,7 +43,6 @@ READING_BYTES = 16 << 20
 _WRITE_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
 _QUICK_SECONDS = 0.2  # the event loop waits for it
-_MERGED = 250  # pages of one script: the server does nothing else meanwhile
 
 
 class ServerStore(TransactionalBackend):
@@ -124,12 +123,10 @@ class ServerStore(TransactionalBackend):
             self._offers.add(pages, matcher)
             return TransactionalBackend.offer(self, pages, matcher, terms, aliases=aliases)
 
-        if len(pages) <= _MERGED:
-            return offer(pages)
-        return offer_in_pieces(offer, pages, _MERGED)
+        return offer(pages) if len(pages) <= UNDIVIDED else offer_in_pieces(offer, pages, MOST_PAGES)
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
-        parts = (records[at : at + _MERGED] for at in range(0, len(records), _MERGED))
+        parts = (records[at : at + MOST_PAGES] for at in range(0, len(records), MOST_PAGES))
         return sum(TransactionalBackend.merge(self, part, filing) for part in parts)
 
     def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
@@ -147,10 +144,10 @@ class ServerStore(TransactionalBackend):
         finally:
             connection.drop()
 
-    def _submit(self, job: Callable[[PagesOnServer], _T], *, urgent: bool = True) -> Future[_T]:
+    def _submit(self, job: Callable[[PagesOnServer], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
         if self._writer is None:
             raise IndexUnusable("The index is open to be read only.")
-        return self._writer.submit(job, urgent=urgent)
+        return self._writer.submit(job, urgent=urgent, size=size)
 
     def _write(self, job: Callable[[PagesOnServer], _T], timeout: float | None = None) -> _T:
         future = self._submit(job)

@@ -18,7 +18,8 @@ from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import Record, hash_scope, name_page
 from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.redis.pages import PagesOnServer, decode_record
+from crawler_dedup.index.redis.pages import PagesOnServer
+from crawler_dedup.index.redis.recordrows import decode_record
 from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, encode_run
 from crawler_dedup.index.tally import Tally, tally
 from crawler_dedup.system.callbacks import Advance

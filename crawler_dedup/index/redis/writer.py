@@ -11,9 +11,10 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from crawler_dedup.errors import IndexUnusable
@@ -23,13 +24,24 @@ from crawler_dedup.index.redis.pages import PagesOnServer
 
 _T = TypeVar("_T")
 _Job = Callable[[PagesOnServer], Any]
-_Waiting = list[tuple[_Job, "Future[Any]"]]
+
+
+class _Waiting(NamedTuple):
+    """A job, the future of its result, and about how many pages it is."""
+
+    job: _Job
+    future: Future[Any]
+    size: int
+
+
 _PATIENCE = 0.1
 """Seconds that a job waits that is not urgent."""
 _AWAKE_SECONDS = 1.0
 """Seconds after a transaction in which the thread looks for jobs by itself: one that is not urgent need not wake it then."""
 MOST_JOBS = 64
 """Jobs of one transaction: one that takes long is outdated more often when it ends."""
+MOST_PAGES = 250
+"""Pages of one transaction, unless they are those of a single job: the server does nothing else while it runs the script."""
 _MOST_ATTEMPTS = 200
 _MOST_MOVES = 5
 """Times that a transaction follows its shard from one node of a cluster to another."""
@@ -58,7 +70,8 @@ class Writer:
         self._client = client
         self._begin = begin
         self._process = os.getpid()
-        self._waiting: deque[tuple[_Job, Future[Any]]] = deque()
+        self._waiting: deque[_Waiting] = deque()
+        self._most_pages = MOST_PAGES  # fewer while others often change what is read
         self._due = math.inf
         self._looks_at = -math.inf  # when the thread looks for jobs, unless it is woken before
         self._changed = threading.Condition()
@@ -71,8 +84,8 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="crawler-dedup-server", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Callable[[PagesOnServer], _T], *, urgent: bool = True) -> Future[_T]:
-        """Run *job* in the next transaction; its future is done once that is stored.
+    def submit(self, job: Callable[[PagesOnServer], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
+        """Run *job*, which is about *size* pages, in the next transaction; its future is done once that is stored.
 
         Raises:
             IndexUnusable: the index is closed.
@@ -83,7 +96,7 @@ class Writer:
         with self._changed:
             if self._closing:
                 raise IndexUnusable("The index is closed.")
-            self._waiting.append((job, future))
+            self._waiting.append(_Waiting(job, future, size))
             due = time.monotonic() + (0 if urgent else _PATIENCE)
             self._due = min(self._due, due)
             if due < self._looks_at:
@@ -120,35 +133,40 @@ class Writer:
             self._looks_at = -math.inf
             return bool(self._waiting)
 
-    def _take(self) -> _Waiting:
+    def _take(self) -> list[_Waiting]:
         with self._changed:
-            count = min(len(self._waiting), MOST_JOBS)
-            jobs = [self._waiting.popleft() for _ in range(count)]
+            jobs = [self._waiting.popleft() for _ in range(_count_first(self._waiting, self._most_pages))]
             self._due = 0 if self._waiting else math.inf
-        return [(job, future) for job, future in jobs if future.set_running_or_notify_cancel()]
+        return [waiting for waiting in jobs if waiting.future.set_running_or_notify_cancel()]
 
-    def _commit(self, jobs: _Waiting) -> None:
-        """Make the transaction of *jobs* and tell the futures. Where a job fails, run them one by one."""
-        try:
-            outcomes = self._attempt_anywhere([job for job, _ in jobs])
-        except ConnectionLost as error:
-            if time.monotonic() >= self._away_until:
-                self._away_until, self._why_away = time.monotonic() + _RETRY_SECONDS, error
-            for _, future in jobs:
-                future.set_exception(error)
-        except Exception as error:
-            if len(jobs) == 1:
-                jobs[0][1].set_exception(error)
+    def _commit(self, jobs: list[_Waiting]) -> None:
+        """Make transactions of *jobs* and tell the futures. Where a job fails, run them one by one."""
+        while jobs:
+            try:
+                outcomes = self._attempt_anywhere(jobs)
+            except ConnectionLost as error:
+                if time.monotonic() >= self._away_until:
+                    self._away_until, self._why_away = time.monotonic() + _RETRY_SECONDS, error
+                for waiting in jobs:
+                    waiting.future.set_exception(error)
                 return
-            for single in jobs:
-                self._commit([single])
+            except Exception as error:
+                if len(jobs) == 1:
+                    jobs[0].future.set_exception(error)
+                    return
+                for single in jobs:
+                    self._commit([single])
+                return
+            for waiting, outcome in zip(jobs, outcomes, strict=False):
+                self._answer(waiting.future, outcome)
+            jobs = jobs[len(outcomes) :]
+
+    def _answer(self, future: Future[Any], outcome: _Outcome) -> None:
+        if outcome.needs_copies:
+            self._confirm_at = min(self._confirm_at, time.monotonic() + _CONFIRM_SECONDS)
+            self._unconfirmed.append((future, outcome.result))
         else:
-            for (_, future), outcome in zip(jobs, outcomes, strict=True):
-                if outcome.needs_copies:
-                    self._confirm_at = min(self._confirm_at, time.monotonic() + _CONFIRM_SECONDS)
-                    self._unconfirmed.append((future, outcome.result))
-                else:
-                    future.set_result(outcome.result)
+            future.set_result(outcome.result)
 
     def _confirm(self) -> None:
         """Answer what was held back until all copies of the index have it."""
@@ -162,22 +180,28 @@ class Writer:
             for future, result in answers:
                 future.set_result(result)
 
-    def _attempt_anywhere(self, jobs: list[_Job]) -> list[_Outcome]:
+    def _attempt_anywhere(self, jobs: list[_Waiting]) -> list[_Outcome]:
         """As :meth:`_attempt`; follow the shard where another node of a cluster serves it."""
         for _ in range(_MOST_MOVES):
             with suppress(ConnectionMoved):
                 return self._attempt(jobs)
         return self._attempt(jobs)
 
-    def _attempt(self, jobs: list[_Job]) -> list[_Outcome]:
-        """Run *jobs* until nothing that they have read has changed meanwhile."""
+    def _attempt(self, jobs: list[_Waiting]) -> list[_Outcome]:
+        """Run the first of *jobs* until nothing that they have read has changed meanwhile.
+
+        Where others change it again and again, take fewer at once: who decides about many pages would never be as quick as
+        they are.
+        """
         if time.monotonic() < self._away_until:
             raise self._why_away
-        for _ in range(_MOST_ATTEMPTS):
+        for attempt in range(_MOST_ATTEMPTS):
             self._client.prepare()
             pages = self._begin(self._client)
+            pages.most_pages = self._most_pages
+            first = jobs[: _count_first(jobs, self._most_pages)]
             try:
-                outcomes = [_run_job(job, pages) for job in jobs]
+                outcomes = [_run_job(waiting.job, pages) for waiting in first]
             except ConnectionLost:
                 raise
             except Exception:
@@ -185,8 +209,23 @@ class Writer:
                     raise  # the error does not come from cells of which one was changed between two reads
                 continue
             if self._client.commit(pages.collect()) is not None:
+                self._most_pages = min(2 * self._most_pages, MOST_PAGES)
                 return outcomes
+            if attempt:
+                size = sum(waiting.size for waiting in first)
+                self._most_pages = max(min(self._most_pages, size) // 2, 1)
         raise IndexUnusable(f"The index changed {_MOST_ATTEMPTS} times while a page was looked at.")
+
+
+def _count_first(jobs: Iterable[_Waiting], most_pages: int) -> int:
+    """Return how many of *jobs* are run in one transaction: at least one, if there are any."""
+    number = pages = 0
+    for waiting in islice(jobs, MOST_JOBS):
+        pages += waiting.size
+        if number and pages > most_pages:
+            break
+        number += 1
+    return number
 
 
 def _run_job(job: _Job, pages: PagesOnServer) -> _Outcome:
