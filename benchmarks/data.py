@@ -31,7 +31,7 @@ _POWERS = np.array([0x9E3779B97F4A7C15 ** (place + 1) % 2**64 for place in range
 
 
 def workers() -> ProcessPoolExecutor:
-    """A process for each core."""
+    """Return a process for each core."""
     return ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))
 
 
@@ -49,7 +49,7 @@ class Source:
 
 
 def sources(folder: Path = DATA) -> list[Source]:
-    """All pages of both kinds."""
+    """Return all pages of both kinds."""
     all_sources = []
     for document in documents(folder, "gold/gold.jsonl"):
         site, url = urlsplit(document["url"] or "").netloc or document["id"], document["url"] or ""
@@ -64,12 +64,12 @@ def sources(folder: Path = DATA) -> list[Source]:
 
 
 def is_inline(element: HtmlElement) -> bool:
-    """Whether *element* stands inside a line of text."""
+    """Return whether *element* stands inside a line of text."""
     return _INLINE.fullmatch(element.tag) is not None
 
 
 def visible_blocks(tree: HtmlElement) -> list[str]:
-    """The visible texts of a page between the borders of its block elements, whitespace made single."""
+    """Return the visible texts of a page between the borders of its block elements, whitespace made single."""
     blocks: list[str] = []
     text: list[str] = []
 
@@ -97,13 +97,13 @@ def visible_blocks(tree: HtmlElement) -> list[str]:
 
 
 def prose(element: HtmlElement) -> int:
-    """How many visible characters *element* has outside links."""
+    """Return how many visible characters *element* has outside links."""
     linked = sum(len(block) for anchor in element.iter("a") for block in visible_blocks(anchor))
     return sum(map(len, visible_blocks(element))) - linked
 
 
 def main_element(body: HtmlElement) -> HtmlElement:
-    """The innermost element with 70 % of the visible text outside links."""
+    """Return the innermost element with 70 % of the visible text outside links."""
     least, main = max(1, 0.7 * prose(body)), body
     while True:
         inside = next((child for child in main if isinstance(child.tag, str) and prose(child) >= least), None)
@@ -113,7 +113,7 @@ def main_element(body: HtmlElement) -> HtmlElement:
 
 
 def is_cjk(text: str) -> bool:
-    """Whether more than 15 % of its characters are Chinese or Japanese."""
+    """Return whether more than 15 % of its characters are Chinese or Japanese."""
     packed = "".join(text.split())
     return len(_CJK.findall(packed)) > 0.15 * len(packed)
 
@@ -136,7 +136,7 @@ class SeenPage:
 
     @property
     def site(self) -> str:
-        """The folder in which it is saved."""
+        """Return the folder in which it is saved."""
         return self.id.partition("/")[0]
 
 
@@ -186,7 +186,7 @@ def truth_of(pages: Sequence[SeenPage], folder: Path) -> Truth:
 
 
 def _without_template(pages: Sequence[SeenPage], parts: Callable[[SeenPage], Iterable[str]]) -> list[list[str]]:
-    """The *parts* of each page that few pages of its site have."""
+    """Return the *parts* of each page that few pages of its site have."""
     sizes = Counter(page.site for page in pages)
     having = Counter((page.site, part) for page in pages for part in set(parts(page)))
     return [
@@ -199,7 +199,7 @@ def _hashes(words: Iterable[str]) -> NDArray[np.uint64]:
 
 
 def _shingles(words: Iterable[str]) -> NDArray[np.uint64]:
-    """A hash of each five neighbours, distinct."""
+    """Return a hash of each five neighbours, distinct."""
     hashes = _hashes(words)
     if not len(hashes):
         return hashes

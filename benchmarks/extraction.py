@@ -64,7 +64,7 @@ def _with_readability(body: bytes) -> str:
 
 @cache
 def _stop_words() -> frozenset[str]:
-    """Those of all its languages: the language of a page is not known."""
+    """Return those of all its languages: the language of a page is not known."""
     return frozenset().union(*map(justext.get_stoplist, justext.get_stoplists()))
 
 

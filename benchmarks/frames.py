@@ -60,7 +60,7 @@ class Slot:
 
     @property
     def text(self) -> str:
-        """What stands there."""
+        """Return what stands there."""
         return (self.element.tail if self.is_tail else self.element.text) or ""
 
     def replace_words(self, replace: Callable[[str], str]) -> None:
@@ -73,7 +73,7 @@ class Slot:
 
     @property
     def block(self) -> HtmlElement:
-        """The element around it that begins and ends a block."""
+        """Return the element around it that begins and ends a block."""
         around = self.element.getparent() if self.is_tail else self.element
         return next(element for element in chain((around,), around.iterancestors()) if not is_inline(element))
 

@@ -140,7 +140,7 @@ _FRAGMENTS = (
 
 
 def pages(pairs: int) -> dict[str, Callable[[int], bytes]]:
-    """Pages that consist of two fragments of markup: in turn, or all of the first before all of the second."""
+    """Return pages that consist of two fragments of markup: in turn, or all of the first before all of the second."""
     chosen = random.Random(3).sample([*product(_FRAGMENTS, repeat=2)], pairs)
     families: dict[str, Callable[[int], bytes]] = {}
     for first, second in chosen:
@@ -168,7 +168,7 @@ def _filled(piece: str, size: int) -> bytes:
 
 
 def text_steps(tokenizer: str) -> Mapping[str, Step]:
-    """What happens to a text."""
+    """Return what happens to a text."""
     segment = han_cutter(tokenizer).load()
     bigrams = han_cutter("bigrams").load()
     return {
@@ -215,7 +215,7 @@ def _sign_and_compare(scheme: Scheme, text: str) -> None:
 
 
 def page_steps() -> Mapping[str, Step]:
-    """What happens to the bytes of a page, and, where there is one, to its tree (see :func:`_prepared`)."""
+    """Return what happens to the bytes of a page, and, where there is one, to its tree (see :func:`_prepared`)."""
     config = Config(max_bytes=1 << 40, max_nodes=1 << 31, max_depth=250)
     signer = Signer(Config(tokenizer="bigrams"))
     signer.load()
@@ -261,7 +261,7 @@ def _prepared(body: bytes) -> _Page:
 
 
 def _patterns(kind: type[str] | type[bytes]) -> dict[str, Step]:
-    """Every compiled regular expression of the package for strings or for bytes."""
+    """Return every compiled regular expression of the package for strings or for bytes."""
     patterns: dict[str, Step] = {}
     for module in _modules():
         for name, value in vars(module).items():
@@ -291,7 +291,7 @@ def _modules() -> Iterator[Any]:
 
 
 def measured(step: str, call: Step, family: str, inputs: list[Any], sizes: list[int]) -> Growth:
-    """The growth of the cost of *call* over *inputs*. A slope that noise may have made is measured again."""
+    """Return the growth of the cost of *call* over *inputs*. A slope that noise may have made is measured again."""
     largest = _cost(call, inputs[-1])
     if largest < _TOO_SHORT:
         return Growth(step, family, largest, math.nan)
@@ -338,7 +338,7 @@ def _grow(
 
 
 def report(growths: Iterable[Growth]) -> tuple[Table, Table]:
-    """Each step with its worst family, and every family whose exponent is beyond :data:`LIMIT`."""
+    """Return each step with its worst family, and every family whose exponent is beyond :data:`LIMIT`."""
     by_step: dict[str, list[Growth]] = {}
     for growth in growths:
         by_step.setdefault(growth.step, []).append(growth)

@@ -50,7 +50,7 @@ class Cost:
 
 
 def ours(page: HostilePage, tokenizer: str) -> Cost:
-    """The way to the verdict, in this process."""
+    """Return the way to the verdict, in this process."""
     config = Config.from_settings({"DEDUP_TOKENIZER": tokenizer})
     with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, config) as filtered:
         filtered.load()
@@ -65,7 +65,7 @@ def ours(page: HostilePage, tokenizer: str) -> Cost:
 
 
 async def _checked_in_a_loop(filtered: Deduplicator, page: HostilePage, body: bytes) -> tuple[Decision, float]:
-    """The decision, and the longest time in seconds for which the event loop did not run."""
+    """Return the decision, and the longest time in seconds for which the event loop did not run."""
     headers = {"Content-Type": f"text/html; charset={page.encoding}" if page.encoding else "text/html"}
     response = HtmlResponse(page.url or "about:blank", body=body, headers=headers)
 
@@ -91,7 +91,7 @@ async def _beat(gaps: list[float]) -> None:
 
 
 def peer(page: HostilePage) -> Cost:
-    """The extraction of the main text alone, in this process."""
+    """Return the extraction of the main text alone, in this process."""
     trafilatura.extract(PAGES["valid"].make())
     body, start, before = _begin(page)
     try:
@@ -112,7 +112,7 @@ def _cost(answer: str, start: float, before: float) -> Cost:
 
 
 def measured(name: str, side: str, rounds: int) -> Cost | None:
-    """The medians of some processes; ``None``: it does not end."""
+    """Return the medians of some processes; ``None``: it does not end."""
     costs = []
     for _ in range(rounds):
         command = [sys.executable, "-m", "benchmarks.hostile", "--measure", side, name]

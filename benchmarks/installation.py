@@ -40,7 +40,7 @@ class Installation:
 
     @property
     def total(self) -> float:
-        """The size of all packages."""
+        """Return the size of all packages."""
         return sum(self.megabytes.values())
 
 

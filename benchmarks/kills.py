@@ -81,7 +81,7 @@ def main() -> None:
 
 @contextmanager
 def _served(sites: str) -> Iterator[str]:
-    """The addresses from which *sites* are crawled, served while the context lasts."""
+    """Yield the addresses from which *sites* are crawled, served while the context lasts."""
     with ExitStack() as stack:
         yield ",".join(f"{stack.enter_context(served(site))}/_all.html" for site in sites.split(","))
 

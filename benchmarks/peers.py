@@ -64,7 +64,7 @@ class Datasketch(_MinWise):
 
     @cached_property
     def bands(self) -> tuple[int, int]:
-        """How many MinHashLSH chooses, and numbers of each."""
+        """Return how many MinHashLSH chooses, and numbers of each."""
         lsh = MinHashLSH(threshold=self.threshold, num_perm=PERMUTATIONS)
         return lsh.b, lsh.r
 
@@ -74,7 +74,7 @@ class Datasketch(_MinWise):
         return LeanMinHash(signed)
 
     def meet(self, new: Any, kept: Any) -> bool:
-        """Whether they agree in a band: what ``MinHashLSH.query`` finds."""
+        """Return whether they agree in a band: what ``MinHashLSH.query`` finds."""
         bands, rows = self.bands
         same = (new.hashvalues == kept.hashvalues)[: bands * rows].reshape(bands, rows)
         return bool(same.all(axis=1).any())
@@ -133,7 +133,7 @@ _KINDS: dict[str, type[Datasketch | Rensa | SimhashPyPI]] = {
 
 
 def make(name: str, config: Config) -> Detector:
-    """The peer with that name, or else the scheme of this package."""
+    """Return the peer with that name, or else the scheme of this package."""
     kind, *words = name.split()
     if kind not in _KINDS:
         return SchemeDetector(name, config)

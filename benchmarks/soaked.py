@@ -55,14 +55,14 @@ def _words(language: str) -> list[str]:
 
 @cache
 def _sentences(language: str) -> list[str]:
-    """Those of which articles are made: two articles have hardly one in common."""
+    """Return those of which articles are made: two articles have hardly one in common."""
     source, words = random.Random(f"sentences {language}"), _words(language)
     chosen = (source.choices(words, k=source.randint(7, 15)) for _ in range(_SENTENCES))
     return ["".join(words) + "。" if language == "zh" else " ".join(words).capitalize() + ". " for words in chosen]
 
 
 def _original(number: int) -> int:
-    """The article whose text article *number* has: an earlier one, or itself."""
+    """Return the article whose text article *number* has: an earlier one, or itself."""
     source = random.Random(number)
     while number % 10 >= _ORIGINALS:
         number = source.randrange(number)
@@ -79,7 +79,7 @@ def _heading(original: int) -> str:
 
 
 def _text(number: int) -> list[str]:
-    """The sentences of an article. Of a near-duplicate one is another."""
+    """Return the sentences of an article. Of a near-duplicate one is another."""
     original = _original(number)
     source, sentences = random.Random(original), _sentences(_language(original))
     chosen = source.choices(sentences, k=source.randint(15, 45))
@@ -90,7 +90,7 @@ def _text(number: int) -> list[str]:
 
 @cache
 def _site(host: int) -> tuple[str, str]:
-    """The name of a site and its menu."""
+    """Return the name of a site and its menu."""
     names = [word.capitalize() for word in random.Random(host).sample(_words("en"), 12)]
     menu = "".join(f'<li><a href="/{name.lower()}/" class="menu-item">{name}</a></li>\n' for name in names)
     return f"The {names[0]} {names[1]}", menu
@@ -119,7 +119,7 @@ def article(host: int, number: int) -> str:
 
 
 def index_page(host: int, number: int) -> str:
-    """The index page *number* of *host*: links to articles, and to the next one."""
+    """Return the index page *number* of *host*: links to articles, and to the next one."""
     first = (number * HOSTS + host) * ARTICLES
     entries = "".join(
         f'<li><a class="follow" href="/article/{at}">{escape(_heading(_original(at)))}</a></li>\n'

@@ -115,7 +115,7 @@ def _once(site: str, spider: str, kind: str, tokenizer: str) -> Crawled:
 
 
 def _shares(values: Iterable[float], plain_values: Iterable[float]) -> str:
-    """Each round by itself: the machine differs more from round to round than the kinds do."""
+    """Return each round by itself: the machine differs more from round to round than the kinds do."""
     shares = sorted(value / plain_value for value, plain_value in zip(values, plain_values, strict=True))
     return f"{statistics.median(shares):.2f} ({shares[0]:.2f} … {shares[-1]:.2f})"
 

@@ -99,7 +99,7 @@ class Pair:
 
 
 def harvest(source: Source) -> Harvest | None:
-    """What a page gives to others; ``None`` if it has hardly any text, or not in the language that it should have."""
+    """Return what a page gives to others; ``None`` if it has hardly any text, or not in the language that it should have."""
     tree = parsing.parse(saved(source.file))
     blocks, body = visible_blocks(tree), next(tree.iter("body"), None)
     if body is None or prose(body) < 500 or is_cjk("".join(blocks)) != (source.language == "zh"):
@@ -116,7 +116,7 @@ def harvest(source: Source) -> Harvest | None:
 
 
 def _boilerplate(parent: HtmlElement, whole: int) -> Iterator[tuple[str, str]]:
-    """The outermost blocks below *parent* that look like boilerplate; *whole* is the length of the page's text."""
+    """Yield the outermost blocks below *parent* that look like boilerplate; *whole* is the length of the page's text."""
     for element in parent:
         if not isinstance(element.tag, str):
             continue
@@ -234,7 +234,7 @@ def _edit(share: float, task: Task, chance: random.Random, main: HtmlElement) ->
 
 
 def _peer(tree: HtmlElement, language: str) -> int | None:
-    """The simhash of the counts of all words of what trafilatura extracts."""
+    """Return the simhash of the counts of all words of what trafilatura extracts."""
     text = (trafilatura.extract(tree) or "").lower()
     counts = Counter(piece for piece in _pieces(text, language) if _is_word(piece))
     if not counts:
@@ -298,7 +298,7 @@ def report(title: str, rows: Sequence[str], pairs: Sequence[Pair], rule: Dedupli
 
 
 def _shares(pairs: Sequence[Pair], rule: Deduplicator) -> list[str]:
-    """The cells from the distance on. A page without text is near to nothing."""
+    """Return the cells from the distance on. A page without text is near to nothing."""
     ours, peers, ways, unchecked = [], [], [], 0
     for pair in pairs:
         texts = pair.first.features and pair.second.features

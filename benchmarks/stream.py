@@ -70,7 +70,7 @@ def read(document: tuple[str, str, str], folder: Path) -> Page:
 
 
 def read_all(sites: Sequence[str], folder: Path) -> list[Page]:
-    """Every HTML page of *sites*."""
+    """Return every HTML page of *sites*."""
     known = {document["id"]: document for document in documents(folder)}
     tasks = []
     for name in sorted(name for site in sites for name in html_pages(site, folder)):
@@ -117,7 +117,7 @@ def stream(pages: Sequence[Page], truth: Truth, order: Sequence[int]) -> list[Fa
 
 
 def count(pages: Sequence[Page], fates: Sequence[Fate], graph: Sequence[Sequence[int]]) -> dict[str, Counter[str]]:
-    """The counts of one order, by site."""
+    """Return the counts of one order, by site."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for fate in fates:
         row = counts[pages[fate.page].seen.site]
@@ -148,12 +148,12 @@ def link_graph(pages: Sequence[Page]) -> list[list[int]]:
 
 
 def _starts(pages: Sequence[Page]) -> set[int]:
-    """The index pages at the root of the sites."""
+    """Return the index pages at the root of the sites."""
     return {at for at, page in enumerate(pages) if re.fullmatch(r"[^/]+/index[^/]*", page.seen.id)}
 
 
 def _reached(graph: Sequence[Sequence[int]], starts: set[int], cut: set[int]) -> set[int]:
-    """What a crawl gets from *starts* without following the links of *cut*; a start's links are always followed."""
+    """Return what a crawl gets from *starts* without following the links of *cut*; a start's links are always followed."""
     reached, waiting = set(starts), list(starts)
     while waiting:
         at = waiting.pop()
@@ -164,7 +164,7 @@ def _reached(graph: Sequence[Sequence[int]], starts: set[int], cut: set[int]) ->
 
 
 def groups_of(sites: Iterable[str], folder: Path) -> dict[str, list[str]]:
-    """The sites that hold the same pages, by the name of the first without its year."""
+    """Return the sites that hold the same pages, by the name of the first without its year."""
     together = {site: {site} for site in sites}
     for pair in labelled_pairs(folder):
         a, b = (pair[side].partition("/")[0] for side in ("id_a", "id_b"))

@@ -42,7 +42,7 @@ def _forget_project() -> None:
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder of labelled real pages, which do not belong to this project."""
+    """Return the folder of labelled real pages, which do not belong to this project."""
     if not (DATA / "sites").is_dir():
         pytest.skip(f"no labelled pages in {DATA}; CRAWLER_DEDUP_DATA names their folder")
     return DATA
@@ -50,14 +50,14 @@ def data() -> Path:
 
 @pytest.fixture
 def deduplicator(tmp_path: Path) -> Iterator[Deduplicator]:
-    """An empty index; `bigrams`, because loading jieba takes a second."""
+    """Yield an empty index; `bigrams`, because loading jieba takes a second."""
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as opened:
         yield opened
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 4 MB."""
+    """Yield a file system of 4 MB."""
     with disks.mounted(tmp_path / "disk") as folder:
         yield folder
 
@@ -69,7 +69,7 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server for all tests: they use indexes of different names, or empty it."""
+    """Yield a server for all tests: they use indexes of different names, or empty it."""
     with servers.serving(tmp_path_factory.mktemp("server")) as running:
         yield running
 

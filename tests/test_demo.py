@@ -32,13 +32,13 @@ execute(["scrapy", *sys.argv[1:]])
 
 @pytest.fixture(scope="module")
 def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory for temporary files, in which the demo leaves its index."""
+    """Return the directory for temporary files, in which the demo leaves its index."""
     return tmp_path_factory.mktemp("temporary")
 
 
 @pytest.fixture(scope="module")
 def output(temporary: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What ``crawler-dedup demo`` prints in an empty directory, 80 columns wide."""
+    """Return what ``crawler-dedup demo`` prints in an empty directory, 80 columns wide."""
     empty = tmp_path_factory.mktemp("empty")
     done = command(empty, "demo", TMPDIR=str(temporary), COLUMNS="80")
     assert (done.returncode, done.stderr) == (0, "")

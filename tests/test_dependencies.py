@@ -43,7 +43,7 @@ def normalised(name: str) -> str:
 
 
 def names(requirements: list[str]) -> set[str]:
-    """The packages that *requirements* name."""
+    """Return the packages that *requirements* name."""
     return {normalised(re.split(r"[^\w.-]", requirement)[0]) for requirement in requirements}
 
 
@@ -68,7 +68,7 @@ DISTRIBUTIONS = packages_distributions()
 
 
 def distribution(module: str) -> str | None:
-    """The package that brings *module*; ``None`` if Python or this package does."""
+    """Return the package that brings *module*; ``None`` if Python or this package does."""
     first, *rest = module.split(".")
     if first in {*sys.stdlib_module_names, "compression", "crawler_dedup"}:  # "compression" is new in Python 3.14
         return None
@@ -125,7 +125,7 @@ WITHOUT_EXTRAS = f"""
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an index of one page, and with labelled pages."""
+    """Return a folder with an index of one page, and with labelled pages."""
     folder = tmp_path_factory.mktemp("extras")
     with Deduplicator.open(folder / "index", Config(tokenizer="bigrams")) as deduplicator:
         deduplicator.check("http://a.org/1", article("x").encode())

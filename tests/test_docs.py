@@ -56,7 +56,7 @@ def nodes(names: list[str]) -> Iterator[ast.AST]:
 
 
 def literals(node: ast.expr) -> list[str]:
-    """The strings that *node* may be; of an f-string what stands before its first variable part."""
+    """Return the strings that *node* may be; of an f-string what stands before its first variable part."""
     if isinstance(node, ast.IfExp):
         return [*literals(node.body), *literals(node.orelse)]
     if isinstance(node, ast.JoinedStr):
@@ -68,7 +68,7 @@ def literals(node: ast.expr) -> list[str]:
 
 
 def statistics() -> set[str]:
-    """The names of all statistics, without ``dedup/`` and without what stands behind the next ``/``."""
+    """Return the names of all statistics, without ``dedup/`` and without what stands behind the next ``/``."""
     names: list[str] = []
     for node in nodes(CRAWL):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
@@ -129,7 +129,7 @@ def test_settings_in_the_documents_exist(page: Path) -> None:
 
 
 def texts_of(tree: ast.AST) -> Iterator[str]:
-    """The strings in the code of a module without its docstrings, which are for who reads the code."""
+    """Yield the strings in the code of a module without its docstrings, which are for who reads the code."""
     docstrings = {
         node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
@@ -212,7 +212,7 @@ def test_each_version_is_the_one_that_its_document_names(page: str, sentence: st
 
 
 def versions_of_nox() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The versions of Python and of Scrapy with which nox runs the tests."""
+    """Return the versions of Python and of Scrapy with which nox runs the tests."""
     values = {
         node.targets[0].id: node.value
         for node in ast.parse(read("noxfile.py")).body
@@ -298,7 +298,7 @@ def without_code(text: str) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of the headings of *page*, as GitHub makes them."""
+    """Return the anchors of the headings of *page*, as GitHub makes them."""
     taken: list[str] = []
     for heading in re.findall(r"^#+ +(.*?) *$", without_code(page.read_text(encoding="utf-8")), re.MULTILINE):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()

@@ -60,7 +60,7 @@ _NAME = re.compile(r"[a-z][a-z-]*")
 
 
 def commands(page: Path) -> list[str]:
-    """The commands in the ``sh`` blocks of *page*, without comments; a backslash at the end joins two lines."""
+    """Return the commands in the ``sh`` blocks of *page*, without comments; a backslash at the end joins two lines."""
     blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     lines = "".join(blocks).replace("\\\n", " ").splitlines()
     return [shlex.join(words) for line in lines if (words := shlex.split(line, comments=True))]
@@ -146,13 +146,13 @@ def test_no_exception_and_no_placeholder_is_unused() -> None:
 
 
 def documented_calls(page: Path) -> list[str]:
-    """Everything that is typeset as code and begins with ``crawler-dedup``, in sentences, tables and blocks."""
+    """Return everything that is typeset as code and begins with ``crawler-dedup``, in sentences, tables and blocks."""
     text = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
     return [*commands(page), *re.findall(r"`(crawler-dedup [^`]*)`", text)]
 
 
 def unknown_words(call: str) -> list[str]:
-    """The names of commands and the options in *call* that do not exist."""
+    """Return the names of commands and the options in *call* that do not exist."""
     _, *words = call.split()
     command: click.Command = app
     context = click.Context(command)

@@ -101,7 +101,7 @@ TAILS = st.sampled_from(["", "/", "/x/y", "?q=1", "#f", "/a?b=c#d", "\\x"])
 
 @st.composite
 def userinfos(draw: st.DrawFn, secret: str) -> str:
-    """A user name, or one with a password, with *secret* in it; well written or not."""
+    """Return a user name, or one with a password, with *secret* in it; well written or not."""
     kind = draw(st.sampled_from(["user", "password", "raw", "name and raw"]))
     if kind == "user":
         return draw(AROUND) + secret + draw(AROUND) + draw(st.sampled_from(["", ":pw"]))
@@ -126,7 +126,7 @@ def addresses(draw: st.DrawFn, secret: str) -> str:
 
 @st.composite
 def well_written(draw: st.DrawFn, secret: str) -> str:
-    """An address that may stand within another one."""
+    """Return an address that may stand within another one."""
     userinfo = f"{draw(AROUND)}{secret}:{draw(AROUND)}{secret}" if draw(st.booleans()) else secret
     return f"{draw(SPECIAL)}:{'/' * draw(st.integers(1, 3))}{userinfo}@{draw(HOSTS)}{draw(TAILS)}"
 

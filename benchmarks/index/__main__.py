@@ -59,17 +59,17 @@ class Plan:
 
     @property
     def signatures(self) -> Path:
-        """Where the index of signatures is."""
+        """Return where the index of signatures is."""
         return self.folder / "signatures"
 
     @property
     def ks(self) -> list[int]:
-        """The distances of look-ups."""
+        """Return the distances of look-ups."""
         return sorted({self.k, 3, 6})
 
     @property
     def recalled(self) -> int:
-        """How many look-ups are held against brute force."""
+        """Return how many look-ups are held against brute force."""
         return 200 if self.n <= _LARGE else 50
 
 

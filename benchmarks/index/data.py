@@ -57,7 +57,7 @@ def flipped(chance: np.random.Generator, signatures: Numbers, most: int = 6) -> 
 
 
 def questions(stored: Numbers, size: int, seed: int) -> list[int]:
-    """What to ask for, in turn: a stored signature with up to six bits flipped, and a random one."""
+    """Return what to ask for, in turn: a stored signature with up to six bits flipped, and a random one."""
     chance = np.random.default_rng(seed)
     asked = chance.integers(0, 1 << 64, size, dtype=np.uint64)
     asked[::2] = flipped(chance, _drawn(chance, stored, len(asked[::2])))
@@ -65,13 +65,13 @@ def questions(stored: Numbers, size: int, seed: int) -> list[int]:
 
 
 def fresh(*seed: int) -> Iterator[int]:
-    """Signatures without end, clustered among themselves: what comes in while an index is used."""
+    """Yield signatures without end, clustered among themselves: what comes in while an index is used."""
     for number in count():
         yield from clustered(_FRESH, (*seed, number)).tolist()
 
 
 def neighbours(stored: Numbers, signature: int, most: int) -> dict[int, int]:
-    """Every one of *stored* within *most* bits, with its distance, by brute force: numpy looks at all."""
+    """Return every one of *stored* within *most* bits, with its distance, by brute force: numpy looks at all."""
     near_signatures: dict[int, int] = {}
     for at in range(0, len(stored), _CHUNK):
         block = stored[at : at + _CHUNK]
@@ -82,7 +82,7 @@ def neighbours(stored: Numbers, signature: int, most: int) -> dict[int, int]:
 
 
 def pages(signatures: Iterable[int], seed: int) -> Iterator[SignedPage]:
-    """A page for each signature, as large as pages are. Sketches are random, so that no page stands for another."""
+    """Yield a page for each signature, as large as pages are. Sketches are random, so that no page stands for another."""
     chance = np.random.default_rng(seed)
     for number, signature in enumerate(signatures):
         key = sha1(b"%d of %d" % (number, seed)).hexdigest()

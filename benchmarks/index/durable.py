@@ -125,7 +125,7 @@ def _start_page(deduplicator: Deduplicator, page: SignedPage) -> Future[bool]:
 
 
 def open_pages(directory: Path) -> Deduplicator:
-    """The index of pages in *directory*."""
+    """Return the index of pages in *directory*."""
     return Deduplicator.open(directory, _CONFIG)
 
 
@@ -138,7 +138,7 @@ def file_pages(directory: Path, signatures: Iterable[int], seed: int) -> None:
 
 
 def database_bytes(directory: Path) -> dict[str, int]:
-    """What each LMDB database in *directory* takes. Nobody may have the index open in this process."""
+    """Return what each LMDB database in *directory* takes. Nobody may have the index open in this process."""
     with lmdb.open(str(directory), readonly=True, max_dbs=16) as env, env.begin() as txn:
         names = [bytes(name) for name, _ in txn.cursor()]
         stats = {name.decode(): txn.stat(env.open_db(name, txn, create=False)) for name in names}

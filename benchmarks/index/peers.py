@@ -60,7 +60,7 @@ class Compared:
 
 
 def builders(stored: Numbers, k: int, *, large: bool) -> Iterator[Callable[[], Peer]]:
-    """What builds each peer, so that one is in memory at a time. *large*: also those that take long."""
+    """Yield what builds each peer, so that one is in memory at a time. *large*: also those that take long."""
     faiss.omp_set_num_threads(1)
     yield lambda: _faiss("faiss IndexBinaryMultiHash 4 × 16", _multi_hash(k), stored, k)
     if large or len(stored) <= _FLAT_MOST:
@@ -140,7 +140,7 @@ def compare(index: PermutedIndex, peer: Peer, asked: list[int], truths: Truths, 
 
 
 def _settled(rounds: list[float]) -> float:
-    """The median without the first round, which warms."""
+    """Return the median without the first round, which warms."""
     return statistics.median(rounds[1:])
 
 

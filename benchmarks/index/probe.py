@@ -25,7 +25,7 @@ def probe(what: str, directory: Path, k: int, asked: list[int], drop: str = "") 
 
 
 def rss_anon() -> int:
-    """Bytes of this process's own memory (that of the mapped index is not its own)."""
+    """Return bytes of this process's own memory (that of the mapped index is not its own)."""
     status = Path("/proc/self/status").read_text("ascii")
     return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("RssAnon"))
 

@@ -50,7 +50,7 @@ def long_page(number: int, changed: int, *, address: str = "", text: int = 0, ti
 
 @st.composite
 def collections(draw: st.DrawFn) -> list[Page]:
-    """Pages of few texts, of which many words, or none, are others, which are longer or shorter, under few titles."""
+    """Return pages of few texts, of which many words, or none, are others, which are longer or shorter, under few titles."""
     return [
         long_page(
             number,

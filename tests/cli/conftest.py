@@ -20,14 +20,14 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def dropped(tmp_path: Path, outside: None) -> Path:
-    """An index after a crawl in which six copies of one page were dropped."""
+    """Return an index after a crawl in which six copies of one page were dropped."""
     note(tmp_path / "index", PAGES)
     return tmp_path / "index"
 
 
 @pytest.fixture
 def mixed(dropped: Path) -> Path:
-    """The journal of an index with drops of all kinds."""
+    """Return the journal of an index with drops of all kinds."""
     entry = entries_of(dropped / FIRST)[0]
     now = datetime.now(timezone.utc)
     entries = [

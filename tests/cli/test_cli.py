@@ -79,7 +79,7 @@ def compare(*arguments: object, status: int = 0) -> Result:
 
 
 def table(result: Result) -> dict[str, list[str]]:
-    """The rows of the rules that were printed: name → mark, what it says, what it has measured."""
+    """Return the rows of the rules that were printed: name → mark, what it says, what it has measured."""
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in result.stdout.splitlines() if "│" in line]
     names = {rule.name for rule in TABLE}
     return {row[1]: [row[0], *row[2:]] for row in cells if len(row) == 4 and row[1] in names}

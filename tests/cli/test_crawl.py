@@ -42,7 +42,7 @@ PATHS = ["/", "/one", "/copy", "/two"]
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    """A front page that links to three articles, of which two are alike."""
+    """Yield a front page that links to three articles, of which two are alike."""
     pages: dict[str, Page] = {
         "/": html(article("front", links=["/one", "/copy", "/two"])),
         "/one": html(article("one")),
@@ -62,19 +62,19 @@ def crawl(directory: Path, *arguments: object, status: int = 0) -> subprocess.Co
 
 
 def paths(file: Path) -> list[str]:
-    """The paths of the pages in a file of JSON lines."""
+    """Return the paths of the pages in a file of JSON lines."""
     lines = file.read_text(encoding="utf-8").splitlines()
     return [re.sub("^http://[^/]*", "", json.loads(line)["url"]) for line in lines]
 
 
 def counts(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
-    """The figures that a crawl prints, by what they count."""
+    """Return the figures that a crawl prints, by what they count."""
     rows = re.findall(r"^ *([\d,]+) (.*?) *$", done.stdout.split("\n\n")[0], re.MULTILINE)
     return {label: int(number) for number, label in rows}
 
 
 def proposed(done: subprocess.CompletedProcess[str]) -> list[list[str]]:
-    """The arguments of the commands that a crawl proposes at its end."""
+    """Return the arguments of the commands that a crawl proposes at its end."""
     return [line.split("crawler-dedup ", 1)[1].split() for line in done.stdout.split("\n\n")[-1].splitlines()]
 
 
@@ -386,7 +386,7 @@ def test_a_second_ctrl_c_stops_at_once_and_nothing_is_lost(tmp_path: Path) -> No
 
 
 def live_line(directory: Path, *arguments: str) -> str:
-    """What ``crawler-dedup crawl`` writes on a terminal while it crawls."""
+    """Return what ``crawler-dedup crawl`` writes on a terminal while it crawls."""
     ours, theirs = pty.openpty()
     done = processes.run([*CRAWL, *arguments], cwd=directory, env=environment(TERM="xterm"), stderr=theirs)
     os.close(theirs)

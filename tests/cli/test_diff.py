@@ -24,7 +24,7 @@ PLAIN = st.lists(st.sampled_from("abcd"), max_size=25).map("\n".join)
 
 
 def rows(table: Table) -> list[Row]:
-    """What stands in the cells: sign, new, kept."""
+    """Return what stands in the cells: sign, new, kept."""
     columns = []
     for column in table.columns:
         cells = list(column.cells)
@@ -40,7 +40,7 @@ def printed(table: Table, *, terminal: bool = False) -> str:
 
 
 def clean(text: str) -> list[str]:
-    """The lines of *text* that can be seen, without spaces."""
+    """Return the lines of *text* that can be seen, without spaces."""
     lines = (
         "".join(character for character in line if character.isprintable() and not character.isspace())
         for line in text.splitlines()

@@ -21,12 +21,12 @@ pytestmark = pytest.mark.usefixtures("outside")
 
 
 def columns(result: Result) -> list[list[str]]:
-    """The lines of `drops`, in columns."""
+    """Return the lines of `drops`, in columns."""
     return [line.split("\t") for line in result.stdout.splitlines()]
 
 
 def urls(result: Result) -> list[str]:
-    """The pages that `drops` lists."""
+    """Return the pages that `drops` lists."""
     return [url for _, _, url, _, _, _ in columns(result)]
 
 
@@ -109,7 +109,7 @@ def test_the_host_of_a_kept_page_on_another_host_is_shown(dropped: Path) -> None
 
 
 def on_a_terminal(*arguments: object, columns: int) -> list[str]:
-    """What a command prints on stdout where that is a terminal, without colours."""
+    """Return what a command prints on stdout where that is a terminal, without colours."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
     environment = {**os.environ, "PYTHONUTF8": "1"}
@@ -237,7 +237,7 @@ def test_text_of_pages_cannot_control_the_terminal(dropped: Path) -> None:
 
 @pytest.fixture
 def runs(dropped: Path) -> Path:
-    """An index with the journals of three runs: the second one has dropped a page, the third one nothing."""
+    """Return an index with the journals of three runs: the second one has dropped a page, the third one nothing."""
     (journal,) = (path for path in dropped.glob("*.jsonl"))
     entries = [replace(entry, run="0000000a", time="2026-11-20T10:00:00.000Z") for entry in entries_of(journal)]
     journal.unlink()

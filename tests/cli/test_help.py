@@ -30,7 +30,7 @@ FILES = (
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Every command that is no group, with the words by which it is called."""
+    """Yield every command that is no group, with the words by which it is called."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -46,7 +46,7 @@ GROUPS = (("index",), ("batch",), ("lexicon",))
 
 
 def examples(command: click.Command) -> list[str]:
-    """The lines of the help under "Examples:"."""
+    """Return the lines of the help under "Examples:"."""
     _, _, block = cleandoc(command.help or "").partition("\n\b\nExample")
     lines = block.split("\n\n")[0].splitlines()
     assert lines[0] in (":", "s:")

@@ -18,7 +18,7 @@ BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an index of one page and its journal, two pages, an index for traces, and labelled pages."""
+    """Return a folder with an index of one page and its journal, two pages, an index for traces, and labelled pages."""
     folder = tmp_path_factory.mktemp("installed")
     for name, scheme in (("index", "simhash"), ("traces", "pinyin")):
         with Deduplicator.open(folder / name, Config(tokenizer="bigrams", scheme=scheme)) as deduplicator:
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    """A site of two pages."""
+    """Yield a site of two pages."""
     with Site({"/": html(article("front", links=["/x"])), "/x": html(article("x"))}) as opened:
         yield opened
 

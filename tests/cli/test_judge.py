@@ -129,7 +129,7 @@ STORED = {
 
 
 def counts_of(lines: list[dict[str, Any]]) -> dict[str, int]:
-    """The counts of all pairs among the lines that `evaluate --json` prints."""
+    """Return the counts of all pairs among the lines that `evaluate --json` prints."""
     (counts,) = (line["counts"] for line in lines if line["type"] == "evaluation_counts" and not line["set"])
     return {name: counts[name] for name in ("found", "missed", "false", "apart")}
 
@@ -174,7 +174,7 @@ def test_the_title_of_a_stored_text_is_that_of_its_page(tmp_path: Path) -> None:
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[Site]:
-    """A site of which an index knows: a page, and two copies that were dropped."""
+    """Yield a site of which an index knows: a page, and two copies that were dropped."""
     paths = ["/kept", "/copy", "/gone"]
     with Site({path: html(article(1, count=300, frame=path)) for path in paths}) as site:
         note(tmp_path / "index", {site.url + path: article(1, count=300, frame=path) for path in paths})

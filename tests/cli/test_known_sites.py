@@ -27,7 +27,7 @@ def retitled_copy() -> str:
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An index in which a copy was dropped by what was known of the site, before that changed."""
+    """Return an index in which a copy was dropped by what was known of the site, before that changed."""
     monkeypatch.chdir(tmp_path)
     named = {
         f"http://a.org/{number}": article(number, count=60).replace(*NAME).replace(*UNNAMED)

@@ -24,7 +24,7 @@ VARIABLES = ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TERM")
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An index of one page, in a scope with a long name."""
+    """Return an index of one page, in a scope with a long name."""
     directory = tmp_path_factory.mktemp("index")
     with Deduplicator.open(directory, Config(tokenizer="bigrams")) as deduplicator:
         deduplicator.check("http://a.org/1", article("x").encode(), scope=SCOPE)
@@ -90,7 +90,7 @@ def test_a_table_is_not_wider_than_the_terminal(index: Path, columns: int) -> No
 
 
 def in_terminal(columns: int, *arguments: str) -> str:
-    """What a command prints on a terminal that is so many columns wide, without codes for colours and the like."""
+    """Return what a command prints on a terminal that is so many columns wide, without codes for colours and the like."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     words = ["-m", "crawler_dedup", *arguments]

@@ -45,7 +45,7 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def index(tmp_path: Path) -> Path:
-    """An index after a crawl of :data:`PAGES`."""
+    """Return an index after a crawl of :data:`PAGES`."""
     note(tmp_path / "index", PAGES)
     return tmp_path / "index"
 

@@ -25,7 +25,7 @@ SCOPE = "spider walker"
 
 
 def verdict_later(index: Path, seed: object, **config: Any) -> str:
-    """What a later run says of a page with the text of *seed* at a new address."""
+    """Return what a later run says of a page with the text of *seed* at a new address."""
     with Deduplicator.open(index, Config(tokenizer="bigrams", **config)) as deduplicator:
         body = article(seed, frame="later").encode()
         return str(deduplicator.check(f"http://later/{seed}", body, scope=SCOPE).verdict)
@@ -423,7 +423,7 @@ class Handled:
                 }
 
     def noted(self, mode: str, path: str) -> list[Any]:
-        """What the callback of *path* said."""
+        """Return what the callback of *path* said."""
         (outcomes,) = (outcome for noted_path, *outcome in self.crawls[mode].notes if noted_path == path)
         return list(outcomes)
 

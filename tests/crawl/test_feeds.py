@@ -145,7 +145,7 @@ def feed(path: Path, **options: Any) -> dict[str, Any]:
 
 
 def settings(feeds: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """The feeds are flushed each second."""
+    """Return the feeds are flushed each second."""
     return {"DEDUP_GRACE": 1, "FEEDS": feeds, **more}
 
 
@@ -179,7 +179,7 @@ def again(directory: Path, count: int) -> set[int]:
 
 
 def held(path: Path) -> set[int]:
-    """The numbers in a feed; torn lines do not count."""
+    """Return the numbers in a feed; torn lines do not count."""
     content = path.read_bytes() if path.exists() else b""
     if path.suffix == ".gz":
         content = zlib.decompressobj(wbits=31).decompress(content)

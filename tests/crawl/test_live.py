@@ -33,7 +33,7 @@ PAGES: dict[str, Page] = {
 
 
 def crawl(directory: Path, **settings: object) -> tuple[Crawl, str]:
-    """What comes of a crawl of PAGES, and the host of the site."""
+    """Return what comes of a crawl of PAGES, and the host of the site."""
     with Site(PAGES) as site:
         return run_script(directory, WALK, settings, site=site.url, paths=list(PAGES)), site.host
 
@@ -256,7 +256,7 @@ class Terminal:
 
     @property
     def lines(self) -> list[str]:
-        """The live lines that stand there in the end."""
+        """Return the live lines that stand there in the end."""
         return [row for row in self.rows if LINE.match(row)]
 
     @property

@@ -38,19 +38,19 @@ SHOWN = {"fetch": "<h1>Article page</h1>", "parse": "'title': 'Article page'"}
 
 
 def files(directory: Path) -> dict[str, bytes]:
-    """What stands in the directory of an index, but for what LMDB notes of its readers."""
+    """Return what stands in the directory of an index, but for what LMDB notes of its readers."""
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.name != "lock.mdb"}
 
 
 def logged_lines(log: str) -> list[str]:
-    """What the filter has logged."""
+    """Return what the filter has logged."""
     return [
         line.partition("Near-duplicate filter: ")[2] for line in log.splitlines() if "Near-duplicate filter: " in line
     ]
 
 
 def decisions(log: str, command: str) -> list[str]:
-    """What the filter has logged of the page that *command* shows."""
+    """Return what the filter has logged of the page that *command* shows."""
     logged = logged_lines(log)
     return logged[:1] if SCRAPY < (2, 17) and "shell" in command else logged  # that requests the start URLs, too
 
@@ -128,7 +128,7 @@ def test_a_command_during_a_crawl_sees_what_that_has_kept_and_does_not_disturb_i
 
 @pytest.fixture
 def crawled(tmp_path: Path) -> Path:
-    """A project whose index has ``http://site/page``, for every scope."""
+    """Return a project whose index has ``http://site/page``, for every scope."""
     with Site(PAGES) as site:
         directory = project(tmp_path, site, SETTINGS + "DEDUP_SCOPE = 'global'\n")
     with Deduplicator.open(index_of(directory), Config(tokenizer="bigrams")) as deduplicator:

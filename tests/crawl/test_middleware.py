@@ -177,7 +177,7 @@ DROP_PATHS = ["/first", "/copy", "/other", "/long", "/near"]
 
 
 def near_distance(tmp_path: Path) -> int:
-    """How far the signatures of ``/long`` and ``/near`` are apart, by the public interface without Scrapy."""
+    """Return how far the signatures of ``/long`` and ``/near`` are apart, by the public interface without Scrapy."""
     with Deduplicator.open(tmp_path, BIGRAMS) as deduplicator:
         near, long = (deduplicator.sign("http://a/", body.encode()) for body in (NEAR, article("near", count=400)))
         match = deduplicator.compare(near, long)
@@ -188,7 +188,7 @@ def near_distance(tmp_path: Path) -> int:
 
 @pytest.fixture(scope="module")
 def asked() -> list[str]:
-    """What the site of :func:`dropping` was asked for."""
+    """Return what the site of :func:`dropping` was asked for."""
     return []
 
 
@@ -438,7 +438,7 @@ COPY_META_SETTINGS = {
 
 @pytest.fixture(scope="module")
 def resumed(tmp_path_factory: pytest.TempPathFactory) -> list[Crawl]:
-    """A crawl that copies ``response.meta`` into its requests, stopped after four pages, and what continues it."""
+    """Return a crawl that copies ``response.meta`` into its requests, stopped after four pages, and what continues it."""
     directory = tmp_path_factory.mktemp("resumed")
     pages = {path: html(article(path)) for path in CHILDREN}
     pages["/parent"] = html(article("parent", links=[*CHILDREN, "/missing", "/copy"]))

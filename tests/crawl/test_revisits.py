@@ -34,7 +34,7 @@ class Spider(Walker):
 
 
 def hub(seed: object, links: list[str], frame: str = "") -> str:
-    """A page whose links are what it is about; its main text says nothing of them."""
+    """Return a page whose links are what it is about; its main text says nothing of them."""
     listed = "".join(f'<li><a href="{link}">{" ".join(words(link, 8))}</a></li>' for link in links)
     return (
         f"<!doctype html><html lang='en'><head><title>Hub {seed}</title></head><body><nav>{frame}</nav>"
@@ -71,7 +71,7 @@ FINALS = {f"/final?sid={sid}": html(article("final", frame=str(sid))) for sid in
 
 @pytest.fixture(scope="module")
 def second_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawl]:
-    """What a second run finds, for each ``DEDUP_REVISIT``."""
+    """Return what a second run finds, for each ``DEDUP_REVISIT``."""
     directory = tmp_path_factory.mktemp("second")
     with Site(FIRST_VISIT | FINALS) as site:
         first = run_script(directory, SPIDER, site=site.url, paths=list(FIRST_VISIT))

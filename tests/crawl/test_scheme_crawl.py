@@ -33,7 +33,7 @@ def tea(text: str, frame: str = "") -> str:
 
 
 def untitled(page: str) -> str:
-    """Pages are also found by their titles."""
+    """Return pages are also found by their titles."""
     return page.replace("title>", "b>")
 
 
@@ -71,7 +71,7 @@ def crawl_all(directory: Path, site: Site, paths: Iterable[str]) -> list[Crawl]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """The first crawl and a second one into the same index, in which only the copies have other addresses."""
+    """Return the first crawl and a second one into the same index, in which only the copies have other addresses."""
     directory = tmp_path_factory.mktemp("schemes")
     again = {f"{path}?again": answer for path, answer in SITE.items() if path in COPIES}
     with Site({**SITE, **again}) as site:

@@ -17,7 +17,7 @@ NOTES = {
 
 
 def parts(note: str, frame: str = "") -> Answer:
-    """A page of 150 names of parts, with a note in some language."""
+    """Return a page of 150 names of parts, with a note in some language."""
     names = paragraphs(words("parts", 150))
     return html(f"<title>Parts</title><nav>{frame}</nav><main><p>{note}</p>{names}</main>")
 
@@ -27,7 +27,7 @@ def tea(seed: int, frame: str = "") -> Answer:
 
 
 def listing(note: str) -> Answer:
-    """A thin page: short links, and a few words."""
+    """Return a thin page: short links, and a few words."""
     links = "".join(f'<li><a href="http://elsewhere/{word}">{word}</a></li>' for word in words("listing", 12))
     return html(f"<title>Listing</title><p>{note}</p><ul>{links}</ul>")
 

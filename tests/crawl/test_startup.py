@@ -160,7 +160,7 @@ def test_a_disabled_filter_does_not_affect_the_crawl(tmp_path: Path) -> None:
 
 
 def enabled(crawl: Crawl, kind: str) -> list[str]:
-    """The middlewares that Scrapy says it has enabled, in order."""
+    """Return the middlewares that Scrapy says it has enabled, in order."""
     listed = crawl.log.partition(f"Enabled {kind} middlewares:\n[")[2].partition("]\n")[0]
     return [element.strip().removeprefix("<class ").removesuffix(">").strip("'") for element in listed.split(",")]
 

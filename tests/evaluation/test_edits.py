@@ -41,7 +41,7 @@ def sets_of(texts: Iterable[str]) -> dict[str, list[EditedPair]]:
 
 
 def changed(pairs: Iterable[EditedPair]) -> list[EditedPair]:
-    """Those with the text that was edited."""
+    """Return those with the text that was edited."""
     return [pair for pair in pairs if pair.label == 1]
 
 

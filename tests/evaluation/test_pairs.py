@@ -57,7 +57,7 @@ def test_a_folder_is_not_read_as_a_file_whatever_its_name(tmp_path: Path) -> Non
 
 
 def copies(count: int) -> dict[str, str]:
-    """Pages 0, 0c, 1, 1c, …: each with its copy in another frame, and different from all others."""
+    """Return pages 0, 0c, 1, 1c, …: each with its copy in another frame, and different from all others."""
     return {
         name: article(number, frame=frame)
         for number in range(count)
@@ -97,12 +97,12 @@ def evaluated(folder: Path, *options: object) -> Result:
 
 
 def report(folder: Path, *options: object) -> dict[str, list[Any]]:
-    """What ``--json`` prints, by type."""
+    """Return what ``--json`` prints, by type."""
     return lines_by_type(evaluated(folder, "--json", *options))
 
 
 def counts_of(lines: dict[str, list[Any]]) -> dict[str, Any]:
-    """What became of all pairs."""
+    """Return what became of all pairs."""
     (row,) = (row for row in lines["evaluation_counts"] if not row["set"] and not row["part"])
     counts: dict[str, Any] = row["counts"]
     return counts
@@ -113,7 +113,7 @@ def calibrated(folder: Path, *options: object, status: int = 0) -> str:
 
 
 def rows(result: Result) -> dict[str, list[str]]:
-    """The tables that were printed: first cell → the others."""
+    """Return the tables that were printed: first cell → the others."""
     lines = ([cell.strip() for cell in line.split("│")[1:-1]] for line in result.output.splitlines() if "│" in line)
     return {cells[0]: cells[1:] for cells in lines}
 
@@ -337,7 +337,7 @@ def test_pages_are_judged_with_what_is_learned_about_their_site_from_all_pages(t
 def signed_page(
     name: str, *, flipped: int = 0, own_features: int = 0, features: int = 100, unsigned: str = ""
 ) -> SignedPage:
-    """A page whose signature has *flipped* bits that others have not, and of whose features *own* are its own."""
+    """Return a page whose signature has *flipped* bits that others have not, and of whose features *own* are its own."""
     kept = [f"{feature}" for feature in range(features - own_features)] + [
         f"{name} {feature}" for feature in range(own_features)
     ]
@@ -356,7 +356,7 @@ def signed_page(
 
 
 def ask(new: SignedPage, kept: SignedPage, config: Config = CONFIG) -> DirectionResult:
-    """What the rules say while nothing is known of any site."""
+    """Return what the rules say while nothing is known of any site."""
     return decide_direction(new, kept, config, Sites(), SimHash(config.max_distance))
 
 
@@ -679,7 +679,7 @@ def grid_of(judged: Sequence[PairResult]) -> Grid:
 
 
 def various_pairs() -> list[PairResult]:
-    """Pairs that differ in all that the thresholds look at."""
+    """Return pairs that differ in all that the thresholds look at."""
     first = signed_page("first")
     shapes = [(0, 0, 100), (3, 5, 100), (7, 10, 80), (2, 15, 95), (6, 2, 90), (1, 22, 100), (5, 60, 120), (0, 90, 100)]
     return [
@@ -757,7 +757,7 @@ def alike_others(tmp_path: Path) -> Path:
 
 
 def settings_in(output: str) -> dict[str, Any]:
-    """The printed lines, read as the settings module that they are."""
+    """Return the printed lines, read as the settings module that they are."""
     module: dict[str, Any] = {}
     exec(output, {}, module)
     return module
@@ -811,7 +811,7 @@ def test_settings_that_calibrate_chooses_cannot_be_given(alike_others: Path) -> 
 
 
 def site(name: str, duplicates: Sequence[tuple[int, int]], different: Sequence[tuple[int, int]]) -> list[PairResult]:
-    """Pairs of a site by label: each of its own two pages with so many flipped bits and own features."""
+    """Return pairs of a site by label: each of its own two pages with so many flipped bits and own features."""
     results = []
     for label, shapes in ((1, duplicates), (0, different)):
         for number, (flipped, own_features) in enumerate(shapes):

@@ -131,7 +131,7 @@ def documents(folder: Path) -> dict[DocumentKey, SignedDocument]:
 
 
 def is_called(scheme: Scheme, new: str, kept: str) -> bool:
-    """Whether *new* is dropped while *kept* is kept."""
+    """Return whether *new* is dropped while *kept* is kept."""
     if not text_of(new).units or not text_of(kept).units:
         return False
     ours, theirs = (scheme.sign(text_of(text)) for text in (new, kept))

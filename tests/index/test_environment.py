@@ -49,7 +49,7 @@ METAS = 2
 
 
 def held(directory: Path) -> set[int]:
-    """All signatures of a sound index."""
+    """Return all signatures of a sound index."""
     with PermutedIndex.open(directory) as index:
         assert index.verify() == []
         return {signature for block in index.blocks(1000) for signature in block.tolist()}
@@ -429,7 +429,7 @@ def test_a_truncated_file_is_an_error_and_never_a_crash(tmp_path: Path, size: in
 
 
 def snapshots(directory: Path, commits: int) -> Iterator[tuple[bytes, set[int]]]:
-    """The file after each of many commits, and what the index held then."""
+    """Yield the file after each of many commits, and what the index held then."""
     source = random.Random(1)
     signatures: set[int] = set()
     with PermutedIndex.open(directory) as index:
@@ -454,7 +454,7 @@ def changed_pages(before: bytes, after: bytes) -> list[int]:
 
 
 def cut(before: bytes, after: bytes, written: list[int]) -> bytes:
-    """The file when of all that the commit wrote only the pages *written* reached the disk."""
+    """Return the file when of all that the commit wrote only the pages *written* reached the disk."""
     file = bytearray(before)
     for number in written:
         file.extend(bytes(max(0, (number + 1) * PAGE - len(file))))
@@ -593,7 +593,7 @@ _HOLD = """
 
 
 def reading(index: PermutedIndex) -> list[int]:
-    """The processes that have a slot as readers."""
+    """Return the processes that have a slot as readers."""
     lines = index.environment._lmdb.readers().splitlines()[1:]
     return [int(line.split()[0]) for line in lines]
 

@@ -39,7 +39,7 @@ def frame(kind: bytes, content: bytes) -> bytes:
 
 
 def frames(export: bytes) -> list[bytes]:
-    """The parts of an export, without what stands before them."""
+    """Return the parts of an export, without what stands before them."""
     parts, at = [], len(MAGIC)
     while at < len(export):
         end = at + HEAD.size + HEAD.unpack_from(export, at)[1]
@@ -60,7 +60,7 @@ def make(directory: Path, kind: str, signatures: list[int]) -> None:
 
 
 def contents(directory: Path) -> dict[str, object]:
-    """All of a sound index, by name."""
+    """Return all of a sound index, by name."""
     index = maintenance.open_index(directory)
     try:
         assert maintenance.verify(index, lookup_of, lambda _: None) == []
@@ -105,7 +105,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory, kind: str) -> Path:
-    """An index."""
+    """Return an index."""
     directory = tmp_path_factory.mktemp(kind) / "index"
     make(directory, kind, clusters(1, SIZE))
     return directory
@@ -121,7 +121,7 @@ def target(tmp_path_factory: pytest.TempPathFactory, kind: str) -> Path:
 
 @pytest.fixture(scope="module")
 def export(source: Path) -> Path:
-    """The export of the index, in five blocks or more."""
+    """Return the export of the index, in five blocks or more."""
     file = source.with_name("export")
     exported(source, file)
     in_blocks(file, 60)
@@ -224,7 +224,7 @@ def test_an_export_with_a_damaged_end_has_no_size(export: Path, tmp_path: Path) 
 
 
 def damaged(export: bytes, data: st.DataObject) -> bytes:
-    """An export to which something has happened."""
+    """Return an export to which something has happened."""
     source = random.Random(data.draw(st.integers(0, 2**32), label="seed"))
     parts = frames(export)
 
@@ -268,7 +268,7 @@ def damaged(export: bytes, data: st.DataObject) -> bytes:
 
 
 def only_reordered(export: bytes, whole: bytes) -> bool:
-    """Whether it has the same parts, the first and the last in their places: then it is the same set."""
+    """Return whether it has the same parts, the first and the last in their places: then it is the same set."""
     expected = frames(whole)
     if len(export) != len(whole) or not export.startswith(MAGIC + expected[0]) or not export.endswith(expected[-1]):
         return False
@@ -306,7 +306,7 @@ def with_header(export: bytes, header: object) -> bytes:
 
 
 def refused(file: Path, content: bytes, target: Path) -> str:
-    """The error that an import raises, which changes nothing."""
+    """Return the error that an import raises, which changes nothing."""
     file.write_bytes(content)
     before = (target / "data.mdb").read_bytes()
     with pytest.raises(DedupError) as caught:
@@ -411,7 +411,7 @@ def test_an_unsorted_block_is_refused_even_with_a_correct_digest(export: Path, t
 
 
 def row(*changed: tuple[int, object], **fields: object) -> bytes:
-    """A record, with *changed* parts, and other *fields* of the page."""
+    """Return a record, with *changed* parts, and other *fields* of the page."""
     page = {**msgspec.structs.asdict(SignedPage("k", "u", "")), **fields}
     record: list[object] = [list(page.values()), 0, 0, 0, 0, 1, True, []]
     for at, value in changed:
@@ -420,7 +420,7 @@ def row(*changed: tuple[int, object], **fields: object) -> bytes:
 
 
 def nested(depth: int) -> bytes:
-    """A record with a part more, in so many brackets."""
+    """Return a record with a part more, in so many brackets."""
     return b"\x99" + row()[1:] + b"\x91" * depth + b"\0"
 
 

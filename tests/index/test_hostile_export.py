@@ -44,7 +44,7 @@ Part = bytes | tuple[bytes, int]
 
 
 def block(*parts: Part, size: int | None = None, window: int = 0, kind: bytes = b"B") -> bytes:
-    """A block, or a part of another *kind*, of msgpack *parts*, packed bit by bit.
+    """Return a block, or a part of another *kind*, of msgpack *parts*, packed bit by bit.
 
     *size* is what it says it is, where that is a lie.
     To unpack it takes a window of 2 to the power of *window* bytes, where that is given.
@@ -62,7 +62,7 @@ def block(*parts: Part, size: int | None = None, window: int = 0, kind: bytes = 
 
 
 def _with_content_size(packed: bytes, size: int) -> bytes:
-    """A Zstandard frame with another content size in its header (RFC 8878, section 3.1.1)."""
+    """Return a Zstandard frame with another content size in its header (RFC 8878, section 3.1.1)."""
     descriptor = packed[4]
     is_single_segment = bool(descriptor & 0b0010_0000)
     width = {0: int(is_single_segment), 1: 2, 2: 4, 3: 8}[descriptor >> 6]
@@ -88,7 +88,7 @@ def one_row(*parts: Part) -> bytes:
 
 
 def columns(count: int, rows: int) -> bytes:
-    """A block of *count* signatures and *rows* empty rows."""
+    """Return a block of *count* signatures and *rows* empty rows."""
     return block(
         b"\x93", number(count), binary_head(8 * count), (bytes(8), count), array_head(rows), (b"\xc4\x00", rows)
     )
@@ -135,7 +135,7 @@ def _exports() -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """Each file, by what is wrong with it."""
+    """Return each file, by what is wrong with it."""
     directory = tmp_path_factory.mktemp("hostile")
     files = {}
     for name, content in _exports().items():

@@ -25,13 +25,13 @@ _ENOUGH = 60  # pages after which a client takes cells for empty
 
 @pytest.fixture
 def address(server: Server) -> ServerAddress:
-    """An empty index."""
+    """Return an empty index."""
     server.empty()
     return server.address()
 
 
 def count_calls(server: Server, command: str) -> int:
-    """How many times clients have called a command."""
+    """Return how many times clients have called a command."""
     stats = server.info("commandstats").get(f"cmdstat_{command}", {})
     return int(stats.get("calls", 0))  # type: ignore[attr-defined]
 

@@ -66,7 +66,7 @@ def read_look(directory: Path, signed: SignedPage) -> Decision:
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    """The files of an index, but for what LMDB notes of its readers."""
+    """Return the files of an index, but for what LMDB notes of its readers."""
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.name != "lock.mdb"}
 
 
@@ -132,7 +132,7 @@ SIGNER = Signer(Config(tokenizer="bigrams"))
 
 
 def looks(location: Location) -> dict[str, Decision]:
-    """What copies of the two pages of ``CRAWL``, and another page, would be."""
+    """Return what copies of the two pages of ``CRAWL``, and another page, would be."""
 
     def decide(seed: str) -> Decision:
         url = f"http://a/copy-of-{seed}"
@@ -264,7 +264,7 @@ def grow(directory: Path, first: int, after_last: int) -> None:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """An index of a page that was made with the smallest ``DEDUP_MAP_SIZE``."""
+    """Return an index of a page that was made with the smallest ``DEDUP_MAP_SIZE``."""
     with closing(Store.open(tmp_path, SPEC, {}, map_size=SMALL, fresh=False)) as store:
         store.offer([page(1, 1 << 32)], ByDistance(0)).result()
     return tmp_path

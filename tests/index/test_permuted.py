@@ -72,7 +72,7 @@ class Trial:
         self.index = PermutedIndex.open(self.directory)
 
     def asked(self, number: int) -> list[int]:
-        """Some that it has, some near them, some that are anywhere."""
+        """Return some that it has, some near them, some that are anywhere."""
         near = self.source.sample(sorted(self.held), min(number, len(self.held)))
         return [
             *(flipped(self.source, signature, self.source.randint(0, 9)) for signature in near),
@@ -329,7 +329,7 @@ def test_threads_insert_each_signature_once(index: PermutedIndex) -> None:
 
 @contextmanager
 def busy(index: PermutedIndex) -> Iterator[None]:
-    """The writing thread is in a transaction: all that is submitted meanwhile shares the next one."""
+    """Yield the writing thread is in a transaction: all that is submitted meanwhile shares the next one."""
     begun, ended = threading.Event(), threading.Event()
 
     def wait(txn: lmdb.Transaction) -> None:

@@ -47,7 +47,7 @@ def cut(bits: tuple[int, ...], blocks: int) -> list[tuple[int, ...]]:
 
 @cache
 def tables_of(bits: tuple[int, ...], distance: int, prefix: int) -> tuple[frozenset[int], ...] | None:
-    """The leading bits of each table of the best recursive split, by trying all of them."""
+    """Return the leading bits of each table of the best recursive split, by trying all of them."""
     if prefix <= 0:
         return (frozenset(),)
     best: tuple[frozenset[int], ...] | None = None

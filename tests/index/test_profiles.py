@@ -54,12 +54,12 @@ def teach(store: Backend, count: int, *, first: int = 1, host: str = "h") -> Non
 
 
 def known(store: Backend, url: str = "http://h/", scope: str = "") -> int:
-    """The number of the latest snapshot."""
+    """Return the number of the latest snapshot."""
     return store.latest_snapshot(scope, url).number
 
 
 def rows(store: Store) -> dict[bytes, bytes]:
-    """All that is stored of sites, as it stands there."""
+    """Return all that is stored of sites, as it stands there."""
     database = store.environment.make_databases(lambda env, txn: env.open_db(b"sites", txn))
     with store.environment.read() as txn, txn.cursor(db=database) as cursor:
         return {bytes(name): bytes(content) for name, content in cursor}
@@ -516,7 +516,7 @@ def test_many_sites_are_exported_in_several_parts(store: Store, tmp_path: Path) 
 
 @pytest.fixture
 def profiles(tmp_path: Path) -> Path:
-    """An export of an index that knows the site ``http://h`` by eight pages."""
+    """Return an export of an index that knows the site ``http://h`` by eight pages."""
     with Deduplicator.open(tmp_path / "known", Config(tokenizer="bigrams")) as known:
         for number in range(MIN_PAGES):
             assert known.check(f"http://h/{number}", article(number).encode()).snapshot == 0

@@ -43,7 +43,7 @@ class Replicated(NamedTuple):
 
 @pytest.fixture
 def replicated(tmp_path: Path) -> Iterator[Replicated]:
-    """A server with a replica, which has all that the server has."""
+    """Yield a server with a replica, which has all that the server has."""
     options = ("--bind", "127.0.0.1", "--save", "3600 1", "--repl-diskless-sync-delay", "0")
     port, replica_port = map(str, find_ports(2))
     with (
@@ -75,7 +75,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """A clock that can be set ahead; replicas are waited for only a moment."""
+    """Return a clock that can be set ahead; replicas are waited for only a moment."""
     clock = Clock()
     monkeypatch.setattr(copies, "monotonic", clock)
     monkeypatch.setattr(copies, "_WAIT_SECONDS", 0.2)

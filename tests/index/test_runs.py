@@ -100,7 +100,7 @@ def offer(run: Deduplicator, url: str, text: object, *, alias: str = "", claim: 
 
 
 def answer(run: Deduplicator, url: str, text: object, *, alias: str = "") -> str:
-    """What is said of a page, which is handled well at once if it passes."""
+    """Return what is said of a page, which is handled well at once if it passes."""
     decision = offer(run, url, text, alias=alias)
     if decision.claim:
         assert run.settle(decision)

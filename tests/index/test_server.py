@@ -44,7 +44,7 @@ NEAR = ByDistance()
 
 @pytest.fixture
 def address(server: Server) -> ServerAddress:
-    """An empty index."""
+    """Return an empty index."""
     server.empty()
     return server.address()
 
@@ -296,7 +296,7 @@ def test_the_size_of_an_index_is_not_that_of_its_server(address: ServerAddress, 
 
 @pytest.fixture
 def filled(address: ServerAddress) -> ServerAddress:
-    """An index with pages, one of them not settled."""
+    """Return an index with pages, one of them not settled."""
     with closing(open_backend(address)) as store:
         store.offer([page(number, signature) for number, signature in enumerate(uniform(7, 50))], NEAR).result()
         run = store.begin_run()
@@ -462,12 +462,12 @@ class _Crawl:
         return decision
 
     def records(self) -> list[tuple[str, bool, bool]]:
-        """Address of each page, whether it is settled, and whether it may stand for others."""
+        """Return address of each page, whether it is settled, and whether it may stand for others."""
         records = (record for block in self.pages.records(100) for record in block)
         return [(record.page.url, bool(record.settled), record.stands) for record in records]
 
     def sites(self) -> list[StoredSite]:
-        """What is known of each site."""
+        """Return what is known of each site."""
         return sorted(self.pages.sites(), key=lambda site: site.key)
 
     def close(self) -> None:

@@ -36,7 +36,7 @@ NEAR = ByDistance()
 
 @pytest.fixture
 def address(server: Server) -> ServerAddress:
-    """An empty index."""
+    """Return an empty index."""
     server.empty()
     return server.address()
 
@@ -79,7 +79,7 @@ def wait_for(condition: object, seconds: float = 20.0) -> None:
 
 
 def check(run: Deduplicator, number: int) -> str:
-    """What is said of a page with the text of the claimed one."""
+    """Return what is said of a page with the text of the claimed one."""
     signed = run.sign(f"http://a.example/{number}", article("x").encode())
     decision = run.submit([signed], claim=True).result()[0]
     return decision.reason or str(decision.verdict)

@@ -32,20 +32,20 @@ CLIENTS = 3
 
 @pytest.fixture
 def address(server: Server) -> ServerAddress:
-    """An empty index."""
+    """Return an empty index."""
     server.empty()
     return server.address()
 
 
 @pytest.fixture
 def stores(address: ServerAddress) -> Iterator[list[Backend]]:
-    """An index, opened by several clients."""
+    """Yield an index, opened by several clients."""
     with ExitStack() as stack:
         yield [stack.enter_context(closing(open_backend(address))) for _ in range(CLIENTS)]
 
 
 def names(server: Server, kind: bytes) -> list[bytes]:
-    """The names of the keys of a kind."""
+    """Return the names of the keys of a kind."""
     return [name for name in server.run("KEYS", "*") if name[13:14] == kind]  # type: ignore[attr-defined]
 
 

@@ -40,7 +40,7 @@ SHARDS = 4
 
 @pytest.fixture
 def address(server: Server) -> ServerAddress:
-    """An empty index that shall have shards."""
+    """Return an empty index that shall have shards."""
     server.empty()
     return at(server, "0", SHARDS)
 

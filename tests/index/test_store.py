@@ -158,7 +158,7 @@ def change(store: Backend, number: int) -> None:
 
 
 def standing(store: Backend) -> dict[int, bool]:
-    """Whether each page may stand for others, in the order of their filing."""
+    """Return whether each page may stand for others, in the order of their filing."""
     return {number_of(record.page): record.stands for block in store.records(100) for record in block}
 
 
@@ -362,7 +362,7 @@ _FILER = """
 
 
 def filed_by(process: Process) -> list[tuple[str, int]]:
-    """Verdicts and signatures that a filer has printed, to its end."""
+    """Return verdicts and signatures that a filer has printed, to its end."""
     output, errors = process.communicate()
     assert errors == ""
     return [(verdict, int(signature)) for verdict, signature in map(str.split, output.splitlines())]

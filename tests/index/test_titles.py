@@ -38,7 +38,7 @@ class Noting(ByDistance):
 
 
 def titled(number: int, title: str, scope: str = "", *, named: int = 1) -> SignedPage:
-    """A text whose signature is far from that of all others."""
+    """Return a text whose signature is far from that of all others."""
     return msgspec.structs.replace(page(number, flipped_far(number), scope), title=title, named=named)
 
 

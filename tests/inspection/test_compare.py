@@ -54,7 +54,7 @@ def changed(page: SignedPage, source: random.Random) -> SignedPage:
 
 
 def changed_blocks(source: random.Random) -> dict[str, Any]:
-    """What makes a page thin, with some blocks."""
+    """Return what makes a page thin, with some blocks."""
     traits = [0, 0, 0, int(source.choice([*Trait]))]
     blocks = [block(number, trait, source.choice((16, 40))) for number, trait in enumerate(traits)]
     return thin(*blocks[source.choice((0, 0, 3)) :], named=source.choice((0, 1)))

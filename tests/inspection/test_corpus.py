@@ -60,7 +60,7 @@ def digest_in(output: str) -> str:
 
 
 def built(source: Path, folder: Path) -> Lexicon:
-    """The lexicon that was written into *folder*, which is what was printed."""
+    """Return the lexicon that was written into *folder*, which is what was printed."""
     output = folder / f"lexicon {len(list(folder.iterdir()))}"  # what was read stays as it was read
     result = build(source, output)
     read = lexicon_of(str(output))
@@ -79,7 +79,7 @@ def write(folder: Path, files: Mapping[str, bytes]) -> Path:
 
 
 def page(text: str, charset: str = "utf-8") -> bytes:
-    """A page with *one* text, and around it what is none of it."""
+    """Return a page with *one* text, and around it what is none of it."""
     paragraphs = "".join(f"<p>{line}</p>" for line in text.split("\n"))
     head = f"<head><meta charset='{charset}'><title>title</title></head>"
     return f"<html>{head}<body><nav>menu</nav><main>{paragraphs}</main></body></html>".encode(charset)
@@ -132,7 +132,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def fill(directory: Path, texts: Iterable[str], **settings: Any) -> Path:
-    """An index of pages with *texts*."""
+    """Return an index of pages with *texts*."""
     with Deduplicator.open(directory, config("simhash", store_text=True, **settings)) as deduplicator:
         pages = [
             deduplicator.sign(f"http://a.org/{at}", page(text), encoding="utf-8", scope=str(at % 2))

@@ -12,7 +12,7 @@ from crawler_dedup.journal.reader import Selection
 
 
 def entries(size: int, hosts: int, seed: int) -> list[Entry]:
-    """Drops whose hosts, representatives, rules and runs are drawn at random, most from the first ones."""
+    """Return drops whose hosts, representatives, rules and runs are drawn at random, most from the first ones."""
     source = random.Random(seed)
 
     def few(most: int) -> int:

@@ -21,7 +21,7 @@ FINE = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\npage"
 
 @contextmanager
 def answering(answer: Callable[[str, Send], None]) -> Iterator[str]:
-    """The address of a server that leaves every byte to *answer*, which gets the path."""
+    """Yield the address of a server that leaves every byte to *answer*, which gets the path."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve(connection: socket.socket) -> None:
@@ -39,7 +39,7 @@ def answering(answer: Callable[[str, Send], None]) -> Iterator[str]:
 
 
 def drips(start: bytes, drop: bytes) -> Callable[[str, Send], None]:
-    """An answer that is never silent and never ends."""
+    """Return an answer that is never silent and never ends."""
 
     def answer(_: str, send: Send) -> None:
         send(start)

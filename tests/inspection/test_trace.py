@@ -114,7 +114,7 @@ def by_hand(text: str, page: str) -> tuple[float, float, set[tuple[int, int]]]:
 
 
 def runs_of(matches: set[tuple[int, int]]) -> set[Passage]:
-    """Matches as far apart in the text as in the page, as long as they touch."""
+    """Return matches as far apart in the text as in the page, as long as they touch."""
     by_shift = defaultdict(list)
     for start, at in sorted(matches):
         by_shift[at - start].append(start)
@@ -152,7 +152,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def own_index(index: Path, tmp_path: Path) -> Path:
-    """The same, to be changed."""
+    """Return the same, to be changed."""
     return shutil.copytree(index, tmp_path / "index")
 
 
@@ -185,7 +185,7 @@ def sources_in(result: Result) -> list[Any]:
 
 
 def cells(result: Result) -> list[list[str]]:
-    """The rows of the table that was printed."""
+    """Return the rows of the table that was printed."""
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in result.output.splitlines() if "│" in line]
     return [line for line in lines if line]
 
@@ -340,7 +340,7 @@ def test_a_copy_in_traditional_characters_is_traced_if_the_index_folds_them(tmp_
 
 
 def open_claim(location: str) -> tuple[Deduplicator, Decision]:
-    """The novel, being handled."""
+    """Return the novel, being handled."""
     crawl = Deduplicator.open(location, config("pinyin"))
     page = crawl.sign("http://one.org/novel", html(NOVEL), encoding="utf-8")
     (decision,) = crawl.submit([page], claim=True).result()
@@ -632,7 +632,7 @@ def test_options_that_are_not_filed_do_not_matter(index: Path, tmp_path: Path) -
 
 @pytest.fixture
 def lexica(tmp_path: Path) -> tuple[Path, Path]:
-    """Two of other texts."""
+    """Return two of other texts."""
     files = tmp_path / "one lexicon", tmp_path / "other lexicon"
     for file, seeds in zip(files, (range(4), range(4, 8)), strict=True):
         lexicon.build([text_of(chinese(seed)) for seed in seeds]).write(file)

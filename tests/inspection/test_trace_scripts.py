@@ -37,7 +37,7 @@ BY_CHANCE = 6
 
 
 def words(script: str, seed: int, count: int) -> str:
-    """Words of this script, in sentences."""
+    """Return words of this script, in sentences."""
     source = random.Random(f"{script} {seed}")
     made_words = ["".join(source.choices(ALPHABETS[script], k=source.randint(2, 9))) for _ in range(count)]
     return " ".join(word + (". " if number % 9 == 8 else "") for number, word in enumerate(made_words))

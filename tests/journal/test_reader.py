@@ -191,7 +191,7 @@ OTHER = "http://a.org/other"
 
 
 def standing_for(directory: Path, kept: str, scope: str = "site") -> dict[str, Entry]:
-    """The pages for which *kept* stands in *scope*, by address."""
+    """Return the pages for which *kept* stands in *scope*, by address."""
     duplicates = find_duplicates(Journals.beside(directory, DEFAULT), {(scope, kept)}.__contains__)
     return {url: duplicate for (_, url), duplicate in duplicates.items()}
 

@@ -34,7 +34,7 @@ def entries(path: Path) -> list[Entry | None]:
 
 
 def pages_of(path: Path) -> list[Entry | None]:
-    """What a crawl has noted of pages, behind the entry that its run began."""
+    """Return what a crawl has noted of pages, behind the entry that its run began."""
     started, *page_entries = entries(path)
     assert started is not None
     assert started.event == "started"

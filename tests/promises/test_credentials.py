@@ -89,7 +89,7 @@ class Crawled:
 
     @property
     def kept_with_login(self) -> str:
-        """The address of the page that is kept, as the crawl was given it."""
+        """Return the address of the page that is kept, as the crawl was given it."""
         return f"http://{LOGIN}{self.site.host}/kept"
 
 
@@ -158,7 +158,7 @@ def assert_clean(content: str | bytes) -> None:
 
 
 def own_lines(log: str) -> str:
-    """What the package's loggers have written, with tracebacks."""
+    """Return what the package's loggers have written, with tracebacks."""
     records = re.split(r"^(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[)", log, flags=re.MULTILINE)
     return "".join(record for record in records if re.match(r"\S+ \S+ \[crawler_dedup\b", record))
 

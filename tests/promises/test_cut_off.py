@@ -61,7 +61,7 @@ def missing_page(directory: Path) -> int | None:
 
 
 def copied(directory: Path, name: str, size: int) -> Path:
-    """A copy whose data file is cut to *size* bytes."""
+    """Return a copy whose data file is cut to *size* bytes."""
     copy = directory.with_name(name)
     copy.mkdir()
     shutil.copy(directory / "data.mdb", copy)
@@ -70,7 +70,7 @@ def copied(directory: Path, name: str, size: int) -> Path:
 
 
 def shortest_whole(directory: Path) -> int:
-    """The smallest size at which every used page is in the file."""
+    """Return the smallest size at which every used page is in the file."""
     low, high = 2, (directory / "data.mdb").stat().st_size // PAGE
     while low < high:
         middle = (low + high) // 2
@@ -339,7 +339,7 @@ def test_a_second_process_does_not_open_a_file_that_was_truncated_under_the_firs
 
 
 def cutting(index: Path, cut: Callable[[int], int]) -> Callable[[], Answer]:
-    """A page whose answer cuts off the data file."""
+    """Return a page whose answer cuts off the data file."""
 
     def answer() -> Answer:
         file = index / "data.mdb"

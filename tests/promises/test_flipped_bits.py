@@ -214,7 +214,7 @@ def test_a_flipped_bit_in_derived_data_is_reported_and_repaired(pages: Pages, na
 
 
 def changed_bytes(source: random.Random, content: bytes) -> bytes:
-    """Bytes in the place of *content*: a number that is too large, of another length, or no number at all."""
+    """Return bytes in the place of *content*: a number that is too large, of another length, or no number at all."""
     return source.choice(
         [
             b"\xff" * len(content),
@@ -243,7 +243,7 @@ def test_any_content_of_an_index_is_read_or_reported_and_always_repaired(pages: 
 
 
 def full(chunks: int) -> dict[bytes, bytes]:
-    """A bucket of so many full chunks."""
+    """Return a bucket of so many full chunks."""
     return {b"\0" * 12 + (bytes([0, 0, 0, at]) if at else b""): b"\7" * (4080 if at else 2008) for at in range(chunks)}
 
 

@@ -45,7 +45,7 @@ SLOW = ("199,000 ligatures of 18 letters", "links below a long base")
 
 
 def names(*groups: Iterable[HostilePage], without: str = "") -> list[Any]:
-    """The names of the pages in *groups*, less those with a word of *without*."""
+    """Return the names of the pages in *groups*, less those with a word of *without*."""
     selected = [page.name for group in groups for page in group if not set(without.split()) & set(page.name.split())]
     return [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in selected]
 

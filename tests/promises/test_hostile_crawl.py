@@ -39,7 +39,7 @@ def answer(body: bytes, charset: str = "", **headers: str) -> Answer:
 
 
 def bomb(megabytes: int) -> Answer:
-    """So many MB in a few KB."""
+    """Return so many MB in a few KB."""
     return answer(gzip.compress(b"words and words " * (megabytes << 16), 1), Content_Encoding="gzip")
 
 

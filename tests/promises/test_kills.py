@@ -22,7 +22,7 @@ ON_EACH = pytest.mark.parametrize("places", ["directory", "server"], indirect=Tr
 
 
 def twins(count: int, visits: int) -> dict[str, Answer]:
-    """A list of articles, each of them at two addresses in another frame, under the address of each visit."""
+    """Return a list of articles, each of them at two addresses in another frame, under the address of each visit."""
     paths = {f"/{name}-{number}": (number, name) for name in ("original", "copy") for number in range(count)}
     pages = {path: article(number, links=["/"], frame=f"{name} shelf") for path, (number, name) in paths.items()}
     entries = "".join(f'<li><a href="{path}">{path}</a></li>' for path in paths)
@@ -32,7 +32,7 @@ def twins(count: int, visits: int) -> dict[str, Answer]:
 
 
 def tree(path: str = "/", depth: int = 3) -> dict[str, Answer]:
-    """Pages that only their parents link to: what is lost of the queue is not met again."""
+    """Return pages that only their parents link to: what is lost of the queue is not met again."""
     below = [f"{path}{number}/" for number in range(3)] if depth else []
     pages = {path: html(article(path, links=below))}
     for url in below:

@@ -31,7 +31,7 @@ if not has_extra("redis"):
 
 @pytest.fixture
 def empty(server: Server) -> Server:
-    """A server without indexes."""
+    """Return a server without indexes."""
     server.empty()
     return server
 
@@ -135,7 +135,7 @@ def test_a_crawl_starts_normally_if_its_server_is_slow_to_report_the_number_of_p
 
 
 def acting(text: str, act: Callable[[], object]) -> Callable[[], Answer]:
-    """A page that does something when it is asked for."""
+    """Return a page that does something when it is asked for."""
 
     def answer() -> Answer:
         act()

@@ -55,7 +55,7 @@ URLS = tuple(
 
 
 def covers(kept: int, new: int) -> bool:
-    """Whether content *kept* stands for *new*. Transitive, so that what stands for what stands does too."""
+    """Return whether content *kept* stands for *new*. Transitive, so that what stands for what stands does too."""
     family, kind = divmod(kept, len(_KINDS))
     return family == new // len(_KINDS) and (kind == _LONGER or new % len(_KINDS) != _LONGER)
 
@@ -138,7 +138,7 @@ class Model:
         self.records: Records = dict.fromkeys(URLS, _NOTHING)
 
     def fates(self, kept: Kept) -> set[Fate]:
-        """What may have become of a record: one, unless a process was killed before it answered."""
+        """Return what may have become of a record: one, unless a process was killed before it answered."""
         life = self.lives[kept.life]
         if life.lives:
             return {Fate.OPEN if kept.settled is None else Fate.STANDS}
@@ -155,7 +155,7 @@ class Model:
     def after_offer(
         self, records: Records, life: int, page: _Page, decision: Decision | type[Nothing]
     ) -> Records | None:
-        """What may stand after an answer, or no answer; ``None`` where the answer is wrong."""
+        """Return what may stand after an answer, or no answer; ``None`` where the answer is wrong."""
         content, url = page
         if not isinstance(decision, Decision):
             return {**records, url: records.get(url, _NOTHING) | {None, Kept(content, life, _UNKNOWN)}}
@@ -183,7 +183,7 @@ class Model:
         return {**records, url: after}
 
     def _allowed(self, records: Records, content: int, url: str) -> set[str]:
-        """The answers that are right."""
+        """Return the answers that are right."""
         verdicts: set[str] = set()
         for kept in records.get(url, _NOTHING):
             for fate in self.fates(kept) if kept else [Fate.RELEASED]:
@@ -570,7 +570,7 @@ class NothingLost(RuleBasedStateMachine):
         }
 
     def _explained(self, order: Sequence[_Answer], killed: Life | None, survived: bool) -> Records | None:
-        """What may stand after *order*, if it is right where *killed* has *survived* the answers of others."""
+        """Return what may stand after *order*, if it is right where *killed* has *survived* the answers of others."""
         records: Records | None = self._model.records
         for life, page, decision in order:
             if killed is not None:

@@ -60,7 +60,7 @@ _CONTENTS = 24
 
 @cache
 def signed(content: int, host: int, copy: int) -> SignedPage:
-    """An article; a copy has other bytes and lacks what the site writes into its titles."""
+    """Return an article; a copy has other bytes and lacks what the site writes into its titles."""
     body = article(content, count=60, frame=f"copy {copy}", links=["/", "/about", f"/{content}"])
     if not copy:
         body = body.replace("</title>", " | Tea House</title>")

@@ -125,7 +125,7 @@ def printed_text(result: Result) -> str:
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An index with a journal that has something for every section."""
+    """Return an index with a journal that has something for every section."""
     directory = tmp_path_factory.mktemp("full") / "index"
     make_index(
         directory,
@@ -644,7 +644,7 @@ def test_the_command_writes_the_page(full: Path, tmp_path: Path, monkeypatch: py
 
 @pytest.fixture
 def several(tmp_path: Path) -> Path:
-    """An index with a journal of three runs: two that overlap, and one that the journal names only."""
+    """Return an index with a journal of three runs: two that overlap, and one that the journal names only."""
     records = [record(number, number) for number in range(4)]
     directory = make_index(tmp_path / "index", [*records, record(9, 9, run=OTHER_RUN)])
     of_other_run = [entry(number, run=f"{OTHER_RUN:08x}") for number in (8, 9)]

@@ -10,11 +10,11 @@ from tests.support.sitepages import Crawl
 
 @pytest.fixture
 def crawl(deduplicator: Deduplicator) -> Crawl:
-    """A crawl of a site."""
+    """Return a crawl of a site."""
     return Crawl(deduplicator)
 
 
 @pytest.fixture
 def mirror(deduplicator: Deduplicator) -> Crawl:
-    """A crawl of another host with the same index."""
+    """Return a crawl of another host with the same index."""
     return Crawl(deduplicator, "http://mirror")

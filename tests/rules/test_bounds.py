@@ -24,7 +24,7 @@ SEEN: Counter[tuple[bool, str]] = Counter()
 
 @st.composite
 def texts(draw: st.DrawFn) -> SignedPage:
-    """A page that has some of the same 300 features, mostly all but few."""
+    """Return a page that has some of the same 300 features, mostly all but few."""
     least = draw(st.sampled_from([0, 0, 5, 30, 100]))
     most = draw(st.sampled_from([30, 64, 65, 200, 280, 299, 300]))
     hashes = np.random.default_rng(1).integers(0, 1 << 64, 300, dtype=np.uint64)

@@ -16,7 +16,7 @@ POSTS = [" ".join(words(f"told {number}", 14)) + "." for number in range(20)]
 
 
 def thread(host: str, posts: list[str] = POSTS, name: str = NAME) -> str:
-    """A thread, with what its *host* writes below each post."""
+    """Return a thread, with what its *host* writes below each post."""
     below = f"<p>{' '.join(words(host, 16))}</p>"
     text = "".join(f"<p>{post}</p>{below}" for post in posts)
     return page(f"{name} | {SITE}", f"<article><h1>{name}</h1>{text}</article>", MENU)
@@ -65,7 +65,7 @@ QUESTION = "".join(f"<p>{' '.join(words(f'asked {number}', 20))}.</p>" for numbe
 
 
 def question(about: str, count: int) -> str:
-    """A question, with so many answers that no other forum has."""
+    """Return a question, with so many answers that no other forum has."""
     answers = "".join(f"<div><p>{' '.join(words(f'{about} {number}', 60))}.</p></div>" for number in range(count))
     return page(f"{NAME} | {SITE}", f"<article><h1>{NAME}</h1>{QUESTION}</article><section>{answers}</section>", MENU)
 

@@ -28,7 +28,7 @@ def thread(*texts: str, name: str = NAME, below: str = "") -> str:
 
 
 def timetable(days: str, minutes: int) -> str:
-    """The times of some days, of which those of other days are a part."""
+    """Return the times of some days, of which those of other days are a part."""
     name, times = "Timetable of line 5", [f"{time // 60:02}:{time % 60:02}" for time in range(360, 1200, minutes)]
     rows = "".join(
         f"<tr><td>{stop} Square</td>{''.join(f'<td>{time}</td>' for time in times)}</tr>" for stop in words("stops", 8)
@@ -38,7 +38,7 @@ def timetable(days: str, minutes: int) -> str:
 
 
 def answer(name: str, text: str) -> str:
-    """A letter to a list, below which the first letter is quoted."""
+    """Return a letter to a list, below which the first letter is quoted."""
     subject, quoted = "Re: patch for the pump", " ".join(words("quoted", 40))
     body = f"<h1>{subject}</h1><p>From: {name}</p><p>{text}</p><p>&gt; {quoted}</p>"
     return page(subject, body, MENU)

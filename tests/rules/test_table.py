@@ -35,7 +35,7 @@ THREE_TEXTS = TWO_TEXTS + block(3, HEADING, 16)
 
 
 def known_site(*navigation: int, title: str = "Tea House") -> SiteProfile:
-    """A site of which enough was seen: these links and this part of the title stand on all of its pages."""
+    """Return a site of which enough was seen: these links and this part of the title stand on all of its pages."""
     counts = SiteCounts()
     for number in range(MIN_PAGES):
         counts.add(kept(title=f"Story {number} | {title}", **links(*navigation, 1000 + number)))
@@ -704,7 +704,7 @@ def pairs(page: SignedPage, *kept_pages: SignedPage, variants: int = 50) -> list
 
 
 def variant(number: int) -> SignedPage:
-    """A list with the text of all others, and links of its own."""
+    """Return a list with the text of all others, and links of its own."""
     return new(key=f"{number}", digest=f"{number}".encode(), **MANY, **links(100 + number))
 
 

@@ -18,7 +18,7 @@ knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "
 
 @pytest.fixture
 def bounded(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Crawl]:
-    """A crawl with the bound of variants that the test gives."""
+    """Yield a crawl with the bound of variants that the test gives."""
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", max_list_variants=request.param)) as opened:
         yield Crawl(opened)
 
@@ -30,7 +30,7 @@ ESSAY = paragraphs(words("essay", 90))
 
 
 def calendar(number: int) -> str:
-    """The same text on every page, and links that no other has."""
+    """Return the same text on every page, and links that no other has."""
     days = "".join(f'<li><a href="/day/{number}/{day}">at the river, {day}</a></li>' for day in range(60))
     return page(f"Calendar | {SITE}", f"<div>{ESSAY}<ul>{days}</ul></div>")
 
@@ -287,7 +287,7 @@ def test_a_version_is_one_number_whatever_its_parts_are(crawl: Crawl, known: boo
 
 
 def function(name: str) -> str:
-    """A page of a reference: all say the same words about a function."""
+    """Return a page of a reference: all say the same words about a function."""
     text = f"<p>{' '.join(words('reference', 30))}</p>"
     lines = (f"<p>Returns a pointer to the {place}, as {name} does.</p>" for place in words("place", 6))
     return page("Function cast", f"<h1>Function cast</h1><pre>#include cast {name}</pre>{text}{''.join(lines)}", MENU)
@@ -382,7 +382,7 @@ def test_a_long_text_or_a_copy_on_another_host_may_have_another_heading(crawl: C
 
 
 def service(name: str, headings: int, other_words: int) -> str:
-    """A page about one of a firm's services: sections, of which *headings* and *other* words are its own."""
+    """Return a page about one of a firm's services: sections, of which *headings* and *other* words are its own."""
     sections = [
         f"<h3>{' '.join(words(f'{name if number < headings else SITE} {number}', 4))}</h3>"
         f"<p>{' '.join(words(f'section {number}', 60))}</p>"
@@ -461,7 +461,7 @@ NOTICE = f"<div><p>{' '.join(words('consent', 100))}</p><p>{' '.join(words('priv
 
 
 def lamp_for_sale(name: str, *, count: int = 6, notice_first: bool = False, heading: str = "Lamps") -> str:
-    """A page of a shop with short texts of its own, and a longer text that stands on all its pages."""
+    """Return a page of a shop with short texts of its own, and a longer text that stands on all its pages."""
     parts = "".join(f"<div>{' '.join(words(f'{name} {part}', 6))}</div>" for part in range(count))
     content = f"<div><h2>{heading}</h2>{parts}</div>"
     return page(SITE, NOTICE + content if notice_first else content + NOTICE, MENU)
@@ -517,7 +517,7 @@ def race(name: str, below: str) -> str:
 
 
 def table(name: str) -> str:
-    """A table of short cells below a text that the site repeats."""
+    """Return a table of short cells below a text that the site repeats."""
     cells = "</td><td>".join(words(name, 120))
     return race("Results", f"<table><tr><td>{cells}</td></tr></table>")
 
@@ -562,7 +562,7 @@ def test_an_article_is_not_covered_by_a_start_page_with_far_more_content(crawl: 
 
 
 def linked(count: int) -> str:
-    """An article above so many links."""
+    """Return an article above so many links."""
     links = "".join(f"<p><a href='/{count}/{number}'>Story {number}</a></p>" for number in range(count))
     return story("a", below=f"<div>{links}</div>")
 

@@ -148,7 +148,7 @@ def test_pages_that_differ_after_an_early_end_of_the_page_are_both_kept(crawl: C
 
 
 def remark(name: object, *, changed: int = 0, frame: str = "") -> str:
-    """A page of some 400 letters of its own, in eight lines of two words, of which some lines are changed."""
+    """Return a page of some 400 letters of its own, in eight lines of two words, of which some lines are changed."""
     lines = [line_of_two(f"{name} {number}{' changed' * (number < changed)}") for number in range(8)]
     table = "".join(f"<tr><td>{line}</td></tr>" for line in lines)
     return page(
@@ -361,7 +361,7 @@ def test_lists_of_the_same_entries_under_different_titles_are_duplicates_on_one_
 
 
 def framed(name: str, stories: list[str], *, side: str = "", heading: str = "Green", teaser: str = "") -> str:
-    """A list with a frame, which has the *side* column of one host."""
+    """Return a list with a frame, which has the *side* column of one host."""
     menu = "".join(f'<li><a href="/{side}/{at}">{" ".join(words(f"{side} {at}", 2))}</a></li>' for at in range(6))
     column = f"<div><h3>{' '.join(words(side, 3))}</h3><p>{' '.join(words(side + ' 1', 6))}</p></div>" if side else ""
     body = f"<div><h1>{heading}</h1><ul>{entries(stories)}{teaser}</ul></div>{column}"

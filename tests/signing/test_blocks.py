@@ -51,7 +51,7 @@ def hashes(markup: str, *, fold_han: bool = True) -> list[int]:
 
 
 def traits(markup: str, title: str = "") -> Trait:
-    """The traits of the first block."""
+    """Return the traits of the first block."""
     return Trait(unpack_blocks(pack(markup, title).packed)[0].traits)
 
 
@@ -320,7 +320,7 @@ def test_blocks_after_the_longest_text_that_is_read_are_left_out() -> None:
 
 def test_work_grows_no_faster_than_the_page() -> None:
     def lines(count: int) -> int:
-        """Lines of Python that are run."""
+        """Return lines of Python that are run."""
         run = 0
 
         def trace(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ BODY = article("x").encode()
 
 
 def headings(tree: HtmlElement) -> str:
-    """An extractor of one's own: the headings, twenty times."""
+    """Return an extractor of one's own: the headings, twenty times."""
     return " ".join(str(heading.text_content()) for heading in tree.iter("h1")) * 20
 
 

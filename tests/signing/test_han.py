@@ -97,7 +97,7 @@ def cut_han(request: pytest.FixtureRequest) -> CutHan:
 
 
 def differing(first: Text, second: Text) -> float:
-    """The share of tokens that only one of two texts has."""
+    """Return the share of tokens that only one of two texts has."""
     a, b = Counter(first.tokens), Counter(second.tokens)
     return ((a - b).total() + (b - a).total()) / (a.total() + b.total())
 

@@ -35,13 +35,13 @@ TITLE = "Old tram depot becomes a market hall"
 
 
 def sentences(seed: object, count: int = 160) -> list[str]:
-    """Paragraphs of so many different words."""
+    """Return paragraphs of so many different words."""
     text = words(seed, count)
     return [f"<p>{' '.join(text[at : at + 20]).capitalize()}.</p>" for at in range(0, count, 20)]
 
 
 def page(*parts: str, title: str = TITLE) -> str:
-    """A page of a paper, with a menu, in which *parts* stand one below the other."""
+    """Return a page of a paper, with a menu, in which *parts* stand one below the other."""
     return (
         f"<!doctype html><html lang=en><head><title>{title}</title></head><body>"
         '<nav><a href="/">Home</a> <a href="/news">News</a></nav>'
@@ -138,7 +138,7 @@ def test_hidden_text_is_not_shown_and_all_other_text_is(markup: str, expected: l
 
 
 def letters(tree: HtmlElement) -> str:
-    """The text of *tree* without white space."""
+    """Return the text of *tree* without white space."""
     pieces = tree.xpath("//text()")
     assert isinstance(pieces, list)
     return "".join("".join(map(str, pieces)).split())
@@ -259,7 +259,7 @@ def signed(body: str, url: str = "http://a.org/", signer: Signer = SIGNER) -> Si
 
 
 def covers(kept: str, new: str, signer: Signer = SIGNER) -> bool:
-    """Whether a kept page makes a new one on another host a duplicate."""
+    """Return whether a kept page makes a new one on another host a duplicate."""
     pair = Pair(signed(new, "http://b.org/", signer), signed(kept, signer=signer), signer.config, signer.scheme)
     return compare(pair) is not None
 

@@ -76,7 +76,7 @@ def assert_equal(left: Lexicon, right: Lexicon) -> None:
 
 
 def slow(texts: list[Text]) -> tuple[dict[int, int], Counter[int], dict[str, int]]:
-    """How many texts have each token and each run of units; and how often there is each letter."""
+    """Return how many texts have each token and each run of units; and how often there is each letter."""
     tokens: Counter[int] = Counter()
     runs: Counter[int] = Counter()
     letters: Counter[str] = Counter()
@@ -382,7 +382,7 @@ OTHERS = [name for name in NAMES if name not in DEPENDENT]
 
 @pytest.fixture(scope="module")
 def small_lexicon(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A lexicon of the samples, as ``DEDUP_LEXICON`` names it."""
+    """Return a lexicon of the samples, as ``DEDUP_LEXICON`` names it."""
     path = tmp_path_factory.mktemp("lexica") / "own"
     make_lexicon().write(path)
     return str(path)

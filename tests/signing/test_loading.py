@@ -86,7 +86,7 @@ def test_a_child_that_is_forked_while_a_thread_loads_does_not_wait_for_that_thre
 
 @pytest.fixture
 def dictionary(monkeypatch: pytest.MonkeyPatch) -> Resource[CutHan]:
-    """A dictionary that is not loaded yet, in the place of jieba's."""
+    """Return a dictionary that is not loaded yet, in the place of jieba's."""
     cutter: Resource[CutHan] = Resource(
         "The dictionary", lambda: lambda runs: [pair for run in runs for pair in character_bigrams(run)]
     )

@@ -31,7 +31,7 @@ def texts(html: str) -> list[str]:
 
 
 def exactly(markup: str) -> HtmlElement:
-    """The tree just as *markup* nests it; the parser of HTML would repair it first."""
+    """Return the tree just as *markup* nests it; the parser of HTML would repair it first."""
     root = etree.fromstring(f"<html><body>{markup}</body></html>", XHTMLParser())
     assert isinstance(root, HtmlElement)
     return root
@@ -247,7 +247,7 @@ def test_an_empty_block_within_a_link_changes_nothing() -> None:
 
 
 def groups(markup: str) -> list[str]:
-    """The texts of each group, in the order of their first blocks."""
+    """Return the texts of each group, in the order of their first blocks."""
     texts_of_groups: dict[int, list[str]] = {}
     for block in read_outline(exactly(markup)).blocks:
         texts_of_groups.setdefault(block.group, []).append(block.text)
@@ -287,7 +287,7 @@ NESTED = ["div", "b", "ul", "my-element", "blockquote"]
 
 
 def nested(tag: str, depth: int) -> HtmlElement:
-    """A page whose elements are nested *depth* deep, ``html`` and ``body`` among them."""
+    """Return a page whose elements are nested *depth* deep, ``html`` and ``body`` among them."""
     return parse(f"{f'<{tag}>' * (depth - 2)}deep words".encode())
 
 
@@ -352,7 +352,7 @@ BREAKING = [*OWN_BLOCK, *LISTS, "blockquote", "tr", "my-element"]
 
 
 def markup_of(tags: list[str], text: str, *, marks: bool) -> st.SearchStrategy[str]:
-    """Markup of nested *tags*; with comments, instructions and line breaks if *marks*."""
+    """Return markup of nested *tags*; with comments, instructions and line breaks if *marks*."""
     leaves = st.text(text, max_size=5)
     if marks:
         leaves |= st.sampled_from(["<!-- never -->", "<?never never?>", "<br/>"])

@@ -348,7 +348,7 @@ _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 
 
 def token_f1(main: str, gold: str) -> float:
-    """The harmonic mean of precision and recall, in words and Chinese characters."""
+    """Return the harmonic mean of precision and recall, in words and Chinese characters."""
     tokens_of_main, tokens_of_gold = (Counter(_TOKEN.findall(text.lower())) for text in (main, gold))
     return 2 * (tokens_of_main & tokens_of_gold).total() / ((tokens_of_main.total() + tokens_of_gold.total()) or 1)
 

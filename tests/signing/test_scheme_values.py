@@ -57,7 +57,7 @@ def hash_of(word: str) -> int:
 
 
 def shingles(words: list[str], width: int) -> set[int]:
-    """Runs of *width* words, or the one that there is; as polynomials modulo 2^64, mixed."""
+    """Return runs of *width* words, or the one that there is; as polynomials modulo 2^64, mixed."""
     hashes = [hash_of(word) for word in words]
     width = min(width, len(hashes))
     runs = [hashes[at : at + width] for at in range(len(hashes) - width + 1)] if hashes else []
@@ -72,7 +72,7 @@ def content_words(text: Text) -> set[str]:
 
 
 def words_in(packed: bytes, size: int) -> list[int]:
-    """Little-endian numbers of *size* bytes."""
+    """Return little-endian numbers of *size* bytes."""
     assert len(packed) % size == 0
     return [int.from_bytes(packed[at : at + size], "little") for at in range(0, len(packed), size)]
 
@@ -91,7 +91,7 @@ def expect(scheme: ValueScheme, text: Text, value: bytes, keys: Iterable[int]) -
 
 
 def members(count: int, seed: object) -> list[int]:
-    """Numbers of 64 bits, each another one."""
+    """Return numbers of 64 bits, each another one."""
     source = random.Random(str(seed))
     drawn: list[int] = np.frombuffer(source.randbytes(8 * count), dtype="<u8").tolist()
     assert len(set(drawn)) == count
@@ -99,7 +99,7 @@ def members(count: int, seed: object) -> list[int]:
 
 
 def pair_of_sets(union: int, common: int, seed: int, *, only_new: float = 0.5) -> tuple[Numbers, Numbers]:
-    """Two random sets with so many members together and in common; of the others the new one has a share."""
+    """Return two random sets with so many members together and in common; of the others the new one has a share."""
     union_members = members(union, f"{union} {common} {seed}")
     border = common + round(only_new * (union - common))
     return array(union_members[:border]), array(union_members[:common] + union_members[border:])
@@ -176,7 +176,7 @@ GOLDEN = {
 
 
 def summary(spec: str, raw: str) -> str:
-    """The number of a text's signature, and a hash of its keys and probes."""
+    """Return the number of a text's signature, and a hash of its keys and probes."""
     scheme = scheme_of(spec)
     signature = scheme.sign(text_of(raw))
     numbers = [*scheme.keys(signature), *scheme.probes(signature)]
@@ -299,7 +299,7 @@ def test_containment_follows_from_resemblance_and_sizes(resemblance: float, size
 
 
 def shares_of(agreement: Agreement | None) -> tuple[float, float] | None:
-    """Resemblance and coverage, rounded."""
+    """Return resemblance and coverage, rounded."""
     if agreement is None:
         return None
     assert agreement.resemblance is not None
@@ -356,13 +356,13 @@ _PERMUTATIONS = [(factor | 1, term) for factor, term in zip(_SEEDS[:84], _SEEDS[
 
 
 def slow_minima(hashes: Iterable[int]) -> list[int]:
-    """The least member under each of 84 linear permutations."""
+    """Return the least member under each of 84 linear permutations."""
     known = list(hashes)
     return [min(number * factor + term & _MASK for number in known) for factor, term in _PERMUTATIONS]
 
 
 def slow_shingling(hashes: set[int], lookup: str) -> tuple[bytes, list[int]]:
-    """Value and keys."""
+    """Return value and keys."""
     if not hashes:
         return b"", []
     least = slow_minima(hashes)
@@ -388,7 +388,7 @@ def slow_shingling(hashes: set[int], lookup: str) -> tuple[bytes, list[int]]:
 
 
 def slow_estimates(new: set[int], kept: set[int]) -> tuple[float, float]:
-    """Resemblance from MOD_m where that says enough, else from MIN_s; containment from what is known of both."""
+    """Return resemblance from MOD_m where that says enough, else from MIN_s; containment from what is known of both."""
     ours, theirs = (
         {number >> 24 for number in sorted(number for number in both if number % 25 == 0)[:400]} for both in (new, kept)
     )
@@ -501,7 +501,7 @@ def test_estimates_for_long_texts_are_near_the_true_shares(kept: int, changed: i
 
 
 def met(scheme: ValueScheme, new: Signature, kept: Signature) -> bool:
-    """Whether a look-up of *new* comes upon *kept*."""
+    """Return whether a look-up of *new* comes upon *kept*."""
     common = set(scheme.probes(new)) & set(scheme.keys(kept))
     is_met = list(scheme.near(new, np.full(len(common), kept.number, dtype=np.uint64))) == [kept.number]
     assert scheme.finds(new, kept) == is_met
@@ -554,7 +554,7 @@ def test_common_shingles_are_left_out(tmp_path: Path) -> None:
 
 
 def slow_checksums(words: set[str], lists: int) -> tuple[bytes, list[int]]:
-    """The words dealt by their mixed hashes; of each list a mixed sum, 32 bits."""
+    """Return the words dealt by their mixed hashes; of each list a mixed sum, 32 bits."""
     if not words:
         return b"", []
     sums = [0] * lists
@@ -621,7 +621,7 @@ def slow_rarity(counts: dict[str, int], documents: int) -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A lexicon of few words, as ``DEDUP_LEXICON`` names it."""
+    """Return a lexicon of few words, as ``DEDUP_LEXICON`` names it."""
     words = sorted(COUNTS, key=hash_of)
     path = tmp_path_factory.mktemp("lexicon") / "small"
     Lexicon(
@@ -647,7 +647,7 @@ def rarity_of(words: Iterable[str], *, small: bool) -> dict[str, float]:
 
 
 def slow_imatch(scheme: IMatch, rarity: dict[str, float]) -> tuple[bytes, list[int]]:
-    """A digest of the words inside the band, and of those that each lexicon leaves."""
+    """Return a digest of the words inside the band, and of those that each lexicon leaves."""
     inside = [hash_of(word) for word, word_rarity in rarity.items() if scheme.low <= word_rarity <= scheme.high]
     digests = []
     for number in range(scheme.lexica + 1):
@@ -718,7 +718,7 @@ _UNKNOWN = 0.5
 
 
 def slow_ddw(scheme: DDW, text: Text, rarity: dict[str, float]) -> list[tuple[str, float]]:
-    """The heaviest words by tf-idf, each with its share of a vector of length 1; the rarest first."""
+    """Return the heaviest words by tf-idf, each with its share of a vector of length 1; the rarest first."""
     counts = Counter(word for word in text.tokens if word not in stop_words())
     for word in set(tokenise(text.plain[: scheme.lead], text.cut_han)):
         counts[word] += word in counts
@@ -902,7 +902,7 @@ CLASSES, LARGEST = 16, 15
 
 
 def slow_classes(lexicon: Lexicon, count: int = CLASSES) -> list[int]:
-    """The most frequent letters first, each into the class that is the least frequent so far."""
+    """Return the most frequent letters first, each into the class that is the least frequent so far."""
     counts = lexicon.initial_counts.tolist()
     sums = [0.0] * count
     classes = [0] * 26
@@ -914,7 +914,7 @@ def slow_classes(lexicon: Lexicon, count: int = CLASSES) -> list[int]:
 
 
 def slow_expected(lexicon: Lexicon, window: int, count: int = CLASSES) -> list[int]:
-    """How many letters of each class a window of the reference has."""
+    """Return how many letters of each class a window of the reference has."""
     classes, shares = slow_classes(lexicon, count), [0.0] * count
     for letter, times in enumerate(lexicon.initial_counts.tolist()):
         shares[classes[letter]] += times
@@ -934,7 +934,7 @@ def slow_vectors(
 
 
 def slow_keys(vectors: list[list[int]]) -> set[int]:
-    """The halves of each vector, four bits a number, the first one the lowest."""
+    """Return the halves of each vector, four bits a number, the first one the lowest."""
     return {
         half << 40 | sum(component << 4 * at for at, component in enumerate(vector[8 * half : 8 * half + 8]))
         for vector in vectors
@@ -947,7 +947,7 @@ def slow_stored(count: int, window: int, overlap: float = 0.5) -> list[int]:
 
 
 def slow_value(letters: list[int], lexicon: Lexicon, window: int) -> bytes:
-    """Whether their number is odd, what is expected, and the class of each, four bits."""
+    """Return whether their number is odd, what is expected, and the class of each, four bits."""
     classes = [slow_classes(lexicon)[letter] for letter in letters] + [0] * (len(letters) % 2)
     pairs = bytes(first << 4 | second for first, second in zip(classes[::2], classes[1::2], strict=True))
     return bytes([len(letters) % 2]) + bytes(slow_expected(lexicon, window)) + pairs
@@ -1047,7 +1047,7 @@ def test_keys_and_agreement_depend_on_the_value_alone_and_not_on_the_lexicon(sma
 
 
 def slow_agree(scheme: Pinyin, new: list[int], kept: list[int]) -> tuple[float, float] | None:
-    """Every window of the new text against every one that is kept."""
+    """Return every window of the new text against every one that is kept."""
     starts, stored = list(range(len(new) - scheme.window + 1)), slow_stored(len(kept), scheme.window)
     ours = slow_vectors(new, starts, scheme.lexicon, scheme.window)
     theirs = slow_vectors(kept, stored, scheme.lexicon, scheme.window)
@@ -1107,7 +1107,7 @@ def test_an_excerpt_does_not_agree_with_a_book_unless_the_least_resemblance_allo
 
 
 def exchanged(text: str, share: float, seed: int) -> str:
-    """Some of its Chinese characters for others whose reading begins with the same letter."""
+    """Return some of its Chinese characters for others whose reading begins with the same letter."""
     characters = [chr(code) for code in range(0x4E00, 0x9FA6)]
     by_letter: dict[int, list[str]] = {}
     for character, letter in zip(characters, initial_of_each("".join(characters)).tolist(), strict=True):
@@ -1171,7 +1171,7 @@ def test_a_limited_number_of_windows_is_looked_up_and_always_the_same() -> None:
 
 
 def one_half(count: int) -> str:
-    """Letters of eight classes only, so that all windows have one half of their vectors in common."""
+    """Return letters of eight classes only, so that all windows have one half of their vectors in common."""
     letters = [
         LETTERS[at] for at, class_of_letter in enumerate(slow_classes(general())) if class_of_letter >= CLASSES // 2
     ]

@@ -84,7 +84,7 @@ def opened(index: Path, spec: str) -> Iterator[Deduplicator]:
 
 @pytest.fixture
 def store(opened: Deduplicator, index: Path) -> Iterator[Store]:
-    """The same index, as maintenance sees it."""
+    """Yield the same index, as maintenance sees it."""
     pages = Store.open_to_read(index)
     yield pages
     pages.close()
@@ -92,7 +92,7 @@ def store(opened: Deduplicator, index: Path) -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[tuple[Elsewhere, Elsewhere]]:
-    """Two processes, in which sets and dictionaries of strings have other orders."""
+    """Yield two processes, in which sets and dictionaries of strings have other orders."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONHASHSEED", "1")
         first_worker = Elsewhere()
@@ -120,7 +120,7 @@ def page_of(signature: Signature, name: str = "page") -> SignedPage:
 
 
 def agrees(scheme: Scheme, new: Signature, kept: Signature) -> bool:
-    """Whether the scheme takes them for alike, as far as it decides itself."""
+    """Return whether the scheme takes them for alike, as far as it decides itself."""
     agreement = scheme.compare(new, kept)
     if isinstance(scheme, SimHash):
         assert agreement is not None
@@ -607,7 +607,7 @@ WRITTEN = {article.slug: "\n".join(article.paragraphs) for article in CHINESE}
 
 
 def folds_back(text: str) -> bool:
-    """Whether no character of it depends on its word."""
+    """Return whether no character of it depends on its word."""
     return split_units(normalise(in_other_writing(text))) == split_units(normalise(text))
 
 
@@ -648,7 +648,7 @@ _FEW = 4
 
 
 def edges(field: Field[Any]) -> list[Any]:
-    """The values at the ends of what an option takes, as it reads them; of a few words all."""
+    """Return the values at the ends of what an option takes, as it reads them; of a few words all."""
     allowed = field.metadata["allowed"]
     kind: Any = type(field.default)
     words = allowed.split(" to ") if " to " in allowed else allowed.split("|")
@@ -666,7 +666,7 @@ NEAR = Config(max_distance=3)
 
 
 def spec_with(name: str, option: str, value: object) -> str:
-    """The scheme with an option; of 26 classes only small counts fit a number, and small counts need many classes."""
+    """Return the scheme with an option; of 26 classes only small counts fit a number, and small counts need many classes."""
     return f"{name} {option}={value}" + _WITH.get((name, option, value), "")
 
 

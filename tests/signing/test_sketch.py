@@ -26,7 +26,7 @@ def drawn_from(seed: int, size: int) -> set[int]:
 
 
 def kept_of(number: int) -> int:
-    """What a sketch keeps of a hash: the 16 high bits, which say bin and order, and the 8 low ones."""
+    """Return what a sketch keeps of a hash: the 16 high bits, which say bin and order, and the 8 low ones."""
     return number >> 48 << 8 | number & 0xFF
 
 
@@ -100,7 +100,7 @@ def test_an_empty_set_resembles_nothing_but_another_empty_one() -> None:
 
 
 def errors(size: int, other_size: int, common: int) -> list[float]:
-    """Estimate less truth, for 300 pairs of sets with *size* and *other* members, *common* to both."""
+    """Return estimate less truth, for 300 pairs of sets with *size* and *other* members, *common* to both."""
     found_errors = []
     for seed in range(300):
         drawn = np.frombuffer(random.Random(seed).randbytes(8 * (size + other_size - common)), dtype="<u8")

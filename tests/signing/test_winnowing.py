@@ -32,7 +32,7 @@ SCHEMES = st.builds(
 
 
 def letters_of(raw: str) -> list[str]:
-    """The letters of a text, a character that counts as several repeated."""
+    """Return the letters of a text, a character that counts as several repeated."""
     return [
         character
         for unit in split_units(normalise(raw))
@@ -60,12 +60,12 @@ def with_other_punctuation(text: str, seed: int) -> str:
 
 
 def numbers_of(scheme: Winnowing, raw: str) -> set[int]:
-    """The hashes by which a page with this text is filed."""
+    """Return the hashes by which a page with this text is filed."""
     return set(scheme.pieces_of_page(scheme.value(text_of(raw))).numbers.tolist())
 
 
 def hashes_of_runs(letters: list[str], width: int) -> list[int]:
-    """A polynomial of the hashed code points of each run modulo 2^64, mixed."""
+    """Return a polynomial of the hashed code points of each run modulo 2^64, mixed."""
     codes = [slow_mixed(ord(letter)) for letter in letters]
     return [
         slow_mixed(sum(code * 0x9E3779B97F4A7C15 ** (width - 1 - at) for at, code in enumerate(run)) & _MASK)
@@ -215,7 +215,7 @@ def test_two_texts_agree_by_the_shares_of_common_hashes(
 
 
 def packed(numbers: list[int]) -> bytes:
-    """The number of letters, and of each hash 48 bits, above 16 of the distance to the one before."""
+    """Return the number of letters, and of each hash 48 bits, above 16 of the distance to the one before."""
     return len(numbers).to_bytes(4, "little") + b"".join((number << 16 | 7).to_bytes(8, "little") for number in numbers)
 
 

@@ -57,7 +57,7 @@ class Cluster:
 
     @staticmethod
     def name(node: Server) -> str:
-        """What a node is called in the cluster."""
+        """Return what a node is called in the cluster."""
         name = node.run("CLUSTER", "MYID")
         return name.decode() if isinstance(name, bytes) else str(name)
 
@@ -67,7 +67,7 @@ class Cluster:
         self._wait(lambda: all(_facts(node)["cluster_state"] == "ok" for node in living))
 
     def owner(self, tag: bytes) -> int:
-        """The number of the node that serves the keys with a hash tag."""
+        """Return the number of the node that serves the keys with a hash tag."""
         from redis.crc import key_slot
 
         slot = key_slot(tag)
@@ -124,11 +124,11 @@ class Cluster:
         self._wait(lambda: self.nodes[number].info("replication")["role"] == "master")
 
     def url(self, name: str = "0", shards: int | None = None, node: int = 0) -> str:
-        """The address of an index on it."""
+        """Return the address of an index on it."""
         return f"redis://127.0.0.1:{self.ports[node]}/0?index={name}{f'&shards={shards}' if shards else ''}"
 
     def address(self, name: str = "0", shards: int | None = None, node: int = 0) -> ServerAddress:
-        """The same, as what opens the index takes it."""
+        """Return the same, as what opens the index takes it."""
         address = find_location(self.url(name, shards, node))
         assert isinstance(address, ServerAddress)
         return address
@@ -143,7 +143,7 @@ def _lines(answer: object) -> list[str]:
 
 
 def find_ports(count: int) -> list[int]:
-    """Ports of which nobody uses any, nor that of the bus."""
+    """Return ports of which nobody uses any, nor that of the bus."""
     ports: list[int] = []
     while len(ports) < count:
         port = random.randint(10_000, 30_000)
@@ -156,7 +156,7 @@ def find_ports(count: int) -> list[int]:
 
 @contextmanager
 def clustering(directory: Path, primaries: int = 3, replicas: int = 0, *options: str) -> Iterator[Cluster]:
-    """A cluster, which ends with the block.
+    """Yield a cluster, which ends with the block.
 
     Args:
         replicas: how many of the primaries have one.

@@ -63,7 +63,7 @@ def body_of(kind: int, content: int, change: int) -> str:
 
 
 def make_pages(seed: int, size: int) -> list[Page]:
-    """Pages of a few sites, among them copies, changed copies, and pages that are visited again."""
+    """Return pages of a few sites, among them copies, changed copies, and pages that are visited again."""
     source = random.Random(seed)
     contents = source.randint(1, 20)
     pages: list[Page] = []

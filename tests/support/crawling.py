@@ -45,7 +45,7 @@ def paragraphs(text: Sequence[str]) -> str:
 
 
 def article(seed: object, *, links: Sequence[str] = (), changed: int = 0, count: int = 160, frame: str = "") -> str:
-    """The HTML of an article.
+    """Return the HTML of an article.
 
     Args:
         seed: another one, another text.
@@ -83,7 +83,7 @@ def html(text: str, status: int = 200, **headers: str) -> Answer:
 
 
 def redirect(target: str) -> Answer:
-    """A redirection to *target*."""
+    """Return a redirection to *target*."""
     return Answer(b"", 302, (("Location", target),))
 
 
@@ -150,7 +150,7 @@ class Site:
         self._server.server_close()
 
     def paths(self) -> list[str]:
-        """What was asked for, without the method and ``/robots.txt``."""
+        """Return what was asked for, without the method and ``/robots.txt``."""
         asked = [line.partition(" ")[2] for line in self.asked]
         return [path for path in asked if path != "/robots.txt"]
 
@@ -186,16 +186,16 @@ class Crawl:
         return Counter({name: value for name, value in counts.items() if under or not name.startswith(apart)})
 
     def paths(self) -> list[str]:
-        """Where the items come from, in order."""
+        """Return where the items come from, in order."""
         return [item["path"] for item in self.items]
 
     def item(self, path: str) -> dict[str, Any]:
-        """The only item of *path*."""
+        """Return the only item of *path*."""
         (item,) = (item for item in self.items if item["path"] == path)
         return item
 
     def lines(self, level: str, text: str) -> list[str]:
-        """The lines of the log with this level that hold *text*."""
+        """Return the lines of the log with this level that hold *text*."""
         return [line for line in self.log.splitlines() if f" {level}: " in line and text in line]
 
 

@@ -41,7 +41,7 @@ def served(site: str, *options: str, core: int | None = None) -> Iterator[str]:
 
 
 def html_pages(site: str, folder: Path = DATA) -> set[str]:
-    """Identifiers (``site/path``) of the pages of a saved site."""
+    """Return identifiers (``site/path``) of the pages of a saved site."""
     sites = folder / "sites"
     return {
         page.relative_to(sites).as_posix().removesuffix(".gz")
@@ -51,20 +51,20 @@ def html_pages(site: str, folder: Path = DATA) -> set[str]:
 
 
 def saved(file: Path) -> bytes:
-    """What stands in *file*, or in the gzipped file of that name."""
+    """Return what stands in *file*, or in the gzipped file of that name."""
     if file.suffix != ".gz" and file.is_file():
         return file.read_bytes()
     return gzip.decompress(file.with_name(file.name.removesuffix(".gz") + ".gz").read_bytes())
 
 
 def page_id(site: str, url: str) -> str:
-    """The identifier of the page that *url* of the served *site* shows."""
+    """Return the identifier of the page that *url* of the served *site* shows."""
     path = unquote(urlsplit(url).path).lstrip("/")
     return f"{site}/{path}" + ("index.html" if not path or path.endswith("/") else "")
 
 
 def labelled_pairs(folder: Path = DATA) -> Iterator[dict[str, Any]]:
-    """The labelled pairs of pages of the saved sites."""
+    """Yield the labelled pairs of pages of the saved sites."""
     with gzip.open(folder / "pairs/sites.pairs.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)
@@ -76,6 +76,6 @@ def documents(folder: Path = DATA, name: str = "pairs/sites.docs.jsonl") -> list
 
 
 def contents(feeds: Iterable[Path]) -> Counter[str]:
-    """How often each text stands in *feeds* of JSON lines; a last line that a kill has cut does not count."""
+    """Return how often each text stands in *feeds* of JSON lines; a last line that a kill has cut does not count."""
     whole = (line for feed in feeds if feed.exists() for line in feed.read_bytes().split(b"\n")[:-1])
     return Counter(json.loads(line)["text"] for line in whole)

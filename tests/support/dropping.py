@@ -15,5 +15,5 @@ HOSTILE = "\x1b]0;owned\x07\x9b2J\u202e"
 
 
 def explained(result: Result) -> list[str]:
-    """The pages that `drops --explain` or `judge` has printed."""
+    """Return the pages that `drops --explain` or `judge` has printed."""
     return [line.split("  ")[0] for line in result.stdout.splitlines() if line and "“" in line and line[0] != " "]

@@ -39,7 +39,7 @@ class Checker:
         self._process: subprocess.Popen[str] | None = None
 
     def check(self, name: str) -> dict[str, Any]:
-        """What became of the page *name*: ``answers`` of two checks (the verdict; of ``unchecked`` the reason) and
+        """Return what became of the page *name*: ``answers`` of two checks (the verdict; of ``unchecked`` the reason) and
         ``megabytes``, by which its peak of memory was above what was in use before.
         """
         process = self._process = self._process or self._start()
@@ -117,7 +117,7 @@ def _told(deduplicator: Deduplicator, name: str) -> dict[str, Any]:
 
 
 def answer(decision: Decision) -> str:
-    """The verdict, of ``unchecked`` the reason."""
+    """Return the verdict, of ``unchecked`` the reason."""
     assert type(decision) is Decision
     return decision.reason or decision.verdict.value
 

@@ -46,17 +46,17 @@ class HostilePage:
 
 
 def english() -> str:
-    """A page in English, in which nothing is wrong."""
+    """Return a page in English, in which nothing is wrong."""
     return _page(ENGLISH[0].title, ENGLISH[0].paragraphs)
 
 
 def chinese() -> str:
-    """A page in simplified Chinese."""
+    """Return a page in simplified Chinese."""
     return _page(CHINESE[0].title, CHINESE[0].paragraphs)
 
 
 def traditional() -> str:
-    """A page in traditional Chinese: all of it stands in Big5."""
+    """Return a page in traditional Chinese: all of it stands in Big5."""
     return _page("河邊的老茶館", _TRADITIONAL)
 
 
@@ -80,7 +80,7 @@ def _utf8(text: str) -> bytes:
 
 
 def _with(inside: str) -> Callable[[], bytes]:
-    """The English page with *inside* before its text."""
+    """Return the English page with *inside* before its text."""
     return lambda: english().replace("<article>", f"<article>{inside}", 1).encode()
 
 
@@ -124,7 +124,7 @@ def _zip() -> bytes:
 
 
 def _mutated(seed: int) -> Callable[[], bytes]:
-    """The English page, of whose bytes one in fifty is another."""
+    """Return the English page, of whose bytes one in fifty is another."""
 
     def make() -> bytes:
         source, body = random.Random(seed), bytearray(english().encode())
@@ -136,7 +136,7 @@ def _mutated(seed: int) -> Callable[[], bytes]:
 
 
 def _attributes(count: int, value: str = "=1") -> str:
-    """So many attributes, each with a name of its own."""
+    """Return so many attributes, each with a name of its own."""
     return "".join(f" a{number}{value}" for number in range(count))
 
 

@@ -33,7 +33,7 @@ def cli(*arguments: object, status: int = 0) -> Result:
 
 
 def rows(result: Result) -> dict[str, str]:
-    """The table that was printed."""
+    """Return the table that was printed."""
     cells = ([cell.strip() for cell in line.split("│")[1:3]] for line in result.output.splitlines() if "│" in line)
     return dict(cells)
 
@@ -44,7 +44,7 @@ def installed(*arguments: object, fresh: bool = False) -> subprocess.CompletedPr
 
 
 def sentence_of(completed: subprocess.CompletedProcess[str]) -> str:
-    """What it printed on stderr: one line, which is no traceback."""
+    """Return what it printed on stderr: one line, which is no traceback."""
     assert completed.stdout == ""
     lines = completed.stderr.strip().splitlines()
     assert len(lines) == 1
@@ -53,7 +53,7 @@ def sentence_of(completed: subprocess.CompletedProcess[str]) -> str:
 
 
 def kept(directory: Path) -> set[str]:
-    """The pages of which a copy is recognised."""
+    """Return the pages of which a copy is recognised."""
     with Deduplicator.open(directory, CONFIG) as deduplicator:
         copies = [deduplicator.sign(f"{url}?copy", article(url, frame="another").encode()) for url in PAGES]
         decisions = deduplicator.decide(copies)

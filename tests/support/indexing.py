@@ -59,7 +59,7 @@ def flipped(source: random.Random, signature: int, bits: int) -> int:
 
 
 def batch(life: int, thread: int, number: int) -> Signatures:
-    """What a thread of the inserter inserts at one time; the first thread is a slow one."""
+    """Return what a thread of the inserter inserts at one time; the first thread is a slow one."""
     source = np.random.default_rng([life, thread, number])
     return source.integers(0, 2**64, 100 if thread == 0 else source.integers(1, 20), dtype=np.uint64)
 
@@ -78,7 +78,7 @@ def spiked(seed: int, size: int) -> list[int]:
 
 
 def crowded(seed: int, size: int) -> list[int]:
-    """All agree in 36 bits that lie together: in every design there is a table that has them in one bucket."""
+    """Return all agree in 36 bits that lie together: in every design there is a table that has them in one bucket."""
     source = random.Random(seed)
     common, turn = source.getrandbits(36), source.choice((0, 28))
     lines = (common << 28 | source.getrandbits(28) for _ in range(size))
@@ -98,7 +98,7 @@ def array(signatures: list[int] | set[int]) -> Signatures:
 
 
 def brute_force(held: Signatures, signature: int, max_distance: int) -> list[SignatureMatch]:
-    """What a query must find: *held* has each signature once."""
+    """Return what a query must find: *held* has each signature once."""
     distances = np.bitwise_count(held ^ np.uint64(signature))
     near = distances <= max_distance
     return sorted(SignatureMatch(*pair) for pair in zip(distances[near].tolist(), held[near].tolist(), strict=True))
@@ -176,17 +176,17 @@ def page(number: int, signature: int, scope: str = "") -> SignedPage:
 
 
 def flipped_far(number: int) -> int:
-    """A signature that is more than 7 bits from that of any other number."""
+    """Return a signature that is more than 7 bits from that of any other number."""
     return random.Random(number).getrandbits(64)
 
 
 def number_of(kept: SignedPage) -> int:
-    """The number of a page that is kept, as :func:`page` was given it."""
+    """Return the number of a page that is kept, as :func:`page` was given it."""
     return int(kept.url.rpartition("/")[2])
 
 
 def read_record(content: bytes) -> Record:
-    """The record that stands in the database of an index without dictionary."""
+    """Return the record that stands in the database of an index without dictionary."""
     return unpack(unpack_head(content), None)
 
 
@@ -216,7 +216,7 @@ def program(code: str, *arguments: object, fresh: bool = False) -> Process:
 
 
 def first_line(process: Process) -> str:
-    """What it says first; a test that waits for it fails with the program's own error."""
+    """Return what it says first; a test that waits for it fails with the program's own error."""
     assert process.stdout is not None
     line = process.stdout.readline().strip()
     if not line:
@@ -226,7 +226,7 @@ def first_line(process: Process) -> str:
 
 @contextmanager
 def beside(code: str, *arguments: object) -> Iterator[Process]:
-    """A program that has printed its first line, and is killed at the end if it is still there."""
+    """Yield a program that has printed its first line, and is killed at the end if it is still there."""
     process = program(code, *arguments)
     try:
         first_line(process)

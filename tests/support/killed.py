@@ -116,7 +116,7 @@ class Job:
         return runs
 
     def stored(self) -> list[Stored]:
-        """What its store holds, in the order in which it came."""
+        """Return what its store holds, in the order in which it came."""
         with closing(sqlite3.connect(self.folder / "store.sqlite")) as store:
             rows = store.execute("SELECT url, digest, encoding, body FROM pages ORDER BY number")
             return [Stored(*row) for row in rows]
@@ -156,7 +156,7 @@ class Compared:
 
     @property
     def equal(self) -> bool:
-        """Whether both have stored the same contents."""
+        """Return whether both have stored the same contents."""
         return not (self.covered or self.lost or self.added)
 
 
@@ -218,7 +218,7 @@ class Trial:
 
     @property
     def lost(self) -> list[str]:
-        """Addresses of contents that were lost."""
+        """Return addresses of contents that were lost."""
         return [url for end in self.ends for url in end.lost]
 
 

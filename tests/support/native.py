@@ -29,7 +29,7 @@ def _outcome(compute: Callable[..., object], args: Any, kwargs: Any) -> object:
 
 
 def saved_pages() -> Iterator[tuple[str, bytes]]:
-    """All pages of the saved sites, with a name for each."""
+    """Yield all pages of the saved sites, with a name for each."""
     for file in sorted((DATA / "sites").rglob("*")):
         if file.is_file() and file.name.removesuffix(".gz").endswith((".html", ".htm", ".xhtml")):
             yield file.relative_to(DATA).as_posix(), _read(file)

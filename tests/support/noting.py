@@ -42,12 +42,12 @@ def invoke(*arguments: object, status: int = 0, typed: str | None = None) -> Res
 
 
 def json_lines(*arguments: object, status: int = 0) -> list[dict[str, Any]]:
-    """The objects that a command prints with ``--json``."""
+    """Return the objects that a command prints with ``--json``."""
     return lines_in(invoke(*arguments, status=status))
 
 
 def lines_by_type(result: Result) -> dict[str, list[dict[str, Any]]]:
-    """The objects that were printed, by their type."""
+    """Return the objects that were printed, by their type."""
     lines: dict[str, list[dict[str, Any]]] = {}
     for line in lines_in(result):
         lines.setdefault(line["type"], []).append(line)
@@ -55,7 +55,7 @@ def lines_by_type(result: Result) -> dict[str, list[dict[str, Any]]]:
 
 
 def lines_in(result: Result) -> list[dict[str, Any]]:
-    """The objects that were printed; each is one of the documented types, and begins with its type."""
+    """Return the objects that were printed; each is one of the documented types, and begins with its type."""
     output = result.stdout.splitlines()
     for line in output:
         assert line.startswith('{"type":')
@@ -64,12 +64,12 @@ def lines_in(result: Result) -> list[dict[str, Any]]:
 
 
 def printed_text(result: Result) -> str:
-    """What was printed, with single spaces and without the lines of tables."""
+    """Return what was printed, with single spaces and without the lines of tables."""
     return " ".join(result.output.replace("│", " ").split())
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """The environment of a command: outside of every project, in UTF-8, 200 columns wide, and with *variables*."""
+    """Return the environment of a command: outside of every project, in UTF-8, 200 columns wide, and with *variables*."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "PYTHON"))}
     return {**kept, "COLUMNS": "200", "PYTHONUTF8": "1", **variables}
 
@@ -128,7 +128,7 @@ def write(path: Path, entries: Iterable[Entry]) -> None:
 
 
 def entries_of(path: Path) -> list[Entry]:
-    """What a journal holds; a line that cannot be read fails the test."""
+    """Return what a journal holds; a line that cannot be read fails the test."""
     return [_whole(entry) for entry in read(path)]
 
 

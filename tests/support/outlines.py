@@ -10,7 +10,7 @@ from crawler_dedup.signing.outline import Block, Outline
 
 
 def make_outline(blocks: Sequence[Block]) -> Outline:
-    """An outline of *blocks*, whose elements stand side by side."""
+    """Return an outline of *blocks*, whose elements stand side by side."""
     return Outline([*blocks], [0] * (1 + max((block.group for block in blocks), default=0)))
 
 

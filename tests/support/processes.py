@@ -161,7 +161,7 @@ def start(
 
 
 def _can_be_forked(environment: Mapping[str, str]) -> bool:
-    """Whether a forked process follows all variables of the interpreter that have a value."""
+    """Return whether a forked process follows all variables of the interpreter that have a value."""
     return all(
         name in _HONOURED and _HONOURED[name] in (None, value)
         for name, value in environment.items()

@@ -27,7 +27,7 @@ class Spider(scrapy.Spider):
 
 
 def project(directory: Path, site: Site, settings: str) -> Path:
-    """A Scrapy project in *directory* with one spider, ``project``, and these settings."""
+    """Return a Scrapy project in *directory* with one spider, ``project``, and these settings."""
     (directory / "scrapy.cfg").write_text("[settings]\ndefault = project_settings\n")
     common = "SPIDER_MODULES = ['project_spiders']\nCONCURRENT_REQUESTS = 1\nTELNETCONSOLE_ENABLED = False\n"
     (directory / "project_settings.py").write_text(common + settings)
@@ -36,5 +36,5 @@ def project(directory: Path, site: Site, settings: str) -> Path:
 
 
 def index_of(directory: Path) -> Path:
-    """Where the index of a project stands by default."""
+    """Return where the index of a project stands by default."""
     return directory / ".scrapy" / "dedup"

@@ -85,13 +85,13 @@ def sentences(seed: int, count: int = 30, *, chinese: bool = False) -> list[str]
 
 
 def prose(seed: int, count: int = 30, *, chinese: bool = False) -> str:
-    """A text of such sentences, some in a line."""
+    """Return a text of such sentences, some in a line."""
     made_sentences = sentences(seed, count, chinese=chinese)
     return "\n".join("".join(made_sentences[at : at + 5]).strip() for at in range(0, len(made_sentences), 5))
 
 
 def mixed(seed: int) -> str:
-    """A text in both languages."""
+    """Return a text in both languages."""
     return f"{prose(seed, 12)}\n{prose(seed, 12, chinese=True)}"
 
 
@@ -110,7 +110,7 @@ def text_of(raw: str, *, fold_han: bool = True) -> Text:
 
 
 def html(text: str, frame: str = "") -> bytes:
-    """A page with *text* and without a title. Another *frame*, other bytes."""
+    """Return a page with *text* and without a title. Another *frame*, other bytes."""
     paragraphs = "".join(f"<p>{line}</p>\n" for line in text.split("\n"))
     return f"<html><body><nav>{frame}</nav><main>{paragraphs}</main></body>".encode("utf-8", "replace")
 
@@ -121,7 +121,7 @@ def config(scheme: str, **settings: Any) -> Config:
 
 
 def signed(scheme: str) -> list[str]:
-    """What a scheme makes of all texts, as JSON can hold it."""
+    """Return what a scheme makes of all texts, as JSON can hold it."""
     text_scheme = scheme_of(scheme)
     signatures = [text_scheme.sign(text_of(raw)) for raw in [*SAMPLES.values(), *ODD.values()]]
     return [
@@ -157,7 +157,7 @@ class Elsewhere:
         self._process.stdin.flush()
 
     def answer(self) -> list[str]:
-        """What came of it, once it is done."""
+        """Return what came of it, once it is done."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, "the process has ended"

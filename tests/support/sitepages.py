@@ -34,14 +34,14 @@ def listing(
     picture: str = "",
     visit: str = "",
 ) -> str:
-    """A page that leads to stories and says little itself."""
+    """Return a page that leads to stories and says little itself."""
     named = f"<h2>{heading}</h2>" if heading else ""
     text = f"{named}<h1>{introduction}</h1><p>{name}</p><ul>{entries(stories, picture=picture, visit=visit)}</ul>"
     return page(f"{name} | {SITE}", text, menu)
 
 
 def entries(stories: list[str], *, picture: str = "", visit: str = "") -> str:
-    """Lines that lead to stories, each with a picture; *visit* stands behind each address."""
+    """Return lines that lead to stories, each with a picture; *visit* stands behind each address."""
     return "".join(
         f'<li>{picture.format(place)}<a href="{href}{visit}">{" ".join(words(href, 4))}</a></li>'
         for place, href in enumerate(stories)

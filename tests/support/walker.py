@@ -68,13 +68,13 @@ class Walker(scrapy.Spider):
 
 
 def path_of(url: str) -> str:
-    """The path of *url* with its query."""
+    """Return the path of *url* with its query."""
     parts = urlsplit(url)
     return parts.path + (f"?{parts.query}" if parts.query else "")
 
 
 def seen(response: Response) -> dict[str, Any]:
-    """What arrived at a callback. ``decision`` is ``None`` for a page that the filter has left alone."""
+    """Return what arrived at a callback. ``decision`` is ``None`` for a page that the filter has left alone."""
     decision = response.meta.get("dedup")
     return {
         "path": path_of(response.url),
@@ -121,7 +121,7 @@ class _Recorder:
 
 
 def _error(crawl: asyncio.Task[None] | Deferred[None]) -> BaseException | None:
-    """The error with which a crawl has ended."""
+    """Return the error with which a crawl has ended."""
     if isinstance(crawl, Deferred):  # Scrapy 2.13
         return crawl.result.value if isinstance(crawl.result, Failure) else None
     return crawl.exception()

@@ -56,7 +56,7 @@ def modes(directory: Path) -> dict[str, int]:
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    """A directory that another user can reach."""
+    """Yield a directory that another user can reach."""
     above = Path(tempfile.mkdtemp())
     above.chmod(0o755)
     directory = above / "index"
@@ -221,7 +221,7 @@ def test_an_index_that_a_user_may_not_read_is_reported_in_a_sentence(shared: Pat
 
 
 def lock_file(directory: Path) -> Path:
-    """What a run of root has left, which nobody else may open."""
+    """Return what a run of root has left, which nobody else may open."""
     left = directory / "run-00c0ffee.lock"
     left.touch(mode=0o600)
     left.chmod(0o600)

@@ -33,7 +33,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def rendered(seed: str, frame: str = "") -> str:
-    """A page whose article a script writes."""
+    """Return a page whose article a script writes."""
     content = f"<h1>Article {seed}</h1>{paragraphs(words(seed))}".replace("\n", "")
     return (
         f"<!doctype html><html><head><meta charset='utf-8'><title>Article {seed}</title></head><body><nav>{frame}</nav>"

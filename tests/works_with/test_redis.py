@@ -60,7 +60,7 @@ class Server:
         self._port = port
 
     def ask(self, *command: str) -> str:
-        """What ``redis-cli`` prints."""
+        """Return what ``redis-cli`` prints."""
         arguments = ["redis-cli", "-p", str(self._port), *command]
         return subprocess.run(arguments, capture_output=True, text=True, check=False).stdout.strip()
 

@@ -21,7 +21,7 @@ from tests.support.indexing import FILING, array, clusters
 
 @pytest.fixture
 def pages(tmp_path: Path) -> Path:
-    """An index of a few pages."""
+    """Return an index of a few pages."""
     directory = tmp_path / "pages"
     with Deduplicator.open(directory, CONFIG) as deduplicator:
         signed = [deduplicator.sign(url, article(url).encode()) for url in PAGES]
@@ -37,7 +37,7 @@ def pages(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def signatures(tmp_path: Path) -> Path:
-    """An index of 500 signatures."""
+    """Return an index of 500 signatures."""
     directory = tmp_path / "signatures"
     with PermutedIndex.open(directory, tables=10) as index:
         index.insert(array(sorted(set(clusters(1, 1000)))[:500]))
@@ -46,7 +46,7 @@ def signatures(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["pages", "signatures"])
 def index(request: pytest.FixtureRequest) -> Path:
-    """Each of the two."""
+    """Return each of the two."""
     directory = request.getfixturevalue(request.param)
     assert isinstance(directory, Path)
     return directory

@@ -84,7 +84,7 @@ def _slug(name: str) -> str:
 
 
 def p(*texts: str) -> str:
-    """Paragraphs."""
+    """Return paragraphs."""
     return "\n".join(f"<p>{text}</p>" for text in texts)
 
 
@@ -101,7 +101,7 @@ def ul(*items: str) -> str:
 
 
 def links(heading: str, **pages: str) -> str:
-    """A box with a heading and links: ``path="text"``, of which underscores in the path become slashes."""
+    """Return a box with a heading and links: ``path="text"``, of which underscores in the path become slashes."""
     items = [link("/" + path.replace("_", "/"), text) for path, text in pages.items()]
     return f"<section><h3>{heading}</h3>{ul(*items)}</section>"
 
@@ -112,7 +112,7 @@ def table(*rows: Sequence[str]) -> str:
 
 
 def post(author: str, date: str, *texts: str) -> str:
-    """A post of a forum, or a comment."""
+    """Return a post of a forum, or a comment."""
     return (
         f'<div class="post"><div class="author">{link(f"/user/{_slug(author)}", author)}</div>'
         f"<time>{date}</time>{p(*texts)}</div>"
@@ -120,12 +120,12 @@ def post(author: str, date: str, *texts: str) -> str:
 
 
 def teaser(path: str, title: str, text: str, date: str = "") -> str:
-    """The beginning of a page on a list of pages."""
+    """Return the beginning of a page on a list of pages."""
     when = f"<time>{date}</time>" if date else ""
     return f"<article><h2>{link(path, title)}</h2>{when}<p>{text} {link(path, 'Read more')}</p></article>"
 
 
 def pager(path: str, count: int) -> str:
-    """Links to the pages of a list."""
+    """Return links to the pages of a list."""
     numbers = [link(f"{path}?page={number}", str(number)) for number in range(1, count + 1)]
     return f'<div class="pager">{" ".join(numbers)}</div>'
