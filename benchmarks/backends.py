@@ -86,7 +86,7 @@ class Crawl:
     def measure(
         self, offered: Sequence[SignedPage], at_once: int, *, settled_later: bool = False
     ) -> tuple[Cost, list[Decision]]:
-        """As :meth:`offer`; return what a page cost, and the decisions."""
+        """Do the same as :meth:`offer`, and return the cost of a page and the decisions."""
         client, server, passed = time.process_time(), self.server_time(), time.perf_counter()
         decisions = self.offer(offered, at_once, settled_later=settled_later)
         spent = (time.process_time() - client, self.server_time() - server, time.perf_counter() - passed)

@@ -58,7 +58,7 @@ Search = Callable[[Numbers, int], Flags]
 
 
 def make_signatures(count: int, share: float = _COPIES) -> Numbers:
-    """Evenly spread signatures, a *share* of them near others."""
+    """Return evenly distributed signatures, a *share* of them near others."""
     source = np.random.default_rng(1)
     signatures = source.integers(0, 1 << 64, count, dtype=np.uint64)
     copies = signatures[source.integers(0, count, int(share * count))]

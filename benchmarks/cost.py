@@ -36,7 +36,7 @@ class Cost:
 
 
 def measure(pages: list[Source], tokenizer: str) -> Cost:
-    """One round over *pages* with a fresh index."""
+    """Measure one round over *pages* with a fresh index."""
     spent = [0.0, 0.0, 0.0]
     with (
         tempfile.TemporaryDirectory() as folder,

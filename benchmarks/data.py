@@ -209,7 +209,7 @@ def _shingles(words: Iterable[str]) -> NDArray[np.uint64]:
 
 
 def _resemblance(sets: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """|A∩B| / |A∪B| and |A∩B| / |A| of each two *sets*, 0 for empty ones."""
+    """Compute |A∩B| / |A∪B| and |A∩B| / |A| of each two *sets*, 0 for empty ones."""
     sizes = np.array([len(members_of_set) for members_of_set in sets])
     _, members, frequency = np.unique(np.concatenate(sets), return_inverse=True, return_counts=True)
     owners = np.repeat(np.arange(len(sets)), sizes)[np.argsort(members, kind="stable")]

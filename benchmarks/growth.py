@@ -88,7 +88,7 @@ class Growth:
 
 
 def texts() -> dict[str, Callable[[int], str]]:
-    """Texts of characters of each kind that Unicode knows, and of two kinds in turn."""
+    """Return texts of characters of each kind that Unicode knows, and of two kinds in turn."""
     kinds = _kinds_of_characters()
     source = random.Random(1)
     pairs = [(source.choice([*kinds]), source.choice([*kinds])) for _ in range(30)]

@@ -32,7 +32,7 @@ _RENSA_BANDS = 16  # must divide the permutations; datasketch's optimum for .7 i
 
 
 def strings(shingles: Numbers) -> list[bytes]:
-    """Hashes as the strings of 8 bytes that the peers take."""
+    """Return hashes as the strings of 8 bytes that the peers take."""
     packed = shingles.tobytes()
     return [packed[at : at + 8] for at in range(0, len(packed), 8)]
 

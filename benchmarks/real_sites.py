@@ -21,14 +21,14 @@ console = Console(width=140)
 
 
 def addresses(folder: Path) -> None:
-    """debian-faq has every page at two addresses."""
+    """Crawl debian-faq, which has every page at two addresses."""
     with served("debian-faq") as origin:
         done = _crawl(origin, folder)
     console.print(f"[bold]addresses[/]: {len(html_pages('debian-faq'))} pages of debian-faq; {_counts(done)}")
 
 
 def mirrors(folder: Path) -> None:
-    """Two states of one site on two hosts, one index, scope global."""
+    """Crawl two states of one site on two hosts into one index with the scope global."""
     pairs = [("gopl-zh-2024", "gopl-zh-2025", ()), ("devtang-2015", "devtang-2018", ("http://blog.devtang.com",))]
     for first, second, origins in pairs:
         job = folder / second
@@ -76,7 +76,7 @@ def _identify(url: str, sites: dict[str, str]) -> str:
 
 
 def sessions(folder: Path) -> None:
-    """debian-faq with another session identifier on every link: endless without the filter."""
+    """Crawl debian-faq with another session identifier on every link, which is endless without the filter."""
     with served("debian-faq", "--session-links") as origin:
         done = _crawl(origin, folder, start="/index.html")
     console.print(f"[bold]sessions[/]: ended with {done.stats['downloader/request_count']} requests; {_counts(done)}")
@@ -88,7 +88,7 @@ def sessions(folder: Path) -> None:
 
 
 def killed(folder: Path) -> None:
-    """kill -9 in the middle of a crawl, then again on the same index, without JOBDIR."""
+    """Kill a crawl with SIGKILL in the middle, then crawl again on the same index without JOBDIR."""
     site = "gopl-zh-2024"
     with served(site) as origin:
         whole = folder / "whole.jsonl"

@@ -141,7 +141,7 @@ def _print_recall(results: Sequence[SchemeResult]) -> None:
 
 
 def _print_matched(rows: Mapping[str, Mapping[str, Counts]], basis: str, parts: Sequence[str]) -> None:
-    """Beside each row of datasketch that of minhash with the lowest threshold at which it is as precise on *basis*.
+    """Print each row of datasketch beside minhash with the lowest threshold at which it is as precise on *basis*.
 
     One threshold for all sets: whoever chooses it knows labelled pages, and edited texts are told from others by all.
     """
@@ -172,7 +172,7 @@ def _table(title: str, first: str, *columns: str) -> Table:
 
 
 def _precision(counts: Counts) -> float:
-    """Who calls nothing is never wrong."""
+    """Return the precision, which is 1 without any duplicates."""
     return 1.0 if counts.precision.value is None else counts.precision.value
 
 

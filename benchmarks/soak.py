@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def _crawl(kind: str, options: Sequence[str]) -> list[Sample]:
-    """One crawl in a process of its own; its samples, each of which is noted on standard error."""
+    """Crawl in a process of its own; return its samples, each of which is also written to standard error."""
     samples = []
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "benchmarks.soaked", folder, *options]

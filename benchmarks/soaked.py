@@ -97,7 +97,7 @@ def _site(host: int) -> tuple[str, str]:
 
 
 def _page(host: int, title: str, content: str) -> str:
-    """*content* in the frame of a site: the same one on each of its pages."""
+    """Return *content* in the frame of a site, which is the same on each of its pages."""
     site, menu = _site(host)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title} | {site}</title>\n'
@@ -107,7 +107,7 @@ def _page(host: int, title: str, content: str) -> str:
 
 
 def article(host: int, number: int) -> str:
-    """Article *number*, which stands on *host*."""
+    """Return article *number*, which stands on *host*."""
     heading, sentences = escape(_heading(_original(number))), _text(number)
     text = "".join(f"<p>{''.join(sentences[at : at + 4])}</p>\n" for at in range(0, len(sentences), 4))
     near = random.Random(number).choices(range(number + ARTICLES), k=8)

@@ -147,7 +147,7 @@ def _role(element: HtmlElement, whole: int) -> str:
 
 
 def _pieces(text: str, language: str) -> list[str]:
-    """*text* cut into words and what stands between them."""
+    """Cut *text* into words and what stands between them."""
     return list(rjieba.cut(text)) if language == "zh" else re.split(r"(\w+)", text)
 
 
@@ -158,7 +158,7 @@ def _is_word(piece: str) -> bool:
 def injections(
     layout: Sequence[tuple[str, str]], site: str, stock: Stock, chance: random.Random
 ) -> tuple[Injection, Injection]:
-    """Blocks for the two variants of a page of *site*, from different sites."""
+    """Choose blocks for the two variants of a page of *site*, from different sites."""
     first: Injection = []
     second: Injection = []
     for role, place in layout:
@@ -277,7 +277,7 @@ COLUMNS = (
 
 
 def report(title: str, rows: Sequence[str], pairs: Sequence[Pair], rule: Deduplicator) -> None:
-    """One table: a line for each language and row."""
+    """Print one table with a line for each language and row."""
     table = Table("", title=title, title_justify="left")
     for column in COLUMNS.split("|"):
         table.add_column(column, justify="right")

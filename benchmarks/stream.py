@@ -134,7 +134,7 @@ def count(pages: Sequence[Page], fates: Sequence[Fate], graph: Sequence[Sequence
 
 
 def link_graph(pages: Sequence[Page]) -> list[list[int]]:
-    """To which pages of its own site each page links."""
+    """Return the pages of its own site to which each page links."""
     number = {page.seen.id: at for at, page in enumerate(pages)}
     graph = []
     for page in (page.seen for page in pages):
@@ -191,7 +191,7 @@ COLUMNS: dict[str, Callable[[Counter[str]], float]] = {
 
 
 def report(orders: Sequence[dict[str, Counter[str]]], groups: dict[str, list[str]]) -> None:
-    """One table: sites under their groups, then all."""
+    """Print one table: sites under their groups, then all."""
     table = Table(
         title=f"whole sites in one index, {len(orders)} random orders: median (least to most)", title_justify="left"
     )
@@ -221,7 +221,7 @@ def _cells(orders: Sequence[dict[str, Counter[str]]], sites: Sequence[str]) -> l
 
 
 def report_examples(pages: Sequence[Page], truth: Truth, fates: Iterable[Fate], number: int) -> None:
-    """The *number* most frequent false drops."""
+    """Print the *number* most frequent false drops."""
     false = {(fate.page, fate.decision.duplicate_of): fate for fate in fates if fate.name == "false"}
     times = Counter((fate.page, fate.decision.duplicate_of) for fate in fates if fate.name == "false")
     at_url = {page.signed.url: at for at, page in enumerate(pages)}

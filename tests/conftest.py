@@ -76,7 +76,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(params=BACKENDS)
 def places(request: pytest.FixtureRequest, tmp_path: Path) -> Places:
-    """Places for indexes, on every backend in turn."""
+    """Yield places for indexes, on every backend in turn."""
     if request.param == "directory":
         return Places(tmp_path)
     server: Server = request.getfixturevalue("server")

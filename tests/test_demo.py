@@ -47,7 +47,7 @@ def output(temporary: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def crawl_slowly(temporary: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """``scrapy crawl demo`` in the checkout, on a slow machine."""
+    """Run ``scrapy crawl demo`` in the checkout as on a slow machine."""
     return subprocess.run(
         [sys.executable, "-c", SLOW_MACHINE, "crawl", "demo", *options],
         cwd=ROOT,
@@ -60,7 +60,7 @@ def crawl_slowly(temporary: Path, *options: str) -> subprocess.CompletedProcess[
 
 
 def without_program(output: str) -> str:
-    """*output* without the path of the command, which depends on the working directory."""
+    """Return *output* without the path of the command, which depends on the working directory."""
     return re.sub(r"\S*(crawler-dedup (?:report|crawl) )", r"\1", output)
 
 

@@ -129,7 +129,7 @@ def test_settings_in_the_documents_exist(page: Path) -> None:
 
 
 def texts_of(tree: ast.AST) -> Iterator[str]:
-    """Yield the strings in the code of a module without its docstrings, which are for who reads the code."""
+    """Yield the strings in the code of a module without its docstrings."""
     docstrings = {
         node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }

@@ -93,7 +93,7 @@ def test_a_forked_program_follows_the_variables_of_the_interpreter(
 
 @pytest.fixture
 def of_this_test() -> Iterator[None]:
-    """Yield a umask and limits that the parents did not have when they were started."""
+    """Set a umask and limits that the parents did not have when they were started."""
     for _ in range(2):
         processes.run(["-c", ""])
     mask = os.umask(0o027)

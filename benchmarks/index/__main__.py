@@ -120,7 +120,7 @@ def _header(plan: Plan, report: Report) -> None:
 
 
 def _fsyncs(file: Path, count: int = 200) -> Iterator[float]:
-    """Microseconds of each."""
+    """Return the microseconds of each fsync."""
     handle = os.open(file, os.O_RDWR | os.O_CREAT)
     try:
         for number in range(count):
@@ -186,7 +186,7 @@ def _load(plan: Plan, signatures: Numbers, report: Report) -> float:
 
 
 def _lookups(plan: Plan, state: str, asked: list[int], report: Report) -> dict[int, float]:
-    """Returns the warm p50 for each k."""
+    """Report look-ups; return the warm p50 for each k."""
     medians, rows = {}, []
     for k in plan.ks:
         first = cold(plan.signatures, k, asked[: plan.cold])
@@ -263,14 +263,14 @@ def _online(plan: Plan, new: Iterator[int], report: Report) -> None:
 
 
 def _durable(plan: Plan, new: Iterator[int], report: Report) -> float:
-    """Returns how many signatures a second are inserted one at a time."""
+    """Report durable inserts; return how many signatures a second are inserted one at a time."""
     with PermutedIndex.open(plan.signatures) as index:
         done = durable.rates(durable.signature_ways(index, plan.single, plan.grouped), new, plan.rounds)
     return _show_rates("Durable inserts of signatures", done, report)
 
 
 def _show_rates(title: str, done: dict[str, list[float]], report: Report) -> float:
-    """Returns the median of the first, which is one at a time."""
+    """Report rates; return the median of the first, which is one at a time."""
     medians = {name: statistics.median(rates) for name, rates in done.items()}
     single = next(iter(medians.values()))
     rows = [
@@ -301,7 +301,7 @@ def _memory(plan: Plan, asked: list[int], report: Report) -> None:
 
 
 def _of_pages(plan: Plan, report: Report) -> None:
-    """The whole index of pages: records, sketches, settling."""
+    """Measure the whole index of pages: records, sketches, settling."""
     directory = plan.folder / "pages"
     if not directory.exists():
         durable.file_pages(directory, islice(fresh(plan.seed, 0), min(plan.n, _PAGES)), plan.seed)

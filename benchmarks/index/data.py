@@ -21,7 +21,7 @@ _SPIKES = np.random.default_rng(64).integers(0, 1 << 64, 5, dtype=np.uint64)
 
 
 def clustered(size: int, seed: int | Sequence[int]) -> Numbers:
-    """*size* signatures: 30 % within distance 6 of an earlier one, 1 % on five values, the others uniform."""
+    """Return *size* signatures: 30 % within distance 6 of an earlier one, 1 % on five values, the others uniform."""
     chance = np.random.default_rng(seed)
     signatures = np.empty(size, dtype=np.uint64)
     at = 0
@@ -48,7 +48,7 @@ def _drawn(chance: np.random.Generator, signatures: Numbers, size: int) -> Numbe
 
 
 def flipped(chance: np.random.Generator, signatures: Numbers, most: int = 6) -> Numbers:
-    """*signatures*, each with 0 to *most* bits flipped."""
+    """Flip 0 to *most* bits of each of *signatures*."""
     flips = chance.integers(0, most + 1, len(signatures))
     for number in range(most):
         bit = np.uint64(1) << chance.integers(0, 64, len(signatures), dtype=np.uint64)

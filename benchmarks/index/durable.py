@@ -33,7 +33,7 @@ class Way(Generic[_T]):
 
 
 def rates(ways: Iterable[Way[_T]], supply: Iterator[_T], rounds: int) -> dict[str, list[float]]:
-    """Operations per second of each of *ways*, taking turns."""
+    """Measure operations per second of each of *ways* in turn."""
     done: dict[str, list[float]] = {way.name: [] for way in ways}
     for _ in range(rounds):
         for way in ways:
@@ -45,7 +45,7 @@ def rates(ways: Iterable[Way[_T]], supply: Iterator[_T], rounds: int) -> dict[st
 
 
 def one_by_one(do: Callable[[_T], object], items: Iterable[_T]) -> None:
-    """Each waits for the one before."""
+    """Do each operation after the previous one has ended."""
     for item in items:
         do(item)
 
@@ -62,13 +62,13 @@ def in_flight(start: Callable[[_T], Future[Any]], items: Iterable[_T]) -> None:
 
 
 def in_threads(do: Callable[[_T], object], items: Iterable[_T]) -> None:
-    """64 threads, each waiting for what it does."""
+    """Do the operations in 64 threads, each of which waits for its own."""
     with ThreadPoolExecutor(WAITING) as pool:
         deque(pool.map(do, items), maxlen=0)
 
 
 def signature_ways(index: PermutedIndex, single: int, grouped: int) -> list[Way[int]]:
-    """To insert signatures into *index*."""
+    """Return the ways to insert signatures into *index*."""
     return [
         Way("one at a time", partial(one_by_one, index.insert), single),
         Way("64 in flight", partial(in_flight, index.submit), grouped),
@@ -83,7 +83,7 @@ def insert_online(index: PermutedIndex, signatures: Iterator[int], count: int) -
 
 
 def page_ways(deduplicator: Deduplicator, single: int, grouped: int) -> list[Way[SignedPage]]:
-    """To decide, file and settle pages. Where a page is settled with the next one, both share an fsync."""
+    """Return the ways to decide, file and settle pages. If a page is settled with the next one, both share an fsync."""
 
     def do(page: SignedPage) -> None:
         deduplicator.settle(deduplicator.submit([page], claim=True).result()[0])
@@ -97,7 +97,7 @@ def page_ways(deduplicator: Deduplicator, single: int, grouped: int) -> list[Way
 
 
 def _settle_with_next(deduplicator: Deduplicator, pages: Iterable[SignedPage]) -> None:
-    """Each waits for its decision, and its claim is ended in the transaction of the next decision."""
+    """Wait for each decision, and end its claim in the transaction of the next one."""
     ends: list[Future[bool]] = []
     for page in pages:
         [decision] = deduplicator.submit([page], claim=True).result()
@@ -107,7 +107,7 @@ def _settle_with_next(deduplicator: Deduplicator, pages: Iterable[SignedPage]) -
 
 
 def _start_page(deduplicator: Deduplicator, page: SignedPage) -> Future[bool]:
-    """Done once the page is settled."""
+    """Return a future that is done once the page is settled."""
     settled: Future[bool] = Future()
 
     def decided(future: Future[list[Decision]]) -> None:

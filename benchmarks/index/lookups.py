@@ -77,12 +77,12 @@ def cold(directory: Path, k: int, asked: list[int]) -> Cold | None:
 
 
 def quantile(nanoseconds: list[int], share: float) -> float:
-    """Of the sorted times the one at *share*, in µs."""
+    """Return the quantile of *times* at *share*, in µs."""
     return sorted(nanoseconds)[int(share * (len(nanoseconds) - 1))] / 1000
 
 
 def recalls(index: PermutedIndex, truths: Truths) -> Iterator[Recall]:
-    """For every distance, what *index* finds of what there is."""
+    """Yield for every distance which neighbours *index* finds."""
     for k in range(MAX_DISTANCE + 1):
         covered = expected = further = 0
         for asked, truth in truths.items():

@@ -110,7 +110,7 @@ def _simhash(stored: Numbers, k: int) -> Peer:
 
 
 def compare(index: PermutedIndex, peer: Peer, asked: list[int], truths: Truths, k: int, rounds: int) -> Compared:
-    """Time *peer* and *index* in turn on *asked*, and hold the peer's answers against *truths*."""
+    """Time *peer* and *index* in turn on *asked*, and compare the peer's answers with *truths*."""
     covered = expected = 0
     start = time.perf_counter()
     for signature, truth in truths.items():

@@ -31,7 +31,7 @@ def rss_anon() -> int:
 
 
 def timed(index: PermutedIndex, asked: list[int], k: int) -> list[int]:
-    """Nanoseconds of each look-up."""
+    """Return the nanoseconds of each look-up."""
     times = []
     for signature in asked:
         start = perf_counter_ns()
@@ -41,7 +41,7 @@ def timed(index: PermutedIndex, asked: list[int], k: int) -> list[int]:
 
 
 def _cold(directory: Path, k: int, asked: list[int], drop: str) -> dict[str, Any]:
-    """Look-ups, each with the cache dropped before it, and the bytes that were read from the disk for them.
+    """Time look-ups, each with the cache dropped before it, and count the bytes that were read from the disk.
 
     The index is opened anew each time: what is mapped is not dropped. (And one miss reads what lies around it, so that
     a few hundred look-ups would soon find a whole index of some gigabytes in the cache.)
@@ -75,7 +75,7 @@ def _bytes_read() -> int:
 
 
 def _memory(directory: Path, k: int, asked: list[int]) -> dict[str, int]:
-    """Own memory as the index is used: half of *asked* is looked up, half inserted."""
+    """Measure the memory of this process while half of *asked* is looked up and half inserted."""
     half = len(asked) // 2
     figures = {"started": rss_anon()}
     with PermutedIndex.open(directory) as index:

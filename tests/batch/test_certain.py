@@ -50,7 +50,7 @@ def long_page(number: int, changed: int, *, address: str = "", text: int = 0, ti
 
 @st.composite
 def collections(draw: st.DrawFn) -> list[Page]:
-    """Return pages of few texts, of which many words, or none, are others, which are longer or shorter, under few titles."""
+    """Return pages with few different texts and titles, whose texts have changed words and different lengths."""
     return [
         long_page(
             number,

@@ -68,7 +68,7 @@ def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def signed(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    """Return the pages, signed and written, as a job would do it."""
+    """Return the pages as a job signs and writes them."""
     path = str(tmp_path_factory.mktemp("signed") / "pages.parquet")
     rows = session.createDataFrame([(page.url, page.html) for page in PAGES], "url string, html string")
     spark.signatures(rows.coalesce(2), CONFIG).write.parquet(path)

@@ -14,7 +14,7 @@ from tests.support.noting import FIRST, entries_of, note, write
 
 @pytest.fixture
 def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Outside of every Scrapy project."""
+    """Work outside of every Scrapy project."""
     monkeypatch.chdir(tmp_path)
 
 

@@ -16,7 +16,7 @@ from tests.support import processes
 
 
 def offered(*words: str) -> list[str]:
-    """Return what is offered for the last of *words*."""
+    """Return what the shell offers for the last of *words*."""
     completion = ShellComplete(app, {}, "crawler-dedup", "_CRAWLER_DEDUP_COMPLETE")
     return [item.value for item in completion.get_completions([*words[:-1]], words[-1])]
 

@@ -24,7 +24,7 @@ PLAIN = st.lists(st.sampled_from("abcd"), max_size=25).map("\n".join)
 
 
 def rows(table: Table) -> list[Row]:
-    """Return what stands in the cells: sign, new, kept."""
+    """Return the cells of each row: sign, new, kept."""
     columns = []
     for column in table.columns:
         cells = list(column.cells)

@@ -109,7 +109,7 @@ def test_the_host_of_a_kept_page_on_another_host_is_shown(dropped: Path) -> None
 
 
 def on_a_terminal(*arguments: object, columns: int) -> list[str]:
-    """Return what a command prints on stdout where that is a terminal, without colours."""
+    """Return what a command prints on stdout if that is a terminal, without colours."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
     environment = {**os.environ, "PYTHONUTF8": "1"}

@@ -159,11 +159,11 @@ def test_only_one_run_can_be_selected(dropped: Path) -> None:
     assert is_kept(KEPT, dropped)
 
 
-# What was swallowed is crawled again
+# Exported duplicates are crawled again
 
 
 def crawl(tmp_path: Path, *arguments: str) -> tuple[list[str], str]:
-    """`scrapy crawl site` with an index in *tmp_path*; the paths of the pages that were kept, and the log."""
+    """Run `scrapy crawl site` with an index in *tmp_path*; return the paths of the kept pages, and the log."""
     (tmp_path / "pages.jsonl").unlink(missing_ok=True)
     settings = {
         "DEDUP_DIR": tmp_path / "index",

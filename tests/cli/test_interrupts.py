@@ -44,7 +44,7 @@ app(sys.argv[1:])
 
 @pytest.fixture(scope="module")
 def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an index of pages, one of signatures, an export, a text, an index for traces, and labelled pages."""
+    """Make a folder with two kinds of indexes, an export, a text, an index for traces, and labelled pages."""
     folder = tmp_path_factory.mktemp("made")
     for name, scheme in (("pages", "simhash"), ("traces", "pinyin")):
         with Deduplicator.open(folder / name, Config(tokenizer="bigrams", scheme=scheme)) as deduplicator:

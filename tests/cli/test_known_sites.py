@@ -21,13 +21,13 @@ LATER = 24
 
 
 def retitled_copy() -> str:
-    """It lacks what the site writes into every title."""
+    """Return a copy whose title lacks what the site writes into every title."""
     return article(0, count=60, frame="copy").replace(*UNNAMED)
 
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an index in which a copy was dropped by what was known of the site, before that changed."""
+    """Return an index in which a copy was dropped with knowledge of the site that has changed since."""
     monkeypatch.chdir(tmp_path)
     named = {
         f"http://a.org/{number}": article(number, count=60).replace(*NAME).replace(*UNNAMED)

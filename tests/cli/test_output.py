@@ -90,7 +90,7 @@ def test_a_table_is_not_wider_than_the_terminal(index: Path, columns: int) -> No
 
 
 def in_terminal(columns: int, *arguments: str) -> str:
-    """Return what a command prints on a terminal that is so many columns wide, without codes for colours and the like."""
+    """Return what a command prints on a terminal of this width, without escape sequences."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     words = ["-m", "crawler_dedup", *arguments]

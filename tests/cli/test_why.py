@@ -39,7 +39,7 @@ HOSTILE = "\x1b]0;owned\x07\x9b2J\u202e"
 
 @pytest.fixture(autouse=True)
 def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Outside of every Scrapy project."""
+    """Work outside of every Scrapy project."""
     monkeypatch.chdir(tmp_path)
 
 

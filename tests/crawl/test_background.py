@@ -38,7 +38,7 @@ def threads() -> list[threading.Thread]:
 
 @pytest.fixture
 def hanging() -> Iterator[threading.Event]:
-    """Yield an event for which functions wait in vain while the test lasts. Whoever was left behind has ended after it."""
+    """Yield an event that is not set during the test; threads that wait for it have ended afterwards."""
     event = threading.Event()
     yield event
     event.set()
@@ -47,7 +47,7 @@ def hanging() -> Iterator[threading.Event]:
 
 
 async def start(event: threading.Event) -> asyncio.Task[None]:
-    """Return a call that runs in the thread until *event*."""
+    """Start a call that runs in the thread until *event* is set."""
     has_begun = threading.Event()
 
     def call() -> None:

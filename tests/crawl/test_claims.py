@@ -25,7 +25,7 @@ SCOPE = "spider walker"
 
 
 def verdict_later(index: Path, seed: object, **config: Any) -> str:
-    """Return what a later run says of a page with the text of *seed* at a new address."""
+    """Return the verdict of a later run about a page with the text of *seed* at a new address."""
     with Deduplicator.open(index, Config(tokenizer="bigrams", **config)) as deduplicator:
         body = article(seed, frame="later").encode()
         return str(deduplicator.check(f"http://later/{seed}", body, scope=SCOPE).verdict)
@@ -423,7 +423,7 @@ class Handled:
                 }
 
     def noted(self, mode: str, path: str) -> list[Any]:
-        """Return what the callback of *path* said."""
+        """Return what the callback of *path* recorded."""
         (outcomes,) = (outcome for noted_path, *outcome in self.crawls[mode].notes if noted_path == path)
         return list(outcomes)
 
@@ -911,7 +911,7 @@ class Spider(Walker):
 
 
 def interrupted(directory: Path, interrupts: int, **settings: Any) -> Running:
-    """A crawl that gets so many Ctrl-C: the page ``/done`` is handled, ``/slow`` is being, and a page like it waits."""
+    """Interrupt a crawl with Ctrl-C: ``/done`` is handled, ``/slow`` is being handled, and a page like it waits."""
     paths = [f"/later/{number}" for number in range(30)]
     pages = {path: html(article(path)) for path in ["/done", "/slow", *paths]}
     pages["/slow/twin"] = html(article("/slow", frame="twin"))

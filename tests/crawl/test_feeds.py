@@ -128,7 +128,7 @@ Events = dict[int, Callable[[], object]]
 
 
 def pages(visit: str, count: int, events: Events) -> dict[str, Any]:
-    """Articles 0, 1, 2 …, in another frame at each visit. Before the site answers with one of the *events*, that happens."""
+    """Return articles 0, 1, 2 …, each visit in another frame. An article's event happens before the site answers."""
 
     def page(number: int) -> Callable[[], Answer]:
         def answer() -> Answer:
@@ -145,7 +145,7 @@ def feed(path: Path, **options: Any) -> dict[str, Any]:
 
 
 def settings(feeds: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Return the feeds are flushed each second."""
+    """Return settings with which the feeds are flushed each second."""
     return {"DEDUP_GRACE": 1, "FEEDS": feeds, **more}
 
 

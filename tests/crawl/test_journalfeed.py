@@ -31,7 +31,7 @@ PAGES = {
 
 @pytest.fixture
 def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return where the storages of STORING put what they get."""
+    """Return the folder into which the storages of STORING write."""
     directory = tmp_path / "stored"
     directory.mkdir()
     monkeypatch.setenv("STORED", str(directory))
@@ -197,7 +197,7 @@ def crawler() -> Crawler:
 
 
 def store(tmp_path: Path, uri: str, files: int) -> dict[str, bytes]:
-    """Return what the storage gets when a journal of *files* files is handed over."""
+    """Return what the storage gets if a journal of *files* files is stored."""
     Kept.files.clear()
     for number in range(1, files + 1):
         (tmp_path / f"journal-T{'' if number == 1 else f'.{number}'}.jsonl").write_bytes(b"%d\n" % number)

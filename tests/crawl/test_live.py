@@ -33,7 +33,7 @@ PAGES: dict[str, Page] = {
 
 
 def crawl(directory: Path, **settings: object) -> tuple[Crawl, str]:
-    """Return what comes of a crawl of PAGES, and the host of the site."""
+    """Crawl PAGES; return the result, and the host of the site."""
     with Site(PAGES) as site:
         return run_script(directory, WALK, settings, site=site.url, paths=list(PAGES)), site.host
 
@@ -256,7 +256,7 @@ class Terminal:
 
     @property
     def lines(self) -> list[str]:
-        """Return the live lines that stand there in the end."""
+        """Return the progress lines that are visible at the end."""
         return [row for row in self.rows if LINE.match(row)]
 
     @property
@@ -406,7 +406,7 @@ class Own(scrapy.Spider):
 
 
 def own_crawl(directory: Path, site: Site, **settings: object) -> list[str]:
-    """Of a project of its own."""
+    """Return the arguments of a crawl in a project of its own."""
     (directory / "own.py").write_text(OWN)
     every = {
         "ADDONS": json.dumps({"crawler_dedup.Addon": 500}),

@@ -146,7 +146,7 @@ def test_without_the_dictionary_chinese_pages_pass_unchecked_until_it_can_be_loa
 
 @pytest.fixture
 def loaded_later() -> tuple[Resource[str], threading.Event, list[int]]:
-    """Return a dictionary that is loaded at an event, and how often its loading has begun."""
+    """Return a dictionary that is loaded at an event, and the number of times its loading has begun."""
     go_on, loads = threading.Event(), []
 
     def load() -> str:

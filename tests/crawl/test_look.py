@@ -38,7 +38,7 @@ SHOWN = {"fetch": "<h1>Article page</h1>", "parse": "'title': 'Article page'"}
 
 
 def files(directory: Path) -> dict[str, bytes]:
-    """Return what stands in the directory of an index, but for what LMDB notes of its readers."""
+    """Return the content of the directory of an index, except for LMDB's table of readers."""
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.name != "lock.mdb"}
 
 

@@ -48,7 +48,7 @@ COPY = article("gate", frame="copy")
 
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
-    """Behind each path stands a copy of the original: where the gate lets it through, it is dropped."""
+    """Crawl paths with a copy of the original each; it is dropped if the gate lets it through."""
     pages = {
         "/robots.txt": html(COPY),
         "/original": html(article("gate")),
@@ -188,7 +188,7 @@ def near_distance(tmp_path: Path) -> int:
 
 @pytest.fixture(scope="module")
 def asked() -> list[str]:
-    """Return what the site of :func:`dropping` was asked for."""
+    """Return the requests that the site of :func:`dropping` has received."""
     return []
 
 
@@ -543,7 +543,7 @@ FAILURES: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.fixture(scope="module", params=list(FAILURES))
 def failing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, str]:
-    """Three equal pages, while something in the filter is out of order; and the name of the exception."""
+    """Crawl three equal pages with a failing part of the filter; return the crawl and the name of the exception."""
     source, settings, name = FAILURES[request.param]
     pages = {f"/{number}": html(article("same", frame=f"number {number}")) for number in range(3)}
     with Site(pages) as site:
@@ -718,7 +718,7 @@ def language(request, response):
 
 @pytest.fixture(scope="module")
 def scopes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawl]:
-    """Equal pages on several hosts, which are reached through a proxy."""
+    """Serve equal pages of several hosts through a proxy."""
     urls = ["http://www.one.co.uk/de/a", "http://shop.one.co.uk/en/b", "http://www.two.co.uk/de/c"]
     with Site({url: html(article("same", frame=url)) for url in urls}) as site:
         return run_scripts(tmp_path_factory.mktemp("scopes"), SCOPE_SPIDERS, site=site.url, paths=urls)
@@ -773,7 +773,7 @@ RUN_PATHS = ["/one", "/two", "/three", "/copy-of-one"]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Crawl, list[str]]]:
-    """Four crawls of one site after another, each with what the site was asked for."""
+    """Crawl one site four times in succession; return each crawl with the requests that the site received."""
     directory = tmp_path_factory.mktemp("runs")
     pages = {path: html(article(path)) for path in RUN_PATHS[:3]} | {"/copy-of-one": html(article("/one", frame="2"))}
     cached = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(directory / "cache")}

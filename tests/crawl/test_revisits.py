@@ -34,7 +34,7 @@ class Spider(Walker):
 
 
 def hub(seed: object, links: list[str], frame: str = "") -> str:
-    """Return a page whose links are what it is about; its main text says nothing of them."""
+    """Return a page whose links are its content and are not mentioned in its main text."""
     listed = "".join(f'<li><a href="{link}">{" ".join(words(link, 8))}</a></li>' for link in links)
     return (
         f"<!doctype html><html lang='en'><head><title>Hub {seed}</title></head><body><nav>{frame}</nav>"
@@ -410,7 +410,7 @@ def test_several_spiders_in_several_processes_keep_each_content_once_in_total(tm
 
 
 def test_pages_of_an_interrupted_crawl_pass_until_a_crawl_is_finished(tmp_path: Path) -> None:
-    """Its links may not have been followed: what stands behind them must not be lost."""
+    """The links of such a page may not have been followed, and the pages behind them must not be lost."""
     pages = {path: html(article(path)) for path in ("/a", "/b", "/c")}
     drop = {"DEDUP_REVISIT": "drop"}
     with Site(pages) as site:
@@ -451,7 +451,7 @@ class Spider(Walker):
 
 
 def test_a_local_feed_is_written_within_the_grace(tmp_path: Path) -> None:
-    """Scrapy itself writes it when its buffer is full, which with small items takes for ever."""
+    """Scrapy itself writes a feed only when its buffer is full, which takes very long with small items."""
     feed, sizes = tmp_path / "items.jsonl", []
 
     def look() -> Any:

@@ -33,7 +33,7 @@ def tea(text: str, frame: str = "") -> str:
 
 
 def untitled(page: str) -> str:
-    """Return pages are also found by their titles."""
+    """Return a page without a title, because pages are also found by their titles."""
     return page.replace("title>", "b>")
 
 
@@ -61,7 +61,7 @@ Runs = Mapping[str, tuple[Crawl, Crawl]]
 
 
 def crawl_all(directory: Path, site: Site, paths: Iterable[str]) -> list[Crawl]:
-    """With each scheme, all at once."""
+    """Crawl with each scheme, all crawls at once."""
     started = [
         start_script(directory / f"{number}", WALK, {"DEDUP_SCHEME": scheme}, site=site.url, paths=[*paths])
         for number, scheme in enumerate(SCHEMES)
@@ -71,7 +71,7 @@ def crawl_all(directory: Path, site: Site, paths: Iterable[str]) -> list[Crawl]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """Return the first crawl and a second one into the same index, in which only the copies have other addresses."""
+    """Return two crawls into the same index; in the second only the copies have other addresses."""
     directory = tmp_path_factory.mktemp("schemes")
     again = {f"{path}?again": answer for path, answer in SITE.items() if path in COPIES}
     with Site({**SITE, **again}) as site:
@@ -142,7 +142,7 @@ def test_a_second_run_passes_kept_pages_and_drops_their_copies(runs: Runs, schem
 
 
 def test_every_number_of_tables_drops_the_same_pages(tmp_path: Path) -> None:
-    """With k = 3, which all of them find; in a second crawl, too, which finds them in the files of the first."""
+    """This is tested with k = 3, which all designs find, and also in a second crawl with the files of the first."""
     again = {f"{path}?again": answer for path, answer in SITE.items() if path in COPIES}
     with Site({**SITE, **again}) as site:
         for paths in (SITE, again):

@@ -233,7 +233,7 @@ REQUESTED_BY_OTHERS = {"/requested", "/requested-2", "/after-slow-item"}
 
 @pytest.fixture(scope="module")
 def crawl(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
-    """One page for each way in which a callback and its items can end."""
+    """Crawl one page for each way in which a callback and its items can end."""
     pages = {path: html(article(path)) for path in OUTCOMES}
     pages["/no-items-copy"] = html(article("/no-items", frame="copy"))
     pages["/not-checked"] = html("<p>No such page.</p>", 404)

@@ -245,7 +245,7 @@ def copies(name: str) -> dict[str, Any]:
 
 
 def assert_each_text_is_kept_once(crawls: list[Crawl]) -> None:
-    """Two crawls have met each of the texts."""
+    """Check that two crawls together have kept each of the texts once."""
     kept = [item["body"].partition("<h1>Article ")[2].partition("<")[0] for crawl in crawls for item in crawl.items]
     assert sorted(kept) == sorted(TEXTS)
     dropped = [drop for crawl in crawls for drop in crawl.drops]

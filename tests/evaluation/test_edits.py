@@ -41,7 +41,7 @@ def sets_of(texts: Iterable[str]) -> dict[str, list[EditedPair]]:
 
 
 def changed(pairs: Iterable[EditedPair]) -> list[EditedPair]:
-    """Return those with the text that was edited."""
+    """Return the pairs with the text that was edited."""
     return [pair for pair in pairs if pair.label == 1]
 
 
@@ -75,7 +75,7 @@ def test_the_order_and_number_of_the_texts_do_not_change_an_edited_text(edited: 
 
 
 def test_the_process_does_not_change_an_edited_text(edited: dict[str, list[EditedPair]]) -> None:
-    """Sets of strings have another order in each."""
+    """Sets of strings have another order in another process."""
     code = """
         import json, sys
         from xxhash import xxh3_64_hexdigest
@@ -133,7 +133,7 @@ def test_two_words_of_a_passage_are_replaced(edited: dict[str, list[EditedPair]]
 
 
 def test_two_words_of_a_passage_with_numbers_are_replaced() -> None:
-    """A character beside a number is exchanged for another character; a digit there would be part of the number."""
+    """A character beside a number is replaced by another character, because a digit would become part of the number."""
     source = random.Random(1)
     texts = [
         "".join(

@@ -67,7 +67,7 @@ def copies(count: int) -> dict[str, str]:
 
 @pytest.fixture
 def four_outcomes(tmp_path: Path) -> Path:
-    """3 found, 2 missed, 1 false, 4 apart and 2 grey pairs, of which one is dropped."""
+    """Write 3 found, 2 missed, 1 false, 4 different and 2 grey pairs, of which one is dropped."""
     pairs = [pair(f"{number}", f"{number}c", 1) for number in range(3)]
     pairs += [pair("0", "1", 1), pair("1", "2", 1)]
     pairs += [pair("3", "3c", 0)]
@@ -102,7 +102,7 @@ def report(folder: Path, *options: object) -> dict[str, list[Any]]:
 
 
 def counts_of(lines: dict[str, list[Any]]) -> dict[str, Any]:
-    """Return what became of all pairs."""
+    """Return the outcomes of all pairs."""
     (row,) = (row for row in lines["evaluation_counts"] if not row["set"] and not row["part"])
     counts: dict[str, Any] = row["counts"]
     return counts
@@ -315,7 +315,7 @@ def test_pages_are_judged_as_by_compare(tmp_path: Path) -> None:
 
 
 def headless(*, copied: int) -> dict[str, str]:
-    """Pages of a site with its name in every title and none of their own headings, of which the first are there twice.
+    """Return pages of a site with its name in every title and without headings; the first ones occur twice.
 
     Copies have the title without the name: they are duplicates where the site is known.
     """
@@ -337,7 +337,7 @@ def test_pages_are_judged_with_what_is_learned_about_their_site_from_all_pages(t
 def signed_page(
     name: str, *, flipped: int = 0, own_features: int = 0, features: int = 100, unsigned: str = ""
 ) -> SignedPage:
-    """Return a page whose signature has *flipped* bits that others have not, and of whose features *own* are its own."""
+    """Return a page with *flipped* bits of its signature and *own_features* of its features that no other page has."""
     kept = [f"{feature}" for feature in range(features - own_features)] + [
         f"{name} {feature}" for feature in range(own_features)
     ]
@@ -356,7 +356,7 @@ def signed_page(
 
 
 def ask(new: SignedPage, kept: SignedPage, config: Config = CONFIG) -> DirectionResult:
-    """Return what the rules say while nothing is known of any site."""
+    """Return the decision of the rules without knowledge of any site."""
     return decide_direction(new, kept, config, Sites(), SimHash(config.max_distance))
 
 
@@ -679,7 +679,7 @@ def grid_of(judged: Sequence[PairResult]) -> Grid:
 
 
 def various_pairs() -> list[PairResult]:
-    """Return pairs that differ in all that the thresholds look at."""
+    """Return pairs that differ in everything that thresholds apply to."""
     first = signed_page("first")
     shapes = [(0, 0, 100), (3, 5, 100), (7, 10, 80), (2, 15, 95), (6, 2, 90), (1, 22, 100), (5, 60, 120), (0, 90, 100)]
     return [
@@ -748,7 +748,7 @@ def test_no_point_is_chosen_if_none_is_right() -> None:
 
 @pytest.fixture
 def alike_others(tmp_path: Path) -> Path:
-    """Copies that are duplicates, and pages that differ in a few words and are none."""
+    """Write copies that are duplicates, and pages that differ in a few words and are not duplicates."""
     pages = copies(12)
     pages |= {f"{number}e": article(number, changed=8) for number in range(12)}
     pairs = [pair(f"{number}", f"{number}c", 1) for number in range(12)]
@@ -757,7 +757,7 @@ def alike_others(tmp_path: Path) -> Path:
 
 
 def settings_in(output: str) -> dict[str, Any]:
-    """Return the printed lines, read as the settings module that they are."""
+    """Return the settings in the printed lines, which are a settings module."""
     module: dict[str, Any] = {}
     exec(output, {}, module)
     return module
@@ -811,7 +811,7 @@ def test_settings_that_calibrate_chooses_cannot_be_given(alike_others: Path) -> 
 
 
 def site(name: str, duplicates: Sequence[tuple[int, int]], different: Sequence[tuple[int, int]]) -> list[PairResult]:
-    """Return pairs of a site by label: each of its own two pages with so many flipped bits and own features."""
+    """Return the labelled pairs of a site, each of two pages that differ in these numbers of bits and features."""
     results = []
     for label, shapes in ((1, duplicates), (0, different)):
         for number, (flipped, own_features) in enumerate(shapes):

@@ -204,7 +204,7 @@ def test_only_the_edited_text_of_a_pair_is_looked_up(
 
 
 def test_schemes_differ_in_which_pairs_they_judge_correctly(results: Mapping[str, SchemeResult]) -> None:
-    """Else the tests above say little."""
+    """If the schemes did not differ, the tests above would prove little."""
     counts = {name: {row.name: row.alone for row in result.sets} for name, result in results.items()}
     assert counts["exact"]["english"].missed > counts["simhash"]["english"].missed
     assert counts["exact"]["homophones, 20 %"].found == 0 < counts["pinyin"]["homophones, 20 %"].found

@@ -72,7 +72,7 @@ def _assert_different(deduplicator: Deduplicator, *pages: Page) -> None:
 
 
 def _attack(*blocks: str, titles: int = _PAGES) -> Callable[[int], Page]:
-    """Return pages with text of their own, under so many titles in turn, and with *blocks*, which are those of others."""
+    """Return pages with texts of their own under alternating titles, and with *blocks* of other pages."""
 
     def make(number: int) -> Page:
         text = p(paragraph(f"mallory {number}", 6))

@@ -52,7 +52,7 @@ class AgainstLists(RuleBasedStateMachine):
         self.folder.cleanup()
 
     def payloads(self, count: int) -> list[int]:
-        """New ones, in no order."""
+        """Return new payloads in no particular order."""
         self.filed += count
         return [number * 0x9E3779B97F4A7C15 % 2**64 for number in range(self.filed - count, self.filed)]
 
@@ -134,7 +134,7 @@ TestAgainstListsForLong = pytest.mark.slow(AgainstListsForLong.TestCase)
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[tuple[lmdb.Environment, Buckets]]:
-    """Three buckets, with keys next to each other, of three chunks each."""
+    """Return three buckets of three chunks each, with adjacent keys."""
     env, buckets = open_buckets(tmp_path)
     with env.begin(write=True, buffers=True) as txn:
         many = np.arange(2 * FULL + 10, dtype=np.uint64)

@@ -60,7 +60,7 @@ _OFFERS = """
 
 @contextmanager
 def offering(url: str, processes: int, count: int) -> Iterator[Callable[[], list[int]]]:
-    """Processes that offer the same contents in other orders; gives what waits for them and tells how often each failed."""
+    """Start processes that offer the same contents in other orders; yield what waits for them and counts their failures."""
     with ExitStack() as stack:
         started = [program(_OFFERS, url, number, count) for number in range(processes)]
         for process in started:

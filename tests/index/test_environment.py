@@ -140,7 +140,7 @@ Mounted = Callable[..., None]
 
 @pytest.fixture
 def mounted(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Mounted:
-    """Lets the system say that these are mounted, each with a directory and a type."""
+    """Let the system report these mounts, each with a directory and a type."""
     if sys.platform != "linux":
         pytest.skip("mounts are read from /proc on Linux only")
 
@@ -270,7 +270,7 @@ def test_the_database_of_another_application_is_refused_and_not_changed(
 
 
 def write_header(directory: Path, header: object) -> None:
-    """By hand, with LMDB alone."""
+    """Write a header with LMDB alone."""
     directory.mkdir(exist_ok=True)
     with lmdb.open(str(directory), max_dbs=8) as env:
         meta = env.open_db(b"meta")
@@ -454,7 +454,7 @@ def changed_pages(before: bytes, after: bytes) -> list[int]:
 
 
 def cut(before: bytes, after: bytes, written: list[int]) -> bytes:
-    """Return the file when of all that the commit wrote only the pages *written* reached the disk."""
+    """Return the file for the case that only the pages *written* of a commit have reached the disk."""
     file = bytearray(before)
     for number in written:
         file.extend(bytes(max(0, (number + 1) * PAGE - len(file))))
@@ -470,7 +470,7 @@ def opened_copy(folder: Path, name: str, file: bytes) -> Path:
 
 
 def commits(folder: Path, number: int) -> Iterator[tuple[tuple[bytes, set[int]], tuple[bytes, set[int]], list[int]]]:
-    """State before and after each commit, and the pages that it wrote, the meta page not among them."""
+    """Yield the state before and after each commit, and the pages that it wrote except the meta page."""
     states = list(snapshots(folder / "index", number))
     for before, after in pairwise(states):
         changed = changed_pages(before[0], after[0])
@@ -593,7 +593,7 @@ _HOLD = """
 
 
 def reading(index: PermutedIndex) -> list[int]:
-    """Return the processes that have a slot as readers."""
+    """Return the processes with a slot in the table of readers."""
     lines = index.environment._lmdb.readers().splitlines()[1:]
     return [int(line.split()[0]) for line in lines]
 

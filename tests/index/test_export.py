@@ -60,7 +60,7 @@ def make(directory: Path, kind: str, signatures: list[int]) -> None:
 
 
 def contents(directory: Path) -> dict[str, object]:
-    """Return all of a sound index, by name."""
+    """Return the whole content of a sound index by name."""
     index = maintenance.open_index(directory)
     try:
         assert maintenance.verify(index, lookup_of, lambda _: None) == []
@@ -113,7 +113,7 @@ def source(tmp_path_factory: pytest.TempPathFactory, kind: str) -> Path:
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory, kind: str) -> Path:
-    """Another one, that has some of the same."""
+    """Return another index with some of the same content."""
     directory = tmp_path_factory.mktemp(kind) / "target"
     make(directory, kind, [*clusters(1, SIZE)[::3], *clusters(2, 100)])
     return directory
@@ -224,7 +224,7 @@ def test_an_export_with_a_damaged_end_has_no_size(export: Path, tmp_path: Path) 
 
 
 def damaged(export: bytes, data: st.DataObject) -> bytes:
-    """Return an export to which something has happened."""
+    """Return an export that is damaged in one of several ways."""
     source = random.Random(data.draw(st.integers(0, 2**32), label="seed"))
     parts = frames(export)
 
@@ -268,7 +268,7 @@ def damaged(export: bytes, data: st.DataObject) -> bytes:
 
 
 def only_reordered(export: bytes, whole: bytes) -> bool:
-    """Return whether it has the same parts, the first and the last in their places: then it is the same set."""
+    """Return whether it is a permutation of the parts between the first and the last: the same set."""
     expected = frames(whole)
     if len(export) != len(whole) or not export.startswith(MAGIC + expected[0]) or not export.endswith(expected[-1]):
         return False
@@ -306,7 +306,7 @@ def with_header(export: bytes, header: object) -> bytes:
 
 
 def refused(file: Path, content: bytes, target: Path) -> str:
-    """Return the error that an import raises, which changes nothing."""
+    """Return the message of the error that an import raises, and check that it changes nothing."""
     file.write_bytes(content)
     before = (target / "data.mdb").read_bytes()
     with pytest.raises(DedupError) as caught:
@@ -411,7 +411,7 @@ def test_an_unsorted_block_is_refused_even_with_a_correct_digest(export: Path, t
 
 
 def row(*changed: tuple[int, object], **fields: object) -> bytes:
-    """Return a record, with *changed* parts, and other *fields* of the page."""
+    """Return an encoded record with *changed* parts and *fields* of the page."""
     page = {**msgspec.structs.asdict(SignedPage("k", "u", "")), **fields}
     record: list[object] = [list(page.values()), 0, 0, 0, 0, 1, True, []]
     for at, value in changed:
@@ -420,7 +420,7 @@ def row(*changed: tuple[int, object], **fields: object) -> bytes:
 
 
 def nested(depth: int) -> bytes:
-    """Return a record with a part more, in so many brackets."""
+    """Return a record with an additional part in nested lists."""
     return b"\x99" + row()[1:] + b"\x91" * depth + b"\0"
 
 

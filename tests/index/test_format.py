@@ -135,7 +135,7 @@ def test_a_settled_record_keeps_the_fields_of_its_page(store: Store) -> None:
 
 
 def test_an_index_that_was_emptied_and_filled_again_is_read_with_its_new_dictionary(tmp_path: Path) -> None:
-    """By another process: this one has the dictionary of before, which has the same number."""
+    """Another process empties and fills it, while this one knows the old dictionary, which has the same number."""
     with closing(open_store(tmp_path)) as store:
         fill(store)
         assert len(kept(store)) == MANY
@@ -275,7 +275,7 @@ def test_the_key_of_a_kept_page_is_a_fingerprint_or_a_hash_of_its_key() -> None:
 
 
 def test_pages_with_the_same_shortened_key_are_distinguished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A place has 40 bits. Here it has 3, so that each leads to a quarter of the records, by page key or by signature."""
+    """A shortened key has 40 bits. Here it has 3, so that each leads to many records, by page key or by signature."""
     for module in (recordtable, catalogue, verification):
         for name in ("place_of_name", "place_of_signature"):
             if hasattr(module, name):
@@ -363,7 +363,7 @@ def _story(number: int) -> bytes:
 
 @pytest.mark.parametrize("kind", [1, 2])
 def test_a_short_page_of_format_3_is_a_thin_page_without_keys(kind: int) -> None:
-    """Its value, which a scheme made, would be read as keys."""
+    """Otherwise its value, which a scheme has computed, would be read as keys."""
     row = msgspec.msgpack.decode(next(Export(OLDER).blocks()).rows[0])
     row[0][6], row[0][9] = kind, b"abc"
     signed = olderrows.decode(msgspec.msgpack.encode(row)).page

@@ -135,7 +135,7 @@ def _exports() -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """Return each file, by what is wrong with it."""
+    """Return hostile files by what is wrong with them."""
     directory = tmp_path_factory.mktemp("hostile")
     files = {}
     for name, content in _exports().items():

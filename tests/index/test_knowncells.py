@@ -92,7 +92,7 @@ def test_cells_for_all_waiting_pages_are_read_at_once(address: ServerAddress, se
 
 
 def test_a_conflict_with_another_client_costs_one_more_read(address: ServerAddress, server: Server) -> None:
-    """Each page changes the profile of the site that all of them are of."""
+    """Each page changes the profile of their common site."""
     pages = [page(number, signature) for number, signature in enumerate(uniform(7, 3 * _ENOUGH))]
     with closing(open_backend(address)) as store, closing(open_backend(address)) as second:
 

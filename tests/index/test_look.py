@@ -66,7 +66,7 @@ def read_look(directory: Path, signed: SignedPage) -> Decision:
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    """Return the files of an index, but for what LMDB notes of its readers."""
+    """Return the files of an index, except for LMDB's table of readers."""
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.name != "lock.mdb"}
 
 
@@ -132,7 +132,7 @@ SIGNER = Signer(Config(tokenizer="bigrams"))
 
 
 def looks(location: Location) -> dict[str, Decision]:
-    """Return what copies of the two pages of ``CRAWL``, and another page, would be."""
+    """Return the verdicts about copies of the two pages of ``CRAWL`` and about another page."""
 
     def decide(seed: str) -> Decision:
         url = f"http://a/copy-of-{seed}"

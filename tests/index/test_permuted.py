@@ -50,7 +50,7 @@ class Trial:
         self.held: set[int] = set()
 
     def insert(self, signatures: list[int]) -> None:
-        """One by one and in arrays of all sizes, some of them again."""
+        """Insert signatures singly and in arrays of all sizes, some of them twice."""
         at = 0
         for size in (1, 1, 2, 30, len(signatures)):
             part = signatures[max(0, at - size // 3) : at + size]
@@ -72,7 +72,7 @@ class Trial:
         self.index = PermutedIndex.open(self.directory)
 
     def asked(self, number: int) -> list[int]:
-        """Return some that it has, some near them, some that are anywhere."""
+        """Return signatures of the index, others near them, and random ones."""
         near = self.source.sample(sorted(self.held), min(number, len(self.held)))
         return [
             *(flipped(self.source, signature, self.source.randint(0, 9)) for signature in near),
@@ -165,7 +165,7 @@ def carried(trial: Trial) -> None:
 
 
 def merged(trial: Trial) -> None:
-    """Into one that has other signatures and some of the same."""
+    """Import the index into another one, which has other signatures and some of the same."""
     have = {*trial.source.sample(sorted(trial.held), len(trial.held) // 3), *trial.asked(40)}
     target = PermutedIndex.open(trial.folder / "other", tables=trial.index.tables)
     target.insert(array(have))
@@ -187,7 +187,7 @@ CHANGES: list[Callable[[Trial], None]] = [
 
 
 def mixture(seed: int, size: int) -> list[int]:
-    """Of every spread; *size* of the crowded ones."""
+    """Return signatures of every distribution, *size* of them crowded."""
     signatures = [signature for spread in SPREADS.values() for signature in spread(seed, size // 8)]
     signatures += crowded(seed, size)
     random.Random(seed).shuffle(signatures)
@@ -329,7 +329,7 @@ def test_threads_insert_each_signature_once(index: PermutedIndex) -> None:
 
 @contextmanager
 def busy(index: PermutedIndex) -> Iterator[None]:
-    """Yield the writing thread is in a transaction: all that is submitted meanwhile shares the next one."""
+    """Keep the writing thread in a transaction, so that all jobs submitted meanwhile share the next one."""
     begun, ended = threading.Event(), threading.Event()
 
     def wait(txn: lmdb.Transaction) -> None:

@@ -39,7 +39,7 @@ def test_blocks_of_one_bit_make_a_table_for_each_choice_of_bits() -> None:
 
 
 def cut(bits: tuple[int, ...], blocks: int) -> list[tuple[int, ...]]:
-    """Into blocks as equal as they can be, the longer ones first."""
+    """Divide bits into blocks of nearly equal length, the longer ones first."""
     size, longer = divmod(len(bits), blocks)
     ends = [number * size + min(number, longer) for number in range(blocks + 1)]
     return [bits[start:end] for start, end in pairwise(ends)]

@@ -37,7 +37,7 @@ FURNITURE = 7
 
 
 def page(number: int, signature: int | None = None, *, host: str = "h", scope: str = "") -> SignedPage:
-    """A page that is like no other page unless it has its signature, with a block of its own and one of the site's."""
+    """Return a page that is like no page of another signature, with a block of its own and one of the site."""
     url = f"http://{host}/{number}"
     signature = xxh3_64_intdigest(url.encode()) if signature is None else signature
     blocks = block(FURNITURE) + block(1000 + number)
@@ -59,7 +59,7 @@ def known(store: Backend, url: str = "http://h/", scope: str = "") -> int:
 
 
 def rows(store: Store) -> dict[bytes, bytes]:
-    """Return all that is stored of sites, as it stands there."""
+    """Return the stored rows of all sites."""
     database = store.environment.make_databases(lambda env, txn: env.open_db(b"sites", txn))
     with store.environment.read() as txn, txn.cursor(db=database) as cursor:
         return {bytes(name): bytes(content) for name, content in cursor}
@@ -77,7 +77,7 @@ def store(tmp_path: Path) -> Iterable[Store]:
 
 @pytest.fixture
 def backend(places: Places) -> Iterable[Backend]:
-    """On every backend in turn."""
+    """Open an index on every backend in turn."""
     with closing(open_backend(places())) as opened:
         yield opened
 
@@ -297,7 +297,7 @@ def test_two_openings_in_one_process_teach_one_profile(tmp_path: Path) -> None:
 
 
 def test_a_second_process_decides_as_the_first_would(tmp_path: Path) -> None:
-    """Of a retitled copy it is told by what the site writes into its titles that it is one."""
+    """A copy with another title is recognised only by the part that the site writes into all titles."""
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as first:
         for number in range(MIN_PAGES):
             body = article(number, count=60).replace("</title>", " | Tea House</title>")
@@ -401,7 +401,7 @@ def test_of_two_profiles_of_a_site_the_one_counted_on_more_pages_is_kept(store: 
 
 
 def test_a_snapshot_that_an_import_has_replaced_is_not_found_by_its_number(store: Store, tmp_path: Path) -> None:
-    """Under the number that a local journal names stands another one now."""
+    """The number that a local journal names belongs to another snapshot now."""
     teach(store, 2 * MIN_PAGES)
     target = open_store(tmp_path / "target")
     teach(target, MIN_PAGES, first=100)
@@ -470,7 +470,7 @@ def test_many_sites_are_imported_in_few_transactions(
 def test_an_export_that_fails_among_the_sites_ends_its_reading_transaction(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its transaction has ended when the error is handled, so that the index can be closed."""
+    """The transaction has ended when the error is handled, so that the index can be closed."""
     teach(store, MIN_PAGES)
     reading: list[int] = []
     read = Environment.read

@@ -1,4 +1,4 @@
-"""Runs of an index: who lives, who has died, who said goodbye, and what becomes of their pages."""
+"""Runs of an index: which live, which have died, which were closed, and what becomes of their pages."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ Open = Callable[..., Deduplicator]
 
 @pytest.fixture
 def opening_here(tmp_path: Path) -> Iterator[Open]:
-    """As :func:`opening`, for an index in the directory of the test."""
+    """Return the same as :func:`opening`, for an index in the directory of the test."""
     yield from open_again(str(tmp_path))
 
 
 @pytest.fixture
 def opening(places: Places) -> Iterator[Open]:
-    """Opens the same index again and again, each time as a run of its own; closed at the end. On every backend in turn."""
+    """Yield a function that opens the index as a further run, on every backend in turn; all are closed at the end."""
     yield from open_again(places.word())
 
 
@@ -100,7 +100,7 @@ def offer(run: Deduplicator, url: str, text: object, *, alias: str = "", claim: 
 
 
 def answer(run: Deduplicator, url: str, text: object, *, alias: str = "") -> str:
-    """Return what is said of a page, which is handled well at once if it passes."""
+    """Return the verdict about a page, which is settled at once if it passes."""
     decision = offer(run, url, text, alias=alias)
     if decision.claim:
         assert run.settle(decision)
@@ -173,7 +173,7 @@ def test_pages_that_another_process_settled_stand_while_it_lives_and_not_if_it_d
 
 @contextmanager
 def no_more_files() -> Iterator[None]:
-    """This process can open none while the context lasts."""
+    """Let this process open no file while the context lasts."""
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
@@ -287,9 +287,9 @@ def test_may_have_lost_is_exact_to_the_second() -> None:
 
 
 @pytest.mark.parametrize("grace", [0, 5])
-@pytest.mark.parametrize("goodbye", [True, False])
+@pytest.mark.parametrize("all_stored", [True, False])
 def test_pages_settled_after_the_last_stored_one_stand_until_the_run_is_over(
-    places: Places, opening: Open, clock: Clock, goodbye: bool, grace: int
+    places: Places, opening: Open, clock: Clock, all_stored: bool, grace: int
 ) -> None:
     first, run = opening(grace=grace), opening()
     first.note_stored(clock.monotonic())
@@ -301,7 +301,7 @@ def test_pages_settled_after_the_last_stored_one_stand_until_the_run_is_over(
     clock.passes(100)
     assert answer(first, "3", "z") == "new"
     assert [answer(run, f"again {text}", text) for text in "xyz"] == ["duplicate"] * 3
-    first.close(all_stored=goodbye)
+    first.close(all_stored=all_stored)
     assert [answer(run, f"later {text}", text) for text in "xyz"] == ["duplicate", "new", "new"]
     assert run.tidy() == 0
     assert len(kept(places())) == 3
@@ -352,7 +352,7 @@ def test_runs_of_an_older_index_are_read() -> None:
     )
 
 
-# Goodbye
+# Closed
 
 
 def test_closing_a_run_keeps_its_settled_pages_and_forgets_the_run(tmp_path: Path, opening_here: Open) -> None:
@@ -751,7 +751,7 @@ def test_no_password_reaches_the_index(tmp_path: Path) -> None:
 
 
 def test_a_run_that_dies_while_it_is_read_keeps_its_pages(opening_here: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Alive for one question and dead for the next, its page would pass to the run that asks, and stand there."""
+    """If it were alive at one check and dead at the next, its page would become one of the reading run."""
     dying, living = opening_here(grace=60), opening_here(grace=60)
     first = offer(dying, "page", "x")
     assert dying.settle(first)

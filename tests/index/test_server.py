@@ -351,7 +351,7 @@ def test_an_index_that_a_crawl_uses_is_not_repaired(filled: ServerAddress, serve
 def test_a_repair_ends_even_if_a_crawl_begins_during_it(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The crawl files a page in a bucket that the repair has read, before each of its changes of several records."""
+    """The crawl files a page in a bucket that the repair has read before it changes several records."""
     first, *further = uniform(3, 60)
     alike = [first ^ signature >> 16 for signature in further[19:]]
     with closing(open_backend(address)) as store, closing(open_backend(address)) as crawl:
@@ -423,7 +423,7 @@ _STEPS = st.lists(
 def test_a_server_answers_as_a_directory(
     server: Server, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]
 ) -> None:
-    """Pages of few sites with few texts come again and again, and are settled, released or forgotten."""
+    """Pages of few sites with few texts are offered repeatedly, and are settled, released or forgotten."""
     server.empty()
     signer = Signer(CONFIG)
     with (
@@ -462,12 +462,12 @@ class _Crawl:
         return decision
 
     def records(self) -> list[tuple[str, bool, bool]]:
-        """Return address of each page, whether it is settled, and whether it may stand for others."""
+        """Return the address of each page, whether it is settled, and whether it may stand for others."""
         records = (record for block in self.pages.records(100) for record in block)
         return [(record.page.url, bool(record.settled), record.stands) for record in records]
 
     def sites(self) -> list[StoredSite]:
-        """Return what is known of each site."""
+        """Return the sites that the index knows."""
         return sorted(self.pages.sites(), key=lambda site: site.key)
 
     def close(self) -> None:

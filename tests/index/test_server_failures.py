@@ -46,7 +46,7 @@ def address(server: Server) -> ServerAddress:
 
 @pytest.fixture
 def short_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Signs of life that last a second."""
+    """Let signs of life last for a second."""
     monkeypatch.setattr(runs, "LIFE_SECONDS", 1)
     monkeypatch.setattr(runs, "BEAT_SECONDS", 0.2)
 
@@ -126,7 +126,7 @@ def test_a_run_that_counts_as_dead_is_reopened_as_another_run(address: ServerAdd
 
 
 def test_an_expired_sign_of_life_alone_does_not_make_a_run_dead(address: ServerAddress, server: Server) -> None:
-    """A server that was loading for minutes has lost all signs of life."""
+    """All signs of life expire while a server is loading for minutes."""
     with Deduplicator.open(server.url(), CONFIG) as run, Deduplicator.open(server.url(), CONFIG) as second_run:
         assert check(run, 1) == "new"
         for name in server.run("KEYS", "*"):  # type: ignore[attr-defined]
@@ -168,7 +168,7 @@ def test_a_server_that_was_stopped_for_long_does_not_declare_runs_dead(tmp_path:
 
 
 def check_again(run: Deduplicator, number: int) -> str:
-    """As :func:`check`; ``away``: the server does not answer."""
+    """Return the same as :func:`check`, or ``away`` if the server does not answer."""
     try:
         return check(run, number)
     except ConnectionLost:

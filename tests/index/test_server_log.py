@@ -106,7 +106,7 @@ def test_the_log_stays_short(stores: list[Backend], server: Server) -> None:
 
 
 def test_a_client_discards_what_it_has_read_if_the_history_has_changed(stores: list[Backend], server: Server) -> None:
-    """A replica that takes over without having had all changes, and gets others, is in another state at the same place."""
+    """A replica that was promoted before it had all changes has another state at the same position of its log."""
     store = stores[0]
     for number, signature in enumerate(uniform(7, 20)):
         store.offer([page(number, signature)], NEAR).result()

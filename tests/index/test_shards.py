@@ -243,7 +243,7 @@ def test_open_pages_of_a_run_are_removed_from_all_shards(address: ServerAddress)
 
 
 def test_a_run_ends_in_all_shards_simultaneously(address: ServerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a server does not answer, that takes as long as with one shard."""
+    """If a server does not answer, this takes as long as with one shard."""
     store = open_backend(address)
     run = store.begin_run()
     terms = OfferTerms(run.number, 60, clock=run.now)

@@ -35,7 +35,7 @@ def look(text: str, url: str = "http://a.org/1", *, signer: Signer = SIGNER) -> 
 
 
 def changed(page: SignedPage, source: random.Random) -> SignedPage:
-    """*page* with some of its fields changed."""
+    """Return *page* with some fields changed."""
     begin = source.choice((0, 0, 0, 20, 100))
     chosen = {
         "digest": source.choice((b"a", b"b")),
@@ -225,7 +225,7 @@ PLACES = ("nav", "aside", "footer", "header", "main", "article", "section", "div
 
 @st.composite
 def documents(draw: st.DrawFn) -> tuple[str, list[str]]:
-    """HTML, and its visible paragraphs; some stand there twice."""
+    """Return HTML and its visible paragraphs, some of which occur twice."""
     shown: list[str] = []
     body = ""
     for number in range(draw(st.integers(1, 8))):

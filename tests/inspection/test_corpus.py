@@ -86,7 +86,7 @@ def page(text: str, charset: str = "utf-8") -> bytes:
 
 
 def counts_by_hand(texts: Iterable[str]) -> Counter[int]:
-    """In how many of *texts* each token stands."""
+    """Count the *texts* in which each token occurs."""
     counts: Counter[int] = Counter()
     for text in texts:
         counts.update(set(hash_words(sorted(set(text_of(text).tokens))).tolist()))
@@ -254,7 +254,7 @@ def test_the_order_in_which_files_were_written_does_not_matter(tmp_path: Path) -
 
 
 def test_the_process_does_not_change_the_lexicon(folder: Path, tmp_path: Path) -> None:
-    """Sets of strings have another order in each."""
+    """Sets of strings have another order in another process."""
     program = Path(sys.executable).with_name("crawler-dedup")
     theirs = subprocess.run(
         [program, "lexicon", "build", folder, "-o", tmp_path / "theirs", *BIGRAMS],
@@ -372,7 +372,7 @@ def test_schemes_use_the_lexicon_that_was_written(folder: Path, tmp_path: Path, 
 
 @pytest.mark.parametrize("name", ["imatch", "ddw"])
 def test_a_text_is_weighed_by_its_lexicon(tmp_path: Path, name: str) -> None:
-    """Of made-up words the general lexicon knows nothing; here some stand in each text, and some in a third of them."""
+    """The general lexicon does not know made-up words, of which some occur in each text here, and some in a third."""
     lists, everywhere = [words(seed, 40) for seed in range(3)], words("everywhere", 10)
     texts = {f"{at}.txt": " ".join([*everywhere, *lists[at % 3], f"only{at}"]).encode() for at in range(9)}
     lexicon = tmp_path / "lexicon"

@@ -51,7 +51,7 @@ NOTHING = "No kept page shares a passage with it."
 
 
 def with_other_letters(text: str, every: int = 25) -> str:
-    """*text* in which about one in *every* so many characters is another, read with another letter."""
+    """Return *text* with about one in *every* characters replaced by one with another first letter."""
     source = random.Random(text)
     characters = [character for characters_of_letter in alike().values() for character in characters_of_letter]
     return "".join(
@@ -81,7 +81,7 @@ COPY = "\n".join([OWN, with_homophones(FIRST), INSERTED, SECOND, FROM_STORY])
 
 
 def windows(text: str, starts: Iterable[int] | None = None) -> list[tuple[int, list[int]]]:
-    """(start, vector) of each window, or of those that begin at *starts*."""
+    """Return (start, vector) of each window, or of those that begin at *starts*."""
     rolling = PINYIN.rolling(PINYIN.pack(PINYIN.classes_of(normalise(text))))
     vectors = [[vector >> 4 * place & 15 for place in range(16)] for vector in rolling.numbers.tolist()]
     return [(start, vectors[start]) for start in (range(len(vectors)) if starts is None else starts)]
@@ -94,7 +94,7 @@ def is_match(left_window: list[int], right_window: list[int]) -> bool:
 
 
 def by_hand(text: str, page: str) -> tuple[float, float, set[tuple[int, int]]]:
-    """Share of the text, share of the page, and the pairs (start in the text, start in the page) of windows that match.
+    """Return the share of the text and of the page, and pairs of starts of matching windows in text and page.
 
     A new text has a window at each letter, a kept one every half window, and at its end.
     """
@@ -324,7 +324,7 @@ def test_only_the_pages_with_most_in_common_are_compared_if_there_are_many(
 
 
 def test_a_copy_in_traditional_characters_is_traced_if_the_index_folds_them(tmp_path: Path) -> None:
-    """The reading of 乾, which is folded to 干, begins with another letter."""
+    """The reading of 乾, which is folded to 干, begins with a different letter."""
     page, copy = NOVEL.replace("，", "干"), NOVEL.replace("，", "乾")
     assert find_initials("干").tolist() != find_initials("乾").tolist()
     for fold in (True, False):

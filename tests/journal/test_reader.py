@@ -184,7 +184,7 @@ def test_a_seed_draws_the_same_sample_again() -> None:
     assert first == second != third
 
 
-# What a page has swallowed
+# The duplicates of a page
 
 KEPT = "http://a.org/kept"
 OTHER = "http://a.org/other"

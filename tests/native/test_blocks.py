@@ -117,7 +117,7 @@ def test_core_and_python_pack_the_same_of_many_blocks(count: int) -> None:
 
 
 def test_two_threads_pack_blocks_at_once() -> None:
-    """The loop and the signing thread of a crawl pack at once; each heading is read in Python, where threads may switch."""
+    """The loop and the signing thread of a crawl pack at once. Threads may switch when a heading is read in Python."""
     pages = [
         [Block(f"{name} heading {number}", 20, 0, 1, f"{name} heading {number}", 1) for number in range(300)]
         for name in ("first", "second")

@@ -24,7 +24,7 @@ sizes = st.sampled_from([0, 1, 9, 10, 19, 20, 39, 40, 99, 100, 101, 150, 199, 20
 
 @st.composite
 def outlines(draw: st.DrawFn) -> Outline:
-    """Any nesting of elements, in which some texts and places come again."""
+    """Draw any nesting of elements, in which some texts and places are repeated."""
     parents = [0, *(draw(st.integers(0, number)) for number in range(draw(st.integers(0, 12))))]
     known = draw(st.lists(st.tuples(texts, sizes), min_size=1, max_size=8))
     count = draw(st.integers(0, 30))

@@ -173,7 +173,7 @@ def test_core_and_python_read_the_same_outline_of_large_documents(markup: str) -
 def test_core_and_python_read_the_same_outline_in_a_locale_with_other_small_letters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, charset: str
 ) -> None:
-    """In Turkish the small letter of I is another one."""
+    """In Turkish the letter I has another small letter."""
     name = f"tr_TR.{charset}"
     try:
         subprocess.run(["localedef", "-i", "tr_TR", "-f", charset, tmp_path / name], check=True, capture_output=True)

@@ -150,7 +150,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> object:
 
 
 def assert_clean(content: str | bytes) -> None:
-    """Neither user name nor password stands in *content*."""
+    """Check that neither user name nor password stands in *content*."""
     text = content if isinstance(content, str) else content.decode("latin-1")
     for secret in (USER, PASSWORD):
         for shown in (secret, secret.lower()):
@@ -164,7 +164,7 @@ def own_lines(log: str) -> str:
 
 
 def test_the_crawls_contain_every_event_that_the_other_tests_look_at(crawled: Crawled) -> None:
-    """Otherwise the other tests would look for secrets where none could be."""
+    """Otherwise the other tests would search where no secret could be."""
     counts = crawled.first.counts()
     assert {"kept", "dropped", "unchecked", "watchdog"} <= {*counts}
     assert counts["dropped"] >= 8

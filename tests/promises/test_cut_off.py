@@ -42,7 +42,7 @@ CUTS: dict[str, Callable[[int], int]] = {
 
 
 def churned(directory: Path) -> Signatures:
-    """An index out of which much was removed again: its list of free pages is long, and its last pages may be free."""
+    """Make an index from which much was removed: its list of free pages is long, and its last pages may be free."""
     signatures = array(set(clusters(1, 12_000)))
     kept = signatures[::9]
     with PermutedIndex.open(directory) as index:
@@ -126,7 +126,7 @@ _WALK = """
 
 
 def test_a_file_that_counts_as_complete_can_be_read_by_lmdb_to_the_last_page(tmp_path: Path) -> None:
-    """LMDB itself dies where a page of a database is missing. Free pages and its list of them it does not read."""
+    """LMDB crashes if a page of a database is missing. It reads neither free pages nor the list of them."""
     store = open_store(tmp_path / "index")
     store.offer([page(number, signature) for number, signature in enumerate(clusters(1, 3000))], ByDistance(0)).result()
     store.forget(lambda record: number_of(record.page) % 3 == 0, FILING)
@@ -142,7 +142,7 @@ def test_a_file_that_counts_as_complete_can_be_read_by_lmdb_to_the_last_page(tmp
 
 
 def test_a_truncated_list_of_free_pages_is_detected(tmp_path: Path) -> None:
-    """What LMDB would take from it are numbers of pages that are in use."""
+    """LMDB would read numbers of pages that are in use from it."""
     with lmdb.open(str(tmp_path), map_size=1 << 28, max_dbs=8) as env:
         database = env.open_db(b"large")
         with env.begin(write=True, db=database) as txn:

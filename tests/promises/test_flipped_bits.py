@@ -72,7 +72,7 @@ class Pages:
         return sum(len(block) for block in self.store.records(10))
 
     def use(self) -> None:
-        """Whatever is done with it: what is no error of the index comes through."""
+        """Use the index in every way; only errors of the index are caught."""
         uses: list[Callable[[], object]] = [
             lambda: maintenance.count_contents(self.store, lambda _: None),
             lambda: maintenance.export_index(self.store, self.file, lambda _: None),

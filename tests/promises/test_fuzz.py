@@ -27,7 +27,7 @@ _numbers = count()
 def assert_decided(
     deduplicator: Deduplicator, body: bytes, url: str, encoding: str | None, key: str | None, scope: str
 ) -> None:
-    """There is a decision, the same page gives the same signature, and is no duplicate of itself."""
+    """Check that a page gets a decision, always has the same signature, and is not a duplicate of itself."""
     scope = f"{next(_numbers)} {scope}"  # of no other example: nothing else can stand for the page
     first = deduplicator.check(url, body, encoding=encoding, key=key, scope=scope)
     again = deduplicator.check(url, body, encoding=encoding, key=key, scope=scope)

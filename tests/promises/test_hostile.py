@@ -51,7 +51,7 @@ def names(*groups: Iterable[HostilePage], without: str = "") -> list[Any]:
 
 
 def assert_verdict(checker: Checker, name: str) -> None:
-    """A page has its verdict, and is no duplicate of itself."""
+    """Check that a page has its verdict, and is not a duplicate of itself."""
     first, second = checker.check(name)["answers"]
     assert PAGES[name].answer in (first, ANY)
     assert second == ("unchanged" if first == "new" else first)

@@ -31,7 +31,7 @@ MOST = 64 << 20
 
 
 def answer(body: bytes, charset: str = "", **headers: str) -> Answer:
-    """*body* as HTML, with the charset in the header where one is given."""
+    """Return *body* as HTML, with the charset in the header if one is given."""
     kind = f"text/html; charset={charset}" if charset else "text/html"
     return Answer(
         body, headers=(("Content-Type", kind), *((name.replace("_", "-"), header) for name, header in headers.items()))
@@ -44,7 +44,7 @@ def bomb(megabytes: int) -> Answer:
 
 
 def in_charsets(scope: str, text: str, charset: str) -> dict[str, Page]:
-    """One text in UTF-8 and in *charset*, labelled right, wrong and not at all."""
+    """Return one text in UTF-8 and in *charset*, labelled correctly, wrongly and not at all."""
     body = text.encode(charset)
     labelled = text.replace("<head>", f"<head><meta charset={charset}>").encode(charset)
     return {

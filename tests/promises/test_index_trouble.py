@@ -83,7 +83,7 @@ class Trouble:
         self.verdicts = {item["path"]: item["verdict"] for item in self.crawl.items}
 
     def last_after(self) -> str:
-        """Seed of the first page that was checked again."""
+        """Return the seed of the first page that was checked again."""
         return [path for path in self._site.paths() if path.startswith("/after/")][-1].strip("/").replace("/", " ")
 
     def assert_nothing_is_lost(self) -> None:
@@ -100,7 +100,7 @@ class Trouble:
         assert self.verdicts["/last-twin-of-before"] == twin_of_before
 
     def assert_it_is_told(self, *errors: str) -> None:
-        """One warning of each of the *errors*, one line about the end of all, and they are counted."""
+        """Check for one warning of each of the *errors*, one line about their end, and their counts."""
         crawl = self.crawl
         warnings, of_journal = crawl.lines("WARNING", "passes unchecked"), crawl.lines("WARNING", "The journal")
         assert len(of_journal) <= 1

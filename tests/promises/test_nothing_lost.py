@@ -89,7 +89,7 @@ class Life:
     Attributes:
         behind: how much the system's clock was behind when it began; it is not set while it lasts.
         last: the time of its last sign of life; from the least to the most that it may have written.
-        said_goodbye: ``None``: it was killed while it said that.
+        has_ended: whether it was closed; ``None``: it was killed while it was being closed.
         open: decisions by which a page has passed that was not handled yet, with its content.
         buffer: contents that it has stored, and when they will be on disk.
         owed: contents that must be stored in the end if it ends well.
@@ -100,7 +100,7 @@ class Life:
     behind: float = 0.0
     last: tuple[int, int] = (0, 0)
     lives: bool = True
-    said_goodbye: bool | None = False
+    has_ended: bool | None = False
     open: list[tuple[Decision, int]] = field(default_factory=list)
     buffer: list[tuple[int, float]] = field(default_factory=list)
     owed: list[int] = field(default_factory=list)
@@ -145,12 +145,12 @@ class Model:
         if kept.settled is None:
             return {Fate.RELEASED}
         possible = set()
-        if life.said_goodbye is not True:
+        if life.has_ended is not True:
             # Death came at the last sign of life or later. What was settled more than the grace before is on disk.
             possible = {
                 Fate.RELEASED if life.grace and kept.settled >= last - life.grace else Fate.STANDS for last in life.last
             }
-        return possible | ({Fate.STANDS} if life.said_goodbye is not False else set())
+        return possible | ({Fate.STANDS} if life.has_ended is not False else set())
 
     def after_offer(
         self, records: Records, life: int, page: _Page, decision: Decision | type[Nothing]
@@ -209,7 +209,7 @@ class Model:
         return verdicts
 
     def _of(self, records: Records, url: str, content: int) -> list[set[Fate]]:
-        """What each record that may stand under *url* is for a page with *content*; nothing if it does not cover it."""
+        """Return what each possible record of *url* is for a page with *content*; nothing if it does not cover it."""
         return [
             self.fates(kept) if kept and covers(kept.content, content) else set() for kept in records.get(url, _NOTHING)
         ]
@@ -335,7 +335,7 @@ class NothingLost(RuleBasedStateMachine):
 
     @rule(slot=_SLOTS, page=_PAGES, pause=_PAUSES, fraction=_FRACTIONS, tidied=st.booleans())
     def handle_one_before_the_death(self, slot: int, page: _Page, pause: _Pause, fraction: float, tidied: bool) -> None:
-        """Whether that is lost hangs on the time between the two, and on what was offered last."""
+        """Kill a process after it has handled a page; what is lost depends on the time between, and on the last offer."""
         self.offer(slot, [(page, "well", fraction, (0.0, 0)), (page, "later", fraction, pause)])
         self._pass(*pause)
         self.offer(slot, [(page, "later", fraction, (0.0, 0))])
@@ -381,7 +381,7 @@ class NothingLost(RuleBasedStateMachine):
             self._flush(life)
             living.worker.tell("close", self._now)
             answer = self._kill_in_the_middle(living, living.worker, delay)
-            life.said_goodbye = None if answer is Nothing else True
+            life.has_ended = None if answer is Nothing else True
 
     @rule(slot=_SLOTS, restart=st.booleans())
     def kill(self, slot: int, restart: bool) -> None:
@@ -415,7 +415,7 @@ class NothingLost(RuleBasedStateMachine):
 
     @rule(slots=st.permutations(range(3)), pages=st.tuples(_PAGES, _PAGES), delay=st.none() | _DELAYS)
     def offer_two_at_once(self, slots: Sequence[int], pages: Sequence[_Page], delay: float | None) -> None:
-        """To two processes, of which the first may be killed while the other waits for its transaction."""
+        """Offer pages to two processes; the first may be killed while the other waits for its transaction."""
         first, second = self._slots[slots[0]], self._slots[slots[1]]
         if first.worker is None or first.life is None or second.worker is None or second.life is None:
             return
@@ -434,7 +434,7 @@ class NothingLost(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([0.7, 3.0, 40.0, -3.0, -1000.0]))
     def set_the_clock(self, seconds: float) -> None:
-        """Back or forward, while no time passes."""
+        """Set the clock back or forward, while no time passes."""
         self._behind += seconds
 
     # The end
@@ -486,7 +486,7 @@ class NothingLost(RuleBasedStateMachine):
     # Steps
 
     def _living(self, slot: int) -> Slot:
-        """That one, or another in which a process runs, if there is any."""
+        """Return the slot, or another in which a process runs, if there is any."""
         return next(
             (candidate for candidate in (*self._slots[slot:], *self._slots[:slot]) if candidate.life), self._slots[slot]
         )
@@ -496,7 +496,7 @@ class NothingLost(RuleBasedStateMachine):
         return self._true, self._behind
 
     def _note(self, what: object) -> None:
-        """For whoever must find out what has happened: a kill cannot be repeated."""
+        """Record what happens, because a kill cannot be repeated."""
         self._history.append(f"{self._true:.1f} ({self._behind:.1f} behind) {what}")
 
     def _require(self, holds: bool, *what: object) -> None:
@@ -506,7 +506,7 @@ class NothingLost(RuleBasedStateMachine):
             raise AssertionError(BROKEN[-1])
 
     def _start(self, slot: Slot) -> None:
-        """A process begins, with all pages that those of its place that were killed have had, and handles them well."""
+        """Start a process, which handles all pages of its killed predecessors well."""
         worker = Worker()
         slot.worker = worker
         worker.tell("open", self._now, (self._directory, self._grace))
@@ -581,7 +581,7 @@ class NothingLost(RuleBasedStateMachine):
         return records
 
     def _handle(self, slot: Slot, which: int, well: bool, fraction: float) -> None:
-        """What the process has to do with a page that has passed: store it, then settle it; or neither."""
+        """Let the process store and settle a page that has passed, or neither."""
         assert slot.worker is not None
         assert slot.life is not None
         decision, content = slot.life.open.pop(which)
@@ -597,12 +597,12 @@ class NothingLost(RuleBasedStateMachine):
         self._require(self._model.end_claim(life, decision, self._true, well, answer), self._model.records)
 
     def _store(self, life: Life, content: int, fraction: float) -> None:
-        """*content* will be on disk after a *fraction* of the grace."""
+        """Let *content* be on disk after a *fraction* of the grace."""
         life.buffer.append((content, self._true + fraction * life.grace))
         self._write(life)
 
     def _write(self, life: Life) -> None:
-        """What is due is on disk."""
+        """Write to disk what is due."""
         self._stored.update(content for content, due in life.buffer if due <= self._true)
         life.buffer = [(content, due) for content, due in life.buffer if due > self._true]
 
@@ -621,7 +621,7 @@ class NothingLost(RuleBasedStateMachine):
                 self._write(slot.life)
 
     def _close(self, slot: Slot) -> None:
-        """The process stores what it has, says goodbye and ends; its list is done."""
+        """Let the process store its contents, end its run and exit with an empty list."""
         assert slot.worker is not None
         assert slot.life is not None
         self._flush(slot.life)
@@ -629,10 +629,10 @@ class NothingLost(RuleBasedStateMachine):
         slot.worker.answer()
         slot.worker.leave()
         self._note(f"run {slot.life.number} has ended")
-        slot.life.lives, slot.life.said_goodbye = False, True
+        slot.life.lives, slot.life.has_ended = False, True
         self._owed.update(slot.life.owed)
         slot.worker, slot.life, slot.pages = None, None, []
-        COUNTED["goodbyes"] += 1
+        COUNTED["closed"] += 1
 
     def _kill_in_the_middle(self, slot: Slot, worker: Worker, delay: float) -> Any:
         """Kill a process that has something to do; returns its answer, if it came so far."""

@@ -242,8 +242,8 @@ def test_figures_equal_those_of_a_plain_count(tmp_path: Path) -> None:
         assert sum((pages for _, pages in report.hosts), report.other_hosts) == report.total
         assert sum(period.duplicates for period in report.periods) == len(duplicates)
         assert sum(period.kept for period in report.periods) == len(kept)
-        swallowed = Counter(duplicate.duplicate_of for duplicate in duplicates)
-        assert [group.size for _, group in report.groups] == [number for _, number in swallowed.most_common(20)]
+        sizes = Counter(duplicate.duplicate_of for duplicate in duplicates)
+        assert [group.size for _, group in report.groups] == [number for _, number in sizes.most_common(20)]
         between = Counter(
             (urlsplit(duplicate.url).netloc, urlsplit(duplicate.duplicate_of).netloc) for duplicate in duplicates
         )

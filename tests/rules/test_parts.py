@@ -38,7 +38,7 @@ def timetable(days: str, minutes: int) -> str:
 
 
 def answer(name: str, text: str) -> str:
-    """Return a letter to a list, below which the first letter is quoted."""
+    """Return a letter to a mailing list with the first letter quoted below it."""
     subject, quoted = "Re: patch for the pump", " ".join(words("quoted", 40))
     body = f"<h1>{subject}</h1><p>From: {name}</p><p>{text}</p><p>&gt; {quoted}</p>"
     return page(subject, body, MENU)
@@ -125,7 +125,7 @@ def test_a_text_is_no_part_of_another_if_something_of_it_is_missing_there(
 
 
 def test_on_one_host_a_page_is_not_covered_by_a_longer_page_with_another_title(crawl: Crawl) -> None:
-    """What both pages name may be a section that each department has."""
+    """The common part of both titles may be a section that each department has."""
     name = "Frequently asked questions"
 
     def questions(department: str, *texts: str) -> str:
@@ -136,7 +136,7 @@ def test_on_one_host_a_page_is_not_covered_by_a_longer_page_with_another_title(c
 
 
 def test_under_the_name_of_the_site_a_part_must_be_most_of_the_whole(crawl: Crawl) -> None:
-    """A start page shows what an article shows, and tomorrow something else."""
+    """A start page shows the text of an article today, and another text tomorrow."""
     name = "Mill"
     texts = [" ".join(words(f"mill {number}", 22)) for number in range(3)]
     assert crawl.check("/", thread(*texts, name=name)).verdict is Verdict.NEW
@@ -152,7 +152,7 @@ def test_under_the_name_of_the_site_a_part_must_be_most_of_the_whole(crawl: Craw
 def test_nearly_all_words_of_a_short_text_must_occur_in_the_kept_one(
     tmp_path_factory: pytest.TempPathFactory, whole: int, share: float, other_words: int, distance: int
 ) -> None:
-    """Sets of so few features are kept whole, so that nothing is estimated."""
+    """Sets of so few features are kept completely, so that nothing is estimated."""
     count = max(21, round(share * whole))
     text = words("whole", whole)
     new_words = text[:count] + words("other", other_words)

@@ -285,7 +285,7 @@ def test_damaged_counts_and_snapshots_are_read_or_refused(content: bytes, place:
 
 
 def counted(*, taught: int = 100, pages: int = 100, times: int = 1) -> bytes:
-    """Return counts of a site of which something stands on one page, and some of that is said to stand on so many pages."""
+    """Return counts of a site that claim these numbers of pages, and of *times* for what stands on its pages."""
     counts = learned(*map(page, range(min(times, 2))))
     counts.taught, counts._pages = taught, pages
     counts._counters = counts._counters + np.uint64((max(times, 2) - 2) << 16)

@@ -35,7 +35,7 @@ THREE_TEXTS = TWO_TEXTS + block(3, HEADING, 16)
 
 
 def known_site(*navigation: int, title: str = "Tea House") -> SiteProfile:
-    """Return a site of which enough was seen: these links and this part of the title stand on all of its pages."""
+    """Return a known site with these links and this part of the title on all of its pages."""
     counts = SiteCounts()
     for number in range(MIN_PAGES):
         counts.add(kept(title=f"Story {number} | {title}", **links(*navigation, 1000 + number)))
@@ -753,6 +753,6 @@ def test_pages_that_differ_in_more_than_links_are_not_variants() -> None:
 
 
 def test_the_texts_of_these_tests_have_the_intended_resemblances() -> None:
-    """The sketches of large sets are estimates: no case of this file may hang on one."""
+    """The sketches of large sets are estimates, and no case of this file may depend on one."""
     for first, last, expected in ((0, 145, 145 / 200), (0, 270, 200 / 270), (10, 210, 190 / 210), (500, 700, 0)):
         assert resemblance(sketch(HASHES[first:last]), PAGE.sketch) == pytest.approx(expected, abs=0.08)

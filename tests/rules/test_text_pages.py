@@ -30,7 +30,7 @@ ESSAY = paragraphs(words("essay", 90))
 
 
 def calendar(number: int) -> str:
-    """Return the same text on every page, and links that no other has."""
+    """Return a page with the text of all other pages and links of its own."""
     days = "".join(f'<li><a href="/day/{number}/{day}">at the river, {day}</a></li>' for day in range(60))
     return page(f"Calendar | {SITE}", f"<div>{ESSAY}<ul>{days}</ul></div>")
 
@@ -287,7 +287,7 @@ def test_a_version_is_one_number_whatever_its_parts_are(crawl: Crawl, known: boo
 
 
 def function(name: str) -> str:
-    """Return a page of a reference: all say the same words about a function."""
+    """Return a page of a reference, which describes each function with the same words."""
     text = f"<p>{' '.join(words('reference', 30))}</p>"
     lines = (f"<p>Returns a pointer to the {place}, as {name} does.</p>" for place in words("place", 6))
     return page("Function cast", f"<h1>Function cast</h1><pre>#include cast {name}</pre>{text}{''.join(lines)}", MENU)
@@ -419,7 +419,7 @@ def teasers(*names: str) -> str:
 
 
 def test_a_page_of_several_texts_under_headings_is_covered_only_if_all_of_them_are(crawl: Crawl) -> None:
-    """Most of its words are those of the longest text, which the kept page has too."""
+    """Most words of the new page are those of the longest text, which the kept page has too."""
     crawl.get_known()
     assert crawl.check("/1", teasers()).verdict is Verdict.NEW
     assert crawl.check("/2", teasers("a", "b", "c")).verdict is Verdict.NEW
@@ -428,7 +428,7 @@ def test_a_page_of_several_texts_under_headings_is_covered_only_if_all_of_them_a
 
 
 def test_a_short_article_above_one_long_consent_text_is_not_covered_by_another(crawl: Crawl) -> None:
-    """Where other pages of the site have told which of the texts is that of the site."""
+    """Other pages of the site have shown which of the texts belongs to the site."""
     consent = f"<div><p>{' '.join(words('consent', 200))}</p></div>"
     for number in range(MIN_PAGES):
         crawl.check(f"/known/{number}", story(number, 300, below=consent))
@@ -442,7 +442,7 @@ def test_a_short_article_above_one_long_consent_text_is_not_covered_by_another(c
 def test_a_short_article_below_a_consent_text_is_not_covered_by_another_under_the_same_title(
     crawl: Crawl, known: bool
 ) -> None:
-    """Also where nothing is known of the site: a text does not stand above its name."""
+    """This holds for an unknown site too, because the main text does not stand above its heading."""
     if known:
         crawl.get_known()
     consent = f"<div><p>{' '.join(words('consent', 100))}</p><p>{' '.join(words('privacy', 100))}</p></div>"
@@ -532,7 +532,7 @@ def test_a_table_with_different_short_cells_below_a_repeated_text_is_another_pag
 
 
 def results(*names: str) -> str:
-    """Found pages, in one element: name and excerpt."""
+    """Return results of a search in one element: name and excerpt."""
     entries = "".join(
         f"<h3><a href='/{name}'>The long story of {name}</a></h3><p>{' '.join(words(name, 24))}</p>" for name in names
     )

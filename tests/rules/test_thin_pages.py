@@ -183,7 +183,7 @@ def test_a_page_is_kept_even_if_its_site_gives_all_pages_the_same_frame(crawl: C
 
 @pytest.mark.parametrize("known", [False, True])
 def test_one_line_of_many_may_differ_only_if_the_pages_own_blocks_are_known(crawl: Crawl, known: bool) -> None:
-    """As long as the site is not known, any line may be all that differs between its pages."""
+    """Until the site is known, a single line may be the only difference between its pages."""
     if known:
         crawl.get_known()
     assert crawl.check("/1", remark("a")).verdict is Verdict.NEW
@@ -212,7 +212,7 @@ def test_a_heading_a_number_or_an_entry_that_the_kept_page_lacks_makes_another_p
 
 
 def test_a_line_with_a_number_counts_even_if_a_fifth_of_the_site_has_it(crawl: Crawl) -> None:
-    """Screenings of a film share their synopsis, and differ in a date that stands on many pages."""
+    """Screenings of a film share their synopsis, and differ in a date that occurs on many pages."""
     crawl.get_known()
     for number in range(24):
         day = f"<p>On the {number % 4 + 1}. of May</p>"
@@ -402,7 +402,7 @@ def test_on_another_host_a_list_is_kept_if_its_main_text_differs_or_is_too_short
 
 
 def test_on_another_host_a_line_between_the_heading_and_a_list_is_not_furniture(crawl: Crawl, mirror: Crawl) -> None:
-    """Hotels of one chain have an address each, above a list of all of them."""
+    """Each hotel of a chain has its own address above a list of all hotels."""
     for host, line in ((crawl, "14 Mill Lane, Leeds"), (mirror, "7 Abbey Row, Bath")):
         hotel = framed("Green", LONG_LIST).replace("</h1>", f"</h1><p>{line}</p>")
         assert host.kind(hotel) is PageKind.THIN
@@ -435,7 +435,7 @@ def test_lists_with_only_navigation_in_common_are_all_kept(crawl: Crawl, stories
 
 
 def test_archives_whose_only_post_also_stands_in_the_side_column_are_all_kept(crawl: Crawl) -> None:
-    """Both lead to the same set of places."""
+    """Both archives have the same set of links."""
     crawl.get_known()
     column = entries(STORIES[:5])
     for number in range(3):
@@ -462,7 +462,7 @@ def test_a_list_passes_if_an_entry_leads_elsewhere(crawl: Crawl, known: bool) ->
 
 
 def test_a_long_list_of_a_known_site_covers_a_list_with_an_entry_less(crawl: Crawl) -> None:
-    """The other way round an entry is new, and a page behind it that nobody has seen."""
+    """In the other direction an entry is new, and leads to a page that was not seen before."""
     crawl.get_known()
     long = [f"/story/{number}" for number in range(30)]
     assert crawl.check("/archive", listing("Archive", long)).verdict is Verdict.NEW
@@ -499,7 +499,7 @@ def test_pages_with_a_drawing_above_the_same_links_are_distinguished_by_the_labe
 
 
 def test_pictures_in_a_list_belong_to_its_entries(crawl: Crawl) -> None:
-    """A picture of each entry is made for each visit; on one host a page of two photographs is no list."""
+    """Pictures of entries have new addresses in each visit. On one host a page of two photographs is not a list."""
     crawl.get_known()
     pictures = [f"<img src=/thumb/{visit}/{{}}.jpg>" for visit in range(2)]
     first, second = (listing("Archive", STORIES, picture=picture) for picture in pictures)

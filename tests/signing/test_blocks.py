@@ -320,7 +320,7 @@ def test_blocks_after_the_longest_text_that_is_read_are_left_out() -> None:
 
 def test_work_grows_no_faster_than_the_page() -> None:
     def lines(count: int) -> int:
-        """Return lines of Python that are run."""
+        """Return the number of lines of Python that are run."""
         run = 0
 
         def trace(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:

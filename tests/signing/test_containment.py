@@ -21,7 +21,7 @@ def scheme(request: pytest.FixtureRequest) -> Scheme:
 
 
 def excerpt(text: str, hundredths: int, place: int) -> str:
-    """From the beginning (0), the middle (1) or the end (2)."""
+    """Cut an excerpt from the beginning (0), the middle (1) or the end (2)."""
     length = len(text) * hundredths // 100
     start = (len(text) - length) * place // 2
     return text[start : start + length]

@@ -40,7 +40,7 @@ MARKUP = st.recursive(
 
 
 def pieces(node: HtmlElement, hidden: list[HtmlElement], *, inside: bool) -> Iterator[tuple[str, bool]]:
-    """Yield what the page has beside its text, by its tree."""
+    """Yield the pictures and texts of the page outside of its blocks, found in its tree."""
     is_shown = node not in hidden
     if sources := [node.get(name) for name in ADDRESSES.get(node.tag, []) if name in node.attrib]:
         yield sources[0], is_shown

@@ -22,7 +22,7 @@ def headings(tree: HtmlElement) -> str:
 
 
 def whole(tree: HtmlElement) -> str:
-    """Another one: all that stands in the page."""
+    """Return all text of the page: another extractor."""
     return str(tree.text_content())
 
 

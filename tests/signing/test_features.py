@@ -165,7 +165,7 @@ NON_STARTERS = [
 
 
 def longest_row_of_marks(text: str) -> int:
-    """Of combining marks that are sorted when *text* is normalised."""
+    """Return the length of the longest row of combining marks that is sorted when *text* is normalised."""
     rows = "".join("m" if combining(character) else " " for character in normalize("NFKD", text)).split()
     return max(map(len, rows), default=0)
 

@@ -35,7 +35,7 @@ TITLE = "Old tram depot becomes a market hall"
 
 
 def sentences(seed: object, count: int = 160) -> list[str]:
-    """Return paragraphs of so many different words."""
+    """Return paragraphs of different words."""
     text = words(seed, count)
     return [f"<p>{' '.join(text[at : at + 20]).capitalize()}.</p>" for at in range(0, count, 20)]
 
@@ -235,7 +235,7 @@ PARAGRAPHS = st.integers(0, 255).map(lambda bits: [bits >> place & 1 for place i
 def test_a_page_is_never_covered_by_what_another_page_hides(
     foreign: list[int], own_places: list[int], hider: str, separately: bool
 ) -> None:
-    """Of a text stands a half at most on the kept page for all to see, with some of that page's own; the rest is hidden."""
+    """The kept page shows at most half of a text, and some text of its own; it hides the rest."""
     parts, foreign_parts = sentences("depot"), sentences("market")
     for place in range(8):
         if sum(foreign) > 4:

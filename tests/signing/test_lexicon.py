@@ -76,7 +76,7 @@ def assert_equal(left: Lexicon, right: Lexicon) -> None:
 
 
 def slow(texts: list[Text]) -> tuple[dict[int, int], Counter[int], dict[str, int]]:
-    """Return how many texts have each token and each run of units; and how often there is each letter."""
+    """Count the texts that have each token and each run of units, and the occurrences of each letter."""
     tokens: Counter[int] = Counter()
     runs: Counter[int] = Counter()
     letters: Counter[str] = Counter()
@@ -131,7 +131,7 @@ def test_the_lexicon_of_an_empty_collection_knows_no_word() -> None:
 
 
 def test_no_common_shingle_is_forgotten_wherever_its_documents_stand() -> None:
-    """More than one of 72 documents has it: evenly, at the beginning, or only at the end, as the pages of one site do."""
+    """Common shingles occur evenly, at the beginning, or only at the end, as those of the pages of one site."""
     boilerplate = [text_of(f"all rights reserved by {name}") for name in ("everybody", "beginners", "latecomers")]
     fillers = [text_of(f"a{number} b{number} c{number} d{number} e{number}") for number in range(900)]
     seldom = text_of("one in five hundred documents")
@@ -343,7 +343,7 @@ def test_no_index_is_made_with_a_lexicon_that_cannot_be_read(tmp_path: Path, sch
 
 
 def test_the_general_lexicon_has_not_changed() -> None:
-    """Another digest is another lexicon: indexes made with this one are refused."""
+    """Another digest means another lexicon, with which indexes made with this one are refused."""
     assert general().digest == "056e6d37fdfe1319"
     assert lexicon_digest("general") == "b3b25cbf50c70ef5"
     assert lexicon_of("general") is general()

@@ -34,7 +34,7 @@ def module(name: str, content: str) -> str:
 
 
 def core(content: str) -> str:
-    """Return a package with the right behaviour, and a core with *content*."""
+    """Return a program that installs a package with the right behaviour, and a core with *content*."""
     return module("crawler_dedup_native", PACKAGE) + module(
         "crawler_dedup_native.core", f"VERSION = '1'\ndef read_characters_with(describe): pass\n{content}"
     )

@@ -31,7 +31,7 @@ def texts(html: str) -> list[str]:
 
 
 def exactly(markup: str) -> HtmlElement:
-    """Return the tree just as *markup* nests it; the parser of HTML would repair it first."""
+    """Return the tree exactly as *markup* nests it, which the parser of HTML would repair."""
     root = etree.fromstring(f"<html><body>{markup}</body></html>", XHTMLParser())
     assert isinstance(root, HtmlElement)
     return root

@@ -18,7 +18,7 @@ WORDS = " ".join(f"word{number}" for number in range(200))
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """Return a directory as pip would fill it: the module, and the metadata with the entry point."""
+    """Return a directory with the module and with the metadata of its entry point, as pip would install them."""
     (module,) = re.findall(r"```python\n(from dataclasses.*?)```", DOCUMENT, re.DOTALL)
     (entry_point,) = re.findall(r'\[project\.entry-points\."(.+?)"\]\n(\w+) = "(.+?)"', DOCUMENT)
     group, name, target = entry_point

@@ -57,7 +57,7 @@ def hash_of(word: str) -> int:
 
 
 def shingles(words: list[str], width: int) -> set[int]:
-    """Return runs of *width* words, or the one that there is; as polynomials modulo 2^64, mixed."""
+    """Return the runs of *width* words, or a single shorter run, as mixed polynomials modulo 2^64."""
     hashes = [hash_of(word) for word in words]
     width = min(width, len(hashes))
     runs = [hashes[at : at + width] for at in range(len(hashes) - width + 1)] if hashes else []
@@ -91,7 +91,7 @@ def expect(scheme: ValueScheme, text: Text, value: bytes, keys: Iterable[int]) -
 
 
 def members(count: int, seed: object) -> list[int]:
-    """Return numbers of 64 bits, each another one."""
+    """Return distinct numbers of 64 bits."""
     source = random.Random(str(seed))
     drawn: list[int] = np.frombuffer(source.randbytes(8 * count), dtype="<u8").tolist()
     assert len(set(drawn)) == count
@@ -99,7 +99,7 @@ def members(count: int, seed: object) -> list[int]:
 
 
 def pair_of_sets(union: int, common: int, seed: int, *, only_new: float = 0.5) -> tuple[Numbers, Numbers]:
-    """Return two random sets with so many members together and in common; of the others the new one has a share."""
+    """Return two random sets with these numbers of members in their union and in common."""
     union_members = members(union, f"{union} {common} {seed}")
     border = common + round(only_new * (union - common))
     return array(union_members[:border]), array(union_members[:common] + union_members[border:])
@@ -218,7 +218,7 @@ def test_exact_agrees_only_if_the_units_are_equal(first: str, second: str) -> No
 
 
 def slow_one_permutation(hashes: Iterable[int], bins: int = BINS) -> list[int]:
-    """Throw all members into the bins until none is empty; a bin keeps the least that came in its first round."""
+    """Throw all members into the bins until no bin is empty; a bin keeps the least member of its first round."""
     width = bins.bit_length() - 1
     filled: dict[int, int] = {}
     number = 0
@@ -246,7 +246,7 @@ def test_min_wise_numbers_of_sets_of_every_size_equal_those_of_a_slow_reference(
 
 
 def slow_rows(threshold: float) -> int:
-    """As many as still let 95 of 100 pairs at the threshold meet."""
+    """Return the most rows with which 95 of 100 pairs at the threshold are found."""
     most_rows = 1
     for rows in range(1, BINS + 1):
         if 1 - (1 - threshold**rows) ** (BINS // rows) >= 0.95:
@@ -288,7 +288,7 @@ def test_minhash_equals_its_reference_on_real_texts(name: str) -> None:
 
 
 def slow_containment(resemblance: float, size: int, other_size: int) -> float:
-    """|A∩B| = R/(1+R) · (|A|+|B|), of which no more can be than either has."""
+    """Compute |A∩B| / |A| by |A∩B| = R/(1+R) · (|A|+|B|), limited by the size of each set."""
     common = resemblance * (size + other_size) / (1 + resemblance)
     return min(common, size, other_size) / size
 
@@ -362,7 +362,7 @@ def slow_minima(hashes: Iterable[int]) -> list[int]:
 
 
 def slow_shingling(hashes: set[int], lookup: str) -> tuple[bytes, list[int]]:
-    """Return value and keys."""
+    """Return the value and the keys that the description gives."""
     if not hashes:
         return b"", []
     least = slow_minima(hashes)
@@ -388,7 +388,7 @@ def slow_shingling(hashes: set[int], lookup: str) -> tuple[bytes, list[int]]:
 
 
 def slow_estimates(new: set[int], kept: set[int]) -> tuple[float, float]:
-    """Return resemblance from MOD_m where that says enough, else from MIN_s; containment from what is known of both."""
+    """Return the resemblance from MOD_m if that has enough members, else from MIN_s, and the containment from both."""
     ours, theirs = (
         {number >> 24 for number in sorted(number for number in both if number % 25 == 0)[:400]} for both in (new, kept)
     )
@@ -501,7 +501,7 @@ def test_estimates_for_long_texts_are_near_the_true_shares(kept: int, changed: i
 
 
 def met(scheme: ValueScheme, new: Signature, kept: Signature) -> bool:
-    """Return whether a look-up of *new* comes upon *kept*."""
+    """Return whether a look-up of *new* finds *kept*."""
     common = set(scheme.probes(new)) & set(scheme.keys(kept))
     is_met = list(scheme.near(new, np.full(len(common), kept.number, dtype=np.uint64))) == [kept.number]
     assert scheme.finds(new, kept) == is_met
@@ -554,7 +554,7 @@ def test_common_shingles_are_left_out(tmp_path: Path) -> None:
 
 
 def slow_checksums(words: set[str], lists: int) -> tuple[bytes, list[int]]:
-    """Return the words dealt by their mixed hashes; of each list a mixed sum, 32 bits."""
+    """Divide the words by their mixed hashes, and return a mixed sum of 32 bits for each list."""
     if not words:
         return b"", []
     sums = [0] * lists
@@ -635,7 +635,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def rarity_of(words: Iterable[str], *, small: bool) -> dict[str, float]:
-    """Of those words that the lexicon has."""
+    """Return the rarity of each word that the lexicon has."""
     if small:
         known = slow_rarity(COUNTS, 1_000)
         return {word: known[word] for word in words if word in known}
@@ -902,7 +902,7 @@ CLASSES, LARGEST = 16, 15
 
 
 def slow_classes(lexicon: Lexicon, count: int = CLASSES) -> list[int]:
-    """Return the most frequent letters first, each into the class that is the least frequent so far."""
+    """Put each letter, the most frequent first, into the class that is the least frequent so far."""
     counts = lexicon.initial_counts.tolist()
     sums = [0.0] * count
     classes = [0] * 26
@@ -924,7 +924,7 @@ def slow_expected(lexicon: Lexicon, window: int, count: int = CLASSES) -> list[i
 def slow_vectors(
     letters: list[int], starts: list[int], lexicon: Lexicon, window: int, count: int = CLASSES, largest: int = LARGEST
 ) -> list[list[int]]:
-    """Of each window how many letters of each class, less what is expected, whose place is in the middle."""
+    """Count the letters of each class in each window, relative to the expected count, which is the middle."""
     classes, expected = slow_classes(lexicon, count), slow_expected(lexicon, window, count)
     vectors = []
     for start in starts:
@@ -947,7 +947,7 @@ def slow_stored(count: int, window: int, overlap: float = 0.5) -> list[int]:
 
 
 def slow_value(letters: list[int], lexicon: Lexicon, window: int) -> bytes:
-    """Return whether their number is odd, what is expected, and the class of each, four bits."""
+    """Return whether the number of letters is odd, the expected counts, and four bits for the class of each letter."""
     classes = [slow_classes(lexicon)[letter] for letter in letters] + [0] * (len(letters) % 2)
     pairs = bytes(first << 4 | second for first, second in zip(classes[::2], classes[1::2], strict=True))
     return bytes([len(letters) % 2]) + bytes(slow_expected(lexicon, window)) + pairs
@@ -1047,7 +1047,7 @@ def test_keys_and_agreement_depend_on_the_value_alone_and_not_on_the_lexicon(sma
 
 
 def slow_agree(scheme: Pinyin, new: list[int], kept: list[int]) -> tuple[float, float] | None:
-    """Return every window of the new text against every one that is kept."""
+    """Compare every window of the new text with every window of the kept one."""
     starts, stored = list(range(len(new) - scheme.window + 1)), slow_stored(len(kept), scheme.window)
     ours = slow_vectors(new, starts, scheme.lexicon, scheme.window)
     theirs = slow_vectors(kept, stored, scheme.lexicon, scheme.window)
@@ -1107,7 +1107,7 @@ def test_an_excerpt_does_not_agree_with_a_book_unless_the_least_resemblance_allo
 
 
 def exchanged(text: str, share: float, seed: int) -> str:
-    """Return some of its Chinese characters for others whose reading begins with the same letter."""
+    """Exchange some Chinese characters for others whose reading begins with the same letter."""
     characters = [chr(code) for code in range(0x4E00, 0x9FA6)]
     by_letter: dict[int, list[str]] = {}
     for character, letter in zip(characters, initial_of_each("".join(characters)).tolist(), strict=True):
@@ -1193,7 +1193,7 @@ def test_windows_that_all_match_are_compared_in_bounded_memory(raw: str) -> None
 
 
 def test_random_short_texts_do_not_agree() -> None:
-    """Of 600 texts of 60 words chosen at random no two agree."""
+    """No two of 600 texts of 60 random words agree."""
     scheme, source = Pinyin(), random.Random(5)
     words = [word for seed in range(30) for line in sentences(seed, 30) for word in line.strip(". \n").split(" ")]
     signatures = [scheme.sign(text_of(" ".join(source.sample(words, 60)))) for _ in range(600)]

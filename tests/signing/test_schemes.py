@@ -67,7 +67,7 @@ class Signatures(dict[str, Signature]):
 
 @pytest.fixture(scope="module")
 def signatures(scheme: Scheme) -> Signatures:
-    """Of all texts, sound and odd."""
+    """Return the signatures of all texts, ordinary and odd."""
     return Signatures((name, scheme.sign(text_of(raw))) for name, raw in {**SAMPLES, **ODD}.items())
 
 
@@ -120,7 +120,7 @@ def page_of(signature: Signature, name: str = "page") -> SignedPage:
 
 
 def agrees(scheme: Scheme, new: Signature, kept: Signature) -> bool:
-    """Return whether the scheme takes them for alike, as far as it decides itself."""
+    """Return whether the scheme alone decides that they agree."""
     agreement = scheme.compare(new, kept)
     if isinstance(scheme, SimHash):
         assert agreement is not None
@@ -445,7 +445,7 @@ def is_empty(store: Store) -> bool:
 
 
 def keep(opened: Deduplicator) -> None:
-    """All samples, at addresses of their own."""
+    """Keep all samples at addresses of their own."""
     pages = [opened.sign(f"http://kept/{name}", html(text), encoding="utf-8") for name, text in SAMPLES.items()]
     assert {decision.verdict for decision in opened.decide(pages)} == {Verdict.NEW}
 
@@ -607,7 +607,7 @@ WRITTEN = {article.slug: "\n".join(article.paragraphs) for article in CHINESE}
 
 
 def folds_back(text: str) -> bool:
-    """Return whether no character of it depends on its word."""
+    """Return whether no character is folded differently in some words."""
     return split_units(normalise(in_other_writing(text))) == split_units(normalise(text))
 
 
@@ -648,7 +648,7 @@ _FEW = 4
 
 
 def edges(field: Field[Any]) -> list[Any]:
-    """Return the values at the ends of what an option takes, as it reads them; of a few words all."""
+    """Return the least and the greatest allowed value of an option, or all its values if they are words."""
     allowed = field.metadata["allowed"]
     kind: Any = type(field.default)
     words = allowed.split(" to ") if " to " in allowed else allowed.split("|")
@@ -666,7 +666,7 @@ NEAR = Config(max_distance=3)
 
 
 def spec_with(name: str, option: str, value: object) -> str:
-    """Return the scheme with an option; of 26 classes only small counts fit a number, and small counts need many classes."""
+    """Return the spec of a scheme with an option, and with a second option where the value requires it."""
     return f"{name} {option}={value}" + _WITH.get((name, option, value), "")
 
 
@@ -675,7 +675,7 @@ def other_value(field: Field[Any]) -> Any:
 
 
 def test_each_scheme_has_the_expected_number_of_options() -> None:
-    """A further one must be tried here too; the tests below find it by itself."""
+    """An option that is added must be added here; the tests below find it automatically."""
     assert Counter(name for name, _ in OPTIONS) == {
         "simhash": 6,
         "shingling": 4,

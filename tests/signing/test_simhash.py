@@ -28,7 +28,7 @@ GOLDEN = {
 
 
 def reference(tokens: list[str]) -> int:
-    """Charikar's construction, bit by bit and in whole numbers."""
+    """Compute Charikar's construction bit by bit with integers."""
     counts = Counter(tokens)
     signature = 0
     for bit in range(64):

@@ -100,7 +100,7 @@ def test_an_empty_set_resembles_nothing_but_another_empty_one() -> None:
 
 
 def errors(size: int, other_size: int, common: int) -> list[float]:
-    """Return estimate less truth, for 300 pairs of sets with *size* and *other* members, *common* to both."""
+    """Return estimate minus truth for 300 pairs of sets of *size* and *other_size* members, *common* to both."""
     found_errors = []
     for seed in range(300):
         drawn = np.frombuffer(random.Random(seed).randbytes(8 * (size + other_size - common)), dtype="<u8")
@@ -130,7 +130,7 @@ def test_the_estimate_for_a_small_and_a_large_set_is_right_on_average(small: int
 
 @pytest.mark.parametrize("shared", [10, 40, 60, 64])
 def test_one_member_beyond_the_limit_of_whole_sets_changes_the_estimate_little(shared: int) -> None:
-    """Sets of 64 and 65 members are kept in two ways, and compare all the same."""
+    """Sets of 64 and of 65 members are stored differently, but can be compared."""
     of_whole, of_mixed, of_binned = [], [], []
     for seed in range(300):
         pool = sorted(drawn_from(seed, 200), key=lambda number: number % 997)

@@ -20,7 +20,7 @@ PAGES = 34
 
 
 def hashes(*members: int) -> Numbers:
-    """Random numbers that stand for the members of a set."""
+    """Draw random numbers that represent the members of a set."""
     source = np.random.default_rng(5).integers(0, 2**63, 10_000, dtype=np.uint64)
     return np.sort(source[list(members)])
 

@@ -34,7 +34,7 @@ def digest(content: bytes) -> str:
 
 
 def test_the_tables_are_the_golden_ones() -> None:
-    """Another table makes other signatures: then ``BEHAVIOUR`` has to rise."""
+    """Another table makes other signatures, so that ``BEHAVIOUR`` has to rise."""
     assert BEHAVIOUR == 7
     assert digest("\n".join(sorted(stop_words())).encode()) == "e83b4358c1b0a895"
     assert digest(simplified_forms().astype("<u4").tobytes()) == "9d873fa9b9a4051f"

@@ -33,7 +33,7 @@ _UNSPACED = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "COMBINING KATAKANA",
 
 
 def slow_units(plain: str) -> list[str]:
-    """Character by character, by the names and categories that Unicode gives them."""
+    """Split character by character, by Unicode names and categories."""
     units, word = [], ""
     for character in [*plain, "\n"]:
         alone = unicodedata.name(character, "").startswith(_UNSPACED)

@@ -32,7 +32,7 @@ SCHEMES = st.builds(
 
 
 def letters_of(raw: str) -> list[str]:
-    """Return the letters of a text, a character that counts as several repeated."""
+    """Return the letters of a text; a character that counts as several letters is repeated."""
     return [
         character
         for unit in split_units(normalise(raw))
@@ -43,7 +43,7 @@ def letters_of(raw: str) -> list[str]:
 
 @st.composite
 def passages(draw: st.DrawFn, alphabet: str, least: int, most: int) -> str:
-    """Between so many letters, of few kinds, so that they repeat themselves."""
+    """Draw texts of limited length with few different letters, so that passages are repeated."""
     kinds = draw(st.lists(st.sampled_from(alphabet), min_size=1, max_size=12, unique=True))
     count = draw(st.integers(least, most))
     characters: list[str] = []
@@ -115,7 +115,7 @@ def test_every_passage_of_a_real_text_is_found_wherever_it_was_cut_out(sample: s
 
 
 def slow_choice(raw: str, scheme: Winnowing) -> list[tuple[int, int]]:
-    """(begin, hash) of what is chosen, as the definition says."""
+    """Return (begin, hash) of the chosen runs according to the definition."""
     hashes = hashes_of_runs(letters_of(raw), scheme.noise)
     width = min(scheme.guarantee - scheme.noise + 1, len(hashes))
     if not hashes:
@@ -215,7 +215,7 @@ def test_two_texts_agree_by_the_shares_of_common_hashes(
 
 
 def packed(numbers: list[int]) -> bytes:
-    """Return the number of letters, and of each hash 48 bits, above 16 of the distance to the one before."""
+    """Return the number of letters, and for each hash 48 bits above 16 bits of its distance from the previous one."""
     return len(numbers).to_bytes(4, "little") + b"".join((number << 16 | 7).to_bytes(8, "little") for number in numbers)
 
 

@@ -28,7 +28,7 @@ def letters(text: str) -> list[int]:
 
 @cache
 def alike() -> dict[int, list[str]]:
-    """Letter → characters whose reading begins with it."""
+    """Return the characters whose reading begins with each letter."""
     groups = defaultdict(list)
     for character in sorted(set("".join(map(chinese, range(8))))):
         letter = int(initial_of_each(character)[0])
@@ -38,7 +38,7 @@ def alike() -> dict[int, list[str]]:
 
 
 def with_homophones(text: str, share: float = 0.3) -> str:
-    """*text* with other characters of the same first letter in the place of a *share* of its own."""
+    """Replace a *share* of the characters of *text* by others with the same first letter."""
     changed = exchange_alike(text, alike(), share, random.Random(text))
     assert letters(changed) == letters(text)
     assert sum(
@@ -51,7 +51,7 @@ def exchange_alike(text: str, groups: Mapping[int, Sequence[str]], share: float,
     """Exchange a *share* of the characters of *text*, where none is read otherwise for it.
 
     Args:
-        others: characters by the letter with which their reading begins.
+        groups: characters by the letter with which their reading begins.
     """
     characters = list(text)
     for at, character in enumerate(text):
@@ -67,7 +67,7 @@ def exchange_alike(text: str, groups: Mapping[int, Sequence[str]], share: float,
 
 
 def in_other_writing(text: str, writing: str = "s2t") -> str:
-    """*text* in Traditional characters, by words: what stands for several is chosen by its neighbours."""
+    """Return *text* in Traditional characters, which are chosen by the words if there are several."""
     converted: str = _converter(writing).convert(text)
     assert converted != text
     return converted

@@ -57,7 +57,7 @@ class Cluster:
 
     @staticmethod
     def name(node: Server) -> str:
-        """Return what a node is called in the cluster."""
+        """Return the identifier of a node in the cluster."""
         name = node.run("CLUSTER", "MYID")
         return name.decode() if isinstance(name, bytes) else str(name)
 
@@ -128,7 +128,7 @@ class Cluster:
         return f"redis://127.0.0.1:{self.ports[node]}/0?index={name}{f'&shards={shards}' if shards else ''}"
 
     def address(self, name: str = "0", shards: int | None = None, node: int = 0) -> ServerAddress:
-        """Return the same, as what opens the index takes it."""
+        """Return the address of an index on it in the form that opens the index."""
         address = find_location(self.url(name, shards, node))
         assert isinstance(address, ServerAddress)
         return address
@@ -143,7 +143,7 @@ def _lines(answer: object) -> list[str]:
 
 
 def find_ports(count: int) -> list[int]:
-    """Return ports of which nobody uses any, nor that of the bus."""
+    """Return ports that are free, and whose ports of the bus are free."""
     ports: list[int] = []
     while len(ports) < count:
         port = random.randint(10_000, 30_000)
@@ -156,7 +156,7 @@ def find_ports(count: int) -> list[int]:
 
 @contextmanager
 def clustering(directory: Path, primaries: int = 3, replicas: int = 0, *options: str) -> Iterator[Cluster]:
-    """Yield a cluster, which ends with the block.
+    """Start a cluster, which ends with the block.
 
     Args:
         replicas: how many of the primaries have one.

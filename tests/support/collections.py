@@ -50,7 +50,7 @@ class Answer(NamedTuple):
 
 
 def body_of(kind: int, content: int, change: int) -> str:
-    """One of several kinds of pages; a change of its content or of what stands around it."""
+    """Return a page of one of several kinds, with changes of its content or of its frame."""
     stories = [f"/story/{number}" for number in range(content, content + 6 + change)]
     return (
         article(content, count=60, frame=f"frame {change}", links=["/", f"/{content}"]),

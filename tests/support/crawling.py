@@ -30,7 +30,7 @@ _SYLLABLES = tuple(
 
 
 def words(seed: object, count: int = 160) -> list[str]:
-    """*count* different words, the same ones for the same *seed*, nearly none in common with another."""
+    """Return *count* different words, which depend on *seed*; two seeds have hardly any word in common."""
     source = random.Random(f"words {seed}")
     made_words: dict[str, None] = {}
     while len(made_words) < count:
@@ -39,7 +39,7 @@ def words(seed: object, count: int = 160) -> list[str]:
 
 
 def paragraphs(text: Sequence[str]) -> str:
-    """*text* as HTML paragraphs of sentences."""
+    """Return *text* as HTML paragraphs of sentences."""
     sentences = [" ".join(text[at : at + 12]).capitalize() + "." for at in range(0, len(text), 12)]
     return "".join(f"<p>{' '.join(sentences[at : at + 4])}</p>\n" for at in range(0, len(sentences), 4))
 
@@ -48,11 +48,11 @@ def article(seed: object, *, links: Sequence[str] = (), changed: int = 0, count:
     """Return the HTML of an article.
 
     Args:
-        seed: another one, another text.
+        seed: another seed makes another text.
         links: its outlinks, in a list below the text.
-        changed: so many of its words are others.
+        changed: how many of its words are replaced.
         count: how many different words it has.
-        frame: what stands around the text and is none of it: pages that differ in it alone have other bytes.
+        frame: text around the article that is not part of it; pages that differ only in it have different bytes.
     """
     text = words(seed, count)
     text[:changed] = words(f"{seed} changed", changed)
@@ -77,7 +77,7 @@ class Answer:
 
 
 def html(text: str, status: int = 200, **headers: str) -> Answer:
-    """*text* as an HTML page. ``_`` in the name of a header stands for ``-``."""
+    """Return *text* as an HTML page. ``_`` in the name of a header stands for ``-``."""
     given = tuple((name.replace("_", "-"), value) for name, value in headers.items())
     return Answer(text.encode(), status, (("Content-Type", "text/html; charset=utf-8"), *given))
 
@@ -131,7 +131,7 @@ class Site:
             request_queue_size = 128
 
             def handle_error(self, *_: object) -> None:
-                """A client that goes away is none of the test's business."""
+                """Ignore clients that disconnect."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self.host = f"127.0.0.1:{self._server.server_address[1]}"
@@ -150,7 +150,7 @@ class Site:
         self._server.server_close()
 
     def paths(self) -> list[str]:
-        """Return what was asked for, without the method and ``/robots.txt``."""
+        """Return the requested paths in order, without ``/robots.txt``."""
         asked = [line.partition(" ")[2] for line in self.asked]
         return [path for path in asked if path != "/robots.txt"]
 
@@ -179,14 +179,14 @@ class Crawl:
     log: str
 
     def counts(self, under: str = "") -> Counter[str]:
-        """The filter's statistics, without ``dedup/`` and *under*; those of handled pages and of hosts if asked for."""
+        """Return the filter's statistics below *under*; those of handled pages and of hosts only if asked for."""
         prefix = f"dedup/{under}"
         counts = {name.removeprefix(prefix): value for name, value in self.stats.items() if name.startswith(prefix)}
         apart = ("handled/", "dropped_by_host/", "marked_by_host/")
         return Counter({name: value for name, value in counts.items() if under or not name.startswith(apart)})
 
     def paths(self) -> list[str]:
-        """Return where the items come from, in order."""
+        """Return the paths of the items in order."""
         return [item["path"] for item in self.items]
 
     def item(self, path: str) -> dict[str, Any]:
@@ -288,7 +288,7 @@ def run_scripts(
     fresh: bool = False,
     **arguments: Any,
 ) -> dict[str, Crawl]:
-    """As :func:`start_script`, and wait for the end: spider name → what came of it."""
+    """Do the same as :func:`start_script`, wait for the end, and return the result of each spider by name."""
     return start_script(directory, source, settings, addon=addon, fresh=fresh, **arguments).results()
 
 
@@ -301,7 +301,7 @@ def run_script(
     fresh: bool = False,
     **arguments: Any,
 ) -> Crawl:
-    """As :func:`run_scripts`, for a module with one spider."""
+    """Do the same as :func:`run_scripts` for a module with one spider."""
     (crawl,) = run_scripts(directory, source, settings, addon=addon, fresh=fresh, **arguments).values()
     return crawl
 

@@ -51,7 +51,7 @@ def html_pages(site: str, folder: Path = DATA) -> set[str]:
 
 
 def saved(file: Path) -> bytes:
-    """Return what stands in *file*, or in the gzipped file of that name."""
+    """Return the content of *file*, or of the gzipped file of that name."""
     if file.suffix != ".gz" and file.is_file():
         return file.read_bytes()
     return gzip.decompress(file.with_name(file.name.removesuffix(".gz") + ".gz").read_bytes())
@@ -71,7 +71,7 @@ def labelled_pairs(folder: Path = DATA) -> Iterator[dict[str, Any]]:
 
 
 def documents(folder: Path = DATA, name: str = "pairs/sites.docs.jsonl") -> list[dict[str, Any]]:
-    """What is known of each page: of the saved sites, or of those with a main text by people (``gold/gold.jsonl``)."""
+    """Yield the record of each page of the saved sites, or of those with a main text by people (``gold/gold.jsonl``)."""
     return [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
 
 

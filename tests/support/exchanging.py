@@ -9,7 +9,7 @@ import pyarrow as pa
 
 
 def exchanged(batches: Iterator[pa.RecordBatch], partitions: int) -> list[list[pa.RecordBatch]]:
-    """Bring the rows of each part into one of some partitions, as Spark does."""
+    """Distribute the rows of each part over some partitions, as Spark does."""
     arrived: list[list[pa.RecordBatch]] = [[] for _ in range(partitions)]
     for batch in batches:
         parts = batch.column("part").to_numpy() % partitions

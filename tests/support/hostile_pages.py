@@ -85,7 +85,7 @@ def _with(inside: str) -> Callable[[], bytes]:
 
 
 def _repeated(piece: str | bytes, size: int, before: str = "") -> Callable[[], bytes]:
-    """*piece* as often as it fits into *size* bytes."""
+    """Repeat *piece* as often as it fits into *size* bytes."""
     content = piece.encode() if isinstance(piece, str) else piece
     return lambda: (before.encode() + content * (size // len(content)))[:size]
 
@@ -99,7 +99,7 @@ _SHORT = "<title>short</title><a href=/1>on</a> seven words of text on a page, n
 
 
 def _numbered(piece: str, count: int, before: str = "", after: str = "") -> Callable[[], bytes]:
-    """*piece*, in which ``{}`` or ``{0}`` is a number, *count* times."""
+    """Repeat *piece* *count* times; ``{}`` or ``{0}`` in it is replaced by the number."""
     return lambda: _utf8(before + "".join(map(piece.format, range(count))) + after)
 
 
@@ -124,7 +124,7 @@ def _zip() -> bytes:
 
 
 def _mutated(seed: int) -> Callable[[], bytes]:
-    """Return the English page, of whose bytes one in fifty is another."""
+    """Return the English page with one in fifty bytes changed."""
 
     def make() -> bytes:
         source, body = random.Random(seed), bytearray(english().encode())
@@ -136,7 +136,7 @@ def _mutated(seed: int) -> Callable[[], bytes]:
 
 
 def _attributes(count: int, value: str = "=1") -> str:
-    """Return so many attributes, each with a name of its own."""
+    """Return this number of attributes with different names."""
     return "".join(f" a{number}{value}" for number in range(count))
 
 

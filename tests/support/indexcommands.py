@@ -28,7 +28,7 @@ PAGES = {  # address: filed so many days ago, by this run
 
 
 def cli(*arguments: object, status: int = 0) -> Result:
-    """``crawler-dedup index`` in this process."""
+    """Run ``crawler-dedup index`` in this process."""
     return invoke("index", *arguments, status=status)
 
 
@@ -44,7 +44,7 @@ def installed(*arguments: object, fresh: bool = False) -> subprocess.CompletedPr
 
 
 def sentence_of(completed: subprocess.CompletedProcess[str]) -> str:
-    """Return what it printed on stderr: one line, which is no traceback."""
+    """Return the only line that it printed on stderr, which must not be a traceback."""
     assert completed.stdout == ""
     lines = completed.stderr.strip().splitlines()
     assert len(lines) == 1
@@ -53,7 +53,7 @@ def sentence_of(completed: subprocess.CompletedProcess[str]) -> str:
 
 
 def kept(directory: Path) -> set[str]:
-    """Return the pages of which a copy is recognised."""
+    """Return the pages whose copies are duplicates."""
     with Deduplicator.open(directory, CONFIG) as deduplicator:
         copies = [deduplicator.sign(f"{url}?copy", article(url, frame="another").encode()) for url in PAGES]
         decisions = deduplicator.decide(copies)

@@ -37,7 +37,7 @@ SPEC = {"scheme": "test"}
 
 
 def clusters(seed: int, size: int) -> list[int]:
-    """Uniform signatures, neighbours of earlier ones at distances 0 to 9, and a spike."""
+    """Return uniform signatures, neighbours of earlier ones at distances 0 to 9, and a spike."""
     source = random.Random(seed)
     signatures: list[int] = []
     while len(signatures) < size:
@@ -52,33 +52,33 @@ def clusters(seed: int, size: int) -> list[int]:
 
 
 def flipped(source: random.Random, signature: int, bits: int) -> int:
-    """*signature* with other *bits* of its bits."""
+    """Flip *bits* random bits of *signature*."""
     for bit in source.sample(range(64), bits):
         signature ^= 1 << bit
     return signature
 
 
 def batch(life: int, thread: int, number: int) -> Signatures:
-    """Return what a thread of the inserter inserts at one time; the first thread is a slow one."""
+    """Return the signatures that a thread of the inserter inserts at once; the first thread is slow."""
     source = np.random.default_rng([life, thread, number])
     return source.integers(0, 2**64, 100 if thread == 0 else source.integers(1, 20), dtype=np.uint64)
 
 
 def uniform(seed: int, size: int) -> list[int]:
-    """Evenly spread."""
+    """Return evenly distributed signatures."""
     source = random.Random(seed)
     return [source.getrandbits(64) for _ in range(size)]
 
 
 def spiked(seed: int, size: int) -> list[int]:
-    """Evenly spread, but for every hundredth, which is one of five."""
+    """Return evenly distributed signatures, except for every hundredth, which is one of five."""
     signatures = uniform(seed, size)
     signatures[::100] = [signatures[number % 5] for number in range(len(signatures[::100]))]
     return signatures
 
 
 def crowded(seed: int, size: int) -> list[int]:
-    """Return all agree in 36 bits that lie together: in every design there is a table that has them in one bucket."""
+    """Return signatures that agree in 36 adjacent bits: in every design some table has all of them in one bucket."""
     source = random.Random(seed)
     common, turn = source.getrandbits(36), source.choice((0, 28))
     lines = (common << 28 | source.getrandbits(28) for _ in range(size))
@@ -98,7 +98,7 @@ def array(signatures: list[int] | set[int]) -> Signatures:
 
 
 def brute_force(held: Signatures, signature: int, max_distance: int) -> list[SignatureMatch]:
-    """Return what a query must find: *held* has each signature once."""
+    """Return what a query must find among *held*, which has each signature once."""
     distances = np.bitwise_count(held ^ np.uint64(signature))
     near = distances <= max_distance
     return sorted(SignatureMatch(*pair) for pair in zip(distances[near].tolist(), held[near].tolist(), strict=True))
@@ -216,7 +216,7 @@ def program(code: str, *arguments: object, fresh: bool = False) -> Process:
 
 
 def first_line(process: Process) -> str:
-    """Return what it says first; a test that waits for it fails with the program's own error."""
+    """Return the first line of its output; if it fails before, the test fails with the error of the program."""
     assert process.stdout is not None
     line = process.stdout.readline().strip()
     if not line:

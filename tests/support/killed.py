@@ -176,7 +176,7 @@ def compare(wanted: Sequence[Stored], stored: Sequence[Stored], config: Config) 
 
 
 def _covered(missing: Sequence[Stored], stored: Sequence[Stored], config: Config) -> set[str]:
-    """Addresses of the *missing* pages that one of the *stored* ones covers: as two pages of which nothing else is known,
+    """Return the addresses of the *missing* pages that a *stored* page covers: as two pages of which nothing else is known,
     or in an index that has seen all of these, and so knows the titles of their sites."""
     with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, config) as deduplicator:
 

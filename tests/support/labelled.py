@@ -16,7 +16,7 @@ def pair(a: str, b: str, label: int | str, **more: Any) -> dict[str, Any]:
 def write_set(
     folder: Path, pages: Mapping[str, str], pairs: Iterable[Mapping[str, Any]], *, name: str = "", suffix: str = ""
 ) -> Path:
-    """Return a set in *folder* of *pages* (identifier → HTML); returns *folder*."""
+    """Write a set of *pages* (identifier → HTML) into *folder*, and return *folder*."""
     (folder / "html").mkdir(parents=True, exist_ok=True)
     documents = []
     for document_id, body in pages.items():

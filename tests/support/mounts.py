@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 
 def mountinfo(mounts: Iterable[tuple[str, str]]) -> str:
-    """What ``/proc/self/mountinfo`` says after these *mounts*, each with a directory and a type; the first is the root's."""
+    """Write ``/proc/self/mountinfo`` for these *mounts*, each with a directory and a type; the first is the root's."""
     lines: list[str] = []
     over: dict[PurePosixPath, int] = {}  # the last one at each point
     for number, (point, kind) in enumerate(mounts, start=20):

@@ -12,7 +12,7 @@ from tests.support.data import DATA
 
 
 def assert_equal(compute: Callable[..., object], *args: Any, **kwargs: Any) -> None:
-    """*compute* gives the same with the core as without, or raises the same. The core does not fail meanwhile."""
+    """Check that *compute* returns or raises the same with the core as without, and that the core does not fail."""
     failures = native.count_failures()
     with_core = _outcome(compute, args, kwargs)
     with native.switched_off():

@@ -34,7 +34,7 @@ _EVENTS: dict[Verdict, Event] = {
 
 
 def invoke(*arguments: object, status: int = 0, typed: str | None = None) -> Result:
-    """``crawler-dedup`` in this process, with *typed* for its input."""
+    """Run ``crawler-dedup`` in this process, with *typed* as its input."""
     result = CliRunner(env=_ENVIRONMENT).invoke(app, [*map(str, arguments)], input=typed)
     assert isinstance(result.exception, (SystemExit, type(None))), result.exception
     assert result.exit_code == status, result.output
@@ -64,7 +64,7 @@ def lines_in(result: Result) -> list[dict[str, Any]]:
 
 
 def printed_text(result: Result) -> str:
-    """Return what was printed, with single spaces and without the lines of tables."""
+    """Return the printed text with single spaces and without the lines of tables."""
     return " ".join(result.output.replace("│", " ").split())
 
 
@@ -128,7 +128,7 @@ def write(path: Path, entries: Iterable[Entry]) -> None:
 
 
 def entries_of(path: Path) -> list[Entry]:
-    """Return what a journal holds; a line that cannot be read fails the test."""
+    """Return the entries of a journal; a line that cannot be read fails the test."""
     return [_whole(entry) for entry in read(path)]
 
 

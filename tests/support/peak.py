@@ -17,5 +17,5 @@ def forget() -> None:
 
 
 def megabytes() -> float:
-    """Return the most that this process has had in memory at a time."""
+    """Return the peak memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _UNIT

@@ -29,5 +29,5 @@ class Places:
         return self.folder / name if self.server is None else find_location(self.word(name))
 
     def word(self, name: str = "index") -> str:
-        """Return the place as a setting, an argument of a command, or an argument of a program has it."""
+        """Return the place in the form of a setting or an argument."""
         return str(self.folder / name) if self.server is None else self.server.url(name, shards=self.shards)

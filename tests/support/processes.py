@@ -214,7 +214,7 @@ class _Parent:
             )
 
     def fork(self, order: Mapping[str, Any], files: Sequence[int | None]) -> Forked:
-        """Have a process forked, with these *files* for its standard ones."""
+        """Fork a process with these *files* as its standard streams."""
         theirs: list[int] = []
         ours: list[IO[str] | None] = []
         with ExitStack() as until_sent:

@@ -69,7 +69,7 @@ def _shuffled(words: Iterable[str]) -> list[str]:
 
 
 def sentences(seed: int, count: int = 30, *, chinese: bool = False) -> list[str]:
-    """*count* sentences. Another *seed* (0 … 29, of English 0 … 38), not a word in common."""
+    """Return *count* sentences. Different seeds (0 … 29, in English 0 … 38) have no word in common."""
     source = random.Random(f"sentences {seed}")
     vocabulary = (_chinese() if chinese else _english())[seed * _OF_A_TEXT :][:_OF_A_TEXT]
     assert len(vocabulary) == _OF_A_TEXT
@@ -85,7 +85,7 @@ def sentences(seed: int, count: int = 30, *, chinese: bool = False) -> list[str]
 
 
 def prose(seed: int, count: int = 30, *, chinese: bool = False) -> str:
-    """Return a text of such sentences, some in a line."""
+    """Return a text of such sentences, several in a line."""
     made_sentences = sentences(seed, count, chinese=chinese)
     return "\n".join("".join(made_sentences[at : at + 5]).strip() for at in range(0, len(made_sentences), 5))
 
@@ -110,18 +110,18 @@ def text_of(raw: str, *, fold_han: bool = True) -> Text:
 
 
 def html(text: str, frame: str = "") -> bytes:
-    """Return a page with *text* and without a title. Another *frame*, other bytes."""
+    """Return a page with *text* and without a title; another *frame* makes other bytes."""
     paragraphs = "".join(f"<p>{line}</p>\n" for line in text.split("\n"))
     return f"<html><body><nav>{frame}</nav><main>{paragraphs}</main></body>".encode("utf-8", "replace")
 
 
 def config(scheme: str, **settings: Any) -> Config:
-    """With bigrams, which need no dictionary."""
+    """Return a configuration with bigrams, which need no dictionary."""
     return Config(**{"tokenizer": "bigrams", "scheme": scheme, **settings})
 
 
 def signed(scheme: str) -> list[str]:
-    """Return what a scheme makes of all texts, as JSON can hold it."""
+    """Return the signatures of all texts by a scheme, as JSON can represent them."""
     text_scheme = scheme_of(scheme)
     signatures = [text_scheme.sign(text_of(raw)) for raw in [*SAMPLES.values(), *ODD.values()]]
     return [
@@ -151,13 +151,13 @@ class Elsewhere:
         )
 
     def tell(self, *order: object) -> None:
-        """Name and arguments of one of the functions above; it begins with it."""
+        """Start one of the functions above, given by name and arguments."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
 
     def answer(self) -> list[str]:
-        """Return what came of it, once it is done."""
+        """Wait for the result of the function and return it."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, "the process has ended"

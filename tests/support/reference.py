@@ -6,7 +6,7 @@ _MASK = (1 << 64) - 1
 
 
 def slow_mixed(number: int) -> int:
-    """Return the finaliser of MurmurHash3, as its author wrote it."""
+    """Compute the finaliser of MurmurHash3 as its author wrote it."""
     number ^= number >> 33
     number = number * 0xFF51AFD7ED558CCD & _MASK
     number ^= number >> 33

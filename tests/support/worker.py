@@ -10,7 +10,7 @@ from tests.support.workers import Clocks, work
 
 
 def _obey(connection: Connection) -> None:
-    """A process: opens an index when it is told to, and does there what it is told to, at the time it is told."""
+    """Open an index on command, and execute commands there at the times that they give."""
     clocks = Clocks()
     opened: Deduplicator | None = None
     runs.time, runs.monotonic = clocks.time, clocks.monotonic  # type: ignore[attr-defined]

@@ -49,7 +49,7 @@ class Worker:
             self._connection.close()
 
     def leave(self) -> None:
-        """It has ended by itself."""
+        """Wait for the process to end by itself."""
         assert self._process.wait() == 0
         self._connection.close()
 

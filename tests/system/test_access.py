@@ -221,7 +221,7 @@ def test_an_index_that_a_user_may_not_read_is_reported_in_a_sentence(shared: Pat
 
 
 def lock_file(directory: Path) -> Path:
-    """Return what a run of root has left, which nobody else may open."""
+    """Return the lock file of a run of root, which nobody else may open."""
     left = directory / "run-00c0ffee.lock"
     left.touch(mode=0o600)
     left.chmod(0o600)

@@ -52,7 +52,7 @@ def test_a_root_that_is_its_own_parent_is_recognised() -> None:
 
 
 def test_other_mounts_are_found_if_the_root_is_not_listed() -> None:
-    """In a changed root directory that is itself no mount."""
+    """The root is not listed in a changed root directory that is not a mount."""
     lines = "30 27 0:30 / /data rw - nfs host:/x rw\n31 30 0:31 / /data/crawl rw - xfs /dev/a rw\n"
     assert find_in_mountinfo(PurePosixPath("/data/a"), lines) == ("/data", "nfs")
     assert find_in_mountinfo(PurePosixPath("/data/crawl/a"), lines) == ("/data/crawl", "xfs")

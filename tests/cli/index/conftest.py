@@ -46,7 +46,7 @@ def signatures(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["pages", "signatures"])
 def index(request: pytest.FixtureRequest) -> Path:
-    """Return each of the two."""
+    """Return an index of pages or of signatures, in turn."""
     directory = request.getfixturevalue(request.param)
     assert isinstance(directory, Path)
     return directory

@@ -101,7 +101,7 @@ def _archive(path: str, name: str, *slugs: str, side: str | None = None, site: S
 
 
 def _front(head: str | None, first: str) -> Page:
-    """Return a page of a long teaser, seven short ones and 35 links."""
+    """Return a page with a long teaser, seven short ones and 35 links."""
     short = [
         teaser(f"/post/{800 + number}", heading(f"front {number}"), paragraph(f"front {number}", 1))
         for number in range(7)

@@ -63,7 +63,7 @@ def not_duplicate(name: str, kept: Page | tuple[Page, ...], new: Page, why: str)
 
 
 def part_and_whole(name: str, part: Page, whole: Page, why: str, *, needs_site: bool = False) -> tuple[Case, Case]:
-    """Return the part is a duplicate of the whole, and the whole is none of the part."""
+    """Return two cases: the part is a duplicate of the whole, and the whole is not one of the part."""
     return (
         duplicate(f"{name}, the part last", whole, part, why, needs_site=needs_site),
         new(f"{name}, the whole last", part, whole, why),

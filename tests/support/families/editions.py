@@ -95,7 +95,7 @@ _ZH_WALK = (
 
 
 def _print(url: str, title: str, *main: str, lang: str = "en", name: str = TRAIL.name) -> Page:
-    """Return the edition for printing, which has nothing of the site but its name."""
+    """Make the edition for printing, which has nothing of the site except its name."""
     return Page(
         url,
         f'<!doctype html><html lang="{lang}"><head><meta charset="utf-8"><title>{title} – {name}</title></head>'

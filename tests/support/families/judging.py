@@ -32,7 +32,7 @@ class Trial:
 
     @property
     def may_miss(self) -> bool:
-        """Return whether a duplicate may pass, since only who knows the site can tell."""
+        """Return whether a duplicate may pass, because it is recognised only if the site is known."""
         return self.case.needs_site and self.context == COLD
 
 

@@ -84,7 +84,7 @@ def _slug(name: str) -> str:
 
 
 def p(*texts: str) -> str:
-    """Return paragraphs."""
+    """Return HTML paragraphs."""
     return "\n".join(f"<p>{text}</p>" for text in texts)
 
 
@@ -126,6 +126,6 @@ def teaser(path: str, title: str, text: str, date: str = "") -> str:
 
 
 def pager(path: str, count: int) -> str:
-    """Return links to the pages of a list."""
+    """Return HTML links to the pages of a list."""
     numbers = [link(f"{path}?page={number}", str(number)) for number in range(1, count + 1)]
     return f'<div class="pager">{" ".join(numbers)}</div>'
