@@ -132,10 +132,10 @@ def _compare(distance: int, pages: int, rounds: int, table: Table, folder: Path)
         with closing(crawls["directory"]), closing(crawls["server"]):
             filled = make_pages_to_offer(signer, pages, 0)
             answers = [crawl.measure(filled, 64)[1] for crawl in crawls.values()]
-            for way, (title, at_once, settled_later) in enumerate(_WAYS):
+            for kind, (title, at_once, settled_later) in enumerate(_WAYS):
                 costs: dict[str, list[Cost]] = {name: [] for name in crawls}
                 for turn in range(rounds):
-                    offered = make_pages_to_offer(signer, 1_000, 100 * way + turn + 1)
+                    offered = make_pages_to_offer(signer, 1_000, 100 * kind + turn + 1)
                     for number, (name, crawl) in enumerate(crawls.items()):
                         cost, decisions = crawl.measure(offered, at_once, settled_later=settled_later)
                         costs[name].append(cost)

@@ -181,8 +181,8 @@ def main() -> None:
     rows = []
     for name, seconds, groups in results:
         right, wrong, missed = judge(groups, sets)
-        called, there = right + wrong, right + missed
-        shares = f"{right / called:.3f}" if called else "-", f"{right / there:.3f}"
+        called, duplicates = right + wrong, right + missed
+        shares = f"{right / called:.3f}" if called else "-", f"{right / duplicates:.3f}"
         rows.append([name, f"{seconds:.1f}", f"{count / seconds:,.0f}", *shares, f"{right}", f"{wrong}", f"{missed}"])
     columns = ("", "CPU seconds", "pages/s", "precision", "recall", "right", "wrong", "missed")
     report.table(f"{count:,} labelled pages, one core", columns, rows)

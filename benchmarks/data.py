@@ -106,10 +106,10 @@ def main_element(body: HtmlElement) -> HtmlElement:
     """Return the innermost element with 70 % of the visible text outside links."""
     least, main = max(1, 0.7 * prose(body)), body
     while True:
-        inside = next((child for child in main if isinstance(child.tag, str) and prose(child) >= least), None)
-        if inside is None:
+        inner = next((child for child in main if isinstance(child.tag, str) and prose(child) >= least), None)
+        if inner is None:
             return main
-        main = inside
+        main = inner
 
 
 def is_cjk(text: str) -> bool:

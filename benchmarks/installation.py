@@ -69,13 +69,13 @@ def print_installations(installations: Mapping[str, Installation], base: Install
     console = Console()
     table = Table("installed", "packages", "MB", "seconds", "packages more", "MB more")
     for name, installation in installations.items():
-        more = set(installation.megabytes) - set(base.megabytes)
+        additional = set(installation.megabytes) - set(base.megabytes)
         table.add_row(
             escape(name),
             f"{len(installation.megabytes)}",
             f"{installation.total:.1f}",
             f"{installation.seconds:.0f}",
-            f"{len(more)}",
+            f"{len(additional)}",
             f"{installation.total - base.total:.1f}",
         )
     console.print(table)

@@ -72,8 +72,8 @@ def main() -> None:
             _show(console, f"{given.site}, {title}", kinds, kills, given.seed)
     with _served(given.queue_site) as url:
         kinds = [
-            _Kind(f"{name}, {how}", Job(url, Path(), settings, resumes=True), stop)
-            for how, stop in (("Ctrl-C", signal.SIGINT), ("kill -9", signal.SIGKILL))
+            _Kind(f"{name}, {how_stopped}", Job(url, Path(), settings, resumes=True), stop)
+            for how_stopped, stop in (("Ctrl-C", signal.SIGINT), ("kill -9", signal.SIGKILL))
             for name, settings in (("off", {"DEDUP_ENABLED": False}), ("on", filtered))
         ]
         _show(console, f"{given.queue_site}, resumed from JOBDIR", kinds, given.interrupts, given.seed)

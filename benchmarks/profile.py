@@ -202,8 +202,8 @@ def main() -> None:
             table.add_column(column, justify="right" if table.columns else "left")
         for step in STEPS:
             spent, calls = (
-                statistics.median(stats[f"{_PREFIX}/{step}/{what}"] / pages for stats in rounds)
-                for what in ("time", "calls")
+                statistics.median(stats[f"{_PREFIX}/{step}/{figure}"] / pages for stats in rounds)
+                for figure in ("time", "calls")
             )
             table.add_row(step, f"{spent / 1000:.0f}", f"{calls:.2f}")
         Console(width=120).print(table)

@@ -153,9 +153,9 @@ def _print_matched(rows: Mapping[str, Mapping[str, Counts]], basis: str, parts: 
         precise = [
             [at for at in _THRESHOLDS if _precision(rows[f"{our} threshold={at}"][basis]) >= least] for our in ours
         ]
-        beside = [rows[f"{name} threshold={ats[0]}"] if ats else None for name, ats in zip(ours, precise, strict=True)]
+        matched = [rows[f"{name} threshold={ats[0]}"] if ats else None for name, ats in zip(ours, precise, strict=True)]
         cells = (
-            " ".join(_figure(None if row is None else row[part].recall.value) for row in (rows[name], *beside))
+            " ".join(_figure(None if row is None else row[part].recall.value) for row in (rows[name], *matched))
             for part in parts
         )
         chosen = " ".join(str(ats[0]) if ats else "–" for ats in precise)

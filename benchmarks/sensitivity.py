@@ -274,11 +274,11 @@ def print_tables(measured: Mapping[str, Measured]) -> None:
         copies.add_row(options, *near)
     _CONSOLE.print(table, copies)
     for k in DISTANCES:
-        for how, decide in (("alone", _is_near), ("with the rules", _is_decided)):
+        for rules, decide in (("alone", _is_near), ("with the rules", _is_decided)):
             chosen, default, times = leave_one_out(measured, lambda result, k=k, decide=decide: decide(result, k))  # type: ignore[misc]
             choices = ", ".join(f"{name} {number} times" for name, number in times.items() if number)
             _CONSOLE.print(
-                f"each site left out, {how}, k = {k}: chosen on the others {_cell(chosen)}"
+                f"each site left out, {rules}, k = {k}: chosen on the others {_cell(chosen)}"
                 f" ({chosen.false} false, {chosen.missed} missed), default {_cell(default)}"
                 f" ({default.false} false, {default.missed} missed). Chosen: {choices}"
             )

@@ -211,10 +211,10 @@ def _table(title: str, crawled: dict[Kind, list[Figures]]) -> Table:
             cells.append(f"{statistics.median(seconds):.2f} s" + ("" if is_plain else f" ({ratio:.2f}-fold)"))
         for field in ("peak", "shared", "private"):
             sizes, plain_values = ([getattr(figures, field) for figures in measured] for measured in (rounds, plain))
-            more = statistics.median(
+            difference = statistics.median(
                 value - plain_value for value, plain_value in zip(sizes, plain_values, strict=True)
             )
-            cells.append(f"{statistics.median(sizes):.1f}" + ("" if is_plain else f" ({more:+.1f})"))
+            cells.append(f"{statistics.median(sizes):.1f}" + ("" if is_plain else f" ({difference:+.1f})"))
         table.add_row(kind.name, *cells)
     return table
 

@@ -175,18 +175,18 @@ def groups_of(sites: Iterable[str], folder: Path) -> dict[str, list[str]]:
 
 
 COLUMNS: dict[str, Callable[[Counter[str]], float]] = {
-    "pages": lambda of: of["pages"],
-    "unique": lambda of: of["unique"],
-    "false drops\nper 1,000 unique": lambda of: 1000 * of["false"] / max(of["unique"], 1),
-    "false\ndrops": lambda of: of["false"],
-    "made un-\nreachable": lambda of: of["unreachable"],
-    "duplicates stored\nper 1,000": lambda of: 1000 * of["stored"] / of["pages"],
-    "duplicates\nstored": lambda of: of["stored"],
-    "unchecked\nper 1,000": lambda of: 1000 * of["unchecked"] / of["pages"],
-    "unchecked": lambda of: of["unchecked"],
-    "grey\ndropped": lambda of: of["grey"],
-    "wrong\nwitness": lambda of: of["wrong witness"],
-    "right\ndrops": lambda of: of["right"],
+    "pages": lambda counts: counts["pages"],
+    "unique": lambda counts: counts["unique"],
+    "false drops\nper 1,000 unique": lambda counts: 1000 * counts["false"] / max(counts["unique"], 1),
+    "false\ndrops": lambda counts: counts["false"],
+    "made un-\nreachable": lambda counts: counts["unreachable"],
+    "duplicates stored\nper 1,000": lambda counts: 1000 * counts["stored"] / counts["pages"],
+    "duplicates\nstored": lambda counts: counts["stored"],
+    "unchecked\nper 1,000": lambda counts: 1000 * counts["unchecked"] / counts["pages"],
+    "unchecked": lambda counts: counts["unchecked"],
+    "grey\ndropped": lambda counts: counts["grey"],
+    "wrong\nwitness": lambda counts: counts["wrong witness"],
+    "right\ndrops": lambda counts: counts["right"],
 }
 
 
@@ -244,7 +244,7 @@ def report_examples(pages: Sequence[Page], truth: Truth, fates: Iterable[Fate], 
         measured = (
             match.resemblance,
             match.coverage,
-            *(of[page, kept] for of in (truth.resemblance, truth.containment, truth.links)),
+            *(measures[page, kept] for measures in (truth.resemblance, truth.containment, truth.links)),
         )
         urls = f"{unquote(pages[page].signed.url)}\n{unquote(kept_url)}"
         table.add_row(urls, str(seen), match.rule, str(match.distance), *(f"{measure:.2f}" for measure in measured))

@@ -45,11 +45,11 @@ def extract(tree: HtmlElement) -> str:
     for number in range(len(held) - 1, 0, -1):
         held[outline.parents[number]] += held[number]
     main = max(number for number, weight in enumerate(held) if weight >= _MAIN_SHARE * held[0]) if chosen else 0
-    inside = {main}
+    descendants = {main}
     for number, parent in enumerate(outline.parents):  # a parent comes first
-        if number > main and parent in inside:
-            inside.add(number)
-    blocks = (block for block in outline.blocks if block.group in chosen & inside)
+        if number > main and parent in descendants:
+            descendants.add(number)
+    blocks = (block for block in outline.blocks if block.group in chosen & descendants)
     return "\n".join(block.text for block in blocks if "©" not in block.text or block.size >= _NOTICE)
 
 

@@ -90,9 +90,9 @@ def _exchange_others(share: float) -> Damage:
     )
 
 
-def _insert_characters(every: int) -> Damage:
+def _insert_characters(one_in: int) -> Damage:
     return lambda text, source: "".join(
-        character + (source.choice(_GB2312) if source.randrange(every) == 0 else "") for character in text
+        character + (source.choice(_GB2312) if source.randrange(one_in) == 0 else "") for character in text
     )
 
 

@@ -26,8 +26,8 @@ def test_a_page_is_new_unchanged_or_changed_and_its_copy_is_a_duplicate(deduplic
     assert second.match is not None
     assert "http://a/2" in str(second)
     assert "http://a/1" in str(second)
-    again = check(deduplicator, "http://a/1", article("x", frame="yet another"))
-    assert (again.verdict, again.passes) == (Verdict.UNCHANGED, True)
+    second_visit = check(deduplicator, "http://a/1", article("x", frame="yet another"))
+    assert (second_visit.verdict, second_visit.passes) == (Verdict.UNCHANGED, True)
     assert check(deduplicator, "http://a/1", article("y")).verdict is Verdict.CHANGED
     assert check(deduplicator, "http://a/2", article("x")).verdict is Verdict.NEW
     assert check(deduplicator, "http://a/3", article("y")).duplicate_of == "http://a/1"
@@ -69,9 +69,9 @@ def test_a_javascript_shell_is_never_a_duplicate(deduplicator: Deduplicator) -> 
 def test_equal_bytes_are_a_duplicate_only_if_their_links_lead_to_the_same_targets(deduplicator: Deduplicator) -> None:
     body = article("x", links=["next.html", "/about"])
     assert check(deduplicator, "http://a/one/page.html", body).verdict is Verdict.NEW
-    beside = check(deduplicator, "http://a/one/copy.html", body)
-    assert beside.match is not None
-    assert beside.match.rule == "same bytes"
+    decision = check(deduplicator, "http://a/one/copy.html", body)
+    assert decision.match is not None
+    assert decision.match.rule == "same bytes"
     assert check(deduplicator, "http://mirror/one/page.html", body).verdict is Verdict.DUPLICATE
     assert check(deduplicator, "http://a/two/page.html", body).verdict is Verdict.NEW
 

@@ -129,10 +129,10 @@ def test_the_checkout_has_the_same_demo_which_replaces_its_index_however_slow_th
 ) -> None:
     index = temporary / "crawler-dedup-demo"
     (index / "of-the-first-run").touch()
-    again = crawl_slowly(temporary)
-    assert without_program(again.stdout) == without_program(output)
-    assert "Traceback" not in again.stderr
-    assert " WARNING: " not in again.stderr
+    second = crawl_slowly(temporary)
+    assert without_program(second.stdout) == without_program(output)
+    assert "Traceback" not in second.stderr
+    assert " WARNING: " not in second.stderr
     assert not (index / "of-the-first-run").exists()
     assert len(list(index.glob("journal-*.jsonl"))) == 1
     assert list(temporary.glob("crawler-dedup-demo*")) == [index]

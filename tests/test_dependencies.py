@@ -50,18 +50,20 @@ def names(requirements: list[str]) -> set[str]:
 CORE = names(PROJECT["dependencies"])
 
 
-def imports(tree: ast.AST, inside: bool = False) -> Iterator[tuple[str, bool]]:
+def imports(tree: ast.AST, inside_function: bool = False) -> Iterator[tuple[str, bool]]:
     """Yield each module that is imported at run time, and whether that happens inside of a function only."""
     for node in ast.iter_child_nodes(tree):
         match node:
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
                 continue
             case ast.Import(names=aliases):
-                yield from ((alias.name, inside) for alias in aliases)
+                yield from ((alias.name, inside_function) for alias in aliases)
             case ast.ImportFrom(module=str(module), names=aliases):
                 # A package of several distributions is known by the module below it.
-                yield from ((f"{module}.{alias.name}" if "." not in module else module, inside) for alias in aliases)
-        yield from imports(node, inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+                yield from (
+                    (f"{module}.{alias.name}" if "." not in module else module, inside_function) for alias in aliases
+                )
+        yield from imports(node, inside_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 DISTRIBUTIONS = packages_distributions()
@@ -81,8 +83,8 @@ def distribution(module: str) -> str | None:
 def test_a_module_imports_only_declared_packages(path: Path) -> None:
     at_once = CORE.union(*(names(PROJECT["optional-dependencies"][extra]) for extra in OF_AN_EXTRA.get(path, ())))
     later = CORE.union(*(names(PROJECT["optional-dependencies"][name]) for name in EXTRAS))
-    for module, inside in imports(ast.parse(path.read_text(encoding="utf-8"))):
-        assert distribution(module) in {*(later if inside else at_once), None}, module
+    for module, inside_function in imports(ast.parse(path.read_text(encoding="utf-8"))):
+        assert distribution(module) in {*(later if inside_function else at_once), None}, module
 
 
 def test_every_declared_package_is_imported_somewhere() -> None:
@@ -95,8 +97,8 @@ def test_every_declared_package_is_imported_somewhere() -> None:
 def test_the_modules_of_an_extra_are_imported_by_its_package_only() -> None:
     of_extras = ("crawler_dedup.report", "crawler_dedup.batch", "crawler_dedup.index.redis")
     for path in {*MODULES} - {*BATCH, *REPORT, *SERVER}:
-        for module, inside in imports(ast.parse(path.read_text(encoding="utf-8"))):
-            assert inside or not module.startswith(of_extras), path
+        for module, inside_function in imports(ast.parse(path.read_text(encoding="utf-8"))):
+            assert inside_function or not module.startswith(of_extras), path
 
 
 def test_the_extras_are_those_that_messages_name() -> None:

@@ -354,8 +354,8 @@ def test_the_tree_of_the_architecture_page_is_the_tree_of_the_package() -> None:
     named = {word for line in lines for word in re.split(r" {2,}", line)[0].split()}
     packages = {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")} | {"data/"}
     modules = {path.name for path in PACKAGE.glob("*.py")}
-    there = packages | modules
-    assert named == there
+    existing = packages | modules
+    assert named == existing
 
 
 @pytest.mark.skipif(tomllib is None, reason="Python 3.10 reads no TOML")

@@ -45,8 +45,8 @@ def forbidden_imports(source: str) -> Iterator[str]:
 
 
 def _is_allowed(module: str) -> bool:
-    package, *inside = module.split(".")
-    return package not in ("tests", "benchmarks") or (package == "tests" and inside[:1] == ["support"])
+    package, *parts = module.split(".")
+    return package not in ("tests", "benchmarks") or (package == "tests" and parts[:1] == ["support"])
 
 
 @pytest.mark.parametrize(

@@ -190,9 +190,9 @@ def _lookups(plan: Plan, state: str, asked: list[int], report: Report) -> dict[i
     medians, rows = {}, []
     for k in plan.ks:
         first = cold(plan.signatures, k, asked[: plan.cold])
-        again = warm(plan.signatures, k, asked, plan.rounds)
-        medians[k] = again.p50
-        rows.append((str(k), f"{again.p50:.1f}", f"{again.p99:.1f}", f"{again.many:.1f}", *_cold_row(first)))
+        measured = warm(plan.signatures, k, asked, plan.rounds)
+        medians[k] = measured.p50
+        rows.append((str(k), f"{measured.p50:.1f}", f"{measured.p99:.1f}", f"{measured.many:.1f}", *_cold_row(first)))
     columns = ("k", "warm p50 µs", "p99", "query_many", "cold p50 µs", "p99", "KB read each", "cache dropped by")
     report.table(f"Look-ups, {state}: {plan.warm:,} warm, {plan.cold} cold", columns, rows)
     return medians
@@ -226,8 +226,8 @@ def _against_truth(plan: Plan, stored: Numbers, asked: list[int], report: Report
             f"{min(recall.found / recall.expected for recall in measured_recalls):.2%}",
         )
         if plan.peers:
-            every = builders(stored, plan.k, large=plan.slow_peers)
-            done = [compare(index, build(), asked, truths, plan.k, plan.rounds) for build in every]
+            peers = builders(stored, plan.k, large=plan.slow_peers)
+            done = [compare(index, build(), asked, truths, plan.k, plan.rounds) for build in peers]
             _show_peers(done, plan, len(stored), report)
 
 

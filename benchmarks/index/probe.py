@@ -17,9 +17,9 @@ from typing import Any
 from crawler_dedup import PermutedIndex
 
 
-def probe(what: str, directory: Path, k: int, asked: list[int], drop: str = "") -> Any:
+def probe(measure: str, directory: Path, k: int, asked: list[int], drop: str = "") -> Any:
     """Run this module in a process of its own; returns what it found."""
-    command = [sys.executable, "-m", __name__, what, str(directory), str(k), drop]
+    command = [sys.executable, "-m", __name__, measure, str(directory), str(k), drop]
     done = subprocess.run(command, input=json.dumps(asked), stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -90,9 +90,9 @@ def _memory(directory: Path, k: int, asked: list[int]) -> dict[str, int]:
 
 def main() -> None:
     """Measure and print."""
-    what, directory, k, drop = sys.argv[1:]
+    measure, directory, k, drop = sys.argv[1:]
     asked = json.load(sys.stdin)
-    cold = what == "cold"
+    cold = measure == "cold"
     print(json.dumps(_cold(Path(directory), int(k), asked, drop) if cold else _memory(Path(directory), int(k), asked)))
 
 

@@ -29,9 +29,9 @@ class Report:
         self.console.print(title, style="bold")
         self.console.print(table)
 
-    def note(self, what: str, value: str) -> None:
+    def note(self, name: str, value: str) -> None:
         """Put a line into the summary."""
-        self.summary.append((what, value))
+        self.summary.append((name, value))
 
     def print_summary(self) -> None:
         """Print what was noted."""

@@ -138,13 +138,15 @@ def certain_of(
     count = len(signatures)
     places: Places = np.arange(count)
     none = np.zeros(count, dtype=np.uint64)
-    every: Flags = np.ones(count, dtype=bool)
+    all_places: Flags = np.ones(count, dtype=bool)
     named = np.array(range(count) if names is None else names, dtype=np.uint64)
     filed: Numbers = none if titles is None else np.array(titles, dtype=np.uint64)
-    rows = Rows((), places[:0], np.array(signatures, dtype=np.uint64), named, filed, none, every, ~every, None)
-    candidates = Candidates(every, is_repeated(named), every[:0], np.array(existing, dtype=np.uint64))
+    rows = Rows(
+        (), places[:0], np.array(signatures, dtype=np.uint64), named, filed, none, all_places, ~all_places, None
+    )
+    candidates = Candidates(all_places, is_repeated(named), all_places[:0], np.array(existing, dtype=np.uint64))
     digests = places.astype(np.uint64)
-    measures = Measures(every, digests, np.array(chars), np.full(count, 300), np.ones((count, 64), dtype=np.uint8))
+    measures = Measures(all_places, digests, np.array(chars), np.full(count, 300), np.ones((count, 64), dtype=np.uint8))
     certain = find_certain(rows, places, places, candidates, SCHEME, measures, LIMITS)
     earlier = [certain.earlier[start:end].tolist() for start, end in pairwise(certain.starts.tolist())]
     paired = [known if is_paired else None for known, is_paired in zip(earlier, certain.paired.tolist(), strict=True)]

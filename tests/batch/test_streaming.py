@@ -21,7 +21,7 @@ def near(signatures: Numbers, targets: Numbers, max_distance: int) -> list[bool]
     return [bool((np.bitwise_count(targets ^ signature) <= max_distance).any()) for signature in signatures]
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("cross_runs", WAYS.values(), ids=WAYS)
 @given(
     spread=st.sampled_from(sorted(SPREADS)),
     seed=st.integers(0, 1 << 32),
@@ -30,23 +30,25 @@ def near(signatures: Numbers, targets: Numbers, max_distance: int) -> list[bool]
     max_distance=st.integers(0, 7),
 )
 def test_near_signatures_are_those_of_brute_force(
-    way: CrossRuns, spread: str, seed: int, size: int, cuts: tuple[float, float], max_distance: int
+    cross_runs: CrossRuns, spread: str, seed: int, size: int, cuts: tuple[float, float], max_distance: int
 ) -> None:
     signatures = np.random.default_rng(seed).permutation(array(SPREADS[spread](seed, size)))
     new, first, second = np.split(signatures, sorted(int(cut * size) for cut in cuts))
     new = np.unique(new)
-    resident = ResidentSignatures(new, max_distance, cross_runs=way)
+    resident = ResidentSignatures(new, max_distance, cross_runs=cross_runs)
     for passing in (first, second):
         assert resident.pass_by(passing).tolist() == near(passing, new, max_distance)
     assert resident.flags.tolist() == near(new, np.concatenate([first, second]), max_distance)
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("cross_runs", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize(("bits", "max_distance"), [(26, 1), (30, 4), (24, 4), (46, 7)])
-def test_signatures_that_agree_in_many_bits_are_not_all_compared(way: CrossRuns, bits: int, max_distance: int) -> None:
+def test_signatures_that_agree_in_many_bits_are_not_all_compared(
+    cross_runs: CrossRuns, bits: int, max_distance: int
+) -> None:
     generator = np.random.default_rng(1)
     new, existing = (generator.integers(0, 1 << bits, 4_000, dtype=np.uint64) << np.uint64(9) for _ in range(2))
     new = np.unique(new)
-    resident = ResidentSignatures(new, max_distance, cross_runs=way)
+    resident = ResidentSignatures(new, max_distance, cross_runs=cross_runs)
     assert resident.pass_by(existing).tolist() == near(existing, new, max_distance)
     assert resident.flags.tolist() == near(new, existing, max_distance)

@@ -228,8 +228,8 @@ def test_no_more_of_a_response_is_read_than_is_used(site: Site, tmp_path: Path) 
     site.pages["/large"] = Answer(large)
     site.pages["/bomb"] = Answer(gzip.compress(large), 200, (("Content-Encoding", "gzip"),))
     (tmp_path / "large.html.gz").write_bytes(gzip.compress(large))
-    for where in (f"{site.url}/large", f"{site.url}/bomb", str(tmp_path / "large.html.gz")):
-        assert len(load_page(where, "http://a.org/", 1_000).body) == 1_001
+    for location in (f"{site.url}/large", f"{site.url}/bomb", str(tmp_path / "large.html.gz")):
+        assert len(load_page(location, "http://a.org/", 1_000).body) == 1_001
 
 
 def test_a_file_has_the_address_that_is_given_for_it(tmp_path: Path) -> None:

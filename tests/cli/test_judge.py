@@ -36,8 +36,8 @@ def answers(folder: Path) -> dict[str, int]:
     return {record["entry"]["url"]: record["label"] for record in map(json.loads, lines)}
 
 
-def precision_line(right: int, of: int) -> str:
-    return f"Precision so far: {format_share(Share(right, of))}, of {of}."
+def precision_line(right: int, answered: int) -> str:
+    return f"Precision so far: {format_share(Share(right, answered))}, of {answered}."
 
 
 def test_answers_are_recorded_and_their_precision_is_printed_with_its_interval(dropped: Path) -> None:
@@ -60,9 +60,9 @@ def test_answers_are_recorded_and_their_precision_is_printed_with_its_interval(d
 def test_skipped_drops_are_asked_again_and_answered_ones_are_not(dropped: Path) -> None:
     judge(dropped, "y\ns\nn\nq\n")
     assert answers(dropped / "judged") == {COPIES[0]: 1, COPIES[2]: 0}
-    again = judge(dropped, "n\ny\ny\ny\n")
-    assert explained(again) == [COPIES[1], *COPIES[3:]]
-    assert precision_line(4, 6) in again.stdout
+    second_answers = judge(dropped, "n\ny\ny\ny\n")
+    assert explained(second_answers) == [COPIES[1], *COPIES[3:]]
+    assert precision_line(4, 6) in second_answers.stdout
     assert "No drop is left to judge" in judge(dropped, "").stdout
 
 

@@ -190,7 +190,7 @@ def test_nothing_is_known_of_an_address_without_a_similar_one(index: Path) -> No
 def test_many_duplicates_are_listed_on_request(tmp_path: Path) -> None:
     copies = {f"http://a.org/{number}": article(1, frame=str(number)) for number in range(13)}
     note(tmp_path / "index", {KEPT: article(1), **copies})
-    few, all_ = (why(KEPT, tmp_path / "index", *more).stdout for more in ((), ("--all",)))
+    few, all_ = (why(KEPT, tmp_path / "index", *options).stdout for options in ((), ("--all",)))
     assert "… and 3 more (--all)" in few
     assert few.count("(rule") == 10
     assert all_.count("(rule") == 13

@@ -18,7 +18,7 @@ from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import transactional
 from tests.support.crawling import Answer, Crawl, Running, Site, article, html, run_script, start_script
-from tests.support.indexing import beside, first_line
+from tests.support.indexing import first_line, running_program
 from tests.support.versions import REACTORS, SCRAPY
 
 SCOPE = "spider walker"
@@ -793,8 +793,8 @@ def test_a_page_waits_for_the_outcome_of_an_alike_one_in_another_process(tmp_pat
         (tmp_path / name).write_text(article(name))
     index = tmp_path / "index"
     with (
-        beside(OTHER_PROCESS, index, tmp_path / "settled", tmp_path / "released") as other_process,
-        beside(OTHER_PROCESS, index, tmp_path / "killed") as victim,
+        running_program(OTHER_PROCESS, index, tmp_path / "settled", tmp_path / "released") as other_process,
+        running_program(OTHER_PROCESS, index, tmp_path / "killed") as victim,
     ):
         arrived = threading.Event()
 
@@ -1046,8 +1046,8 @@ def test_a_crawl_that_is_interrupted_and_resumed_stores_each_content_once(tmp_pa
     settings = {"CONCURRENT_REQUESTS": 6, "CONCURRENT_REQUESTS_PER_DOMAIN": 6, "JOBDIR": "job"}
     with Site(pages) as site:
         first = run_script(tmp_path, RESUMED_SPIDER, settings, site=site.url, paths=list(pages))
-        again = RESUMED_SPIDER.replace("== 5", "== -1")
-        second = run_script(tmp_path, again, settings, site=site.url, paths=[])
+        resumed_source = RESUMED_SPIDER.replace("== 5", "== -1")
+        second = run_script(tmp_path, resumed_source, settings, site=site.url, paths=[])
         assert sorted(site.paths()) == sorted(pages)
     assert first.stats["finish_reason"] == "shutdown"
     assert second.stats["finish_reason"] == "finished"

@@ -144,30 +144,30 @@ def feed(path: Path, **options: Any) -> dict[str, Any]:
     return {str(path): {"format": "jsonlines", **options}}
 
 
-def settings(feeds: dict[str, Any], **more: Any) -> dict[str, Any]:
+def settings(feeds: dict[str, Any], **other_settings: Any) -> dict[str, Any]:
     """Return settings with which the feeds are flushed each second."""
-    return {"DEDUP_GRACE": 1, "FEEDS": feeds, **more}
+    return {"DEDUP_GRACE": 1, "FEEDS": feeds, **other_settings}
 
 
-def crawl(directory: Path, feeds: dict[str, Any], count: int, events: Events | None = None, **more: Any) -> Crawl:
-    given = settings(feeds, **more.pop("settings", {}))
+def crawl(directory: Path, feeds: dict[str, Any], count: int, events: Events | None = None, **options: Any) -> Crawl:
+    given = settings(feeds, **options.pop("settings", {}))
     first = pages("first", count, events or {})
     with Site(first) as site:
-        return run_script(directory, SCRIPT, given, site=site.url, paths=list(first), **more)
+        return run_script(directory, SCRIPT, given, site=site.url, paths=list(first), **options)
 
 
-def kill(directory: Path, feeds: dict[str, Any], count: int, events: Events | None = None, **more: Any) -> None:
+def kill(directory: Path, feeds: dict[str, Any], count: int, events: Events | None = None, **options: Any) -> None:
     """Crawl; the process is killed half a second after the last page."""
-    given = settings(feeds, **more.pop("settings", {}))
+    given = settings(feeds, **options.pop("settings", {}))
     first = pages("first", count, events or {})
     with Site(first) as site:
         paths = list(first)
-        log = start_script(directory, SCRIPT, given, site=site.url, paths=paths, killed=count - 1, **more).log()
+        log = start_script(directory, SCRIPT, given, site=site.url, paths=paths, killed=count - 1, **options).log()
     assert "Spider opened" in log
     assert "Spider closed" not in log
 
 
-def again(directory: Path, count: int) -> set[int]:
+def crawl_again(directory: Path, count: int) -> set[int]:
     """Crawl a second time, the same articles at other addresses, into a feed of its own; what that holds."""
     second = pages("second", count, {})
     path = directory / "second.jsonl"
@@ -218,7 +218,7 @@ def test_items_lost_on_a_disk_that_is_full_for_a_while_are_stored_by_the_next_cr
     assert 29 in stored
     counted = done.stats["dedup/not_stored"]
     assert f"{path}: OSError: [Errno 28] No space left on device. {counted} pages" in the_error(done)
-    second = again(tmp_path, 30)
+    second = crawl_again(tmp_path, 30)
     assert stored | second == set(range(30))
     # What was seen written before stays: it is stored once.
     assert set(range(PAUSE - 1)).isdisjoint(second)
@@ -236,7 +236,7 @@ def test_items_lost_on_a_disk_that_is_full_when_the_feed_is_closed_are_stored_by
     stored = held(path)
     assert stored < set(range(count))
     assert f"{path}: OSError: [Errno 28] No space left on device" in the_error(done)
-    second = again(tmp_path, count)
+    second = crawl_again(tmp_path, count)
     assert stored | second == set(range(count))
     assert set(range(PAUSE - 1)).isdisjoint(second)
 
@@ -244,15 +244,15 @@ def test_items_lost_on_a_disk_that_is_full_when_the_feed_is_closed_are_stored_by
 @pytest.mark.parametrize("reactor", REACTORS)
 def test_pages_are_released_if_a_storage_fails_at_the_end(tmp_path: Path, reactor: bool) -> None:
     feeds = {"fails://user:secret@host/items": {"format": "jsonlines"}, **feed(tmp_path / "first.jsonl")}
-    more = {"FEED_STORAGES": {"fails": "script.Fails"}, "TWISTED_REACTOR_ENABLED": reactor}
-    done = crawl(tmp_path, feeds, 3, settings=more)
+    other_settings = {"FEED_STORAGES": {"fails": "script.Fails"}, "TWISTED_REACTOR_ENABLED": reactor}
+    done = crawl(tmp_path, feeds, 3, settings=other_settings)
     line = the_error(done)
     assert "fails://host/items: ConnectionError: the other end is closed. 3 pages" in line
     assert "first.jsonl" not in line
     assert "secret" not in line
     # The feed that was stored does not stand for the one that was not.
     assert held(tmp_path / "first.jsonl") == set(range(3))
-    assert again(tmp_path, 3) == set(range(3))
+    assert crawl_again(tmp_path, 3) == set(range(3))
 
 
 def test_pages_are_released_if_a_feed_after_a_failing_one_gets_nothing(tmp_path: Path, small_disk: Path) -> None:
@@ -261,7 +261,7 @@ def test_pages_are_released_if_a_feed_after_a_failing_one_gets_nothing(tmp_path:
     done = crawl(tmp_path, {**feed(small_disk / "items.jsonl"), **feed(path)}, 12, times=3)
     assert held(path) < set(range(12))
     assert "items.jsonl: OSError" in the_error(done)
-    assert held(path) | again(tmp_path, 12) == set(range(12))
+    assert held(path) | crawl_again(tmp_path, 12) == set(range(12))
 
 
 def test_pages_are_released_if_feeds_were_not_opened_or_cannot_be_watched(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_pages_are_released_if_feeds_were_not_opened_or_cannot_be_watched(tmp_pa
     line = the_error(done)
     assert "first.jsonl: it was not opened" in line
     assert "sealed:items: it is not known whether it was stored. 3 pages" in line
-    assert again(tmp_path, 3) == set(range(3))
+    assert crawl_again(tmp_path, 3) == set(range(3))
 
 
 @pytest.mark.parametrize(
@@ -287,13 +287,13 @@ def test_pages_are_released_if_feeds_were_not_opened_or_cannot_be_watched(tmp_pa
 def test_a_feed_that_is_written_when_it_is_closed_is_not_stored_when_the_crawl_is_killed(
     tmp_path: Path, name: str, options: dict[str, Any], storage: str | None
 ) -> None:
-    more: dict[str, Any] = {"FEED_EXPORTERS": {"collected": "script.Collector", "late": "script.Late"}}
+    other_settings: dict[str, Any] = {"FEED_EXPORTERS": {"collected": "script.Collector", "late": "script.Late"}}
     if storage is not None:
-        more["FEED_STORAGES"] = {"": storage, "file": storage}
+        other_settings["FEED_STORAGES"] = {"": storage, "file": storage}
     # Handled long before the grace, and once before a page that is a sign of life.
-    kill(tmp_path, feed(tmp_path / name, **options), 8, {PAUSE: pause}, settings=more)
+    kill(tmp_path, feed(tmp_path / name, **options), 8, {PAUSE: pause}, settings=other_settings)
     assert held(tmp_path / name) == set()
-    assert again(tmp_path, 8) == set(range(8))
+    assert crawl_again(tmp_path, 8) == set(range(8))
 
 
 def own_exporter(name: str) -> dict[str, Any]:
@@ -306,13 +306,13 @@ def test_a_custom_exporter_gets_each_item_once(tmp_path: Path, name: str) -> Non
     done = crawl(tmp_path, feed(path), 5, settings=own_exporter(name))
     assert len(path.read_bytes().splitlines()) == 5
     assert "dedup/not_stored" not in done.stats
-    assert not again(tmp_path, 5)
+    assert not crawl_again(tmp_path, 5)
 
 
 def test_items_that_an_exporter_takes_in_another_way_are_stored_when_it_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "first.jsonl"
     kill(tmp_path, feed(path), 5, settings=own_exporter("OwnHandler"))
-    assert again(tmp_path, 5) == set(range(5))
+    assert crawl_again(tmp_path, 5) == set(range(5))
 
 
 def test_batches_that_were_closed_before_the_crawl_is_killed_are_stored(tmp_path: Path) -> None:
@@ -321,14 +321,14 @@ def test_batches_that_were_closed_before_the_crawl_is_killed_are_stored(tmp_path
     closed = set() if (2, 14) <= SCRAPY < (2, 18) else {0, 1, 2, 3}  # these versions close batches at the end only
     assert held(tmp_path / "1.jsonl.gz") == closed
     assert held(tmp_path / "2.jsonl.gz") == set()
-    assert again(tmp_path, 7) == set(range(7)) - closed
+    assert crawl_again(tmp_path, 7) == set(range(7)) - closed
 
 
 def test_a_local_feed_that_was_flushed_is_stored_when_the_crawl_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "first.jsonl"
     kill(tmp_path, feed(path), 8, {PAUSE: pause}, settings={"DEDUP_GRACE": 0})
     assert held(path) >= set(range(PAUSE - 1))
-    second = again(tmp_path, 8)
+    second = crawl_again(tmp_path, 8)
     assert held(path) | second == set(range(8))
     assert second.isdisjoint(range(PAUSE - 1))
 
@@ -339,17 +339,17 @@ def test_an_item_that_cannot_be_exported_affects_no_other_page(tmp_path: Path) -
     assert done.stats["dedup/not_stored"] == 1
     assert not done.lines("ERROR", "Not all feeds")
     assert held(path) == {0, 1, 3, 4}
-    assert again(tmp_path, 5) == {2}
+    assert crawl_again(tmp_path, 5) == {2}
 
 
 @pytest.mark.parametrize("name", ["first.jsonl.gz", None], ids=["compressed", "no feed"])
 def test_a_crawl_that_ends_well_keeps_all_its_pages(tmp_path: Path, name: str | None) -> None:
     done = crawl(tmp_path, feed(tmp_path / name, postprocessing=[GZIP]) if name else {}, 5)
     assert "dedup/not_stored" not in done.stats
-    assert again(tmp_path, 5) == set()
+    assert crawl_again(tmp_path, 5) == set()
 
 
 def test_a_page_is_released_even_if_its_request_was_scheduled_again(tmp_path: Path) -> None:
     done = crawl(tmp_path, feed(tmp_path / "first.jsonl"), 1, bad=0, repeats=True)
     assert done.stats["dedup/not_stored"] == 2
-    assert again(tmp_path, 1) == {0}
+    assert crawl_again(tmp_path, 1) == {0}

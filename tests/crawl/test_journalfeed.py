@@ -38,11 +38,11 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
-def crawl(tmp_path: Path, uri: str, **more: Any) -> Crawl:
+def crawl(tmp_path: Path, uri: str, **options: Any) -> Crawl:
     settings = {"DEDUP_JOURNAL": uri, "FEED_STORAGES": STORAGES, "DEDUP_DIR": str(tmp_path / "index")}
     with Site(PAGES) as site:
         return run_script(
-            tmp_path, STORING, {**settings, **more.pop("settings", {})}, site=site.url, paths=list(PAGES), **more
+            tmp_path, STORING, {**settings, **options.pop("settings", {})}, site=site.url, paths=list(PAGES), **options
         )
 
 

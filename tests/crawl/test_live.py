@@ -301,7 +301,7 @@ def in_terminal(
     return Terminal(written, process.wait())
 
 
-def site_crawl(site: Site, directory: Path, *more: str) -> list[str]:
+def site_crawl(site: Site, directory: Path, *arguments: str) -> list[str]:
     settings = {
         "DEDUP_DIR": directory / "index",
         "DEDUP_TOKENIZER": "bigrams",
@@ -309,7 +309,7 @@ def site_crawl(site: Site, directory: Path, *more: str) -> list[str]:
         "LOG_COLOR": False,  # as Scrapy logs on a terminal where colorlog is installed
     }
     words = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
-    return ["crawl", "site", "-a", f"url={site.url}/", "-s", "AUTOTHROTTLE_ENABLED=False", *words, *more]
+    return ["crawl", "site", "-a", f"url={site.url}/", "-s", "AUTOTHROTTLE_ENABLED=False", *words, *arguments]
 
 
 @pytest.fixture(scope="module")
@@ -408,14 +408,14 @@ class Own(scrapy.Spider):
 def own_crawl(directory: Path, site: Site, **settings: object) -> list[str]:
     """Return the arguments of a crawl in a project of its own."""
     (directory / "own.py").write_text(OWN)
-    every = {
+    all_settings = {
         "ADDONS": json.dumps({"crawler_dedup.Addon": 500}),
         "EXTENSIONS": json.dumps({"crawler_dedup.progress.ProgressLine": 0}),
         "DEDUP_DIR": directory / "index",
         "DEDUP_TOKENIZER": "bigrams",
         **settings,
     }
-    words = [word for name, value in every.items() for word in ("-s", f"{name}={value}")]
+    words = [word for name, value in all_settings.items() for word in ("-s", f"{name}={value}")]
     return ["runspider", "own.py", "-a", f"site={site.url}/first", *words]
 
 

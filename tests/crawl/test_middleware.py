@@ -449,10 +449,10 @@ def resumed(tmp_path_factory: pytest.TempPathFactory) -> list[Crawl]:
 
 
 def test_the_decision_of_the_parent_is_removed_before_the_child_is_downloaded(resumed: list[Crawl]) -> None:
-    copied = {decided for where, _, decided in resumed[0].notes if where == "copied"}
+    copied = {decided for moment, _, decided in resumed[0].notes if moment == "copied"}
     assert copied == {"parent"}, "the spider of this test must copy the decision"
     for crawl in resumed:
-        left = [decided for where, path, decided in crawl.notes if path != "parent" and where in ("before", "after")]
+        left = [decided for moment, path, decided in crawl.notes if path != "parent" and moment in ("before", "after")]
         assert len(left) >= 2
         assert set(left) == {None}
 

@@ -415,8 +415,8 @@ def test_pages_of_an_interrupted_crawl_pass_until_a_crawl_is_finished(tmp_path: 
     drop = {"DEDUP_REVISIT": "drop"}
     with Site(pages) as site:
         crawls = [
-            run_script(tmp_path, SPIDER, {**drop, **more}, site=site.url, paths=list(pages))
-            for more in ({"CLOSESPIDER_PAGECOUNT": 2}, {}, {})
+            run_script(tmp_path, SPIDER, {**drop, **stop}, site=site.url, paths=list(pages))
+            for stop in ({"CLOSESPIDER_PAGECOUNT": 2}, {}, {})
         ]
     interrupted, finished, incremental = crawls
     assert interrupted.stats["finish_reason"] == "closespider_pagecount"
@@ -432,9 +432,9 @@ def test_a_job_that_is_stopped_and_resumed_is_finished(tmp_path: Path) -> None:
     with Site(pages) as site:
         stopped = {**drop, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_PAGECOUNT": 1}
         first = run_script(tmp_path, SPIDER, stopped, site=site.url, paths=list(pages))
-        again = run_script(tmp_path, SPIDER, drop, site=site.url, paths=first.paths())
+        second = run_script(tmp_path, SPIDER, drop, site=site.url, paths=first.paths())
     assert first.paths()
-    assert again.counts()["unchanged_dropped"] == len(first.paths())
+    assert second.counts()["unchanged_dropped"] == len(first.paths())
 
 
 SLOW_SPIDER = """
@@ -497,7 +497,7 @@ def test_redirections_that_a_spider_copies_from_the_parent_are_ignored(tmp_path:
     }
     with Site(pages) as site:
         crawl = run_script(tmp_path, COPYING_SPIDER, site=site.url, paths=["/from"])
-        again = run_script(tmp_path, SPIDER, site=site.url, paths=["/moved"])
+        second = run_script(tmp_path, SPIDER, site=site.url, paths=["/moved"])
     assert crawl.paths() == ["/to", "/there"]
     assert [note["path"] for note in crawl.notes] == ["/copy"]
-    assert again.items[0]["verdict"] == "unchanged"
+    assert second.items[0]["verdict"] == "unchanged"

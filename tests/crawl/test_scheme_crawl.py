@@ -73,10 +73,10 @@ def crawl_all(directory: Path, site: Site, paths: Iterable[str]) -> list[Crawl]:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """Return two crawls into the same index; in the second only the copies have other addresses."""
     directory = tmp_path_factory.mktemp("schemes")
-    again = {f"{path}?again": answer for path, answer in SITE.items() if path in COPIES}
-    with Site({**SITE, **again}) as site:
+    other_addresses = {f"{path}?again": answer for path, answer in SITE.items() if path in COPIES}
+    with Site({**SITE, **other_addresses}) as site:
         first = crawl_all(directory, site, SITE)
-        second = crawl_all(directory, site, [*(path for path in SITE if path not in COPIES), *again])
+        second = crawl_all(directory, site, [*(path for path in SITE if path not in COPIES), *other_addresses])
     return dict(zip(SCHEMES, zip(first, second, strict=True), strict=True))
 
 
@@ -143,9 +143,9 @@ def test_a_second_run_passes_kept_pages_and_drops_their_copies(runs: Runs, schem
 
 def test_every_number_of_tables_drops_the_same_pages(tmp_path: Path) -> None:
     """This is tested with k = 3, which all designs find, and also in a second crawl with the files of the first."""
-    again = {f"{path}?again": answer for path, answer in SITE.items() if path in COPIES}
-    with Site({**SITE, **again}) as site:
-        for paths in (SITE, again):
+    other_addresses = {f"{path}?again": answer for path, answer in SITE.items() if path in COPIES}
+    with Site({**SITE, **other_addresses}) as site:
+        for paths in (SITE, other_addresses):
             started = [
                 start_script(
                     tmp_path / f"{tables}",

@@ -13,9 +13,9 @@ from tests.support.crawling import WALK, Site, article, html, run_script
 MATCH = Match("alike", 0, 1.0, 1.0)
 
 
-def duplicate(number: int, of: str = "http://h/error", host: str = "http://h") -> Decision:
+def duplicate(number: int, representative: str = "http://h/error", host: str = "http://h") -> Decision:
     url = f"{host}/{number}"
-    return Decision(Verdict.DUPLICATE, url, url, "scope", duplicate_of=of, match=MATCH)
+    return Decision(Verdict.DUPLICATE, url, url, "scope", duplicate_of=representative, match=MATCH)
 
 
 def test_a_warning_is_logged_once_when_a_kept_page_has_more_duplicates_than_the_limit() -> None:
@@ -35,7 +35,7 @@ def test_duplicates_beyond_the_limit_are_recognised() -> None:
 
 def test_kept_pages_and_sites_are_counted_separately() -> None:
     watchdog = Watchdog(1)
-    for decision in (duplicate(1), duplicate(1, of="http://h/other"), duplicate(1, host="http://mirror")):
+    for decision in (duplicate(1), duplicate(1, representative="http://h/other"), duplicate(1, host="http://mirror")):
         assert not watchdog.count_duplicate(decision).is_beyond_limit
     assert watchdog.count_duplicate(duplicate(2)).is_beyond_limit
 
@@ -50,9 +50,9 @@ def test_only_the_most_recently_used_kept_pages_are_remembered() -> None:
     watchdog = Watchdog(1)
     watchdog.count_duplicate(duplicate(0))
     for number in range(MAX_WATCHED):
-        watchdog.count_duplicate(duplicate(0, of=f"http://h/{number}"))
+        watchdog.count_duplicate(duplicate(0, representative=f"http://h/{number}"))
     assert not watchdog.count_duplicate(duplicate(1)).is_beyond_limit
-    assert watchdog.count_duplicate(duplicate(1, of=f"http://h/{MAX_WATCHED - 1}")).is_beyond_limit
+    assert watchdog.count_duplicate(duplicate(1, representative=f"http://h/{MAX_WATCHED - 1}")).is_beyond_limit
     assert len(pickle.dumps(watchdog)) < MAX_WATCHED * 100
 
 
@@ -60,7 +60,9 @@ def test_memory_stays_small_however_long_the_addresses_are() -> None:
     watchdog = Watchdog(50)
     for number in range(1_000):
         for time in range(2):
-            decision = duplicate(time, of=f"http://h/{number}/{'x' * 2_000}", host=f"http://h/{'y' * 2_000}")
+            decision = duplicate(
+                time, representative=f"http://h/{number}/{'x' * 2_000}", host=f"http://h/{'y' * 2_000}"
+            )
             watchdog.count_duplicate(decision)
             watchdog.dropped_too_often(replace(decision, key=f"{number} {'z' * 5_000}"))
     assert len(pickle.dumps(watchdog)) < 1_000 * 200

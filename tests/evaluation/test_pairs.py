@@ -402,7 +402,7 @@ def test_a_page_that_cannot_be_judged_is_not_a_duplicate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hits", "of", "low", "high"),
+    ("hits", "pairs_in_all", "low", "high"),
     [  # Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17 (1998), table I
         (81, 263, 0.2553, 0.3662),
         (15, 148, 0.0624, 0.1605),
@@ -410,14 +410,14 @@ def test_a_page_that_cannot_be_judged_is_not_a_duplicate() -> None:
         (1, 29, 0.0061, 0.1718),
     ],
 )
-def test_intervals_are_those_of_wilson(hits: int, of: int, low: float, high: float) -> None:
-    assert Share(hits, of).interval == pytest.approx((low, high), abs=5e-5)
-    assert Share(of - hits, of).interval == pytest.approx((1 - high, 1 - low), abs=5e-5)
+def test_intervals_are_those_of_wilson(hits: int, pairs_in_all: int, low: float, high: float) -> None:
+    assert Share(hits, pairs_in_all).interval == pytest.approx((low, high), abs=5e-5)
+    assert Share(pairs_in_all - hits, pairs_in_all).interval == pytest.approx((1 - high, 1 - low), abs=5e-5)
 
 
 @given(st.integers(0, 2000), st.integers(1, 2000))
-def test_an_interval_contains_its_share_and_is_not_empty(hits: int, of: int) -> None:
-    share = Share(min(hits, of), of)
+def test_an_interval_contains_its_share_and_is_not_empty(hits: int, pairs_in_all: int) -> None:
+    share = Share(min(hits, pairs_in_all), pairs_in_all)
     low, high = share.interval
     assert share.value is not None
     assert 0 <= low <= share.value <= high <= 1
@@ -482,8 +482,8 @@ def test_the_table_has_a_row_for_each_set_and_category_and_for_all_pairs(tmp_pat
     kinds = {"kind_a": "page", "kind_b": "page", "min_chars": 900}
     listed = {"kind_a": "page", "kind_b": "archive", "min_chars": 249}
     write_set(tmp_path, pages, [pair("0", "0c", 1, **kinds), pair("0", "1", 0, **listed)], name="one.")
-    more = [pair("1", "1c", 0, category="odd", min_chars=250), pair("1", "2", 1, category="even")]
-    write_set(tmp_path, pages, [*more, pair("2", "2c", 1)], name="two.")
+    further_pairs = [pair("1", "1c", 0, category="odd", min_chars=250), pair("1", "2", 1, category="even")]
+    write_set(tmp_path, pages, [*further_pairs, pair("2", "2c", 1)], name="two.")
     table = rows(evaluated(tmp_path))
     assert {name: " ".join(cells[:4]) for name, cells in table.items()} == {
         "one": "1 0 0 1",

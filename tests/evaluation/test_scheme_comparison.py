@@ -98,10 +98,10 @@ def quiet(_: str, __: int | None) -> Callable[[int], None]:
 
 
 def compare(
-    folder: Path, names: Sequence[str], *, jobs: int = 1, lookups: int = 0, config: Config = CONFIG, **more: Any
+    folder: Path, names: Sequence[str], *, jobs: int = 1, lookups: int = 0, config: Config = CONFIG, **options: Any
 ) -> list[SchemeResult]:
     return list(
-        scheme_comparison.compare_schemes(folder, read_folder(folder), names, config, jobs, lookups, quiet, **more)
+        scheme_comparison.compare_schemes(folder, read_folder(folder), names, config, jobs, lookups, quiet, **options)
     )
 
 
@@ -237,12 +237,12 @@ def test_costs_are_means_of_all_texts_with_words(
 def test_every_progress_bar_reaches_its_end(folder: Path) -> None:
     done: dict[str, list[int]] = {}
 
-    def start(what: str, total: int | None) -> Callable[[int], None]:
+    def start(title: str, total: int | None) -> Callable[[int], None]:
         assert total is not None
-        done[what] = [total, 0]
+        done[title] = [total, 0]
 
         def advance(number: int) -> None:
-            done[what][1] += number
+            done[title][1] += number
 
         return advance
 

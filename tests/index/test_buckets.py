@@ -27,7 +27,8 @@ SCOPES = st.sampled_from([7, 8])
 KEYS = st.sampled_from([0, 1, 2, 0xFFFF, 0x10000, 1 << 40, (1 << 40) + 1, 2**64 - 1])
 FULL_BUCKETS = (FIRST, FIRST + FULL, FIRST + 2 * FULL)
 COUNTS = st.one_of(
-    st.integers(1, 4), st.sampled_from([count + more for count in FULL_BUCKETS for more in (-1, 0, 1)] + [2000])
+    st.integers(1, 4),
+    st.sampled_from([count + difference for count in FULL_BUCKETS for difference in (-1, 0, 1)] + [2000]),
 )
 
 

@@ -280,8 +280,8 @@ def test_crawls_continue_if_a_primary_is_demoted(tmp_path: Path) -> None:
         stop.set()
         thread.join()
         for number in passed:
-            again = run.check(f"http://a.example/{-number}", article(number).encode())
-            assert again.verdict is Verdict.DUPLICATE
+            decision = run.check(f"http://a.example/{-number}", article(number).encode())
+            assert decision.verdict is Verdict.DUPLICATE
         assert len(unchecked) < len(passed)
 
 

@@ -34,12 +34,12 @@ from tests.support.indexing import (
     ByDistance,
     Signatures,
     array,
-    beside,
     brute_force,
     clusters,
     open_store,
     page,
     run,
+    running_program,
     uniform,
 )
 from tests.support.mounts import mountinfo
@@ -77,7 +77,7 @@ def test_an_index_that_another_process_locks_is_refused_after_a_limited_time(
         print("held", flush=True)
         input()
     """
-    with beside(hold, tmp_path), pytest.raises(IndexUnusable, match="locked by another process"):
+    with running_program(hold, tmp_path), pytest.raises(IndexUnusable, match="locked by another process"):
         open_store(tmp_path)
 
 
@@ -194,10 +194,10 @@ def test_a_share_without_a_drive_is_refused(path: str) -> None:
 
 def test_the_nearest_mount_decides(tmp_path: Path, mounted: Mounted) -> None:
     directory = tmp_path / "a" / "b" / "index"
-    beside = (tmp_path / "a" / "b" / "index beside", "nfs")
-    mounted(("/", "ext4"), (tmp_path / "a", "nfs"), (tmp_path / "a" / "b", "ext4"), beside)
+    neighbouring = (tmp_path / "a" / "b" / "index beside", "nfs")
+    mounted(("/", "ext4"), (tmp_path / "a", "nfs"), (tmp_path / "a" / "b", "ext4"), neighbouring)
     PermutedIndex.open(directory).close()
-    mounted(("/", "ext4"), (tmp_path / "a", "ext4"), (tmp_path / "a" / "b", "nfs"), beside)
+    mounted(("/", "ext4"), (tmp_path / "a", "ext4"), (tmp_path / "a" / "b", "nfs"), neighbouring)
     with pytest.raises(IndexUnusable, match="network file system"):
         PermutedIndex.open(directory)
     (tmp_path / "link").symlink_to(directory)
@@ -243,7 +243,7 @@ def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
 FOREIGN = {"named": b"users", "unnamed": None, "of the same name": b"meta"}
 
 
-@pytest.mark.parametrize("where", FOREIGN)
+@pytest.mark.parametrize("database_name", FOREIGN)
 @pytest.mark.parametrize(
     "opening",
     [
@@ -256,10 +256,10 @@ FOREIGN = {"named": b"users", "unnamed": None, "of the same name": b"meta"}
     ids=["pages", "fresh", "signatures", "attach", "compact"],
 )
 def test_the_database_of_another_application_is_refused_and_not_changed(
-    tmp_path: Path, where: str, opening: Callable[[Path], object]
+    tmp_path: Path, database_name: str, opening: Callable[[Path], object]
 ) -> None:
     with lmdb.open(str(tmp_path), max_dbs=8) as env:
-        database = env.open_db(FOREIGN[where])
+        database = env.open_db(FOREIGN[database_name])
         with env.begin(write=True, db=database) as txn:
             for number in range(300):
                 txn.put(f"user {number}".encode(), b"somebody")
@@ -500,9 +500,9 @@ def test_an_index_can_be_written_to_after_a_power_cut(tmp_path: Path) -> None:
         file = cut(before[0], after[0], random.Random(number).sample(pages, len(pages) // 2))
         directory = opened_copy(tmp_path, str(number), file)
         with PermutedIndex.open(directory) as index:
-            more = set(uniform(100 + number, 300))
-            assert index.insert(array(more)) == 300
-        assert held(directory) == before[1] | more
+            further = set(uniform(100 + number, 300))
+            assert index.insert(array(further)) == 300
+        assert held(directory) == before[1] | further
 
 
 def test_a_meta_page_that_is_written_before_its_data_pages_is_detected(tmp_path: Path) -> None:
@@ -600,8 +600,8 @@ def reading(index: PermutedIndex) -> list[int]:
 
 def test_opening_clears_the_slot_of_a_killed_reader(tmp_path: Path) -> None:
     filled(tmp_path, 100)
-    with beside(_HOLD, tmp_path):
-        with beside(_READ, tmp_path) as reader:
+    with running_program(_HOLD, tmp_path):
+        with running_program(_READ, tmp_path) as reader:
             with PermutedIndex.open(tmp_path) as index:
                 assert reader.pid in reading(index)
                 assert index.environment.measure().readers == len(reading(index))
@@ -617,7 +617,7 @@ def test_an_index_that_is_open_for_long_clears_the_slot_of_a_killed_reader(
 ) -> None:
     monkeypatch.setattr(committer_module, "_READERS_INTERVAL", 0.0)
     with PermutedIndex.open(tmp_path) as index:
-        with beside(_READ, tmp_path) as reader:
+        with running_program(_READ, tmp_path) as reader:
             assert reader.pid in reading(index)
             reader.kill()
             reader.wait()
@@ -660,7 +660,7 @@ def test_compaction_frees_space_and_loses_nothing(tmp_path: Path) -> None:
 def test_compaction_is_refused_while_another_process_has_the_index_open(tmp_path: Path) -> None:
     signatures = filled(tmp_path, 300)
     file = (tmp_path / "data.mdb").read_bytes()
-    with beside(_HOLD, tmp_path) as holder:
+    with running_program(_HOLD, tmp_path) as holder:
         with pytest.raises(IndexUnusable, match="open in another process"):
             compact(tmp_path)
         assert (tmp_path / "data.mdb").read_bytes() == file
@@ -682,7 +682,7 @@ def test_compaction_is_refused_while_this_process_has_the_index_open(tmp_path: P
 
 def test_a_refused_compaction_does_not_keep_others_from_the_index(tmp_path: Path) -> None:
     filled(tmp_path, 10)
-    with beside(_HOLD, tmp_path):
+    with running_program(_HOLD, tmp_path):
         with pytest.raises(IndexUnusable, match="open in another process"):
             compact(tmp_path)
         assert run(_USE, tmp_path, 1)[0] == 0

@@ -116,14 +116,14 @@ def test_clients_that_remember_empty_cells_answer_as_a_directory(address: Server
     source = random.Random(5)
     numbers = iter(range(10_000))
     start = [page(next(numbers), signature) for signature in uniform(5, 2 * _ENOUGH)]
-    rest = [page(next(numbers), signature, f"{source.randrange(3)}") for signature in clusters(5, 300)]
+    further = [page(next(numbers), signature, f"{source.randrange(3)}") for signature in clusters(5, 300)]
     with (
         closing(open_backend(tmp_path)) as directory,
         closing(open_backend(address)) as first,
         closing(open_backend(address)) as second,
     ):
         verdicts = offer_each(first, start[:_ENOUGH]) + offer_each(second, start[_ENOUGH:])
-        verdicts += [offer_each(source.choice((first, second)), [offered])[0] for offered in rest]
-        assert offer_each(directory, start + rest) == verdicts
+        verdicts += [offer_each(source.choice((first, second)), [offered])[0] for offered in further]
+        assert offer_each(directory, start + further) == verdicts
         assert first.forget(lambda record: record.page.signature % 3 == 0, NEAR) > 20
         assert second.verify(NEAR) == []

@@ -33,7 +33,6 @@ from tests.support.examples import examples
 from tests.support.indexing import (
     SPEC,
     ByDistance,
-    beside,
     clusters,
     flipped,
     open_backend,
@@ -41,6 +40,7 @@ from tests.support.indexing import (
     page,
     release,
     run,
+    running_program,
     settle,
 )
 from tests.support.places import Places
@@ -143,7 +143,7 @@ def looks(location: Location) -> dict[str, Decision]:
 
 
 def test_during_a_crawl_its_settled_pages_stand_and_its_open_ones_are_being_handled(places: Places) -> None:
-    with beside(CRAWL, places.word()) as crawl:
+    with running_program(CRAWL, places.word()) as crawl:
         seen = looks(places())
         assert seen["settled"].duplicate_of == "http://a/settled"
         assert (seen["open"].verdict, seen["open"].reason) == (Verdict.UNCHECKED, BEING_HANDLED)
@@ -155,7 +155,7 @@ def test_during_a_crawl_its_settled_pages_stand_and_its_open_ones_are_being_hand
 
 def test_reading_changes_no_file_even_if_the_crawl_was_killed(tmp_path: Path) -> None:
     directory = tmp_path / "index"
-    with beside(CRAWL, directory) as crawl:
+    with running_program(CRAWL, directory) as crawl:
         before = contents(directory)
         looks(directory)
         assert contents(directory) == before
@@ -214,8 +214,8 @@ def test_an_index_that_was_opened_for_reading_refuses_to_be_written(store: Store
         with pytest.raises(IndexUnusable, match="open in this process to be read: close that first"):
             open_store(tmp_path / "index")
         assert len(opened) == 1
-    with closing(open_store(tmp_path / "index")) as again:
-        assert settle(again, 1)
+    with closing(open_store(tmp_path / "index")) as reopened:
+        assert settle(reopened, 1)
 
 
 def test_a_process_that_writes_the_index_reads_it_through_the_same_opening(store: Store, tmp_path: Path) -> None:
@@ -278,8 +278,8 @@ def test_an_index_opened_for_reading_also_reads_what_was_added_beyond_its_map(sm
             assert (small / "data.mdb").stat().st_size > max(SMALL, 2 * size)
             assert len(opened) == after_last - 1
             assert opened.look(page(0, first << 32), ByDistance(0)).verdict is Verdict.DUPLICATE
-        with closing(Store.open_to_read(small)) as again:
-            assert len(again) == len(opened)
+        with closing(Store.open_to_read(small)) as reopened:
+            assert len(reopened) == len(opened)
 
 
 def test_an_index_opened_for_reading_once_more_also_reads_what_was_added(small: Path) -> None:
@@ -331,7 +331,7 @@ def test_a_run_that_may_be_alive_or_dead_has_open_pages(
 
 
 def test_handled_records_do_not_include_those_of_a_run_that_has_died(tmp_path: Path) -> None:
-    with beside(CRAWL, tmp_path / "index") as crawl:
+    with running_program(CRAWL, tmp_path / "index") as crawl:
         pass
     assert crawl.returncode
     with closing(Store.open_to_read(tmp_path / "index")) as opened:

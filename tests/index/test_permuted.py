@@ -62,8 +62,8 @@ class Trial:
         assert self.index.insert(array(signatures)) == 0
 
     def remove(self, signatures: set[int]) -> None:
-        there = signatures & self.held
-        assert self.index.remove(array(signatures)) == len(there)
+        held_before = signatures & self.held
+        assert self.index.remove(array(signatures)) == len(held_before)
         assert self.index.remove(array(signatures)) == 0
         self.held -= signatures
 

@@ -29,7 +29,7 @@ from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.storedtext import unpack_text
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
-from tests.support.indexing import FILING, ByDistance, beside, open_store, page, program, settle
+from tests.support.indexing import FILING, ByDistance, open_store, page, program, running_program, settle
 from tests.support.places import Places
 
 CONFIG = Config(tokenizer="bigrams")
@@ -85,11 +85,11 @@ def opening(places: Places) -> Iterator[Open]:
 def open_again(place: str) -> Iterator[Open]:
     opened: list[Deduplicator] = []
 
-    def again(**settings: object) -> Deduplicator:
+    def open_once_more(**settings: object) -> Deduplicator:
         opened.append(Deduplicator.open(place, Config(tokenizer="bigrams", **settings)))  # type: ignore[arg-type]
         return opened[-1]
 
-    yield again
+    yield open_once_more
     for opened_store in opened:
         opened_store.close()
 
@@ -144,7 +144,7 @@ _ELSEWHERE = """
 def test_a_run_that_lives_in_another_process_holds_its_claim_until_it_is_killed(
     tmp_path: Path, opening_here: Open
 ) -> None:
-    with beside(_ELSEWHERE, tmp_path) as holder:
+    with running_program(_ELSEWHERE, tmp_path) as holder:
         run = opening_here()
         assert answer(run, "2", "x") == BEING_HANDLED
         assert len(lock_files(tmp_path)) == 2
@@ -158,7 +158,7 @@ def test_a_run_that_lives_in_another_process_holds_its_claim_until_it_is_killed(
 def test_pages_that_another_process_settled_stand_while_it_lives_and_not_if_it_dies_at_once(
     tmp_path: Path, opening_here: Open
 ) -> None:
-    with beside(_ELSEWHERE, tmp_path) as holder:
+    with running_program(_ELSEWHERE, tmp_path) as holder:
         run = opening_here()
         assert holder.stdin is not None
         assert holder.stdout is not None
@@ -422,7 +422,7 @@ def test_an_exception_does_not_end_a_run_regularly(tmp_path: Path) -> None:
 
 
 def test_lock_files_of_dead_runs_are_removed_at_the_next_opening(tmp_path: Path) -> None:
-    with beside(_ELSEWHERE, tmp_path) as holder:
+    with running_program(_ELSEWHERE, tmp_path) as holder:
         holder.kill()
         holder.wait()
         (left,) = lock_files(tmp_path)
@@ -478,11 +478,11 @@ def test_a_released_claim_makes_room_for_another(opening: Open) -> None:
 def test_a_page_being_handled_is_unchanged_if_it_is_requested_again_and_its_claim_is_taken_over(opening: Open) -> None:
     first, second = opening(), opening()
     claimed = offer(first, "1", "x")
-    again = offer(second, "1", "x")
-    assert (again.verdict, again.from_earlier_run) == (Verdict.UNCHANGED, False)
+    second_decision = offer(second, "1", "x")
+    assert (second_decision.verdict, second_decision.from_earlier_run) == (Verdict.UNCHANGED, False)
     assert not first.settle(claimed)
     assert answer(first, "2", "x") == BEING_HANDLED
-    assert second.settle(again)
+    assert second.settle(second_decision)
     assert answer(first, "2", "x") == "duplicate"
 
 

@@ -19,7 +19,7 @@ from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
-from tests.support.indexing import ByDistance, beside, number_of, open_backend, page, release, settle, uniform
+from tests.support.indexing import ByDistance, number_of, open_backend, page, release, running_program, settle, uniform
 from tests.support.servers import Server, declare_dead, serving
 
 if not has_extra("redis"):
@@ -90,7 +90,7 @@ def test_the_claim_of_a_killed_client_holds_until_its_signs_of_life_have_ended(
     address: ServerAddress, server: Server
 ) -> None:
     with Deduplicator.open(server.url(), CONFIG) as run:
-        with beside(_CLAIMS, server.url()) as client:
+        with running_program(_CLAIMS, server.url()) as client:
             assert check(run, 2) == BEING_HANDLED
             client.kill()
             client.wait()
@@ -100,7 +100,7 @@ def test_the_claim_of_a_killed_client_holds_until_its_signs_of_life_have_ended(
 
 @pytest.mark.usefixtures("short_lives")
 def test_a_client_that_was_stopped_for_too_long_cannot_settle_any_more(address: ServerAddress, server: Server) -> None:
-    with Deduplicator.open(server.url(), CONFIG) as run, beside(_CLAIMS, server.url()) as client:
+    with Deduplicator.open(server.url(), CONFIG) as run, running_program(_CLAIMS, server.url()) as client:
         client.send_signal(signal.SIGSTOP)
         wait_for(lambda: check(run, 2) == "new")
         client.send_signal(signal.SIGCONT)
@@ -249,8 +249,8 @@ def test_answered_pages_survive_kills_of_a_server_that_writes_at_once(tmp_path: 
             timer.join()
             server.start()
             wait_for(lambda: store.offer([page(0, signatures[0])], NEAR).exception() is None)
-        again = [store.offer([page(-1 - number, signatures[number])], NEAR).result()[0] for number in answered]
-        assert {decision.verdict for decision in again} == {Verdict.DUPLICATE}
+        decisions = [store.offer([page(-1 - number, signatures[number])], NEAR).result()[0] for number in answered]
+        assert {decision.verdict for decision in decisions} == {Verdict.DUPLICATE}
         assert store.verify(NEAR) == []
 
 

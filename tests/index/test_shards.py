@@ -77,8 +77,8 @@ def test_an_index_that_has_lost_its_first_shard_keeps_the_others(server: Server,
         server.run("DEL", name)
     with closing(open_backend(at(server, "0", None), fresh=fresh)) as store:
         assert len(store) == (0 if fresh else is_lost.count(False))
-        again = [page(100 + number, lost_page.signature, lost_page.scope) for number, lost_page in enumerate(pages)]
-        decisions = store.offer(again, NEAR).result()
+        copies = [page(100 + number, lost_page.signature, lost_page.scope) for number, lost_page in enumerate(pages)]
+        decisions = store.offer(copies, NEAR).result()
         assert [decision.verdict is Verdict.NEW for decision in decisions] == ([True] * 40 if fresh else is_lost)
         assert store.verify(NEAR) == []
     open_backend(at(server, "0", SHARDS)).close()
@@ -251,10 +251,10 @@ def test_a_run_ends_in_all_shards_simultaneously(address: ServerAddress, monkeyp
         all_shards, original = threading.Barrier(SHARDS), getattr(owner, name)
 
         def wait_for_others(
-            *arguments: object, barrier: threading.Barrier = all_shards, then: Any = original, **options: object
+            *arguments: object, barrier: threading.Barrier = all_shards, call: Any = original, **options: object
         ) -> None:
             barrier.wait(timeout=10)
-            then(*arguments, **options)
+            call(*arguments, **options)
 
         monkeypatch.setattr(owner, name, wait_for_others)
     store.end_run(terms, finished=True)
@@ -271,8 +271,8 @@ def test_a_run_that_cannot_end_in_a_shard_ends_in_the_others(address: ServerAddr
             server.run("DEL", name)
         with pytest.raises(IndexUnusable):
             store.end_run(claiming, finished=True)
-        again = [page(100 + number, 5, f"scope {number}") for number in range(20)]
-        for filed_again in again:
+        copies = [page(100 + number, 5, f"scope {number}") for number in range(20)]
+        for filed_again in copies:
             if hash_scope(filed_again.scope) % SHARDS != 1:
                 assert store.offer([filed_again], NEAR).result()[0].verdict is Verdict.NEW
         run.release()

@@ -27,7 +27,6 @@ from tests.support.indexing import (
     SPEC,
     ByDistance,
     Signatures,
-    beside,
     clusters,
     first_line,
     number_of,
@@ -37,6 +36,7 @@ from tests.support.indexing import (
     program,
     release,
     run,
+    running_program,
     settle,
     uniform,
 )
@@ -316,7 +316,7 @@ _OFFER = """
 
 def test_emptying_an_index_takes_only_the_pages_of_another_process_with_the_same_configuration(places: Places) -> None:
     emptied = 0
-    with beside(_OFFER, places.word()) as other_process:
+    with running_program(_OFFER, places.word()) as other_process:
         while other_process.poll() is None:
             store = open_backend(places(), fresh=True)
             # A server cannot be verified while it is written.

@@ -231,9 +231,11 @@ def documents(draw: st.DrawFn) -> tuple[str, list[str]]:
     for number in range(draw(st.integers(1, 8))):
         text = " ".join(words(draw(st.integers(number, 9)), draw(st.integers(1, 60))))
         outer, inner = draw(st.sampled_from(PLACES)), draw(st.sampled_from(PLACES))
-        inside = f'<p><a href="/{number}">{text}</a></p>' if draw(st.booleans()) else f"<p>{text}</p>"
+        content = f'<p><a href="/{number}">{text}</a></p>' if draw(st.booleans()) else f"<p>{text}</p>"
         body += (
-            f"<{outer}><{inner}>{inside}</{inner}></{outer}>" if draw(st.booleans()) else f"<{outer}>{inside}</{outer}>"
+            f"<{outer}><{inner}>{content}</{inner}></{outer}>"
+            if draw(st.booleans())
+            else f"<{outer}>{content}</{outer}>"
         )
         shown.append(text)
     return f"<html><body>{body}</body></html>", shown
@@ -278,8 +280,8 @@ def test_text_that_another_extractor_takes_is_not_boilerplate() -> None:
     assert "Home News" in examined.boilerplate
     # Every paragraph on one side only.
     for text in re.findall(r"<(?:p|li)>(.+?)</(?:p|li)>", source):
-        inside = " ".join(text.split()) in " ".join(examined.text.split())
-        assert inside is not (" ".join(text.split()) in examined.boilerplate)
+        is_in_text = " ".join(text.split()) in " ".join(examined.text.split())
+        assert is_in_text is not (" ".join(text.split()) in examined.boilerplate)
 
 
 # The tokens

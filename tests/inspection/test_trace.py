@@ -50,12 +50,12 @@ NOTHING = "No kept page shares a passage with it."
 # Texts
 
 
-def with_other_letters(text: str, every: int = 25) -> str:
+def with_other_letters(text: str, one_in: int = 25) -> str:
     """Return *text* with about one in *every* characters replaced by one with another first letter."""
     source = random.Random(text)
     characters = [character for characters_of_letter in alike().values() for character in characters_of_letter]
     return "".join(
-        source.choice(characters) if character >= "\u4e00" and source.randrange(every) == 0 else character
+        source.choice(characters) if character >= "\u4e00" and source.randrange(one_in) == 0 else character
         for character in text
     )
 
@@ -251,13 +251,13 @@ def test_passages_are_the_longest_runs_of_matching_windows(index: Path, text: st
 
 
 def test_only_the_longest_of_many_passages_are_reported(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = traced(index, CHANGED)["http://one.org/other"].passages
-    assert len(every) > 3
+    passages = traced(index, CHANGED)["http://one.org/other"].passages
+    assert len(passages) > 3
     monkeypatch.setattr("crawler_dedup.inspection.trace.MAX_PASSAGES", 3)
     reported = traced(index, CHANGED)["http://one.org/other"].passages
-    longest = sorted((passage.end - passage.start for passage in every), reverse=True)[:3]
+    longest = sorted((passage.end - passage.start for passage in passages), reverse=True)[:3]
     assert sorted((passage.end - passage.start for passage in reported), reverse=True) == longest
-    assert list(reported) == sorted(set(reported) & set(every), key=lambda passage: passage.start)
+    assert list(reported) == sorted(set(reported) & set(passages), key=lambda passage: passage.start)
 
 
 def test_passages_have_the_places_of_each_part_in_text_and_page(index: Path) -> None:
@@ -278,8 +278,8 @@ def test_passages_have_the_places_of_each_part_in_text_and_page(index: Path) -> 
             assert passage.at - passage.start == at - start
             assert abs(passage.start - start) <= WINDOW // 2
             assert abs(passage.end - start - length) <= WINDOW // 2
-            inside = slice(start, start + length)
-            assert copy[inside] == page[at : at + length]
+            part = slice(start, start + length)
+            assert copy[part] == page[at : at + length]
 
 
 def test_a_complete_copy_is_wholly_covered_and_an_unknown_text_not_at_all(index: Path) -> None:

@@ -245,8 +245,8 @@ PAGES = {
 
 def crawl(tmp_path: Path, **settings: object) -> Crawl:
     with Site(PAGES) as site:
-        every = {"CONCURRENT_REQUESTS": 1, "DEDUP_DIR": str(tmp_path / "index"), **settings}
-        return run_script(tmp_path, WALK, every, site=site.url, paths=list(PAGES))
+        all_settings = {"CONCURRENT_REQUESTS": 1, "DEDUP_DIR": str(tmp_path / "index"), **settings}
+        return run_script(tmp_path, WALK, all_settings, site=site.url, paths=list(PAGES))
 
 
 def journals(index: Path) -> list[Path]:

@@ -70,8 +70,8 @@ def test_core_and_python_count_the_same_if_some_counters_are_discarded() -> None
 @given(st.sets(st.integers(0, (3 << 16) - 1), max_size=300), st.integers(0, 3000))
 @example(set(), 0)
 @example({(3 << 16) - 1}, 0)
-def test_core_and_python_pack_small_numbers_alike(members: set[int], more: int) -> None:
-    numbers = np.array(sorted(members | set(range(0, 17 * more, 17))), dtype=np.uint32)
+def test_core_and_python_pack_small_numbers_alike(members: set[int], multiples: int) -> None:
+    numbers = np.array(sorted(members | set(range(0, 17 * multiples, 17))), dtype=np.uint32)
     assert_equal(pack_short, numbers)
     assert unpack_short(pack_short(numbers), len(numbers)).tolist() == numbers.tolist()
 

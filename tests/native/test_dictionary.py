@@ -59,7 +59,7 @@ def weighed(plain: str, cut: CutHan) -> list[Any]:
 @example("々" * 5001)
 def test_core_and_python_cut_any_text_alike(cutter: CoreCutter, text: str) -> None:
     for plain in (text, normalise(text)):
-        assert_equal(lambda of: Text(of, cutter).tokens, plain)
+        assert_equal(lambda text: Text(text, cutter).tokens, plain)
         assert_equal(weighed, plain, cutter)
 
 

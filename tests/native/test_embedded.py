@@ -38,12 +38,12 @@ TEXTS = ["word", "words ", " ", "\n", "茶馆 é", '{"a": 1}', "<!-- c -->", "<?
 
 elements = st.recursive(
     st.sampled_from(TEXTS),
-    lambda inside: st.builds(
+    lambda contents: st.builds(
         "<{0}{1}{2}>{3}</{0}>".format,
         st.sampled_from(TAGS),
         st.sampled_from(ATTRIBUTES),
         st.sampled_from(ATTRIBUTES),
-        st.lists(inside, max_size=5).map("".join),
+        st.lists(contents, max_size=5).map("".join),
     ),
     max_leaves=40,
 )

@@ -138,14 +138,14 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> object:
         }
         first = run_script(directory, SPIDER, settings, site="", paths=starts)
         shutil.copytree(directory / "index", directory / "first")
-        again = [
+        second_paths = [
             *starts[:2],
             (f"{site_url}/deletes", {}),
             (f"{site_url}/other", {}),
             (f"{site_url}/later", {}),
             (f"{site_url}/last", {}),
         ]
-        second = run_script(directory, SPIDER, settings, site="", paths=again)
+        second = run_script(directory, SPIDER, settings, site="", paths=second_paths)
         yield Crawled(site, directory, first, second, directory / "first")
 
 

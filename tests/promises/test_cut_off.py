@@ -22,12 +22,12 @@ from tests.support.indexing import (
     ByDistance,
     Signatures,
     array,
-    beside,
     clusters,
     number_of,
     open_store,
     page,
     run,
+    running_program,
     uniform,
 )
 from tests.support.projects import ADDON, PAGES, index_of, project
@@ -93,8 +93,8 @@ def test_a_file_that_lacks_only_free_pages_opens_and_has_lost_nothing(tmp_path: 
     with PermutedIndex.open(copy) as index:
         assert index.verify() == []
         assert len(index) == len(kept)
-        more = array(set(uniform(5, 3000)))
-        assert index.insert(more) == len(more)
+        further = array(set(uniform(5, 3000)))
+        assert index.insert(further) == len(further)
         assert index.verify() == []
     assert (copy / "data.mdb").stat().st_size == size
 
@@ -288,7 +288,7 @@ def test_no_second_process_opens_an_index_whose_locks_the_first_does_not_share(
     tmp_path: Path, names: tuple[str, ...]
 ) -> None:
     kept = churned(tmp_path)
-    with beside(_INSERT, tmp_path) as first:
+    with running_program(_INSERT, tmp_path) as first:
         assert first.stdin is not None
         assert first.stdout is not None
         for name in names:
@@ -305,7 +305,7 @@ def test_no_second_process_opens_an_index_whose_locks_the_first_does_not_share(
 
 def test_an_index_whose_users_lock_was_deleted_is_still_shared(tmp_path: Path) -> None:
     kept = churned(tmp_path)
-    with beside(_INSERT, tmp_path) as first:
+    with running_program(_INSERT, tmp_path) as first:
         assert first.stdin is not None
         assert first.stdout is not None
         (tmp_path / "users.lock").unlink()
@@ -323,7 +323,7 @@ def test_an_index_whose_users_lock_was_deleted_is_still_shared(tmp_path: Path) -
 def test_a_second_process_does_not_open_a_file_that_was_truncated_under_the_first(tmp_path: Path) -> None:
     churned(tmp_path)
     size = (tmp_path / "data.mdb").stat().st_size
-    with beside(_INSERT, tmp_path) as first:
+    with running_program(_INSERT, tmp_path) as first:
         assert first.stdin is not None
         assert first.stdout is not None
         for cut in ("within a page", "by a page", "to half", "to nothing"):

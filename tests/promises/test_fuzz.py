@@ -30,14 +30,14 @@ def assert_decided(
     """Check that a page gets a decision, always has the same signature, and is not a duplicate of itself."""
     scope = f"{next(_numbers)} {scope}"  # of no other example: nothing else can stand for the page
     first = deduplicator.check(url, body, encoding=encoding, key=key, scope=scope)
-    again = deduplicator.check(url, body, encoding=encoding, key=key, scope=scope)
-    assert type(first) is type(again) is Decision
+    second = deduplicator.check(url, body, encoding=encoding, key=key, scope=scope)
+    assert type(first) is type(second) is Decision
     given = [identifier.encode("utf-8", "backslashreplace").decode() for identifier in (url, scope, key or url)]
     assert [
         identifier.encode("utf-8", "backslashreplace").decode() for identifier in (first.url, first.scope, first.key)
     ] == given
     assert first.verdict in (Verdict.NEW, Verdict.UNCHECKED)
-    assert again.verdict is (Verdict.UNCHANGED if first.verdict is Verdict.NEW else Verdict.UNCHECKED)
+    assert second.verdict is (Verdict.UNCHANGED if first.verdict is Verdict.NEW else Verdict.UNCHECKED)
     assert (first.verdict is Verdict.UNCHECKED) == bool(first.reason)
     signed = [deduplicator.sign(url, body, encoding=encoding, key=key, scope=scope) for _ in range(2)]
     assert signed[0] == signed[1]

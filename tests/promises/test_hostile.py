@@ -173,8 +173,8 @@ CODECS = sorted(
 def test_a_codec_of_python_that_is_not_a_charset_of_browsers_raises_no_error(
     deduplicator: Deduplicator, name: str, declared: str
 ) -> None:
-    inside, encoding = (f"<meta charset={name}>", None) if declared == "in the page" else ("", name)
-    body = (inside + r"<p>\ud800 \q \x00 xn--a +ADw-" + english()).encode()
+    head, encoding = (f"<meta charset={name}>", None) if declared == "in the page" else ("", name)
+    body = (head + r"<p>\ud800 \q \x00 xn--a +ADw-" + english()).encode()
     assert isinstance(deduplicator.check(URL, body, encoding=encoding), Decision)
 
 
@@ -256,7 +256,7 @@ def test_entities_are_not_expanded(checker: Checker) -> None:
 
 
 @pytest.mark.parametrize(
-    "inside",
+    "markup",
     [
         "<a href='http://['></a>",
         "<a href='http://e.com:99999999/'></a>",
@@ -271,9 +271,9 @@ def test_entities_are_not_expanded(checker: Checker) -> None:
         "&#xD800;",
     ],
 )
-def test_broken_markup_does_not_change_the_signature(deduplicator: Deduplicator, inside: str) -> None:
+def test_broken_markup_does_not_change_the_signature(deduplicator: Deduplicator, markup: str) -> None:
     whole, broken = (
-        deduplicator.sign(URL, english().replace("<article>", f"<article>{piece}").encode()) for piece in ("", inside)
+        deduplicator.sign(URL, english().replace("<article>", f"<article>{piece}").encode()) for piece in ("", markup)
     )
     assert broken.signature == whole.signature
     assert broken.title == whole.title

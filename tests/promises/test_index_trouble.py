@@ -14,7 +14,7 @@ import pytest
 from crawler_dedup import Config, Deduplicator
 from tests.support.crawling import WALK, Answer, Crawl, Site, article, html, run_script
 from tests.support.disks import fill_up
-from tests.support.indexing import beside
+from tests.support.indexing import running_program
 
 # One page after another: a page and its twin, those in trouble, then others until one of them is checked again.
 SPIDER = """
@@ -191,7 +191,7 @@ def test_a_crawl_survives_a_process_that_is_stopped_while_it_writes(tmp_path: Pa
         holders: list[Any] = []
         trouble = Trouble(
             tmp_path,
-            lambda: holders.append(stack.enter_context(beside(HOLD, tmp_path / "index"))),
+            lambda: holders.append(stack.enter_context(running_program(HOLD, tmp_path / "index"))),
             go_on,
             pages=20,
             DEDUP_TIMEOUT=1,
@@ -212,7 +212,7 @@ def test_a_crawl_ends_while_a_writing_process_is_stopped(tmp_path: Path) -> None
     with ExitStack() as stack:
 
         def begin() -> Answer:
-            stack.enter_context(beside(HOLD, tmp_path / "index"))
+            stack.enter_context(running_program(HOLD, tmp_path / "index"))
             return html(article("/trouble"))
 
         with Site(pages | {"/trouble": begin}) as site:

@@ -105,8 +105,8 @@ def test_a_project_may_name_a_server_and_its_commands_use_it(empty: Server, tmp_
     for arguments in (["stats"], ["verify"], ["export", "pages.dedup"], ["import", "pages.dedup"]):
         done = command(folder, "index", *arguments)
         assert done.returncode == 0, done.stderr
-    why = command(folder, "why", f"{site.url}/copy")
-    assert "duplicate" in why.stdout, why.stderr
+    explained = command(folder, "why", f"{site.url}/copy")
+    assert "duplicate" in explained.stdout, explained.stderr
     forgotten = command(folder, "forget", "--url", f"{site.url}/page")
     assert "1 page forgotten.\n" in forgotten.stdout, forgotten.stderr
     assert "compact" not in forgotten.stdout

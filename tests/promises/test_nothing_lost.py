@@ -347,9 +347,9 @@ class NothingLost(RuleBasedStateMachine):
     @rule(slot=_SLOTS, ends=st.lists(st.tuples(st.integers(0, 5), st.booleans(), _FRACTIONS), min_size=1, max_size=4))
     def handle(self, slot: int, ends: Sequence[tuple[int, bool, float]]) -> None:
         living = self._living(slot)
-        for which, well, fraction in ends:
+        for place, well, fraction in ends:
             if living.life is not None and living.life.open:
-                self._handle(living, which % len(living.life.open), well, fraction)
+                self._handle(living, place % len(living.life.open), well, fraction)
 
     @rule(slot=_SLOTS)
     def flush(self, slot: int) -> None:
@@ -401,12 +401,12 @@ class NothingLost(RuleBasedStateMachine):
             decision = self._kill_in_the_middle(living, living.worker, delay)
             self._explain([(life, page, decision)], killed=life)
 
-    @rule(slot=_SLOTS, which=st.integers(0, 5), well=st.booleans(), fraction=_FRACTIONS, delay=_DELAYS)
-    def kill_while_handling(self, slot: int, which: int, well: bool, fraction: float, delay: float) -> None:
+    @rule(slot=_SLOTS, place=st.integers(0, 5), well=st.booleans(), fraction=_FRACTIONS, delay=_DELAYS)
+    def kill_while_handling(self, slot: int, place: int, well: bool, fraction: float, delay: float) -> None:
         living = self._living(slot)
         if living.life is not None and living.worker is not None and living.life.open:
             life = living.life
-            decision, content = life.open.pop(which % len(life.open))
+            decision, content = life.open.pop(place % len(life.open))
             if well:
                 self._store(life, content, fraction)
             living.worker.tell("settle" if well else "release", self._now, decision)
@@ -495,14 +495,14 @@ class NothingLost(RuleBasedStateMachine):
     def _now(self) -> tuple[float, float]:
         return self._true, self._behind
 
-    def _note(self, what: object) -> None:
+    def _note(self, event: object) -> None:
         """Record what happens, because a kill cannot be repeated."""
-        self._history.append(f"{self._true:.1f} ({self._behind:.1f} behind) {what}")
+        self._history.append(f"{self._true:.1f} ({self._behind:.1f} behind) {event}")
 
-    def _require(self, holds: bool, *what: object) -> None:
+    def _require(self, holds: bool, *context: object) -> None:
         if not holds:
             self._sound = False
-            BROKEN.append("\n".join(map(str, (*self._history, *what))))
+            BROKEN.append("\n".join(map(str, (*self._history, *context))))
             raise AssertionError(BROKEN[-1])
 
     def _start(self, slot: Slot) -> None:
@@ -580,11 +580,11 @@ class NothingLost(RuleBasedStateMachine):
             killed.lives = False
         return records
 
-    def _handle(self, slot: Slot, which: int, well: bool, fraction: float) -> None:
+    def _handle(self, slot: Slot, place: int, well: bool, fraction: float) -> None:
         """Let the process store and settle a page that has passed, or neither."""
         assert slot.worker is not None
         assert slot.life is not None
-        decision, content = slot.life.open.pop(which)
+        decision, content = slot.life.open.pop(place)
         if well:
             self._store(slot.life, content, fraction)
             slot.life.owed.append(content)
@@ -665,7 +665,7 @@ def _run(count: int, steps: int) -> None:
     )
 
     run_state_machine_as_test(NothingLost, settings=bounds)
-    print("\n" + ", ".join(f"{count} {what}" for what, count in COUNTED.items()))
+    print("\n" + ", ".join(f"{count} {name}" for name, count in COUNTED.items()))
     assert not BROKEN, BROKEN[0]
     assert COUNTED["kills"] > 0
     assert COUNTED["drops"] > 0

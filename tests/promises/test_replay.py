@@ -278,9 +278,9 @@ def _run(count: int, steps: int, places: Places) -> None:
             shutil.rmtree(folder)
 
     replay()
-    print("\n" + ", ".join(f"{count} {what}" for what, count in COUNTED.items()))
-    for what in ("kills in the middle", "deaths seen", "drops", "by a snapshot", "forgotten", "close"):
-        assert COUNTED[what] > 0, what
+    print("\n" + ", ".join(f"{count} {name}" for name, count in COUNTED.items()))
+    for name in ("kills in the middle", "deaths seen", "drops", "by a snapshot", "forgotten", "close"):
+        assert COUNTED[name] > 0, name
 
 
 @pytest.mark.parametrize("places", ["directory"], indirect=True)

@@ -298,8 +298,8 @@ def test_short_texts_under_one_title_with_different_lines_are_two_pages_of_a_kno
     for name in ("first", "second", "third"):
         assert crawl.kind(function(name)) is PageKind.TEXT
         assert crawl.check(f"/{name}", function(name)).verdict is Verdict.NEW
-    again = function("first").replace("<pre>", "<p>Seen by 3.</p><pre>")
-    assert is_duplicate(crawl.check("/first?printed", again), "http://h/first", "alike")
+    copy = function("first").replace("<pre>", "<p>Seen by 3.</p><pre>")
+    assert is_duplicate(crawl.check("/first?printed", copy), "http://h/first", "alike")
 
 
 def test_source_files_under_one_title_are_distinguished_by_their_lines_on_a_known_site(crawl: Crawl) -> None:
@@ -476,8 +476,8 @@ def test_short_texts_beside_the_same_long_text_do_not_cover_each_other(
         crawl.get_known()
     assert crawl.check("/swans", lamp_for_sale("swans", notice_first=notice_first)).verdict is Verdict.NEW
     assert crawl.check("/clock", lamp_for_sale("clock", notice_first=notice_first)).verdict is Verdict.NEW
-    again = lamp_for_sale("swans", notice_first=notice_first) + "<!-- -->"
-    assert is_duplicate(crawl.check("/again", again), "http://h/swans", "alike")
+    copy = lamp_for_sale("swans", notice_first=notice_first) + "<!-- -->"
+    assert is_duplicate(crawl.check("/again", copy), "http://h/swans", "alike")
 
 
 @knowing

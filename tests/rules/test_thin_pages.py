@@ -133,9 +133,9 @@ def test_short_pages_that_differ_in_elements_without_text_are_all_kept(
 
 
 def test_a_picture_may_have_another_address_on_another_host(crawl: Crawl, mirror: Crawl) -> None:
-    here, there = (notice(extra=f"<img src='{folder}/river.jpg'>") for folder in ("/photo", "/h/photo"))
-    assert crawl.check("/1", here).verdict is Verdict.NEW
-    assert is_duplicate(mirror.check("/1", there), "http://h/1")
+    first_notice, second_notice = (notice(extra=f"<img src='{folder}/river.jpg'>") for folder in ("/photo", "/h/photo"))
+    assert crawl.check("/1", first_notice).verdict is Verdict.NEW
+    assert is_duplicate(mirror.check("/1", second_notice), "http://h/1")
 
 
 def test_pages_that_differ_after_an_early_end_of_the_page_are_both_kept(crawl: Crawl) -> None:

@@ -247,12 +247,12 @@ def test_a_text_that_repeats_the_words_of_the_title_many_times_is_no_name() -> N
 def test_if_there_are_too_many_blocks_the_longest_are_kept_in_reading_order() -> None:
     texts = [" ".join(words(number, 2 + number % 7)) for number in range(2000)]
     kept_blocks = unpack_blocks(pack("".join(f"<p>{text}</p>" for text in texts)).packed)
-    every = [hashes(f"<p>{text}</p>")[0] for text in texts]
+    numbers = [hashes(f"<p>{text}</p>")[0] for text in texts]
     assert len(kept_blocks) == MAX_BLOCKS
     *kept_blocks, rest = kept_blocks
     assert (rest.traits, rest.size) == (Trait.NUMBER, 0)
     assert [block.hash for block in kept_blocks] == [
-        number for number in every if number in {block.hash for block in kept_blocks}
+        number for number in numbers if number in {block.hash for block in kept_blocks}
     ]
     sizes = sorted((4 * -(-len(text) // 4) for text in texts), reverse=True)
     assert sorted((block.size for block in kept_blocks), reverse=True) == sizes[: MAX_BLOCKS - 1]

@@ -29,35 +29,35 @@ MARKUP = st.recursive(
             "<iframe src=3>f</iframe>",
         ]
     ),
-    lambda inside: st.builds(
+    lambda contents: st.builds(
         lambda tag, attribute, parts: f"<{tag}{attribute}>{''.join(parts)}</{tag.split()[0]}>",
         st.sampled_from(["div", "p", "aside", "button", "dialog", "b", "template", "video src=4"]),
         st.sampled_from(["", "", " hidden", " style='display:none'", " style='visibility:visible'"]),
-        st.lists(inside, max_size=4),
+        st.lists(contents, max_size=4),
     ),
     max_leaves=25,
 )
 
 
-def pieces(node: HtmlElement, hidden: list[HtmlElement], *, inside: bool) -> Iterator[tuple[str, bool]]:
+def pieces(node: HtmlElement, hidden: list[HtmlElement], *, is_inside: bool) -> Iterator[tuple[str, bool]]:
     """Yield the pictures and texts of the page outside of its blocks, found in its tree."""
     is_shown = node not in hidden
     if sources := [node.get(name) for name in ADDRESSES.get(node.tag, []) if name in node.attrib]:
         yield sources[0], is_shown
-    inside = inside or node.tag in TEXTS
+    is_inside = is_inside or node.tag in TEXTS
     is_data = node.tag == "script" and node.get("type") == "application/json"
-    if node.text and isinstance(node.tag, str) and (is_data or (inside and node.tag != "style")):
+    if node.text and isinstance(node.tag, str) and (is_data or (is_inside and node.tag != "style")):
         yield node.text, is_shown
     for child in node:
-        yield from pieces(child, hidden, inside=inside)
-        if child.tail and inside:
+        yield from pieces(child, hidden, is_inside=is_inside)
+        if child.tail and is_inside:
             yield child.tail, is_shown
 
 
 @given(st.lists(MARKUP).map("".join))
 def test_pictures_and_texts_outside_of_blocks_are_listed_in_the_order_of_the_page(markup: str) -> None:
     tree = parse(f"<body>{markup}".encode())
-    expected = list(pieces(tree, hidden_elements(tree), inside=False))
+    expected = list(pieces(tree, hidden_elements(tree), is_inside=False))
     shown = {piece for piece, is_shown in expected if is_shown}
     content = find_embedded_content(tree)
     assert list(content) == list(dict.fromkeys(piece for piece, _ in expected))

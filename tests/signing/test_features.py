@@ -56,8 +56,8 @@ def test_text_without_unspaced_scripts_is_tokenised_the_same_beside_them(text: s
 @given(st.one_of(st.text(), st.text(st.sampled_from("aZé1_ß÷’“\u0301\u093f中か\xa0\x1c\n -"))))
 def test_words_are_tokenised_the_same_beside_another_alphabet(text: str) -> None:
     for kind in ("tokens", "units"):
-        alone, beside = (Counter(getattr(Text(variant, bigrams), kind)) for variant in (text, f"{text} ж"))
-        assert beside == alone + Counter(["ж"])
+        alone, with_letter = (Counter(getattr(Text(variant, bigrams), kind)) for variant in (text, f"{text} ж"))
+        assert with_letter == alone + Counter(["ж"])
 
 
 @given(st.text())

@@ -155,13 +155,13 @@ def test_nothing_else_of_a_block_changes_if_it_is_hidden() -> None:
 
 MARKUP = st.recursive(
     st.sampled_from(["a", "b ", "茶", "<br>", "<!-- x -->", " "]),
-    lambda inside: st.builds(
+    lambda contents: st.builds(
         "<{0}{1}>{2}</{0}>".format,
         st.sampled_from(["b", "div", "p", "a href='/x'", "span", "li"]).map(lambda tag: tag.split()[0]),
         st.sampled_from(
             ["", "", " hidden", " style='display:none'", " style='visibility:hidden'", " style='visibility:visible'"]
         ),
-        st.lists(inside, max_size=4).map("".join),
+        st.lists(contents, max_size=4).map("".join),
     ),
     max_leaves=25,
 )

@@ -220,8 +220,8 @@ def test_a_lexicon_that_was_written_is_read_back(tmp_path: Path) -> None:
     assert_equal(lexicon_of(str(tmp_path / "a.lexicon")), written)
     assert lexicon_digest(str(tmp_path / "a.lexicon")) == written.digest
     assert [path.name for path in tmp_path.iterdir()] == ["a.lexicon"]
-    again = lexicon_of(str(tmp_path / "a.lexicon"))
-    again.write(tmp_path / "b.lexicon")
+    lexicon = lexicon_of(str(tmp_path / "a.lexicon"))
+    lexicon.write(tmp_path / "b.lexicon")
     assert (tmp_path / "b.lexicon").read_bytes() == (tmp_path / "a.lexicon").read_bytes()
 
 
@@ -389,7 +389,7 @@ def small_lexicon(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def another(tmp_path_factory: pytest.TempPathFactory) -> str:
+def second_lexicon(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("lexica") / "another"
     build([text_of(prose(number, chinese=number % 2 == 0)) for number in range(9)]).write(path)
     return str(path)
@@ -397,9 +397,9 @@ def another(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("scheme", DEPENDENT)
 def test_an_index_made_with_another_lexicon_is_refused_and_the_lexicon_named(
-    tmp_path: Path, small_lexicon: str, another: str, scheme: str
+    tmp_path: Path, small_lexicon: str, second_lexicon: str, scheme: str
 ) -> None:
-    for made_with, name in ((small_lexicon, another), (small_lexicon, "general"), ("general", small_lexicon)):
+    for made_with, name in ((small_lexicon, second_lexicon), (small_lexicon, "general"), ("general", small_lexicon)):
         directory = tmp_path / f"{Path(made_with).name} {Path(name).name}"
         Deduplicator.open(directory, config(scheme, lexicon=made_with)).close()
         Deduplicator.open(directory, config(scheme, lexicon=made_with)).close()
@@ -445,9 +445,9 @@ def test_shingles_of_another_width_than_those_of_the_lexicon_are_refused(small_l
 
 
 @pytest.mark.parametrize("scheme", DEPENDENT)
-def test_signatures_depend_on_the_lexicon(small_lexicon: str, another: str, scheme: str) -> None:
+def test_signatures_depend_on_the_lexicon(small_lexicon: str, second_lexicon: str, scheme: str) -> None:
     text = text_of(SAMPLES["tea-house"])
-    schemes = [scheme_of(scheme, config(scheme, lexicon=name)) for name in (small_lexicon, another)]
+    schemes = [scheme_of(scheme, config(scheme, lexicon=name)) for name in (small_lexicon, second_lexicon)]
     of_first, of_second = ([made_with.sign(text), made_with.keys(made_with.sign(text))] for made_with in schemes)
     assert of_first != of_second
 

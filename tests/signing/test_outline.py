@@ -69,15 +69,15 @@ def test_an_element_that_contains_the_whole_page_by_mistake_is_read(tag: str, pa
 
 
 def test_such_an_element_within_another_one_is_read() -> None:
-    inside = f"<aside><h1>Harbour</h1><div>{TEXT}</div></aside>".replace("</aside>", "<footer></footer></aside>")
-    tree = exactly(f"<nav><h1>Boats</h1><div>{TEXT}, {TEXT}</div><footer></footer>{inside}</nav>")
+    inner = f"<aside><h1>Harbour</h1><div>{TEXT}</div></aside>".replace("</aside>", "<footer></footer></aside>")
+    tree = exactly(f"<nav><h1>Boats</h1><div>{TEXT}, {TEXT}</div><footer></footer>{inner}</nav>")
     assert [block.text for block in read_outline(tree).blocks] == ["Boats", f"{TEXT}, {TEXT}".strip()]
-    tree = exactly(f"<nav><h1>Boats</h1><div>{TEXT[:220]}</div><footer></footer>{inside}</nav>")
+    tree = exactly(f"<nav><h1>Boats</h1><div>{TEXT[:220]}</div><footer></footer>{inner}</nav>")
     assert [block.text for block in read_outline(tree).blocks] == ["Boats", TEXT[:220].strip(), "Harbour", TEXT.strip()]
 
 
 @pytest.mark.parametrize(
-    "beside",
+    "markup",
     [
         f"<aside><section><h1>About me</h1><p>{TEXT}</p></section></aside>",
         f"<nav><p>{TEXT}</p><footer></footer></nav>",
@@ -87,8 +87,8 @@ def test_such_an_element_within_another_one_is_read() -> None:
         f"<nav><h1>Harbour</h1>{TEXT[:230]}<main></main></nav><p>{TEXT} {TEXT}</p>",
     ],
 )
-def test_an_element_that_contains_no_whole_page_or_less_than_the_rest_is_not_read(beside: str) -> None:
-    read = [block.text for block in read_outline(exactly(f"<p>text</p>{beside}")).blocks]
+def test_an_element_that_contains_no_whole_page_or_less_than_the_rest_is_not_read(markup: str) -> None:
+    read = [block.text for block in read_outline(exactly(f"<p>text</p>{markup}")).blocks]
     assert read[0] == "text"
     assert not {"Harbour", "About me"} & {*read}
 
@@ -357,11 +357,11 @@ def markup_of(tags: list[str], text: str, *, marks: bool) -> st.SearchStrategy[s
     if marks:
         leaves |= st.sampled_from(["<!-- never -->", "<?never never?>", "<br/>"])
 
-    def around(inside: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    def around(contents: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         return st.builds(
             lambda tag, content: f"<{tag}>{''.join(content)}</{tag.split()[0]}>",
             st.sampled_from(tags),
-            st.lists(inside, max_size=5),
+            st.lists(contents, max_size=5),
         )
 
     return st.lists(st.recursive(leaves, around, max_leaves=30), max_size=6).map("".join)

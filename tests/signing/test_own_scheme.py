@@ -38,13 +38,13 @@ def run(installed: Path, code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_documented_scheme_finds_texts_that_begin_alike(installed: Path) -> None:
-    more = WORDS.replace("word190", "another")
+    longer = WORDS.replace("word190", "another")
     unlike = "something " + WORDS
     code = f"""
 from crawler_dedup import Config, Deduplicator
 page = {PAGE!r}
 with Deduplicator.open("index", Config(scheme="openings first=50")) as index:
-    for number, text in enumerate({[WORDS, more, unlike]!r}):
+    for number, text in enumerate({[WORDS, longer, unlike]!r}):
         decision = index.check(f"http://example.com/{{number}}", page.format(title="t", text=text).encode())
         print(decision.verdict, decision.duplicate_of)
 """

@@ -174,8 +174,8 @@ IN_ONE = [("ol", "li"), ("ul", "li"), ("table", "td"), ("div", "p"), ("div", "bl
 
 
 def with_comments(comments: list[str], around_all: str, around_each: str) -> str:
-    inside = "".join(f"<{around_each}>{comment}</{around_each}>" for comment in comments)
-    return f"<div><div>{LONG}</div><{around_all}>{inside}</{around_all}></div>"
+    blocks = "".join(f"<{around_each}>{comment}</{around_each}>" for comment in comments)
+    return f"<div><div>{LONG}</div><{around_all}>{blocks}</{around_all}></div>"
 
 
 @pytest.mark.parametrize(("around_all", "around_each"), APART)

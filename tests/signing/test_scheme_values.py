@@ -648,10 +648,10 @@ def rarity_of(words: Iterable[str], *, small: bool) -> dict[str, float]:
 
 def slow_imatch(scheme: IMatch, rarity: dict[str, float]) -> tuple[bytes, list[int]]:
     """Return a digest of the words inside the band, and of those that each lexicon leaves."""
-    inside = [hash_of(word) for word, word_rarity in rarity.items() if scheme.low <= word_rarity <= scheme.high]
+    hashes_in_band = [hash_of(word) for word, word_rarity in rarity.items() if scheme.low <= word_rarity <= scheme.high]
     digests = []
     for number in range(scheme.lexica + 1):
-        seeded = [mix(word_hash ^ number) for word_hash in inside]
+        seeded = [mix(word_hash ^ number) for word_hash in hashes_in_band]
         kept = [digest for digest in seeded if not number or mix(digest) >= int(scheme.drop * 2**64)]
         digests.append(mix(sum(kept) & _MASK) if len(kept) >= scheme.words else 0)
     return struct.pack(f"<{len(digests)}Q", *digests) if any(digests) else b"", [digest for digest in digests if digest]
@@ -667,10 +667,10 @@ def test_imatch_equals_a_slow_reference(small: str, raw: str, lexica: int, drop:
 def test_both_limits_of_the_rarity_are_inclusive(small: str) -> None:
     text = text_of("tram lime roof honey bee lantern")
     for low, high, count in ((0.2, 0.5, 2), (0.199, 0.767, 4), (0.201, 0.498, 2), (0.202, 0.497, 0), (0.0, 1.0, 5)):
-        inside = [
+        rarities_in_band = [
             word_rarity for word_rarity in rarity_of(text.tokens, small=True).values() if low <= word_rarity <= high
         ]
-        assert len(inside) == count
+        assert len(rarities_in_band) == count
         scheme = IMatch(low=low, high=high, words=count or 1, lexicon_name=small)
         assert bool(scheme.sign(text).value) == bool(count)
         assert not IMatch(low=low, high=high, words=count + 1, lexica=0, lexicon_name=small).sign(text).value
@@ -737,11 +737,11 @@ def expect_ddw(scheme: DDW, raw: str, *, small: bool) -> None:
     if vector:
         value = struct.pack("<I", len(content_words(text)))
         value += b"".join(struct.pack("<IH", hash_of(word) >> 32, round(60_000 * weight)) for word, weight in vector)
-    rest = [math.sqrt(sum(weight**2 for _, weight in vector[at:])) for at in range(len(vector))]
+    norms = [math.sqrt(sum(weight**2 for _, weight in vector[at:])) for at in range(len(vector))]
     # Weights are rounded when they are stored: the end of the prefix may be off by one term.
     for slack in (-1e-4, 1e-6, 1e-4):
         least = scheme.threshold - slack
-        keys = {hash_of(word) >> 32 for (word, _), left in zip(vector, rest, strict=True) if left >= least}
+        keys = {hash_of(word) >> 32 for (word, _), left in zip(vector, norms, strict=True) if left >= least}
         if sorted(keys) == list(scheme.keys(scheme.sign(text))):
             break
     expect(scheme, text, value, keys)
@@ -1052,14 +1052,14 @@ def slow_agree(scheme: Pinyin, new: list[int], kept: list[int]) -> tuple[float, 
     ours = slow_vectors(new, starts, scheme.lexicon, scheme.window)
     theirs = slow_vectors(kept, stored, scheme.lexicon, scheme.window)
     matches = [
-        (at, there)
+        (at, kept_start)
         for at, our_vector in zip(starts, ours, strict=True)
-        for there, their_vector in zip(stored, theirs, strict=True)
+        for kept_start, their_vector in zip(stored, theirs, strict=True)
         if (our_vector[:8] == their_vector[:8] or our_vector[8:] == their_vector[8:])
         and sum(abs(a - b) for a, b in zip(our_vector, their_vector, strict=True)) <= scheme.apart
     ]
     covered = len({place for at, _ in matches for place in range(at, at + scheme.window)}) / len(new)
-    resemblance = len({there for _, there in matches}) / len(stored)
+    resemblance = len({kept_start for _, kept_start in matches}) / len(stored)
     return (
         near(min(covered, resemblance), covered)
         if covered >= scheme.coverage and resemblance >= scheme.resemblance
@@ -1162,8 +1162,8 @@ def test_a_limited_number_of_windows_is_looked_up_and_always_the_same() -> None:
     scheme = Pinyin()
     raw = "".join(random.Random(1).choices([chr(code) for code in range(0x4E00, 0x9000)], k=9_000))
     signature, longer = (scheme.sign(text_of(text, fold_han=False)) for text in (raw, "茶馆" * 50 + raw))
-    every = scheme.keys_of_pieces(scheme.rolling(signature.value).numbers).tolist()
-    assert list(scheme.probes(signature)) == sorted(sorted(set(every), key=mix)[:MAX_PROBES])
+    numbers = scheme.keys_of_pieces(scheme.rolling(signature.value).numbers).tolist()
+    assert list(scheme.probes(signature)) == sorted(sorted(set(numbers), key=mix)[:MAX_PROBES])
     assert len(scheme.probes(signature)) == MAX_PROBES
     assert len(set(scheme.probes(signature)) & set(scheme.probes(longer))) > 0.9 * MAX_PROBES
     assert met(scheme, signature, longer)

@@ -138,9 +138,9 @@ def test_equal_texts_have_equal_signatures(scheme: Scheme, signatures: Signature
 
 def test_a_text_has_the_same_signature_in_every_process(spec: str, workers: tuple[Elsewhere, Elsewhere]) -> None:
     workers[0].tell("signed", spec)
-    here = signed(spec)
-    assert len(here) == len(SAMPLES) + len(ODD)
-    assert workers[0].answer() == here
+    expected = signed(spec)
+    assert len(expected) == len(SAMPLES) + len(ODD)
+    assert workers[0].answer() == expected
 
 
 def test_a_signature_is_a_number_of_64_bits_and_bytes(signatures: Signatures) -> None:
@@ -228,12 +228,12 @@ def test_odd_texts_agree_with_no_sample(scheme: Scheme, signatures: Signatures) 
 def damaged(sound: bytes, data: st.DataObject) -> bytes:
     """Cut off, filled up with one byte, or with changed bytes."""
     at = data.draw(st.integers(0, len(sound)))
-    how = data.draw(st.sampled_from(["cut off", "without its beginning", "filled", "changed"]))
-    if how == "cut off":
+    damage = data.draw(st.sampled_from(["cut off", "without its beginning", "filled", "changed"]))
+    if damage == "cut off":
         return sound[:at]
-    if how == "without its beginning":
+    if damage == "without its beginning":
         return sound[at:]
-    if how == "filled":
+    if damage == "filled":
         return sound[:at] + bytes([data.draw(st.sampled_from([0, 1, 0x80, 0xFF]))]) * (len(sound) - at)
     return sound[:at] + data.draw(st.binary(max_size=9)) + sound[at + 9 :]
 
@@ -369,8 +369,8 @@ def test_pages_of_other_scopes_are_not_compared(opened: Deduplicator) -> None:
 
 def test_a_page_visited_again_is_unchanged_or_changed(opened: Deduplicator, store: Store, scheme: Scheme) -> None:
     assert check(opened, "http://a/", prose(0)).verdict is Verdict.NEW
-    again = check(opened, "http://a/", prose(0), frame="again")
-    assert (again.verdict, again.match is not None) == (Verdict.UNCHANGED, True)
+    decision = check(opened, "http://a/", prose(0), frame="again")
+    assert (decision.verdict, decision.match is not None) == (Verdict.UNCHANGED, True)
     assert check(opened, "http://a/?sid=1", prose(0), key="http://a/").verdict is Verdict.UNCHANGED
     assert check(opened, "http://a/", prose(1)).verdict is Verdict.CHANGED
     assert check(opened, "http://b/", prose(1)).duplicate_of == "http://a/"
@@ -578,8 +578,8 @@ def test_a_frequent_key_costs_a_bounded_number_of_reads(opened: Deduplicator, st
     else:
         assert buckets * limit <= len(filed) < buckets * (limit + CHUNK_BYTES // 8)
         assert counting.read <= (2 + 8 * limit // CHUNK_BYTES) * len(lookup.probes(page))
-    again = check(opened, "http://again/", SAMPLES["tea-house"])
-    assert (again.verdict, again.duplicate_of) == (Verdict.DUPLICATE, page.url)
+    decision = check(opened, "http://again/", SAMPLES["tea-house"])
+    assert (decision.verdict, decision.duplicate_of) == (Verdict.DUPLICATE, page.url)
 
 
 # Odd texts
@@ -693,9 +693,9 @@ def test_a_spec_makes_the_scheme_that_it_describes(scheme: Scheme) -> None:
     assert scheme_of(scheme.spec).spec == scheme.spec
     assert scheme.spec.split()[0] == scheme.name
     text = text_of(SAMPLES["both"])
-    again = scheme_of(scheme.spec)
-    assert again.sign(text) == scheme.sign(text)
-    assert list(again.keys(scheme.sign(text))) == list(scheme.keys(scheme.sign(text)))
+    scheme_of_spec = scheme_of(scheme.spec)
+    assert scheme_of_spec.sign(text) == scheme.sign(text)
+    assert list(scheme_of_spec.keys(scheme.sign(text))) == list(scheme.keys(scheme.sign(text)))
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS)

@@ -49,8 +49,8 @@ def test_each_bin_of_a_large_set_keeps_its_smallest_member(hashes: set[int]) -> 
     assert len(content) == BINS
     assert read_members(content) is None
     for number in range(BINS):
-        inside = [kept_of(member) for member in hashes if member >> 58 == number]
-        assert content[number] == ((min(inside) & 0xFF) % 255 + 1 if inside else 0)
+        members = [kept_of(member) for member in hashes if member >> 58 == number]
+        assert content[number] == ((min(members) & 0xFF) % 255 + 1 if members else 0)
 
 
 @given(st.one_of(SMALL, LARGE), st.integers(0, 2**32))
@@ -104,8 +104,8 @@ def errors(size: int, other_size: int, common: int) -> list[float]:
     found_errors = []
     for seed in range(300):
         drawn = np.frombuffer(random.Random(seed).randbytes(8 * (size + other_size - common)), dtype="<u8")
-        first, another = np.sort(drawn[:size]), np.sort(np.concatenate([drawn[:common], drawn[size:]]))
-        estimate = resemblance(sketch(first), sketch(another))
+        first, second = np.sort(drawn[:size]), np.sort(np.concatenate([drawn[:common], drawn[size:]]))
+        estimate = resemblance(sketch(first), sketch(second))
         found_errors.append(estimate - common / (size + other_size - common))
     return found_errors
 

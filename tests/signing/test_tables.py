@@ -40,8 +40,8 @@ def test_the_tables_are_the_golden_ones() -> None:
     assert digest(simplified_forms().astype("<u4").tobytes()) == "9d873fa9b9a4051f"
     assert digest("\n".join(read_readings()).encode()) == "50d2ba2d03cd7f42"
     assert digest("\n".join(map(" ".join, read_phrases())).encode()) == "309ea35981bfff34"
-    every = "".join(map(chr, range(0x110000)))
-    assert digest(initial_of_each(every).tobytes()) == "126ded0fe57cb588"
+    characters = "".join(map(chr, range(0x110000)))
+    assert digest(initial_of_each(characters).tobytes()) == "126ded0fe57cb588"
 
 
 def test_the_stop_words_are_normalised_with_and_without_folding() -> None:

@@ -157,8 +157,8 @@ def test_a_text_that_is_shorter_than_a_shingle_is_one_shingle(raw: str) -> None:
     text = text_of(raw)
     whole = text.shingles(len(text.units))
     assert len(whole) == 1
-    for more in (1, 2, 100):
-        assert np.array_equal(text.shingles(len(text.units) + more), whole)
+    for additional in (1, 2, 100):
+        assert np.array_equal(text.shingles(len(text.units) + additional), whole)
 
 
 def test_shingles_of_one_unit_are_the_distinct_units() -> None:

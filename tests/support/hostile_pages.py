@@ -79,9 +79,9 @@ def _utf8(text: str) -> bytes:
     return text.encode()
 
 
-def _with(inside: str) -> Callable[[], bytes]:
+def _with(markup: str) -> Callable[[], bytes]:
     """Return the English page with *inside* before its text."""
-    return lambda: english().replace("<article>", f"<article>{inside}", 1).encode()
+    return lambda: english().replace("<article>", f"<article>{markup}", 1).encode()
 
 
 def _repeated(piece: str | bytes, size: int, before: str = "") -> Callable[[], bytes]:

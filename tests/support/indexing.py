@@ -225,7 +225,7 @@ def first_line(process: Process) -> str:
 
 
 @contextmanager
-def beside(code: str, *arguments: object) -> Iterator[Process]:
+def running_program(code: str, *arguments: object) -> Iterator[Process]:
     """Yield a program that has printed its first line, and is killed at the end if it is still there."""
     process = program(code, *arguments)
     try:

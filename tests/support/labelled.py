@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 
-def pair(a: str, b: str, label: int | str, **more: Any) -> dict[str, Any]:
-    return {"id_a": a, "id_b": b, "label": label, **more}
+def pair(a: str, b: str, label: int | str, **fields: Any) -> dict[str, Any]:
+    return {"id_a": a, "id_b": b, "label": label, **fields}
 
 
 def write_set(

@@ -181,10 +181,10 @@ def run(
     cwd: Path = ROOT,
     env: Mapping[str, str] | None = None,
     timeout: float = 120,
-    **more: Any,
+    **options: Any,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``python ARGUMENTS`` to its end; see :func:`start`."""
-    process = start(arguments, cwd=cwd, env=env, **more)
+    process = start(arguments, cwd=cwd, env=env, **options)
     try:
         output, errors = process.communicate(timeout=timeout)
     except BaseException:

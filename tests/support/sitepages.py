@@ -73,6 +73,6 @@ class Crawl:
         return self
 
 
-def is_duplicate(decision: Decision, of: str, rule: str = "") -> bool:
+def is_duplicate(decision: Decision, representative: str, rule: str = "") -> bool:
     assert decision.match is None or not rule or decision.match.rule == rule
-    return decision.verdict is Verdict.DUPLICATE and decision.duplicate_of == of
+    return decision.verdict is Verdict.DUPLICATE and decision.duplicate_of == representative

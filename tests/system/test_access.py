@@ -16,7 +16,7 @@ from crawler_dedup.index.lmdb import compaction
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.system import access
 from tests.support.crawling import article
-from tests.support.indexing import beside, run
+from tests.support.indexing import run, running_program
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="Windows has other rights")
 as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be two users")
@@ -156,7 +156,7 @@ def test_several_users_share_an_index_in_a_directory_that_they_share(
     second = NOBODY - first
     with monkeypatch.context() as patch:
         patch.setenv("WAIT", "1")
-        waiting = beside(USER, shared, first, umask, "a")
+        waiting = running_program(USER, shared, first, umask, "a")
         with waiting as process:
             patch.delenv("WAIT")
             assert run(USER, shared, second, umask, "a", "b")[:2] == (0, "duplicate\nnew\n")
@@ -194,7 +194,7 @@ def test_an_index_that_a_user_may_only_read_can_be_read_while_nobody_uses_it(
 ) -> None:
     shared.chmod(0o755)
     monkeypatch.setenv("WAIT", "1")
-    with beside(USER, shared, 0, "0", "a") as process:
+    with running_program(USER, shared, 0, "0", "a") as process:
         (status, output, errors) = run(LOOK, shared)
         assert (status, errors) == (0, "")
         assert (
@@ -250,7 +250,7 @@ def test_during_a_run_such_a_lock_file_counts_as_that_of_a_living_run(
 ) -> None:
     shared.chmod(0o777)
     monkeypatch.setenv("WAIT", "1")
-    with beside(USER, shared, NOBODY, "0", "a") as process:
+    with running_program(USER, shared, NOBODY, "0", "a") as process:
         left = lock_file(shared)
         assert process.communicate("go on\n") == ("new\n", "")
     assert process.returncode == 0

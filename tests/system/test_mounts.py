@@ -142,13 +142,13 @@ def test_the_mount_that_is_found_is_the_one_that_the_kernel_uses(tmp_path: Path)
         pytest.skip("this kernel lets nobody have a namespace of mounts")
     assert done.returncode == 0, done.stderr
     kinds = {name: (kind, same) for name, kind, same in (line.split("|") for line in done.stdout.splitlines())}
-    here = find_mount(tmp_path.resolve())
-    assert here is not None
+    mount = find_mount(tmp_path.resolve())
+    assert mount is not None
     assert kinds == {
         "a b": ("tmpfs", "True"),
         "a b/c": ("ramfs", "True"),
         "outer/inner": ("ramfs", "True"),
         "bound": ("ramfs", "True"),
         "kept": ("tmpfs", "True"),
-        ".": (here.kind, "True"),
+        ".": (mount.kind, "True"),
     }

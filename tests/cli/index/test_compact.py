@@ -12,7 +12,7 @@ from tests.support.indexcommands import (
     is_sound,
     kept,
 )
-from tests.support.indexing import array, beside, clusters
+from tests.support.indexing import array, clusters, running_program
 from tests.support.noting import invoke, printed_text
 
 
@@ -39,5 +39,5 @@ def test_compact_is_refused_while_a_crawl_runs(pages: Path) -> None:
         print("open", flush=True)
         input()
     """
-    with beside(crawl, pages):
+    with running_program(crawl, pages):
         assert "open in another process" in printed_text(cli("compact", pages, status=2))

@@ -18,7 +18,7 @@ from tests.support.indexcommands import (
     kept,
     verify_says_that_it_is_damaged,
 )
-from tests.support.indexing import array, beside, clusters, cut_chunks, put_meta
+from tests.support.indexing import array, clusters, cut_chunks, put_meta, running_program
 from tests.support.noting import printed_text
 
 
@@ -129,7 +129,7 @@ def test_an_index_that_another_process_locks_is_not_verified(
         print("held", flush=True)
         input()
     """
-    with beside(hold, signatures):
+    with running_program(hold, signatures):
         refused = printed_text(cli("verify", signatures, status=2))
     assert refused.startswith(f"Error: The index in {signatures} is locked by another process")
 

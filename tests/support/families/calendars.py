@@ -68,9 +68,9 @@ def _screening(
     film: tuple[str, ...] = _FILM,
     side: str | None = None,
 ) -> Page:
-    when = f"<p class='when'>{day}, {hour}, Hall 1</p>"
+    time_and_place = f"<p class='when'>{day}, {hour}, Hall 1</p>"
     return CINEMA.page(
-        path, title, when, p(*film), link(f"/tickets{path}", "Tickets"), crumbs=("Programme",), side=side
+        path, title, time_and_place, p(*film), link(f"/tickets{path}", "Tickets"), crumbs=("Programme",), side=side
     )
 
 
@@ -196,12 +196,12 @@ def _make_other_pages() -> list[Page]:
         title, film = heading(f"film {number}"), (paragraph(f"film {number}", 4),)
         pages.append(_screening(f"/screening/{600 + number}", day, f"{17 + number % 5}:15", title=title, film=film))
     for number in range(22):
-        path, when = f"/{300 + number}", h2(f"Monday, {number + 1} April 2024, 18:00")
+        path, time_line = f"/{300 + number}", h2(f"Monday, {number + 1} April 2024, 18:00")
         title, text = heading(f"evening {number}"), p(paragraph(f"evening {number}", 4))
-        pages.append(YOGA.page(f"/diary{path}", title, when, text, crumbs=("Diary",)))
+        pages.append(YOGA.page(f"/diary{path}", title, time_line, text, crumbs=("Diary",)))
         title, text = heading(f"讲座 {number}", "zh"), p(paragraph(f"讲座 {number}", 4, "zh"))
-        when = p(f"时间：4月{number + 1}日 15:00 地点：二楼")
-        pages.append(JIANGTANG.page(f"/j{path}", title, when, text, crumbs=("讲座",)))
+        time_line = p(f"时间：4月{number + 1}日 15:00 地点：二楼")
+        pages.append(JIANGTANG.page(f"/j{path}", title, time_line, text, crumbs=("讲座",)))
     return pages
 
 

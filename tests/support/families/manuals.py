@@ -47,7 +47,7 @@ _NEW_OPTION = ("--pause-at STEP", "Hold the temperature after this step until so
 
 
 def _command(
-    path: str, *options: tuple[str, str], hours: int = 12, site: Site = MANUAL, version: str = "1.5", more: str = ""
+    path: str, *options: tuple[str, str], hours: int = 12, site: Site = MANUAL, version: str = "1.5", appended: str = ""
 ) -> Page:
     return site.page(
         path,
@@ -56,7 +56,7 @@ def _command(
         p(*_FIRE, f"Without a plan it stops after {hours} hours, whatever the sensors say."),
         h2("Options of the command"),
         table(*options),
-        more,
+        appended,
     )
 
 
@@ -87,8 +87,8 @@ _ASH_LATER = (
 )
 
 
-def _article(path: str, *texts: str, more: str = "") -> Page:
-    return WIKI.page(path, "Ash glaze", p(*texts), more, crumbs=("Glazes",))
+def _article(path: str, *texts: str, appended: str = "") -> Page:
+    return WIKI.page(path, "Ash glaze", p(*texts), appended, crumbs=("Glazes",))
 
 
 _HISTORY = WIKI.page(
@@ -96,8 +96,8 @@ _HISTORY = WIKI.page(
     "Ash glaze: history of the page",
     ul(
         *(
-            f"{link(f'/w/Ash_glaze?oldid={70 + at}', f'{at} May 2024')} {who}: {what}"
-            for at, who, what in (
+            f"{link(f'/w/Ash_glaze?oldid={70 + at}', f'{at} May 2024')} {who}: {change}"
+            for at, who, change in (
                 (1, "Tamsin", "began the page"),
                 (9, "W. Hobday", "washed ash loses potash"),
                 (23, "Tamsin", "hop bines of the Weald"),
@@ -146,7 +146,7 @@ _CASES: tuple[Case, ...] = (
     *part_and_whole(
         "a mirror that has not seen the last chapter",
         _command("/bellows/fire", *_OPTIONS, site=MIRROR),
-        _command("/latest/fire", *_OPTIONS, more=_SEALED),
+        _command("/latest/fire", *_OPTIONS, appended=_SEALED),
         "The manual has all of the mirror and a chapter more.",
     ),
     duplicate(
@@ -178,7 +178,9 @@ _CASES: tuple[Case, ...] = (
         "a section of a page under its title",
         _article("/w/Ash_glaze", *_ASH),
         _article(
-            "/w/Ash_glaze/Recipes", _ASH[1], more=table(("Ash of beech", "40"), ("Feldspar", "40"), ("Ball clay", "20"))
+            "/w/Ash_glaze/Recipes",
+            _ASH[1],
+            appended=table(("Ash of beech", "40"), ("Feldspar", "40"), ("Ball clay", "20")),
         ),
         "The recipe stands nowhere else.",
     ),

@@ -42,13 +42,15 @@ _KNOTS = (
 )
 
 
-def _event(number: int, when: str, *more: str) -> Page:
-    return BOARD.page(f"/events/{number}", "Knots for beginners", p(when), p(_KNOTS), *more, crumbs=("Events",))
+def _event(number: int, time_and_place: str, *appended: str) -> Page:
+    return BOARD.page(
+        f"/events/{number}", "Knots for beginners", p(time_and_place), p(_KNOTS), *appended, crumbs=("Events",)
+    )
 
 
-def _member(path: str, name: str, text: str, *more: str, head: str | None = None) -> Page:
+def _member(path: str, name: str, text: str, *appended: str, head: str | None = None) -> Page:
     facts = table(("Member since", "2019"), ("Harbour", "Leith"), ("Notices", "3"))
-    return BOARD.page(path, name, facts, p(text), *more, head=head, crumbs=("Members",))
+    return BOARD.page(path, name, facts, p(text), *appended, head=head, crumbs=("Members",))
 
 
 _MEMBER_TEXT = (
@@ -85,9 +87,9 @@ _EEL = (
 )
 
 
-def _recipe(path: str, persons: int, *more: str) -> Page:
+def _recipe(path: str, persons: int, *appended: str) -> Page:
     amounts = ul(f"{2 * persons} eels", f"{50 * persons} g of coarse salt", f"{3 * persons} juniper berries")
-    return BOARD.page(path, "Smoked eel", p(f"For {persons}"), amounts, p(*_EEL), *more, crumbs=("Kitchen",))
+    return BOARD.page(path, "Smoked eel", p(f"For {persons}"), amounts, p(*_EEL), *appended, crumbs=("Kitchen",))
 
 
 _EATERS = (
@@ -251,8 +253,8 @@ def _make_other_pages() -> list[Page]:
         name, section = heading(f"notice {number}"), ("Jobs", "Events", "Kitchen", "Shop")[number % 4]
         facts = table(("Place", heading(f"place {number}")), ("Hours", f"{20 + number} a week"))
         text = p(paragraph(f"notice {number} a", 3), paragraph(f"notice {number} b", 2))
-        more = link(f"/ask/{number}", "Ask the writer")
-        pages.append(BOARD.page(f"/{section.lower()}/{100 + number}", name, facts, text, more, crumbs=(section,)))
+        appended = link(f"/ask/{number}", "Ask the writer")
+        pages.append(BOARD.page(f"/{section.lower()}/{100 + number}", name, facts, text, appended, crumbs=(section,)))
         zh_text = p(paragraph(f"信息 {number} 甲", 3, "zh"), paragraph(f"信息 {number} 乙", 2, "zh"))
         pages.append(GANGKOU.page(f"/jobs/{100 + number}", heading(f"信息 {number}", "zh"), zh_text, crumbs=("招聘",)))
     return pages

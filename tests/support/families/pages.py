@@ -121,8 +121,8 @@ def post(author: str, date: str, *texts: str) -> str:
 
 def teaser(path: str, title: str, text: str, date: str = "") -> str:
     """Return the beginning of a page on a list of pages."""
-    when = f"<time>{date}</time>" if date else ""
-    return f"<article><h2>{link(path, title)}</h2>{when}<p>{text} {link(path, 'Read more')}</p></article>"
+    time_element = f"<time>{date}</time>" if date else ""
+    return f"<article><h2>{link(path, title)}</h2>{time_element}<p>{text} {link(path, 'Read more')}</p></article>"
 
 
 def pager(path: str, count: int) -> str:

@@ -25,11 +25,11 @@ def _plain(host: str, path: str, title: str, *main: str, lang: str = "en") -> Pa
     )
 
 
-def _parked(host: str, title: str, *more: str, related: tuple[str, ...] = ()) -> Page:
+def _parked(host: str, title: str, *appended: str, related: tuple[str, ...] = ()) -> Page:
     searches = ul(*[link(f"http://ads.parking.example/click?q={name.replace(' ', '+')}", name) for name in related])
     inquire = link("http://broker.parking.example/offer", "Make an offer")
     return _plain(
-        host, "/", title, p(*_SALE), *more, inquire, "<h2>Related searches</h2>" + searches if related else ""
+        host, "/", title, p(*_SALE), *appended, inquire, "<h2>Related searches</h2>" + searches if related else ""
     )
 
 

@@ -76,8 +76,8 @@ _REVIEWS = (
 )
 
 
-def _lamp(path: str, *more: str, side: str | None = None, crumb: str = "Lamps") -> Page:
-    return _product(path, "Storm lamp Vega", "48.00", p(*_LAMP), *more, side=side, crumb=crumb)
+def _lamp(path: str, *appended: str, side: str | None = None, crumb: str = "Lamps") -> Page:
+    return _product(path, "Storm lamp Vega", "48.00", p(*_LAMP), *appended, side=side, crumb=crumb)
 
 
 def _stove(number: int, name: str, power: str, weight: str, boils: str, tank: str, burns: str) -> Page:

@@ -151,8 +151,10 @@ def _make_other_pages() -> list[Page]:
         for number in range(20):
             name = f"{site.host} {number}"
             text = p(paragraph(name, 4, site.lang))
-            more = ul(*[link(f"/offers/{800 + number + at}", heading(f"{name} {at}", site.lang)) for at in range(3)])
-            pages.append(site.page(f"/offers/{600 + number}", heading(name, site.lang), text, more))
+            appended = ul(
+                *[link(f"/offers/{800 + number + at}", heading(f"{name} {at}", site.lang)) for at in range(3)]
+            )
+            pages.append(site.page(f"/offers/{600 + number}", heading(name, site.lang), text, appended))
     return pages
 
 
