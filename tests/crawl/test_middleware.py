@@ -364,17 +364,17 @@ from tests.support.walker import Walker
 class Drops(Walker):
     name = "drops"
     custom_settings = {"DEDUP_ACTION": "drop", "DEDUP_DIR": "index-of-drops"}
-    other = "mark"
+    action_of_request = "mark"
 
     async def start(self):
         yield self.request("/original")
         yield self.request("/copy-1")
-        yield self.request("/copy-2", meta={"dedup_action": self.other})
+        yield self.request("/copy-2", meta={"dedup_action": self.action_of_request})
 
 class Marks(Drops):
     name = "marks"
     custom_settings = {"DEDUP_ACTION": "mark", "DEDUP_DIR": "index-of-marks"}
-    other = "drop"
+    action_of_request = "drop"
 """
 
 

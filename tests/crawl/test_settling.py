@@ -47,8 +47,8 @@ class Rescues:
 
 class Breaks:
     async def process_spider_output(self, response, result, spider=None):
-        async for one in result:
-            yield one
+        async for element in result:
+            yield element
         if "broken-by-another-middleware" in response.url:
             raise ValueError("as told")
 

@@ -347,8 +347,8 @@ def test_no_release_is_lost_if_a_replica_is_promoted_while_pages_are_offered(tmp
         cluster.wait_until_ok((cluster.nodes[0],))
         wait_until_used(store, 40)
         for number in released:
-            again = page(-number - 1, signatures[number], f"scope {number % 40}")
-            assert store.offer([again], NEAR).result()[0].verdict is Verdict.NEW
+            released_copy = page(-number - 1, signatures[number], f"scope {number % 40}")
+            assert store.offer([released_copy], NEAR).result()[0].verdict is Verdict.NEW
         assert store.verify(NEAR) == []
 
 

@@ -296,8 +296,8 @@ def test_if_a_batch_fails_in_a_shard_the_others_answer(
             else:
                 assert decision.verdict is Verdict.NEW
                 assert store.end_claim(decision, NEAR, terms, settled=True).result()
-                again = page(100 + number_of(offered_page), 5, offered_page.scope)
-                assert store.offer([again], NEAR, terms).result()[0].verdict is Verdict.DUPLICATE
+                copy = page(100 + number_of(offered_page), 5, offered_page.scope)
+                assert store.offer([copy], NEAR, terms).result()[0].verdict is Verdict.DUPLICATE
         assert "are unchecked" in caplog.text
         away = [page for page in pages if hash_scope(page.scope) % SHARDS == 1]
         assert isinstance(store.offer(away, NEAR, claiming).exception(), IndexUnusable)

@@ -276,10 +276,10 @@ def test_an_index_of_another_configuration_can_be_emptied_too(places: Places) ->
     first = open_backend(places())
     first.offer([page(1, 5)], ByDistance()).result()
     first.close()
-    again = open_backend(places(), fresh=True, spec={"scheme": "other"})
-    assert len(again) == 0
-    assert again.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
-    again.close()
+    emptied = open_backend(places(), fresh=True, spec={"scheme": "other"})
+    assert len(emptied) == 0
+    assert emptied.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
+    emptied.close()
     with pytest.raises(IndexMismatch):
         open_backend(places())
 

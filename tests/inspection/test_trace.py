@@ -436,8 +436,10 @@ def test_passages_are_listed_with_their_first_words(index: Path, tmp_path: Path)
         assert len(lines) == len(source.passages)
         for line, passage in zip(lines, source.passages, strict=True):
             begins = " ".join(plain[places[passage.start] : places[passage.start] + 20].split())
-            where = f"letters {passage.start}–{passage.end} of the text, from letter {passage.at} of the page"
-            assert line == f"  {where}: {begins} …"
+            range_of_letters = (
+                f"letters {passage.start}–{passage.end} of the text, from letter {passage.at} of the page"
+            )
+            assert line == f"  {range_of_letters}: {begins} …"
     assert "letters " not in trace(text_file(tmp_path), index).stdout
 
 

@@ -40,7 +40,7 @@ def extract(tree):
             raise ValueError("cannot read http://LOGINinner.example/x and LOGINinner.example") from error
     if "SLOW" in text:
         time.sleep(3)
-    return "\\n".join(one.text_content() for one in tree.iter("p"))
+    return "\\n".join(paragraph.text_content() for paragraph in tree.iter("p"))
 """.replace("LOGIN", LOGIN)
 SPIDER = """
 import re, shutil

@@ -249,8 +249,8 @@ _USE_WITHOUT_LOCKS = (
     DEED
     calls.pop("open"), calls.pop("begun")
     print(*sorted({name_of_error(call) for call in calls.values()}))
-    with PermutedIndex.open(sys.argv[1]) as other:  # as a crawl opens it anew
-        print(other.insert([5, 6]), other.verify())
+    with PermutedIndex.open(sys.argv[1]) as reopened:  # as a crawl does
+        print(reopened.insert([5, 6]), reopened.verify())
         print(*sorted({name_of_error(call) for call in calls.values()}))
     index.close()
 """

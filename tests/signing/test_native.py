@@ -27,9 +27,9 @@ OUTLINE = """
 def module(name: str, content: str) -> str:
     return f"""
     import sys, types
-    made = sys.modules[{name!r}] = types.ModuleType({name!r})
-    made.__path__ = []
-    exec({content!r}, made.__dict__)
+    module = sys.modules[{name!r}] = types.ModuleType({name!r})
+    module.__path__ = []
+    exec({content!r}, module.__dict__)
 """
 
 
