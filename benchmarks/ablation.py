@@ -64,7 +64,7 @@ STAGES = (
 
 
 _NO_THIN_PAGES = Rule("no thin pages", lambda pair: False if pair.are_thin else None, lambda _: "")
-"""Two pages without any text are told apart until their blocks are looked at."""
+"""Two pages without any text are different until their blocks are compared."""
 
 
 def evaluate_stage(folder: Path, sets: Sequence[LabelledSet], stage: Stage) -> list[PairResult]:

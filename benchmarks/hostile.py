@@ -152,7 +152,7 @@ def main() -> None:
         return
     rows = []
     names = [name for name in PAGES if any(word in name for word in given.only)]
-    with suppress(KeyboardInterrupt):  # what is measured so far is shown
+    with suppress(KeyboardInterrupt):  # show what has been measured so far
         for name in track(names, console=Console(stderr=True)):
             costs = measured(name, given.tokenizer, given.rounds), measured(name, "peer", given.rounds)
             rows.append((name, len(PAGES[name].make()), *costs))

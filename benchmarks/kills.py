@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--interrupts", type=int, default=10, help="stops of each crawl with JOBDIR")
     parser.add_argument("--site", default="gopl-zh-2024", help="several with commas between are one crawl")
-    # Scrapy writes what it has seen in blocks of some hundred addresses: of a smaller site, a kill makes it start anew.
+    # Scrapy writes seen addresses in blocks of some hundred: after a kill, a crawl of a smaller site starts again.
     parser.add_argument("--queue-site", default="devtang-2015", help="the site that is resumed from JOBDIR")
     parser.add_argument("--grace", type=int, action="append", help=f"DEDUP_GRACE; may be repeated; default: {_GRACES}")
     parser.add_argument("--same-addresses", type=int, default=0, help="so many kills with addresses that stay")

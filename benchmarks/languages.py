@@ -27,7 +27,7 @@ from tests.support.data import DATA, documents, labelled_pairs, saved
 _LEAST_MESSAGE = 40
 _TEXTS = 25
 _SAME = {"nb": "no", "nn": "no", "ms": "id"}
-"""Languages that count as another one."""
+"""Languages that count as another language."""
 _PLACEHOLDERS = re.compile(r"%[-\w.]*\w|[<>{}\\%\"'_`]|--?\w[\w-]*|\b\w+=\S+")
 _WIDE = re.compile("[\u3040-\u9fff\uac00-\ud7a3]")
 

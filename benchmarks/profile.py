@@ -144,7 +144,7 @@ class StepTimer:
         @wraps(function)
         def timed(*args: Any, **kwargs: Any) -> Any:
             spent.calls += 1
-            # Signals bring all that they know to whoever takes any argument.
+            # Signals pass all their arguments to a handler that accepts any.
             kwargs = {name: value for name, value in kwargs.items() if name in known}
             begun = self._begin()
             try:

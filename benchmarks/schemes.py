@@ -111,7 +111,7 @@ def _print_times(texts: Sequence[Prepared], rounds: int, least: int) -> None:
                 begun = time.process_time()
                 sign(texts[at : at + _TURN])
                 spent[name] += time.process_time() - begun
-        if number:  # the first warms
+        if number:  # the first is a warm-up
             for name, seconds in spent.items():
                 micros[name].append(1e6 * seconds / len(texts))
     sizes = [len(text.hashes) for text in texts]
@@ -127,7 +127,7 @@ def _print_times(texts: Sequence[Prepared], rounds: int, least: int) -> None:
 
 def _print_recall(results: Sequence[SchemeResult]) -> None:
     rows = {result.name: {row.name: row.alone for row in result.sets} for result in results}
-    # Sets of edits are those that the rules of the crawl say nothing of.
+    # The sets of edits are not judged by the rules of the crawl.
     parts = [row.name for row in results[0].sets if row.name in _LABELLED or row.with_rules is None]
     table = _table("precision and recall without rules", "", *parts)
     for number, (name, counts) in enumerate(rows.items()):

@@ -17,7 +17,7 @@ from tests.support.examples import FULL
 from tests.support.places import BACKENDS, Places
 from tests.support.servers import Server
 
-# How long an example takes says something about the machine, not about the code.
+# The time that an example takes depends on the machine, not on the code.
 settings.register_profile("default", deadline=None, derandomize=False, max_examples=25)
 settings.register_profile("slow", settings.get_profile("default"), max_examples=FULL)
 settings.load_profile("default")

@@ -1,4 +1,4 @@
-"""What the demo promises: everybody sees its output first."""
+"""The demo, whose output is what users see first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.noting import PROGRAM, command, environment
 ROOT = Path(__file__).parents[1]
 
 
-# A clock that runs a hundred times as fast is a machine that is a hundred times as slow.
+# A clock that runs a hundred times as fast simulates a machine that is a hundred times as slow.
 SLOW_MACHINE = """
 import sys, time
 monotonic = time.monotonic

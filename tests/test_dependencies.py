@@ -1,4 +1,4 @@
-"""What has to be installed: every package that is imported is declared, and what stands in an extra can be missing."""
+"""Dependencies: every imported package is declared, and packages of an extra may be missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documentation says, held against the code and against itself."""
+"""The statements of the documentation are those of the code, and consistent."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ PLACEHOLDERS = {
     "FOLDER": "labelled",
     "chapter.txt": "labelled/html/1.html",
 }
-"""What stands for the words that a reader replaces."""
+"""Values for the words that a reader replaces."""
 
 NOT_RUN = {
     r"pip install": "needs the network",
@@ -46,7 +46,7 @@ NOT_RUN = {
     r".* redis://": "needs a server (tests/promises/test_machines.py)",
     r"eval |_CRAWLER_DEDUP_COMPLETE": "belongs to a shell (tests/cli/test_completion.py)",
 }
-"""Beginnings of commands that do not run here, and why."""
+"""Beginnings of commands that do not run here, with the reason."""
 
 SETTINGS = """
 SPIDER_MODULES = ["project_spiders", "crawler_dedup.spiders"]

@@ -1,4 +1,4 @@
-"""What tests share stands in tests/support."""
+"""Tests share code in tests/support only."""
 
 from __future__ import annotations
 

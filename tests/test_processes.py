@@ -1,4 +1,4 @@
-"""A forked program finds what it would find in a process that was started anew: else tests with it would prove nothing."""
+"""A forked program has the environment of a fresh process; otherwise tests with it would prove nothing."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_registered_functions_run_at_the_end_and_an_error_is_a_traceback(fresh: 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_forked_program_as_any_other(number: int) -> None:
-    # Where the tests run in the background, an interrupt is ignored until somebody wants it.
+    # In the background an interrupt is ignored until a program enables it.
     wanted = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     process = processes.start(["-c", f"{wanted}; import time; print('here', flush=True); time.sleep(60)"])
     assert process.stdout is not None

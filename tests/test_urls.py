@@ -1,4 +1,4 @@
-"""What leaves the process of an address: everything but user names and passwords."""
+"""Addresses without user names and passwords, which never leave the process."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_only_user_name_and_password_are_removed(url: str, shown: str) -> None:
     assert text_without_credentials(f"at <{shown}>") == f"at <{shown}>"
 
 
-# Credentials everywhere
+# Credentials at every place
 
 SECRETS = st.text(string.ascii_letters + string.digits, min_size=12, max_size=20)
 SPECIAL = st.sampled_from(["http", "https", "ftp", "ws", "wss", "HTTP", "hTTpS"])

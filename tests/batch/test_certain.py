@@ -1,4 +1,4 @@
-"""What is certain of a page is what is decided about it, whatever else there is."""
+"""A certain decision about a page is its decision in any collection."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_texts_under_one_title_are_compared_whatever_their_signatures() -> None:
     assert certain_of(far, [100, 100], titles=[5, 5]).earlier == [None, [0]]
     assert certain_of(far, [100, 100], titles=[5, 6]).new == [True, True]
     assert certain_of(far, [100, 200], titles=[5, 5]).new == [True, True]
-    # Of so many texts under one title only the first ones are looked up.
+    # If there are many texts under one title, only the first ones are looked up.
     many = [place << 32 for place in range(9)]
     growing = [100 << place for place in range(9)]
     assert certain_of(many, growing, titles=[5] * 9) == ([True] + [False] * 8, [True] * 9, [None] * 9)

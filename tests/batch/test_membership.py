@@ -1,4 +1,4 @@
-"""Numbers are looked up among others."""
+"""Numbers are looked up in a set."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_a_table_permutes_the_bits_of_a_signature_and_loses_none(max_distance: i
     for table in tables:
         assert sum(width for _, width in table.ranges) == BITS
         assert (table.restore(table.permute(signatures)) == signatures).all()
-    # Of so many blocks as tables choose from, some choice is left whole by any bits that differ.
+    # Whichever bits differ, some table has none of them among its leading blocks.
     for differing in np.random.default_rng(3).integers(0, BITS, (200, max_distance)):
         neighbour = signatures[0]
         for bit in differing.tolist():

@@ -1,4 +1,4 @@
-"""What a shell offers when the Tab key is pressed."""
+"""The completions that a shell offers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``--json`` prints is what ``docs/json.md`` says."""
+"""The output of ``--json`` is that of ``docs/json.md``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims in real crawls: when a page stands for others, who waits for it, and what a stopped crawl leaves."""
+"""Claims in real crawls: when a page is a representative, what waits for it, and what a stopped crawl leaves."""
 
 from __future__ import annotations
 
@@ -679,7 +679,7 @@ def test_one_slow_callback_delays_at_most_a_quarter_of_the_crawl(tmp_path: Path)
     }
     with Site({"/slow": html(article("slow"))} | twins | other_pages) as site:
         crawl = run_script(tmp_path, CROWD_SPIDER, settings, site=site.url, paths=[*twins, *other_pages])
-    # Those that wait for its end, and nobody else, are dropped after it.
+    # Only the pages that wait for its end are dropped after it.
     assert crawl.notes[0] == "slow ends"
     assert len(crawl.notes) == 1 + 4
     assert set(crawl.notes[1:]) < set(twins)
@@ -925,7 +925,7 @@ def interrupted(directory: Path, interrupts: int, **settings: Any) -> Running:
     }
     with Site(pages) as site:
         running = start_script(directory, source, settings, site=site.url, paths=paths)
-        running.log()  # the site is there as long
+        running.log()  # the site must exist until then
     return running
 
 
@@ -936,7 +936,7 @@ def test_an_interrupted_crawl_finishes_the_pages_that_it_has_begun(tmp_path: Pat
     assert len(crawl.items) < 2 + 30
     assert [note["path"] for note in crawl.notes] == ["/slow/twin"]
     assert crawl.counts("handled/")["settled"] == len(crawl.items)
-    # Nothing was left behind, and the end was no death: the grace has nothing to say.
+    # Nothing was left behind, and the run ended regularly, so that the grace does not apply.
     assert not list((tmp_path / "index").glob("run-*"))
     assert [verdict_later(tmp_path / "index", path) for path in crawl.paths()] == ["duplicate"] * len(crawl.items)
 

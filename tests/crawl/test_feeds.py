@@ -1,4 +1,4 @@
-"""What no feed holds counts as not stored: a second crawl on the same index, with a working feed, stores it."""
+"""Pages that no feed contains count as not stored: a second crawl on the same index stores them in a working feed."""
 
 from __future__ import annotations
 

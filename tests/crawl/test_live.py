@@ -1,4 +1,4 @@
-"""What can be seen of the filter while a crawl runs: the summary in the log, statistics by host, the progress line."""
+"""The output of the filter during a crawl: the summary in the log, statistics by host, the progress line."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_a_crawl_of_english_pages_imports_no_dictionary_and_nothing_else_that_it
     assert unneeded & set(modules) == set()
 
 
-# The dictionary is there when the spider says so: another event than the time that loading takes.
+# The dictionary is loaded when the spider sets an event, and not after some time.
 WAITING = """
 import os, threading
 from crawler_dedup.signing import segmentation

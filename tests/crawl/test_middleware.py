@@ -1,4 +1,4 @@
-"""The downloader middleware in real crawls: what it looks at, what it drops, what it says, what it never loses."""
+"""The downloader middleware in real crawls: which pages it judges, drops and explains, and that it loses none."""
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ def marking(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
 def test_when_marking_every_page_passes_and_its_links_are_followed(marking: Crawl) -> None:
     assert sorted(marking.paths()) == sorted(DROP_SITE)
     assert marking.drops == []
-    assert len(marking.notes) == len(DROP_SITE)  # one by each callback, none by an errback
+    assert len(marking.notes) == len(DROP_SITE)  # one item by each callback, none by an errback
 
 
 def test_when_marking_the_decision_shows_which_pages_are_duplicates(marking: Crawl) -> None:
@@ -520,7 +520,7 @@ def scope(request, response):
 class Spider(Walker):
     pass
 """
-# It goes on until the process ends: without a limit of time no page would be decided on.
+# It hangs until the process ends: without a limit of time no page would get a decision.
 HANGING_EXTRACTOR = """
 import threading
 from tests.support.walker import Walker

@@ -1,4 +1,4 @@
-"""The same pages again: in a later run, from a cache, retried, redirected, insisted on, after a crawl that was killed."""
+"""Repeated visits: in a later run, from a cache, by retries and redirections, after a crawl that was killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the handling of a page ended: its callback and its items, told once."""
+"""The outcome of the handling of a page: its callback and its items, reported once."""
 
 from __future__ import annotations
 

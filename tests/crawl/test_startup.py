@@ -1,4 +1,4 @@
-"""How a crawl starts: what stops it, what leaves it alone, and in which surroundings it works."""
+"""The start of a crawl: what stops it, what does not affect it, and in which environments it works."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.versions import HAS_EXIT_STATUS, without_reactor
 
 DOWNLOADER = "crawler_dedup.middleware.DedupMiddleware"
 SPIDER = "crawler_dedup.settling.SettlingMiddleware"
-# What is wrong stops the crawl
+# Errors that stop the crawl
 
 WRONG = {
     "a value that is not allowed": (
@@ -223,7 +223,7 @@ def test_a_command_that_crawls_files_its_pages(tmp_path: Path, arguments: list[s
         assert len(deduplicator) == 1
 
 
-# Surroundings
+# Environments
 
 
 @without_reactor

@@ -1,4 +1,4 @@
-"""Texts with known changes: what each set says of its pairs is true of them."""
+"""Texts with known changes: the pairs of each set have the changes that its name says."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_edited_sets_have_the_expected_names_and_sizes(edited: dict[str, lis
     assert numbers[TRADITIONAL] == numbers[HOMOPHONES] == (len(CHINESE),) * 2
 
 
-# The same ones each time
+# The same pairs each time
 
 
 def test_the_order_and_number_of_the_texts_do_not_change_an_edited_text(edited: dict[str, list[EditedPair]]) -> None:
@@ -98,7 +98,7 @@ def test_at_most_a_limited_number_of_texts_of_a_set_is_edited(monkeypatch: pytes
         assert len({edited_pair.kept for edited_pair in changed(pairs)}) == 7
 
 
-# What each set says
+# The content of each set
 
 
 def test_each_edited_text_is_paired_with_its_original_and_with_another_text(

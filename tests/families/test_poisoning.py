@@ -1,4 +1,4 @@
-"""What an author on a shared host can do to pages of others there, by the pages that he gets settled.
+"""What an author on a shared host can do to the pages of others there by pages that are settled.
 
 The bounds: what stands on fewer than half of the host's pages is never its furniture, and counts wherever two pages are
 told apart; what stands under fewer than four titles is not even shared.
@@ -21,7 +21,7 @@ TILDE = Site(
     side=links("Members", alice="alice", bob="bob", carol="carol", mallory="mallory"),
     footer="A shared machine. Every member writes what he or she likes.",
 )
-_PAGES = 44  # beyond 32, after which what is known of a site is published anew
+_PAGES = 44  # more than 32, after which a site gets a new snapshot
 _ALMOST_HALF = 0.45
 
 _ALICE = (

@@ -285,7 +285,7 @@ def test_crawls_continue_if_a_primary_is_demoted(tmp_path: Path) -> None:
         assert len(unchecked) < len(passed)
 
 
-# What takes pages back
+# Releases
 
 
 def test_released_pages_stay_released_if_a_lagging_replica_is_promoted(tmp_path: Path) -> None:
@@ -307,10 +307,10 @@ def test_released_pages_stay_released_if_a_lagging_replica_is_promoted(tmp_path:
         for number in range(11, 15):
             with pytest.raises(IndexUnusable, match="may be lost"):
                 release(store, number)
-        assert time.monotonic() - began < 2  # it was not waited for again
+        assert time.monotonic() - began < 2  # it is not waited for again
         with pytest.raises(IndexUnusable, match="may be lost"):
             store.forget(lambda record: number_of(record.page) == 15, NEAR)
-        assert store.offer([page(100, 7)], NEAR).result()[0].verdict is Verdict.NEW  # nothing is taken back
+        assert store.offer([page(100, 7)], NEAR).result()[0].verdict is Verdict.NEW  # nothing is released
         primary.kill()
         replica.signal(signal.SIGCONT)
         cluster.wait_until_ok((primary,))

@@ -338,7 +338,9 @@ def test_an_export_of_format_3_is_read(tmp_path: Path) -> None:
 
 def test_sites_in_an_export_of_format_4_are_known_and_counted_further(tmp_path: Path) -> None:
     export = Export(KNOWN)
-    export.header = msgspec.structs.replace(export.header, spec=Signer(CONFIG).spec)  # these texts are the same by all
+    export.header = msgspec.structs.replace(
+        export.header, spec=Signer(CONFIG).spec
+    )  # all extractors give the same for these texts
     imported = maintenance.import_index(export, tmp_path, lookup_of, _ignore, _ignore, is_readable=can_read)
     assert imported == (9, 9)
 
@@ -393,7 +395,7 @@ def test_pages_of_format_3_are_found_by_their_keys(tmp_path: Path) -> None:
                 (f"{0:040x}", "spider a"),
                 ("http://gardens.example/1", "spider a"),
                 (f"{4:040x}", ""),
-                (f"{4:040x}", "spider a"),  # in that scope there is none
+                (f"{4:040x}", "spider a"),  # this scope has none
                 (f"{102:040x}", "spider a"),
             )
         ]

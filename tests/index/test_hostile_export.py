@@ -1,4 +1,4 @@
-"""Exports that were made to harm: small files that ask for much memory. What they cost is measured in a child process."""
+"""Hostile exports: small files that require much memory. Their cost is measured in a child process."""
 
 from __future__ import annotations
 

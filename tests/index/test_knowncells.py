@@ -1,4 +1,4 @@
-"""What a client knows of an index on a server: cells of a young index are taken for empty, and the server checks that."""
+"""Cells that a client of an index on a server believes to be empty, which the server checks."""
 
 from __future__ import annotations
 

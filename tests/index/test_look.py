@@ -1,4 +1,4 @@
-"""A look at an index: what a page would be, from what is committed, without a change to any file of pages."""
+"""Reading an index: the decision that a page would get from committed pages, without a change to any file of pages."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_buckets_of_several_chunks_are_read_to_the_end(tables: int) -> None:
         trial.check()
 
 
-# Whatever happened to an index, it answers as brute force does.
+# After any change, an index answers as brute force does.
 
 
 def closed_and_opened(trial: Trial) -> None:
@@ -220,7 +220,7 @@ def test_an_index_answers_as_brute_force_after_many_changes(
             trial.check(40)
 
 
-# What can be given
+# Arguments
 
 
 def test_signatures_are_accepted_in_every_form(index: PermutedIndex) -> None:
@@ -417,7 +417,7 @@ def test_acknowledged_signatures_survive_eight_kills(tmp_path: Path) -> None:
             held = np.concatenate([array([]), *index.blocks(1 << 16)])
         of_all = [batch(*place, number) for place, last in acknowledged.items() for number in range(last + 1)]
         assert np.isin(np.concatenate(of_all), held).all()
-        for thread in range(4):  # what was under way is there or not, but not in part
+        for thread in range(4):  # signatures in progress are filed completely or not at all
             under_way = np.isin(batch(life, thread, acknowledged.get((life, thread), -1) + 1), held)
             assert under_way.all() or not under_way.any()
             if under_way.all():
@@ -447,7 +447,7 @@ def test_a_full_map_is_reported_as_such_and_queries_continue(tmp_path: Path, siz
         assert index.verify() == []
         for signature in held[:200].tolist():
             assert index.query(signature ^ 0b10001, 3) == brute_force(held, signature ^ 0b10001, 3)
-    with PermutedIndex.open(tmp_path) as index:  # with a larger map it goes on
+    with PermutedIndex.open(tmp_path) as index:  # it can be used with a larger map
         assert index.insert(np.arange(3000, dtype=np.uint64)) == 3000
 
 

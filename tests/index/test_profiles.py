@@ -1,4 +1,4 @@
-"""What an index knows of sites: by which pages, in which transaction, and until when."""
+"""The knowledge of an index about sites: from which pages, in which transaction, and until when."""
 
 from __future__ import annotations
 

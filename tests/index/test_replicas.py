@@ -1,4 +1,4 @@
-"""Servers that take the place of others, and what takes pages back: it must not be lost with a server."""
+"""Servers that replace others, and releases of pages, which must not be lost with a server."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-# What takes pages back
+# Releases
 
 
 def test_a_replica_that_has_just_left_is_waited_for_however_long_no_page_was_released(
@@ -99,7 +99,7 @@ def test_a_replica_that_has_just_left_is_waited_for_however_long_no_page_was_rel
         with pytest.raises(IndexUnusable, match="0 of 1 replicas"):
             release(store, 2)
         clock.ahead += 60
-        release(store, 2)  # for ten minutes it could have taken over
+        release(store, 2)  # it could have been promoted for ten minutes
 
 
 def test_a_replica_that_came_and_left_while_pages_were_offered_is_waited_for(
@@ -125,7 +125,7 @@ def test_a_release_that_no_replica_has_does_not_delay_other_offers_of_its_transa
     with closing(open_backend(replicated.address)) as store:
         (decision,) = store.offer([page(1, 5)], NEAR).result()
         replicated.replica.signal(signal.SIGSTOP)
-        released = store.end_claim(decision, NEAR, OfferTerms(), settled=False)  # waits a moment for what comes
+        released = store.end_claim(decision, NEAR, OfferTerms(), settled=False)  # waits a moment for further changes
         offer = store.offer([page(2, 2**64 - 1)], NEAR)
         assert offer.result()[0].verdict is Verdict.NEW
         assert "0 of 1 replicas" in str(released.exception())
@@ -138,7 +138,7 @@ def test_a_run_with_unstored_pages_does_not_end_without_its_replicas(replicated:
         store.offer([page(1, 5)], NEAR).result()
         replicated.replica.signal(signal.SIGSTOP)
         run = store.begin_run()
-        store.end_run(OfferTerms(run.number, 0, clock=run.now), finished=True)  # takes nothing back
+        store.end_run(OfferTerms(run.number, 0, clock=run.now), finished=True)  # releases nothing
         run.release()
         run = store.begin_run()
         with pytest.raises(IndexUnusable, match="0 of 1 replicas"):

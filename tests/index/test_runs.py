@@ -192,7 +192,7 @@ def test_pages_just_settled_by_a_run_that_may_be_dead_are_no_representatives(
     run = opening_here()
     with no_more_files():
         assert answer(run, "2", "x") == BEING_HANDLED
-        assert offer(run, "1", "x").verdict == "unchanged"  # and this run answers for it from here on
+        assert offer(run, "1", "x").verdict == "unchanged"  # and this run is responsible for it from now on
         assert run.tidy() == 0
     assert answer(run, "2", "x") == BEING_HANDLED
     assert [record.run for record in kept(tmp_path)] == [run.run]
@@ -207,7 +207,7 @@ def test_pages_that_a_dead_run_settled_before_the_grace_stand(
     clock.passes(seconds)
     assert answer(dead, "other", "y") == "new"
     die(dead)
-    clock.passes(1000)  # how long ago it died says nothing
+    clock.passes(1000)  # the time since its death does not matter
     run = opening()
     assert answer(run, "2", "x") == expected
     assert answer(run, "3", "y") == "new"
@@ -283,7 +283,7 @@ def test_may_have_lost_is_exact_to_the_second() -> None:
         assert lost == [True, False, True, True]
 
 
-# What is not stored
+# Pages that are not stored
 
 
 @pytest.mark.parametrize("grace", [0, 5])

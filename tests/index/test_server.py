@@ -1,4 +1,4 @@
-"""What is particular to an index on a server: its address, opening, caches, size, maintenance."""
+"""Properties of an index on a server: its address, opening, caches, size and maintenance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fails with an index on a server: it goes away, is emptied or full; clients are killed, answers are lost."""
+"""Failures of an index on a server: it is unreachable, emptied or full; clients are killed, answers are lost."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_server_that_was_stopped_for_long_does_not_declare_runs_dead(tmp_path:
     ):
         assert check(run, 1) == "new"
         for _ in range(3):
-            time.sleep(1.5)  # the server has been there for as long as signs of life last
+            time.sleep(1.5)  # the server has run for as long as signs of life last
             server.signal(signal.SIGSTOP)
             time.sleep(2)
             server.signal(signal.SIGCONT)
@@ -186,9 +186,9 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
         key = next(name for name in server.run("KEYS", "*") if name[13:] == b"u")  # type: ignore[attr-defined]
         server.run("HSET", key, run.number.to_bytes(4, "big"), b"damaged")
         server.run("HSET", key, b"no run", b"damaged")
-        server.run("CLIENT", "KILL", "TYPE", "normal")  # what is known of runs is read anew
+        server.run("CLIENT", "KILL", "TYPE", "normal")  # so that what is known of runs is read again
         wait_for(lambda: run.is_visible and store.offer([page(3, 5)], NEAR).exception() is None)
-        assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it lives
+        assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it is alive
         assert store.verify(NEAR) == ["1 entries of runs cannot be read."]
         run.release()
         assert store.offer([page(4, 5)], NEAR).result()[0].verdict is Verdict.NEW
@@ -198,7 +198,7 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
         assert [number_of(record.page) for block in store.records(9) for record in block] == [4]
 
 
-# Servers that go away
+# Unreachable servers
 
 
 def test_while_the_server_is_away_offers_fail_soon_and_the_index_is_used_again_afterwards(tmp_path: Path) -> None:

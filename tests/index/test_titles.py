@@ -1,4 +1,4 @@
-"""Texts under one title are found, however far apart their signatures are, and so many of them as there may be."""
+"""Texts under one title are found, however far apart their signatures are, up to a maximum number."""
 
 from __future__ import annotations
 

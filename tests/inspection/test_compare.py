@@ -246,7 +246,7 @@ def test_text_and_boilerplate_together_are_all_visible_text(document: tuple[str,
     source, shown = document
     examined = look(source)
     counted = Counter([*examined.text.splitlines(), *examined.boilerplate])
-    # A long paragraph is told once, also where it stands within a longer one of the main text.
+    # A long paragraph is listed once, also if it is part of a longer one of the main text.
     assert all(text in counted or text in examined.text for text in shown)
     assert set(counted) <= set(shown)
     assert {text: count for text, count in counted.items() if len(text) < 40} == Counter(

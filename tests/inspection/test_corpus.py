@@ -324,7 +324,7 @@ def rewrite(directory: Path, text: bytes) -> None:
             txn.put(name, pack(replace(record, page=replace(record.page, text=text)), None))
 
 
-_HUGE = b"\x28\xb5\x2f\xfd\xe0" + b"\xff" * 7 + b"\x0f" + b"\x01\0\0"  # a frame that says it holds 2^60 bytes
+_HUGE = b"\x28\xb5\x2f\xfd\xe0" + b"\xff" * 7 + b"\x0f" + b"\x01\0\0"  # a frame that claims to contain 2^60 bytes
 
 
 @pytest.mark.parametrize("damaged", [b"no zstd", b"\x28\xb5\x2f\xfd", _HUGE], ids=["other bytes", "cut off", "huge"])

@@ -1,4 +1,4 @@
-"""No user name and no password of an address leaves a crawl or a command, whatever goes wrong in them."""
+"""Neither user names nor passwords of addresses leave a crawl or a command, even after errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From any bytes to a verdict: soup of tags, and articles that were cut, doubled and bent."""
+"""From any bytes to a verdict: soup of tags, and articles that were cut, repeated and damaged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Broken and hostile pages: whatever comes in, a decision comes out, in bounded time and memory."""
+"""Broken and hostile pages: every input gets a decision in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_trafilatura_also_gives_a_verdict(extracting: Checker, name: str) -> Non
     assert second == ("unchanged" if first == "new" else first)
 
 
-# Limits act before the work
+# Limits are checked before the work
 
 
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.answer == "too many bytes"])
@@ -196,7 +196,7 @@ def codecs_of_python() -> Iterator[str]:
         yield name
 
 
-# What a caller hands over
+# Arguments of a caller
 
 STRANGE = {
     "a surrogate": "http://e.com/\ud800",
@@ -252,7 +252,7 @@ def test_entities_are_not_expanded(checker: Checker) -> None:
     assert checker.check("billion laughs")["megabytes"] < 8
 
 
-# What is broken does not hide what is whole
+# Broken parts do not hide sound parts
 
 
 @pytest.mark.parametrize(

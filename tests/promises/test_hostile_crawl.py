@@ -1,4 +1,4 @@
-"""Broken and hostile answers in real crawls: what Scrapy delivers reaches the callback, and is counted."""
+"""Broken and hostile responses in real crawls: every page that Scrapy delivers reaches the callback and is counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.support.crawling import Answer, Crawl, Page, Site, run_script
 from tests.support.hostile_pages import PAGES, chinese, traditional
 
-# What a page weighs, instead of the page: some have 50 MB.
+# Items have the size of a page instead of the page, because some have 50 MB.
 SPIDER = """
 from dataclasses import asdict
 from tests.support.walker import Walker, path_of
@@ -27,7 +27,7 @@ class Spider(Walker):
         }
 """
 MOST = 64 << 20
-"""What a page may weigh for Scrapy."""
+"""The greatest size of a response for Scrapy."""
 
 
 def answer(body: bytes, charset: str = "", **headers: str) -> Answer:
@@ -39,7 +39,7 @@ def answer(body: bytes, charset: str = "", **headers: str) -> Answer:
 
 
 def bomb(megabytes: int) -> Answer:
-    """Return so many MB in a few KB."""
+    """Return this number of MB compressed to a few KB."""
     return answer(gzip.compress(b"words and words " * (megabytes << 16), 1), Content_Encoding="gzip")
 
 

@@ -1,4 +1,4 @@
-"""What happens to the index in the middle of a crawl: deleted, moved, closed, locked, without room. No page is lost."""
+"""An index that is deleted, moved, closed, locked or full during a crawl: no page is lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.crawling import WALK, Answer, Crawl, Site, article, html, run
 from tests.support.disks import fill_up
 from tests.support.indexing import running_program
 
-# One page after another: a page and its twin, those in trouble, then others until one of them is checked again.
+# In order: a page and its copy, the pages during the trouble, then others until one of them is checked again.
 SPIDER = """
 import asyncio
 from tests.support.walker import Walker, path_of, seen
@@ -44,7 +44,7 @@ class Spider(Walker):
 
 
 class Trouble:
-    """A crawl whose index is in trouble from ``/trouble`` to ``/end``, which *begin* and *end* see to."""
+    """A crawl whose index fails between ``/trouble`` and ``/end``, where *begin* and *end* are called."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ def test_a_crawl_survives_an_index_that_is_made_read_only(tmp_path: Path) -> Non
         for path in (index, *index.iterdir()):
             path.chmod(mode | 0o111 if path.is_dir() else mode)
 
-    # Whether that keeps anybody from writing depends on who runs the test.
+    # Whether this prevents writing depends on the user who runs the test.
     trouble = Trouble(tmp_path, lambda: change(0o444), lambda: change(0o644))
     trouble.assert_nothing_is_lost()
     trouble.assert_pages_are_checked_before_and_after()
@@ -199,7 +199,7 @@ def test_a_crawl_survives_a_process_that_is_stopped_while_it_writes(tmp_path: Pa
     trouble.assert_nothing_is_lost()
     trouble.assert_it_is_told("TimeoutError", "IndexUnusable")
     trouble.assert_pages_are_checked_before_and_after()
-    # The first ones wait for an answer. Then it is known that there will be none.
+    # The first pages wait for an answer. After that no page waits.
     counts = trouble.crawl.counts("error/")
     assert counts["TimeoutError"] < 10
     assert counts["IndexUnusable"] >= 10

@@ -1,4 +1,4 @@
-"""A crawl that is stopped again and again on one index loses nothing that its store would have got undisturbed."""
+"""A crawl that is stopped repeatedly on one index loses nothing that an undisturbed one would have stored."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def stop_again_and_again(
 
 @ON_EACH
 def test_three_kills_lose_nothing(tmp_path: Path, places: Places) -> None:
-    # Every page is met at another address after a kill: what dead runs have recorded decides what is stored.
+    # After a kill every page has another address, so that records of dead runs decide what is stored.
     settings = {**BIGRAMS, "DEDUP_GRACE": 0}
     with Site(twins(24, visits=6)) as site:
         done = stop_again_and_again(f"{site.url}/", tmp_path, settings, 3, server=places.server)

@@ -162,7 +162,7 @@ def test_a_crawl_continues_while_its_server_is_away_and_uses_it_again(tmp_path: 
         with Site(served) as site:
             crawl = run_script(tmp_path / "crawl", WALK, settings, site=site.url, paths=order)
     paths = crawl.paths()
-    assert {f"/{number}" for number in range(12)} <= set(paths)  # nothing is lost
+    assert {f"/{number}" for number in range(12)} <= set(paths)  # no page is lost
     assert crawl.counts()["unchecked"] >= 4
     assert not {f"/copy{number}" for number in (0, 1, 9, 10, 11)} & set(paths)  # dropped before and after
     assert len(crawl.lines("WARNING", "cannot be used")) <= 3

@@ -1,4 +1,4 @@
-"""The promise of the index, against real processes and real ``kill -9``: a page is dropped only where one that covers it
+"""The promise of the index, tested with real processes and ``kill -9``: a page is dropped only if a page that covers it
 is stored, or its run can still say otherwise.
 
 A model says which answers are right. Where a process was killed before it answered, either outcome is.
@@ -84,7 +84,7 @@ def test_the_rules_agree_with_the_model_about_which_pages_are_covered() -> None:
 
 @dataclass
 class Life:
-    """A run, as the model sees it.
+    """A run in the model.
 
     Attributes:
         behind: how much the system's clock was behind when it began; it is not set while it lasts.
@@ -114,7 +114,7 @@ class Life:
 
 @dataclass(frozen=True)
 class Kept:
-    """A record of the index, as the model sees it."""
+    """A record of the index in the model."""
 
     content: int
     life: int
@@ -146,7 +146,7 @@ class Model:
             return {Fate.RELEASED}
         possible = set()
         if life.has_ended is not True:
-            # Death came at the last sign of life or later. What was settled more than the grace before is on disk.
+            # The run died at its last sign of life or later. Pages settled more than the grace before that are on disk.
             possible = {
                 Fate.RELEASED if life.grace and kept.settled >= last - life.grace else Fate.STANDS for last in life.last
             }
@@ -260,9 +260,9 @@ _Visit = tuple[_Page, str, float, _Pause]
 _Answer = tuple[Life, _Page, "Decision | type[Nothing]"]
 
 COUNTED: Counter[str] = Counter()
-"""What happened in all examples."""
+"""Counts of events in all examples."""
 BROKEN: list[str] = []
-"""Histories of those that failed. What fails at the end of an example that grew too long, Hypothesis does not tell."""
+"""Histories of examples that failed, because Hypothesis does not report a failure at the end of a too long example."""
 
 _SLOTS = st.integers(0, 2)
 _PAGES = st.tuples(st.sampled_from(CONTENTS), st.sampled_from(URLS))
@@ -296,7 +296,7 @@ class NothingLost(RuleBasedStateMachine):
         self._history: list[str] = []
         COUNTED["examples"] += 1
 
-    # What may happen
+    # Events
 
     @initialize(grace=st.sampled_from([60, 5, 5, 0]))
     def begin(self, grace: int) -> None:
@@ -519,7 +519,7 @@ class NothingLost(RuleBasedStateMachine):
         if pages:
             COUNTED["restarts"] += 1
         rest = list(dict.fromkeys(pages))
-        slot.pages = rest.copy()  # also where it is killed before it comes so far
+        slot.pages = rest.copy()  # also if it is killed before that
         for page in rest:
             if self._offer(slot, page, listed=True):
                 self._handle(slot, -1, well=True, fraction=1.0)

@@ -50,7 +50,7 @@ FAST = Path("/dev/shm")
 GRACE = 5
 DATABASES = ("tables", "runs", "sites")
 COUNTED: Counter[str] = Counter()
-"""What happened in all examples."""
+"""Counts of events in all examples."""
 
 # Pages
 
@@ -133,7 +133,7 @@ class _Crowd:
         time.sleep(delay / 1000)
         COUNTED["kills in the middle"] += worker.kill() is Nothing
         self._workers[slot] = None
-        if isinstance(self._location, ServerAddress):  # elsewhere the system says that it is dead
+        if isinstance(self._location, ServerAddress):  # otherwise the system reports that it is dead
             declare_dead(self._location, self._runs[slot])
 
     def forget(self, slot: int, page: SignedPage) -> None:

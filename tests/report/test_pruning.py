@@ -1,4 +1,4 @@
-"""What never had a duplicate, as the report names it, held against a plain count."""
+"""The parts of a site without duplicates that the report names, compared with a plain count."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_parts_and_what_leaving_them_out_would_have_missed_equal_a_plain_cou
         for number in range(900)
     ]
     times = sorted(source.sample(range(10_000), 60))
-    # The last four hosts have none; three others have theirs in the second half only.
+    # The last four hosts have no duplicates; three others have duplicates in the second half only.
     entries = []
     for at, second in enumerate(times):
         among = hosts[:5] if at < 30 else hosts[:8]

@@ -69,7 +69,7 @@ def learned(*pages: SignedPage) -> SiteCounts:
     return counts
 
 
-# What becomes known
+# What is learned
 
 
 def test_the_snapshot_has_what_all_pages_share() -> None:

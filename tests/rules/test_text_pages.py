@@ -129,7 +129,7 @@ def test_pages_of_a_template_with_different_names_in_the_title_are_both_kept(
 def test_a_page_that_contains_more_than_the_kept_one_is_kept(crawl: Crawl, known: bool) -> None:
     if known:
         crawl.get_known()
-    text = words("a", 120) * 4  # it says most, so that both have nearly the same signature
+    text = words("a", 120) * 4  # it is the longest part, so that both have nearly the same signature
     short = page(f"Story a | {SITE}", paragraphs(text), MENU)
     long = page(f"Story a | {SITE}", paragraphs(text + words("more", 34)), MENU)
     assert crawl.check("/short", short).verdict is Verdict.NEW
@@ -170,7 +170,7 @@ def test_pages_of_different_kinds_are_not_compared(crawl: Crawl) -> None:
     assert crawl.check("/text", with_text).verdict is Verdict.NEW
 
 
-# What once lost a page
+# Mistakes of earlier versions that lost a page
 
 
 SHIPPING = paragraphs(words("shipping", 220))
@@ -244,7 +244,7 @@ def test_a_page_whose_relative_link_leads_ever_deeper_is_dropped_after_some_copi
     assert [bounded.check("/" + "x/" * depth, trap).passes for depth in range(6)] == [True] * 3 + [False] * 3
 
 
-# What the rules of texts look at beside the words
+# What the rules for texts compare beside the words
 
 
 def film(day: str, count: int = 120, *, title: str = "Faust") -> str:

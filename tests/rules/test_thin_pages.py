@@ -144,7 +144,7 @@ def test_pages_that_differ_after_an_early_end_of_the_page_are_both_kept(crawl: C
         assert crawl.check(f"/{number}", banner + paragraphs(words(number, 150))).verdict is not Verdict.DUPLICATE
 
 
-# What a page alone says
+# The blocks of a page alone
 
 
 def remark(name: object, *, changed: int = 0, frame: str = "") -> str:
@@ -235,7 +235,7 @@ def test_blocks_that_the_kept_page_hides_do_not_cover_blocks_that_the_new_one_sh
         assert crawl.check(f"/hidden/{number}/again", hidden + "<!-- -->").verdict is Verdict.DUPLICATE
 
 
-# Pages that say nothing
+# Pages without content
 
 
 LOG_IN = (

@@ -152,7 +152,7 @@ def test_a_chinese_character_says_as_much_as_three_letters() -> None:
     assert block.size == 20
 
 
-# What is the same
+# Equal blocks
 
 
 @pytest.mark.parametrize(
@@ -338,11 +338,11 @@ def test_work_grows_no_faster_than_the_page() -> None:
             sys.settrace(before)
         return run
 
-    with native.switched_off():  # of the core no lines can be counted
+    with native.switched_off():  # lines of the native core cannot be counted
         assert lines(100) < lines(1600) < 17 * lines(100)
 
 
-# What the page says of its title
+# The title within the page
 
 
 def named(markup: str, title: str = TITLE) -> set[str]:

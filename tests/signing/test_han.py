@@ -150,7 +150,7 @@ _KINDS = {TEXT: PageKind.TEXT, SHORT: PageKind.THIN, LIST: PageKind.THIN}
 
 def page(article: Article, kind: str, title: str) -> str:
     paragraphs = "".join(f"<p>{paragraph}</p>" for paragraph in article.paragraphs)
-    # OpenCC writes these two as 伕 and 枱, which it never folds. A block of a thin page is the same or another one.
+    # OpenCC writes these two as 伕 and 枱, which it never folds. Blocks of thin pages must be equal.
     whole = "".join(article.paragraphs).replace("夫", "").replace("台", "")
     links = "".join(
         f'<li><a href="/{article.slug}/{number}">{text[:6]}</a> {text[6:10]}'

@@ -1,4 +1,4 @@
-"""What a page hides covers nothing of another page."""
+"""Hidden text of a page covers nothing of another page."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def check(deduplicator: Deduplicator, url: str, body: str) -> Decision:
     return deduplicator.check(url, body.encode())
 
 
-# What stands in a block
+# The text of a block
 
 
 def shown(markup: str) -> list[str]:
@@ -133,7 +133,7 @@ def test_an_element_is_hidden_by_its_attribute_or_its_own_style(attributes: str,
 )  # fmt: skip
 def test_hidden_text_is_not_shown_and_all_other_text_is(markup: str, expected: list[str]) -> None:
     assert shown(markup) == expected
-    if "</html>" not in markup:  # what follows it is none of the tree that is copied
+    if "</html>" not in markup:  # the text after it does not belong to the copied tree
         assert letters(without_hidden(parse(markup.encode()))) == "".join("".join(expected).split())
 
 
@@ -176,7 +176,7 @@ def test_shown_blocks_are_those_of_the_tree_without_its_hidden_elements(markup: 
     assert letters(left) == "".join("".join(block.shown for block in blocks).split())
 
 
-# Copies that nobody sees
+# Hidden copies
 
 
 @pytest.mark.parametrize("hider", HIDERS)
@@ -365,7 +365,7 @@ def test_hidden_links_without_words_make_no_list() -> None:
     assert not covers(decoy, gallery)
 
 
-# What is kept of it
+# What is stored
 
 
 def test_a_page_without_hidden_elements_is_stored_as_before(deduplicator: Deduplicator) -> None:
@@ -377,7 +377,7 @@ def test_a_page_without_hidden_elements_is_stored_as_before(deduplicator: Dedupl
     for name in ("signature", "features", "sketch", "feature_digest", "numbers", "chars", "link_digest", "kind"):
         assert getattr(uncovered, name) == getattr(hiding, name)
     repeated = page(text("depot"), f"<div hidden>{sentences('depot')[0]}</div>")
-    assert signed(repeated).partly_hidden is None  # the words stand elsewhere for all to see
+    assert signed(repeated).partly_hidden is None  # the words are also shown elsewhere
 
 
 def test_an_export_keeps_which_blocks_a_page_shows(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which language a text is in: by script, by stop words, or not known."""
+"""The language of a text: by script, by stop words, or unknown."""
 
 from __future__ import annotations
 

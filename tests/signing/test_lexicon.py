@@ -1,4 +1,4 @@
-"""Lexica: counted right, written and read, refused where they are damaged, and never mixed."""
+"""Lexica are counted correctly, written and read, refused if they are damaged, and never mixed."""
 
 from __future__ import annotations
 
@@ -339,7 +339,7 @@ def test_no_index_is_made_with_a_lexicon_that_cannot_be_read(tmp_path: Path, sch
     assert not (tmp_path / "index").exists()
 
 
-# English and Chinese at large
+# English and Chinese in general
 
 
 def test_the_general_lexicon_has_not_changed() -> None:
@@ -374,7 +374,7 @@ def test_the_general_lexicon_is_well_formed() -> None:
     }  # none begins with i, u or v
 
 
-# Which index depends on it
+# Indexes that depend on a lexicon
 
 DEPENDENT = ("imatch", "ddw", "pinyin", "shingling")
 OTHERS = [name for name in NAMES if name not in DEPENDENT]
@@ -452,7 +452,7 @@ def test_signatures_depend_on_the_lexicon(small_lexicon: str, second_lexicon: st
     assert of_first != of_second
 
 
-# Maintenance of an index has its directory, and nothing else
+# Maintenance uses the directory of an index and nothing else.
 
 
 @pytest.mark.parametrize("scheme", DEPENDENT)
@@ -467,7 +467,7 @@ def test_an_index_with_a_lexicon_can_be_maintained(tmp_path: Path, small_lexicon
             assert opened.check(f"http://kept/{name}", body(name), encoding="utf-8").verdict is Verdict.NEW
     pages = maintenance.open_pages(tmp_path / "index")
     try:
-        # Whoever has no lexicon may refuse, but neither take a sound index for a damaged one nor damage it.
+        # Without its lexicon an index may be refused, but neither reported as damaged nor damaged.
         with suppress(DedupError):
             assert maintenance.verify(pages, lookup_of, lambda _: None) == []
         with suppress(DedupError):

@@ -37,7 +37,7 @@ def exactly(markup: str) -> HtmlElement:
     return root
 
 
-# What is one block
+# Blocks
 
 
 @pytest.mark.parametrize("tag", INLINE)

@@ -73,7 +73,7 @@ def test_an_article_gives_the_same_text_in_every_template(name: str) -> None:
     ]
 
 
-# What is content
+# Content
 
 
 ITEMS = [sentence(f"item {number}", 3) for number in range(12)]
@@ -162,7 +162,7 @@ def test_a_chinese_article_is_distinguished_from_its_frame() -> None:
     assert main_text(html).splitlines() == lines
 
 
-# Which of the texts
+# The choice among several texts
 
 
 LONG = "".join(f"<p>{sentence(f'long {number}', 60)}</p>" for number in range(10))

@@ -49,7 +49,7 @@ Numbers = NDArray[np.uint64]
 
 VOCABULARY = "tram depot the honey lime roof bee lantern 茶馆 开门 老 船夫 茶館 た ชา don't 3 3.5".split()
 TEXTS = st.lists(st.sampled_from([*VOCABULARY, ". ", "。", "\n", ", ", "！"]), max_size=60).map(" ".join)
-"""Made of few words, so that they repeat themselves and each other."""
+"""Texts of few words, with repetitions in each text and between texts."""
 
 
 def hash_of(word: str) -> int:
@@ -108,7 +108,7 @@ def pair_of_sets(union: int, common: int, seed: int, *, only_new: float = 0.5) -
 every_sample = pytest.mark.parametrize("name", SAMPLES)
 
 
-# Golden values: another one is another behaviour, and signing.BEHAVIOUR must rise
+# Golden values: if one changes, the behaviour changes, and signing.BEHAVIOUR must rise
 
 GOLDEN_TEXTS = ("\n".join(ENGLISH[0].paragraphs), "\n".join(CHINESE[0].paragraphs))
 GOLDEN = {
@@ -759,7 +759,7 @@ def test_ddw_equals_its_reference_on_real_texts(name: str) -> None:
 
 
 VECTORS = st.dictionaries(st.integers(1, 30), st.integers(1, 60_000), min_size=1, max_size=20)
-"""Weights by term; the numbers of terms say how rare they are."""
+"""Weights by term; the number of a term determines its rarity."""
 
 
 def packed(vector: dict[int, int], size: int = 20) -> bytes:
@@ -890,7 +890,7 @@ def test_sentences_agrees_if_the_kept_text_has_most_of_the_new_ones_and_such_pai
     assert met(scheme, new, kept) == has_most
     assert (agreed is not None) == (has_most and words <= 125)  # a longer text is not covered
     if agreed is not None and min(len(ours), len(theirs)) < 3:
-        assert agreed == Agreement()  # so few do not tell: the sketches do
+        assert agreed == Agreement()  # there are too few sentences: the sketches decide
     elif agreed is not None:
         assert shares_of(agreed) == near(common / len(ours | theirs), common / len(ours))
 

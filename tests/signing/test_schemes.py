@@ -1,4 +1,4 @@
-"""What every signature scheme promises: one fixture, every scheme, every test."""
+"""The promises of every signature scheme: each test runs with every scheme."""
 
 from __future__ import annotations
 
@@ -378,7 +378,7 @@ def test_a_page_visited_again_is_unchanged_or_changed(opened: Deduplicator, stor
     assert store.verify(Lookup(scheme)) == []
 
 
-# What is a little different
+# Small differences
 
 
 def test_a_page_with_another_word_is_a_duplicate_unless_all_words_must_agree(opened: Deduplicator, spec: str) -> None:
@@ -390,7 +390,7 @@ def test_a_page_with_another_word_is_a_duplicate_unless_all_words_must_agree(ope
         assert decision.verdict is (Verdict.NEW if spec in _OF_ALL_WORDS else Verdict.DUPLICATE)
 
 
-# What is longer
+# Longer texts
 
 _WHOLE = 40
 _MEASURES = {"shingling", "minhash", "pinyin"}
@@ -434,7 +434,7 @@ def test_an_article_with_hundreds_of_comments_is_not_dropped_because_the_article
     assert check(opened, "http://comments/", f"{article}\n{comments}").verdict is Verdict.NEW
 
 
-# What is in the index
+# The index
 
 
 def is_empty(store: Store) -> bool:

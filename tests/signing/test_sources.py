@@ -58,7 +58,7 @@ def test_two_sets_have_the_same_least_hash_with_the_probability_of_their_resembl
     resemblance = common / (200 - common)
     bins = 1 << 14
     same = np.count_nonzero(one_permutation(new, bins) == one_permutation(kept, bins)) / bins
-    # One permutation with so many bins more than members is thrown again and again: draws that depend on each other little.
+    # With many more bins than members, the members are thrown repeatedly: the draws depend little on each other.
     assert abs(same - resemblance) <= 6 * sqrt(resemblance * (1 - resemblance) / bins) + 1e-3
 
 

@@ -111,7 +111,7 @@ def test_every_passage_of_a_real_text_is_found_wherever_it_was_cut_out(sample: s
         assert numbers_of(scheme, f"{prose(9, 2)} {passage} {chinese(9, 2)}") & kept, passage
 
 
-# What is chosen
+# The choice
 
 
 def slow_choice(raw: str, scheme: Winnowing) -> list[tuple[int, int]]:
@@ -209,7 +209,7 @@ def test_two_texts_agree_by_the_shares_of_common_hashes(
     agreement = scheme.agree(new, kept)
     assert (agreement is not None) == (covered >= scheme.coverage and resemblance >= 0.3)
     if agreement is not None and min(len(ours), len(theirs)) < 6:
-        assert agreement == Agreement()  # so few say too little: the sketches decide
+        assert agreement == Agreement()  # there are too few hashes: the sketches decide
     elif agreement is not None:
         assert agreement == Agreement(resemblance=resemblance, coverage=covered)
 

@@ -15,7 +15,7 @@ from crawler_dedup.index.location import ServerAddress, find_location
 from tests.support.servers import Server, serving
 
 _SLOTS = 16_384
-_BUS = 10_000  # the port of the bus is so far from that of the node
+_BUS = 10_000  # the distance of the port of the bus from that of the node
 _SECONDS = 30.0
 
 

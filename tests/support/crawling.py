@@ -1,4 +1,4 @@
-"""Real crawls for the tests: a site on the loopback interface, pages to put on it, and a spider in its own process."""
+"""Real crawls for the tests: a site on the loopback interface, pages for it, and a spider in its own process."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def article(seed: object, *, links: Sequence[str] = (), changed: int = 0, count:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the site answers. A ``Content-Length`` among the headers is sent as it is; an empty one is left out."""
+    """A response of the site. A ``Content-Length`` among the headers is sent unchanged; an empty one is left out."""
 
     body: bytes
     status: int = 200
@@ -160,15 +160,15 @@ class Site:
 
 @dataclass(frozen=True)
 class Crawl:
-    """What came of one spider.
+    """The result of one spider.
 
     Attributes:
-        items: what came out of the pipelines.
+        items: the items after the pipelines.
         stats: all statistics.
         drops: one entry for each ``near_duplicate_dropped`` signal.
         handled: one entry for each ``page_handled`` signal.
-        notes: what the spider put into ``self.notes``.
-        log: what the process wrote, of all its spiders.
+        notes: the content of ``self.notes`` of the spider.
+        log: the output of the process, for all its spiders.
     """
 
     items: list[dict[str, Any]]
@@ -206,7 +206,7 @@ class Running:
         self._directory = directory
         self._process = process
         self._written = ""
-        # Of several crawls that run at once none may stand still because nobody reads what it writes.
+        # None of several simultaneous crawls may block because nobody reads its output.
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 

@@ -1,4 +1,4 @@
-"""Where the labelled pages are, how to serve them, and what is known of them. They do not belong to this project."""
+"""The labelled pages: where they are, how to serve them, and their labels. They do not belong to this project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of which some are dropped as duplicates of another one."""
+"""Pages of which some are dropped as duplicates of another page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COPIES = [f"http://a.org/{number}" for number in range(6)]
 """Copies of :data:`KEPT`."""
 PAGES = {KEPT: article(1), **{url: article(1, frame=url) for url in COPIES}, "http://b.org/other": article(2)}
 HOSTILE = "\x1b]0;owned\x07\x9b2J\u202e"
-"""What would steer a terminal."""
+"""Control sequences for a terminal."""
 
 
 def explained(result: Result) -> list[str]:

@@ -1,11 +1,11 @@
-"""How many examples a property is tried with: fewer by default than with ``pytest --hypothesis-profile slow``."""
+"""The number of examples of a property: fewer by default than with ``pytest --hypothesis-profile slow``."""
 
 from __future__ import annotations
 
 from hypothesis import settings
 
 FULL = 100
-"""How many examples the profile ``slow`` takes, where a test does not say."""
+"""The number of examples in the profile ``slow`` if a test does not give one."""
 
 
 def examples(count: int) -> int:

@@ -1,4 +1,4 @@
-"""What Spark does between two steps: rows of one part come into one partition."""
+"""The exchange of rows that Spark does between two steps: rows of one part come into one partition."""
 
 from __future__ import annotations
 

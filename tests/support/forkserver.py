@@ -82,7 +82,9 @@ def serve() -> None:
     warnings.resetwarnings()  # also warns again at lines that have warned already
     warnings.filters.extend(filters)  # type: ignore[attr-defined]
     gc.freeze()
-    on_interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, and for what was forked
+    on_interrupt = signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is meant for the tests and for forked processes
     control = socket.socket(fileno=int(sys.argv[1]))
     living = selectors.DefaultSelector()
     living.register(control, selectors.EVENT_READ)
@@ -126,7 +128,7 @@ def _program(order: Mapping[str, Any], files: Sequence[int], base: Sequence[str]
         os.setsid()
     os.environ.clear()
     os.environ.update(order["env"])
-    tempfile.tempdir = None  # TMPDIR may be another one
+    tempfile.tempdir = None  # TMPDIR may have changed
     sys.stdin, sys.stdout, sys.stderr = map(_stream, range(3))
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     os.chdir(order["cwd"])

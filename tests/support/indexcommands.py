@@ -19,7 +19,7 @@ from tests.support.noting import command, invoke
 from tests.support.processes import ROOT
 
 CONFIG = Config(tokenizer="bigrams")
-PAGES = {  # address: filed so many days ago, by this run
+PAGES = {  # address: (days since it was filed, run)
     "http://a.org/1": (100, 1),
     "http://a.org/2": (1, 0xABC),
     "http://b.org/1": (100, 0xABC),

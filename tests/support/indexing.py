@@ -1,4 +1,4 @@
-"""For the tests of the index: signatures, what brute force finds among them, the plainest matcher, programs to kill."""
+"""Signatures, brute force, a simple matcher, and programs that can be killed, for the tests of the index."""
 
 from __future__ import annotations
 
@@ -130,11 +130,11 @@ def cut_chunks(directory: Path, share: float) -> set[int]:
 
 
 FILING = Lookup(SimHash())
-"""Where a crawl files pages, unless it is told otherwise."""
+"""The scope in which a crawl files pages by default."""
 
 
 class ByDistance(Lookup):
-    """The plainest matcher: what is within the distance is a duplicate."""
+    """A simple matcher: a page within the distance is a duplicate."""
 
     def __init__(self, max_distance: int = 3, tables: int = 4) -> None:
         super().__init__(SimHash(max_distance, tables=tables))

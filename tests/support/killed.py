@@ -1,4 +1,4 @@
-"""Crawls that are stopped and started again, and what they have stored."""
+"""Crawls that are stopped and started again, and their stored pages."""
 
 from __future__ import annotations
 
@@ -196,12 +196,12 @@ def _covered(missing: Sequence[Stored], stored: Sequence[Stored], config: Config
         return covered
 
 
-# Again and again
+# Repeated stops
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of stopping crawls again and again.
+    """The result of stopping crawls repeatedly.
 
     Attributes:
         stops: how many runs were stopped.

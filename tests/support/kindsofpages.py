@@ -142,4 +142,4 @@ PAGES = {
         ["Splicing", _SHORT_SPLICE, _LONG_SPLICE],
     ),
 }
-"""By kind; of ``swallowed`` an element for navigation is never closed."""
+"""Pages by kind; in ``swallowed`` an element for navigation is never closed."""

@@ -1,4 +1,4 @@
-"""File systems that are only said to be mounted."""
+"""Mounted file systems, according to a simulated list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The filter as it would be without claims: a page stands for others from the moment in which it is seen."""
+"""The filter as it would be without claims: a page is a representative as soon as it is seen."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SETTINGS = {
 
 
 class SeenMiddleware(DedupMiddleware):
-    """The same middleware, but for the claims."""
+    """The same middleware without claims."""
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         super().__init__(crawler, config)
         session = self.session
-        # What passes is settled at once: a decision without a claim is nothing that the spider middleware ends.
+        # A page that passes is settled at once, because the spider middleware ends claims only.
         session.claims.offers = Offers(
             session.deduplicator, timeout=config.timeout, count_coming=session.count_requested, claim=False
         )

@@ -1,4 +1,4 @@
-"""For the tests of the commands: their output, and an index with a journal, made without a crawl."""
+"""The output of commands, and an index with a journal that is made without a crawl, for the tests of commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outlines of blocks that no page has."""
+"""Outlines of blocks without a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much memory a process had at most."""
+"""The peak memory of a process."""
 
 from __future__ import annotations
 

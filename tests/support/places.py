@@ -1,4 +1,4 @@
-"""Where the index of a test stands: in a directory, or on a server."""
+"""The place of the index of a test: in a directory, or on a server."""
 
 from __future__ import annotations
 

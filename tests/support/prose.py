@@ -1,6 +1,6 @@
 """Texts for the tests of schemes: of words that lexica know, in sentences, and nothing in common with each other.
 
-Started as a program, this file signs and offers them as it is told, in a process of its own.
+Started as a program, this file signs and offers them on command, in a process of its own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH
 from crawler_dedup.system.compression import decompress
 
 _OF_A_TEXT = 360
-"""Words from which one text is made."""
+"""Words from which a text is made."""
 
 BIGRAMS = han_cutter("bigrams").load()
 
@@ -46,7 +46,7 @@ ODD = {
     "full stops": "." * 500 + "。" * 500,
     "numbers": " ".join(map(str, range(700))),
 }
-"""Texts that nobody has written."""
+"""Unusual texts."""
 
 
 @cache
@@ -102,7 +102,7 @@ SAMPLES = {
     "short": prose(2, 3),
     **{article.slug: "\n".join(article.paragraphs) for article in (*ENGLISH, *CHINESE)},
 }
-"""Texts as they are found on pages, each one another one."""
+"""Different texts as they occur on pages."""
 
 
 def text_of(raw: str, *, fold_han: bool = True) -> Text:

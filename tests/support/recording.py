@@ -1,4 +1,4 @@
-"""A process that does to an index what it is told, and records in the index itself what it has committed, in its order.
+"""A process that changes an index on command, and records in the index itself what it has committed, in its order.
 
 What is recorded of an event is written in the transaction of the event: a process may be killed at any instant, and the
 events that are recorded are those that were committed.

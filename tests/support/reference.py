@@ -1,4 +1,4 @@
-"""Slow references of what the package computes in vectors."""
+"""Slow references of vectorised computations of the package."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from crawler_dedup.index.location import ServerAddress, find_location
 from crawler_dedup.index.runs import RUN_NAME_BYTES
 from crawler_dedup.system.extras import has_extra
 
-_SECONDS = 60.0  # it may have much to load
+_SECONDS = 60.0  # it may have much data to load
 _CHOICE = "CRAWLER_DEDUP_SERVER"
 """Variable of the environment: the program that is started, in the place of the first that there is."""
 

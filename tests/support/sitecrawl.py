@@ -33,7 +33,7 @@ _PROBE_INTERVAL = 0.005
 
 
 class LinksSpider(SiteSpider):
-    """The least that a crawl does: follows links and yields address and title. What a filter adds shows best here."""
+    """A minimal crawl: it follows links and yields address and title, so that the cost of a filter is visible."""
 
     name = "links"
 

@@ -1,4 +1,4 @@
-"""Pages of any bytes: soup of tags, and articles that were cut, doubled and bent."""
+"""Pages of any bytes: soup of tags, and articles that were cut, repeated and damaged."""
 
 from __future__ import annotations
 

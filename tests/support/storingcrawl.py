@@ -28,7 +28,7 @@ _FIRST_PAGE = "first page"
 
 
 class VisitingSpider(SiteSpider):
-    """The spider ``site``, which says when it has the first page; its items have the bytes of the page too.
+    """The spider ``site``, which reports its first page; its items have the bytes of the page too.
 
     Args:
         visit: a number that every address bears, ``""`` for none: where an address is another one in each visit, a page
@@ -57,7 +57,7 @@ class VisitingSpider(SiteSpider):
 
 
 class StorePipeline:
-    """Commits each item, after a moment as a remote store would take it: there a kill finds pages half-way."""
+    """Commits each item after a moment, as a remote store would, so that a kill may come between."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._file: str = crawler.settings["STORE_FILE"]
@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))}
     written = given.folder / "result.json.new"
     written.write_text(json.dumps(stats), encoding="utf-8")
-    written.rename(given.folder / "result.json")  # whole or not at all: a kill may come even here
+    written.rename(given.folder / "result.json")  # completely or not at all, because a kill may come even here
 
 
 if __name__ == "__main__":

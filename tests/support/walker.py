@@ -27,7 +27,7 @@ from tests.support.versions import SCRAPY, crawler_process
 
 
 class Walker(scrapy.Spider):
-    """Visits *paths* in their order and follows the links of what it gets; says what it saw.
+    """Visits *paths* in their order, follows the links of the pages, and yields what it saw.
 
     Spider sources derive from it: ``from tests.support.walker import Walker``.
     """

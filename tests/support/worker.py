@@ -1,4 +1,4 @@
-"""A process that does to an index what it is told, at the time it is told, for the tests that kill it."""
+"""A process that changes an index on command, at the time that the command gives, for the tests that kill it."""
 
 from __future__ import annotations
 

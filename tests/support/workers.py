@@ -1,4 +1,4 @@
-"""Processes that do what they are told through a socket, and that can be killed while they do it."""
+"""Processes that execute commands from a socket, and that can be killed meanwhile."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Worker:
 
 
 class Clocks:
-    """What a process is told of the time: how much has passed, and how much its system's clock was set back."""
+    """The time for a process: how much has passed, and how much its system's clock was set back."""
 
     passed = behind = 0.0
 

@@ -1,4 +1,4 @@
-"""Who may use the files of an index: whoever may use its directory, whatever the umask is; and several users at once."""
+"""The rights of the files of an index: those of its directory, whatever the umask is; and several users at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On what file system a directory stands: as Linux decides it, and as `mount` of other systems says."""
+"""The file system of a directory, as Linux finds it, and as `mount` of other systems reports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``crawler-dedup forget`` selects, and what is left of an index then."""
+"""Which pages ``crawler-dedup forget`` selects, and which it leaves in an index."""
 
 from __future__ import annotations
 

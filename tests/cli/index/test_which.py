@@ -1,4 +1,4 @@
-"""On which index a command works, and what it says where there is none."""
+"""Which index a command uses, and its message if there is none."""
 
 from __future__ import annotations
 

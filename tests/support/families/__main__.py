@@ -1,4 +1,4 @@
-"""Print how many verdicts of each family are those of a person, and the others in full."""
+"""Print how many verdicts of each family are those of a person, and the other verdicts in full."""
 
 from __future__ import annotations
 

@@ -10,12 +10,12 @@ from tests.support.families.pages import Page
 
 
 class Expected(str, Enum):
-    """What the filter is to say of the new page."""
+    """The expected verdict of the filter about the new page."""
 
     DUPLICATE = "duplicate"
     NEW = "new"
     NOT_DUPLICATE = "not duplicate"
-    """New, or unchecked because the page says too little."""
+    """New, or unchecked because the page has too little content."""
 
     __str__ = str.__str__
 
