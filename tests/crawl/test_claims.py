@@ -798,15 +798,15 @@ def test_a_page_waits_for_the_outcome_of_an_alike_one_in_another_process(tmp_pat
     ):
         arrived = threading.Event()
 
-        def tell(line: str) -> None:
+        def write_command(line: str) -> None:
             assert other_process.stdin is not None
             other_process.stdin.write(line)
             other_process.stdin.flush()
             assert first_line(other_process) == "True"
 
         deeds = {
-            "settled": lambda: tell("settle settled\n"),
-            "released": lambda: tell("release released\n"),
+            "settled": lambda: write_command("settle settled\n"),
+            "released": lambda: write_command("release released\n"),
             "killed": victim.kill,
         }
 

@@ -99,7 +99,7 @@ class Trouble:
         assert self.verdicts["/last-twin-of-after"] == "duplicate"
         assert self.verdicts["/last-twin-of-before"] == twin_of_before
 
-    def assert_it_is_told(self, *errors: str) -> None:
+    def assert_errors_are_logged(self, *errors: str) -> None:
         """Check for one warning of each of the *errors*, one line about their end, and their counts."""
         crawl = self.crawl
         warnings, of_journal = crawl.lines("WARNING", "passes unchecked"), crawl.lines("WARNING", "The journal")
@@ -129,7 +129,7 @@ def test_a_crawl_survives_an_index_that_is_away_for_a_while(tmp_path: Path, deed
     begin, end, twin_of_before = DELETED[deed]
     trouble = Trouble(tmp_path, lambda: begin(index), lambda: end(index))
     trouble.assert_nothing_is_lost()
-    trouble.assert_it_is_told("IndexGone")
+    trouble.assert_errors_are_logged("IndexGone")
     assert {trouble.verdicts[path] for path in trouble.in_trouble} == {"unchecked"}
     trouble.assert_pages_are_checked_before_and_after(twin_of_before)
     # What was filed in it stands in the index that is there now.
@@ -197,7 +197,7 @@ def test_a_crawl_survives_a_process_that_is_stopped_while_it_writes(tmp_path: Pa
             DEDUP_TIMEOUT=1,
         )
     trouble.assert_nothing_is_lost()
-    trouble.assert_it_is_told("TimeoutError", "IndexUnusable")
+    trouble.assert_errors_are_logged("TimeoutError", "IndexUnusable")
     trouble.assert_pages_are_checked_before_and_after()
     # The first pages wait for an answer. After that no page waits.
     counts = trouble.crawl.counts("error/")
@@ -236,6 +236,6 @@ def test_a_crawl_survives_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
         DEDUP_DIR=str(small_disk / "index"),
     )
     trouble.assert_nothing_is_lost()
-    trouble.assert_it_is_told("IndexUnusable")
+    trouble.assert_errors_are_logged("IndexUnusable")
     assert "the disk is full" in trouble.crawl.lines("WARNING", "passes unchecked")[0]
     trouble.assert_pages_are_checked_before_and_after()

@@ -311,7 +311,7 @@ class NothingLost(RuleBasedStateMachine):
             self._start(free[slot % len(free)])
         elif free and delay is not None:
             worker = Worker()
-            worker.tell("open", self._now, (self._directory, self._grace))
+            worker.send("open", self._now, (self._directory, self._grace))
             time.sleep(delay / 50)
             worker.kill()
             COUNTED["kills"] += 1
@@ -363,7 +363,7 @@ class NothingLost(RuleBasedStateMachine):
         if living.worker is None:
             return
         self._note(f"run {living.life.number if living.life else None} tidies up")
-        living.worker.tell("tidy", self._now)
+        living.worker.send("tidy", self._now)
         if delay is None:
             living.worker.answer()
         else:
@@ -379,7 +379,7 @@ class NothingLost(RuleBasedStateMachine):
         else:
             life = living.life
             self._flush(life)
-            living.worker.tell("close", self._now)
+            living.worker.send("close", self._now)
             answer = self._kill_in_the_middle(living, living.worker, delay)
             life.has_ended = None if answer is Nothing else True
 
@@ -397,7 +397,7 @@ class NothingLost(RuleBasedStateMachine):
         if living.life is not None and living.worker is not None:
             life = living.life
             living.pages.append(page)
-            living.worker.tell("offer", self._now, signed(*page))
+            living.worker.send("offer", self._now, signed(*page))
             decision = self._kill_in_the_middle(living, living.worker, delay)
             self._explain([(life, page, decision)], killed=life)
 
@@ -409,7 +409,7 @@ class NothingLost(RuleBasedStateMachine):
             decision, content = life.open.pop(place % len(life.open))
             if well:
                 self._store(life, content, fraction)
-            living.worker.tell("settle" if well else "release", self._now, decision)
+            living.worker.send("settle" if well else "release", self._now, decision)
             answer = self._kill_in_the_middle(living, living.worker, delay)
             self._end_claim(life, decision, well, answer)
 
@@ -423,7 +423,7 @@ class NothingLost(RuleBasedStateMachine):
         for slot, page in zip((first, second), pages, strict=True):
             assert slot.worker is not None
             slot.pages.append(page)
-            slot.worker.tell("offer", self._now, signed(*page))
+            slot.worker.send("offer", self._now, signed(*page))
         answer = first.worker.answer() if delay is None else self._kill_in_the_middle(first, first.worker, delay)
         answers = [(lives[0], pages[0], answer), (lives[1], pages[1], second.worker.answer())]
         self._explain(answers, killed=None if delay is None else lives[0])
@@ -509,7 +509,7 @@ class NothingLost(RuleBasedStateMachine):
         """Start a process, which handles all pages of its killed predecessors well."""
         worker = Worker()
         slot.worker = worker
-        worker.tell("open", self._now, (self._directory, self._grace))
+        worker.send("open", self._now, (self._directory, self._grace))
         worker.answer()
         number = len(self._model.lives)
         slot.life = self._model.lives[number] = Life(number, self._grace, self._behind)
@@ -530,7 +530,7 @@ class NothingLost(RuleBasedStateMachine):
         assert slot.life is not None
         if not listed:
             slot.pages.append(page)
-        slot.worker.tell("offer", self._now, signed(*page))
+        slot.worker.send("offer", self._now, signed(*page))
         decision = slot.worker.answer()
         self._explain([(slot.life, page, decision)])
         assert isinstance(decision, Decision)
@@ -588,7 +588,7 @@ class NothingLost(RuleBasedStateMachine):
         if well:
             self._store(slot.life, content, fraction)
             slot.life.owed.append(content)
-        slot.worker.tell("settle" if well else "release", self._now, decision)
+        slot.worker.send("settle" if well else "release", self._now, decision)
         answer = slot.worker.answer()
         self._end_claim(slot.life, decision, well, answer)
 
@@ -625,7 +625,7 @@ class NothingLost(RuleBasedStateMachine):
         assert slot.worker is not None
         assert slot.life is not None
         self._flush(slot.life)
-        slot.worker.tell("close", self._now)
+        slot.worker.send("close", self._now)
         slot.worker.answer()
         slot.worker.leave()
         self._note(f"run {slot.life.number} has ended")

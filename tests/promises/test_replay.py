@@ -111,25 +111,25 @@ class _Crowd:
         worker = self._workers[slot]
         if worker is None:
             worker = self._workers[slot] = Worker("tests.support.recording")
-            worker.tell("open", self._now, (self._location, GRACE))
+            worker.send("open", self._now, (self._location, GRACE))
             self._runs[slot] = worker.answer()
         return worker
 
     def work(self, slot: int, steps: list[Any]) -> None:
-        self._worker(slot).tell("work", self._now, steps)
+        self._worker(slot).send("work", self._now, steps)
         COUNTED["decisions"] += self._worker(slot).answer()
 
     def together(self, slots: list[int], work: tuple[list[Any], list[Any]]) -> None:
         workers = [self._worker(slot) for slot in slots[:2]]
         for worker, steps in zip(workers, work, strict=True):
-            worker.tell("work", self._now, steps)
+            worker.send("work", self._now, steps)
         for worker in workers:
             COUNTED["decisions"] += worker.answer()
 
     def kill(self, slot: int, work: tuple[list[Any], float]) -> None:
         steps, delay = work
         worker = self._worker(slot)
-        worker.tell("work", self._now, steps)
+        worker.send("work", self._now, steps)
         time.sleep(delay / 1000)
         COUNTED["kills in the middle"] += worker.kill() is Nothing
         self._workers[slot] = None
@@ -137,13 +137,13 @@ class _Crowd:
             declare_dead(self._location, self._runs[slot])
 
     def forget(self, slot: int, page: SignedPage) -> None:
-        self._worker(slot).tell("forget", self._now, page.url)
+        self._worker(slot).send("forget", self._now, page.url)
         COUNTED["forgotten"] += self._worker(slot).answer()
 
     def close(self, slot: int, finished: bool) -> None:
         worker, self._workers[slot] = self._workers[slot], None
         if worker is not None:
-            worker.tell("close", self._now, finished)
+            worker.send("close", self._now, finished)
             worker.answer()
             worker.leave()
 

@@ -500,7 +500,7 @@ def test_estimates_for_long_texts_are_near_the_true_shares(kept: int, changed: i
         assert abs(estimate - exact) < 4 * math.sqrt(exact * (1 - exact) / sample)
 
 
-def met(scheme: ValueScheme, new: Signature, kept: Signature) -> bool:
+def is_found(scheme: ValueScheme, new: Signature, kept: Signature) -> bool:
     """Return whether a look-up of *new* finds *kept*."""
     common = set(scheme.probes(new)) & set(scheme.keys(kept))
     is_met = list(scheme.near(new, np.full(len(common), kept.number, dtype=np.uint64))) == [kept.number]
@@ -532,7 +532,7 @@ def test_pairs_are_found_as_often_as_the_scheme_predicts(
             Signature(number, scheme.of_shingles(members_of_set))
             for number, members_of_set in enumerate(pair_of_sets(union, round(true * union), seed))
         )
-        hits += met(scheme, new, kept)
+        hits += is_found(scheme, new, kept)
     for bound, sign in ((least, 1), (most, -1)):
         error = math.sqrt(max(bound * (1 - bound), 1 / tries) / tries)
         assert sign * (hits / tries - bound) > -3 * error
@@ -596,7 +596,7 @@ def test_checksums_agree_if_enough_of_the_used_lists_do_and_such_pairs_are_found
     )
     agreed = scheme.agree(new.value, kept.value)
     assert agreed == (Agreement() if agreeing >= max(1, least * used) else None)
-    assert met(scheme, new, kept) or not agreed
+    assert is_found(scheme, new, kept) or not agreed
 
 
 @given(st.integers(0, 15), st.integers(0, 10**9))
@@ -780,8 +780,8 @@ def test_two_vectors_with_a_large_cosine_always_find_each_other(
     scheme = DDW(threshold=threshold)
     new, kept = (Signature(at, packed(vector)) for at, vector in enumerate((first, second)))
     if cosine(first, second) >= threshold:
-        assert met(scheme, new, kept)
-        assert met(scheme, kept, new)
+        assert is_found(scheme, new, kept)
+        assert is_found(scheme, kept, new)
 
 
 @given(VECTORS, VECTORS, st.sampled_from([0.1, 0.5, 0.9]), st.integers(1, 99), st.integers(1, 99))
@@ -805,7 +805,7 @@ def test_ddw_finds_every_pair_of_texts_that_agree() -> None:
     signatures = [scheme.sign(text_of(" ".join(source.choices(words[:30], k=150)))) for _ in range(60)]
     agreeing = [(new, kept) for new in signatures for kept in signatures if scheme.compare(new, kept)]
     assert len(agreeing) > 3 * len(signatures)
-    assert all(met(scheme, new, kept) for new, kept in agreeing)
+    assert all(is_found(scheme, new, kept) for new, kept in agreeing)
 
 
 # Sentences
@@ -887,7 +887,7 @@ def test_sentences_agrees_if_the_kept_text_has_most_of_the_new_ones_and_such_pai
     common = len(ours & theirs)
     agreed = scheme.agree(new.value, kept.value)
     has_most = common >= max(1, least * len(ours))
-    assert met(scheme, new, kept) == has_most
+    assert is_found(scheme, new, kept) == has_most
     assert (agreed is not None) == (has_most and words <= 125)  # a longer text is not covered
     if agreed is not None and min(len(ours), len(theirs)) < 3:
         assert agreed == Agreement()  # there are too few sentences: the sketches decide
@@ -1135,7 +1135,7 @@ def test_an_inserted_or_deleted_line_does_not_shift_the_windows_after_it(length:
         longer = raw[:middle] + line + raw[middle:]
         for new, kept in ((longer, raw), (raw, longer)):
             ours, theirs = scheme.sign(text_of(new)), scheme.sign(text_of(kept))
-            assert met(scheme, ours, theirs)
+            assert is_found(scheme, ours, theirs)
             agreement = scheme.compare(ours, theirs)
             assert agreement is not None
             assert agreement.coverage is not None
@@ -1166,8 +1166,8 @@ def test_a_limited_number_of_windows_is_looked_up_and_always_the_same() -> None:
     assert list(scheme.probes(signature)) == sorted(sorted(set(numbers), key=mix)[:MAX_PROBES])
     assert len(scheme.probes(signature)) == MAX_PROBES
     assert len(set(scheme.probes(signature)) & set(scheme.probes(longer))) > 0.9 * MAX_PROBES
-    assert met(scheme, signature, longer)
-    assert met(scheme, longer, signature)
+    assert is_found(scheme, signature, longer)
+    assert is_found(scheme, longer, signature)
 
 
 def one_half(count: int) -> str:

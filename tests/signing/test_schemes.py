@@ -137,7 +137,7 @@ def test_equal_texts_have_equal_signatures(scheme: Scheme, signatures: Signature
 
 
 def test_a_text_has_the_same_signature_in_every_process(spec: str, workers: tuple[Elsewhere, Elsewhere]) -> None:
-    workers[0].tell("signed", spec)
+    workers[0].send("signed", spec)
     expected = signed(spec)
     assert len(expected) == len(SAMPLES) + len(ODD)
     assert workers[0].answer() == expected
@@ -326,7 +326,7 @@ def test_if_two_processes_offer_a_text_at_once_one_page_is_kept(
 ) -> None:
     seeds = list(range(36))
     for name, worker, order in zip("ab", workers, (seeds, seeds[::-1]), strict=True):
-        worker.tell("offer", spec, str(index), name, order)
+        worker.send("offer", spec, str(index), name, order)
     answered = Counter(line for worker in workers for line in worker.answer())
     assert answered == Counter(f"{verdict} {seed}" for seed in seeds for verdict in ("new", "duplicate"))
     pages = Store.open_to_read(index)

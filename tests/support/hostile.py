@@ -100,10 +100,10 @@ def _main() -> None:
             taken = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (taken + _MEMORY, resource.RLIM_INFINITY))
         for line in sys.stdin:
-            print(json.dumps(_told(deduplicator, line.rstrip("\n"))), flush=True)
+            print(json.dumps(_check_twice(deduplicator, line.rstrip("\n"))), flush=True)
 
 
-def _told(deduplicator: Deduplicator, name: str) -> dict[str, Any]:
+def _check_twice(deduplicator: Deduplicator, name: str) -> dict[str, Any]:
     page = PAGES[name]
     body = page.make()
     peak.forget()

@@ -150,7 +150,7 @@ class Elsewhere:
             cwd=Path(__file__).parents[2],
         )
 
-    def tell(self, *order: object) -> None:
+    def send(self, *order: object) -> None:
         """Start one of the functions above, given by name and arguments."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(order) + "\n")

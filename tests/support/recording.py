@@ -199,7 +199,7 @@ class _Process:
         return self._recorder.event(Event(kind, self._deduplicator.run, now, self._clocks.time(), arguments))
 
 
-def _obey(connection: Connection) -> None:
+def _execute_command(connection: Connection) -> None:
     clocks, recorder = Clocks(), _Recorder()
     runs.time, runs.monotonic = clocks.time, clocks.monotonic  # type: ignore[attr-defined]
     if has_extra("redis"):
@@ -223,4 +223,4 @@ def _obey(connection: Connection) -> None:
 
 def main() -> None:
     """Obey the commands that come through the socket that is this process's input."""
-    work(_obey)
+    work(_execute_command)

@@ -87,7 +87,7 @@ def soup(draw: st.DrawFn) -> bytes:
 
 
 @st.composite
-def bent(draw: st.DrawFn) -> bytes:
+def damaged_article(draw: st.DrawFn) -> bytes:
     """Draw an article in one of several charsets that was cut, repeated or damaged."""
     text, charsets = draw(
         st.sampled_from(
@@ -116,4 +116,4 @@ def bent(draw: st.DrawFn) -> bytes:
     return bytes(body)
 
 
-pages = st.one_of(soup(), bent(), st.binary(max_size=300))
+pages = st.one_of(soup(), damaged_article(), st.binary(max_size=300))

@@ -9,7 +9,7 @@ from crawler_dedup.index import runs
 from tests.support.workers import Clocks, work
 
 
-def _obey(connection: Connection) -> None:
+def _execute_command(connection: Connection) -> None:
     """Open an index on command, and execute commands there at the times that they give."""
     clocks = Clocks()
     opened: Deduplicator | None = None
@@ -39,4 +39,4 @@ def _obey(connection: Connection) -> None:
 
 def main() -> None:
     """Obey the commands that come through the socket that is this process's input."""
-    work(_obey)
+    work(_execute_command)

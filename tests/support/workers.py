@@ -30,7 +30,7 @@ class Worker:
             self._process = processes.start(arguments, stdin=theirs.fileno(), stdout=None, stderr=None)
         self._connection = Connection(ours.detach())
 
-    def tell(self, command: str, now: tuple[float, float], argument: object = None) -> None:
+    def send(self, command: str, now: tuple[float, float], argument: object = None) -> None:
         self._connection.send((command, now, argument))
 
     def answer(self) -> Any:
@@ -71,11 +71,11 @@ class Clocks:
         return self.passed - self.behind
 
 
-def work(obey: Callable[[Connection], None]) -> None:
-    """Let *obey* answer the commands that come through the socket that is this process's input, and end the process."""
+def work(execute_command: Callable[[Connection], None]) -> None:
+    """Execute the commands that come through the socket that is this process's input, and end the process."""
     with Connection(os.dup(0)) as connection:
         try:
-            obey(connection)
+            execute_command(connection)
         except EOFError:
             os._exit(0)
         except BaseException:
