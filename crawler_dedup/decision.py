@@ -62,7 +62,7 @@ class Decision:
         match: how the two agree; for ``unchanged`` how the page agrees with what it was; else ``None``.
         claim: in a crawl, of a page that passes and is not yet kept, the number of its claim in this run; 0: it holds none.
         from_earlier_run: for ``unchanged``, whether an earlier run has handled the page and then come to its end.
-        snapshot: number of the snapshot of the page's site that the rules saw; 0: nothing was known of the site.
+        snapshot: number of the snapshot of the page's site that the rules saw; 0: nothing was known about the site.
         kept_snapshot: number of that of the other page's site, where there is another page.
     """
 

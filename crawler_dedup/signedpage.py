@@ -161,7 +161,7 @@ def _storable(text: str) -> str:
 
 
 def is_well_formed(page: SignedPage) -> bool:
-    """Tell whether the parts of a page that was read from disk have the lengths that such parts can have."""
+    """Return whether the parts of a page that was read from disk have the lengths that such parts can have."""
     are_sketches = _is_sketch(page.sketch) and _is_sketch(page.numbers)
     if page.partly_hidden is not None:
         are_sketches &= _is_sketch(page.partly_hidden.sketch) and _is_sketch(page.partly_hidden.numbers)

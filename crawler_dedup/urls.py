@@ -177,7 +177,7 @@ def stand_in_address(identifier: str) -> str:
 
 
 def is_of_host(url: str, host: str) -> bool:
-    """Tell whether *host* is that of *url*, with or without its port and ``www.``."""
+    """Return whether *host* is that of *url*, with or without its port and ``www.``."""
     try:
         parts = urlsplit(without_credentials(url))
         names = parts.netloc.lower(), parts.hostname or ""

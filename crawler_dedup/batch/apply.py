@@ -142,7 +142,7 @@ def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_
 
 
 def _is_done(job: _Job, copy: _Copy) -> bool:
-    """Tell whether a copy is whole, and is what would be written now."""
+    """Return whether a copy is whole, and is what would be written now."""
     try:
         receipt = _decode_receipt(copy.receipt.read_bytes())
         is_same = (receipt.source, receipt.decisions, receipt.mark) == (copy.source, job.decisions, job.mark)

@@ -39,7 +39,7 @@ class Candidates(NamedTuple):
 
 
 def looks_up_by_keys(scheme: Scheme) -> bool:
-    """Tell whether texts are found by the keys that they share, and not by the distance of their signatures."""
+    """Return whether texts are found by the keys that they share, and not by the distance of their signatures."""
     return not isinstance(scheme, SimHash)
 
 

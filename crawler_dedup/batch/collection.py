@@ -109,14 +109,14 @@ class Shard:
             return None
 
     def is_whole(self, receipt: Receipt) -> bool:
-        """Tell whether the signed pages are those of which *receipt* is: reads all of them."""
+        """Return whether the signed pages are those of which *receipt* is: reads all of them."""
         try:
             return self.data.stat().st_size == receipt.shard_bytes and checksum_of(self.data) == receipt.checksum
         except FileNotFoundError:
             return False
 
     def is_current(self, receipt: Receipt) -> bool:
-        """Tell whether the input is the one that was signed."""
+        """Return whether the input is the one that was signed."""
         source = Path(self.source.path).stat()
         return (source.st_size, source.st_mtime_ns) == (receipt.source_bytes, receipt.source_changed)
 

@@ -175,7 +175,7 @@ def decide_pages(
         order: places of the pages.
         certain: what is certain of them. Decisions about those that are new for certain are not yielded.
         existing: pages that are kept already.
-        profiles: what is known of their sites.
+        profiles: what is known about their sites.
         file: an empty file, open to write and read.
         memory: bytes that kept pages may take.
 

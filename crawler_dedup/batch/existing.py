@@ -58,7 +58,7 @@ class ExistingPages(Protocol):
         """Return how many pages there are."""
 
     def known_sites(self) -> Iterator[StoredSite]:
-        """Yield what is known of sites."""
+        """Yield what is known about sites."""
 
     def batches(self, matcher: RuleMatcher, profiles: FrozenProfiles, *, texts_by_key: bool) -> Iterator[ExistingBatch]:
         """Yield all pages.

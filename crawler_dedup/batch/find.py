@@ -60,7 +60,7 @@ class ReportInput(msgspec.Struct, frozen=True):
     changed: int
 
     def is_current(self) -> bool:
-        """Tell whether the input is still what was signed."""
+        """Return whether the input is still what was signed."""
         state = Path(self.path).stat()
         return (state.st_size, state.st_mtime_ns) == (self.bytes, self.changed)
 

@@ -35,13 +35,13 @@ _Frame = struct.Struct("<QI")  # site and length of a page
 
 
 def learn_profiles(rows: Rows, path: Path, header: Header, known: Iterable[StoredSite], advance: Advance) -> None:
-    """Learn the sites of all pages, and write what is known of them as an export.
+    """Learn the sites of all pages, and write what is known about them as an export.
 
     Of pages with the same signature the first two count, so that both designs of a site that was stored twice are known,
     and a page that was stored a hundred times makes nothing common.
 
     Args:
-        known: what is known of sites already: of these nothing is learned.
+        known: what is known about sites already: of these nothing is learned.
         advance: called with numbers of pages that were counted.
     """
     wanted, totals = _choose_pages(rows)
@@ -99,7 +99,7 @@ def _find_countable(rows: Rows, own: Places) -> Places:
 def _learn(
     rows: Rows, wanted: Flags, totals: Mapping[int, int], directory: Path, advance: Advance
 ) -> Iterator[StoredSite]:
-    """Yield what is known of each site. Pages of very many sites are first put into files of *directory*, by site."""
+    """Yield what is known about each site. Pages of very many sites are first put into files of *directory*, by site."""
     pages = (
         page
         for stored in rows.read_contents(wanted)
@@ -127,7 +127,7 @@ def _read_frames(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 def _learn_sites(
     pages: Iterable[tuple[int, bytes]], totals: Mapping[int, int], advance: Advance
 ) -> Iterator[StoredSite]:
-    """Yield what is known of each site once all of its pages were counted."""
+    """Yield what is known about each site once all of its pages were counted."""
     live: dict[int, SiteCounts] = {}
     for site, content in pages:
         page = decode_page(content)
@@ -141,7 +141,7 @@ def _learn_sites(
 
 
 def publish_site(counts: SiteCounts, page: SignedPage) -> StoredSite:
-    """Return what is known of the site of *page*."""
+    """Return what is known about the site of *page*."""
     number = counts.taught
     snapshot = counts.publish().encode()
     return StoredSite(site_key(page.scope, page.url), number, number, 0, counts.encode(), [(number, snapshot)])

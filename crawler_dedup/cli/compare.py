@@ -71,7 +71,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     target = None if index is None else find_target(index, None, settings)
     config = read_config(settings) if target is None else _config_of(target)
     signer = Signer(config)
-    # Without addresses the two stand on two hosts: nothing is known of their sites.
+    # Without addresses the two stand on two hosts: nothing is known about their sites.
     addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
     loaded = [load_page(where, url, config.max_bytes) for where, url in zip((new, kept), addresses, strict=True)]
     new_page, kept_page = (inspect_page(signer, page.url, page.body, page.encoding) for page in loaded)

@@ -88,7 +88,7 @@ def why(
 
 
 def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
-    """Return what is known of *url*, and the settings with which the index was made."""
+    """Return what is known about *url*, and the settings with which the index was made."""
     with closing(maintenance.open_pages(target.index)) as pages, progress_bars() as start:
         history = find_history(
             url,

@@ -34,7 +34,7 @@ def read_journal(value: Any) -> str:
 
 
 def is_remote(journal: str) -> bool:
-    """Tell whether *journal* is a URI of another place than a file of this machine."""
+    """Return whether *journal* is a URI of another place than a file of this machine."""
     return _uri_scheme(journal) not in ("", "file")
 
 

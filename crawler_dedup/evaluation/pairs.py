@@ -31,7 +31,7 @@ SHORT = 250
 THIN_PAGES = "thin pages"
 """The row of pairs of which both pages have too little main text, so that they are compared by their blocks."""
 NOTHING_LEARNED = "nothing learned"
-"""The row of all pairs, judged as if nothing were known of their sites."""
+"""The row of all pairs, judged as if nothing were known about their sites."""
 
 
 class DirectionResult(NamedTuple):
@@ -90,12 +90,12 @@ class PairResult:
 
     @property
     def is_site_known(self) -> bool:
-        """Whether something is known of the site of one of the pages."""
+        """Whether something is known about the site of one of the pages."""
         pair = self.forward.pair
         return pair.new_site.is_known or pair.kept_site.is_known
 
     def with_nothing_learned(self) -> PairResult:
-        """Return the result as if nothing were known of the sites."""
+        """Return the result as if nothing were known about the sites."""
         config, scheme = self.forward.pair.limits, self.forward.pair.scheme
         a, b = self.a.page, self.b.page
         return replace(
@@ -197,7 +197,7 @@ def count_by_part(results: Sequence[PairResult]) -> list[tuple[str, str, Counts]
 
     Parts without a labelled pair are left out: those of a set are its categories; those of all sets together are pairs of
     pages, pairs with a list, short and long pairs, as far as that is known of a pair, and :data:`THIN_PAGES`. If something
-    is known of a site, :data:`NOTHING_LEARNED` is the last row.
+    is known about a site, :data:`NOTHING_LEARNED` is the last row.
     """
     rows = []
     for name in dict.fromkeys(result.set_name for result in results):

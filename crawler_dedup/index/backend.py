@@ -161,7 +161,7 @@ class Backend(ABC):
 
     @abstractmethod
     def merge_sites(self, sites: Iterable[StoredSite]) -> None:
-        """Let each of *sites* take the place of what is known of it, if more of its pages were counted.
+        """Let each of *sites* take the place of what is known about it, if more of its pages were counted.
 
         In transactions of a few hundred sites, so that a crawl can go on.
         """

@@ -128,7 +128,7 @@ class Export:
                 raise self._error("its end does not fit")
 
     def sites(self) -> Iterator[StoredSite]:
-        """Yield what was known of the sites of the pages. What it says is not checked."""
+        """Yield what was known about the sites of the pages. What it says is not checked."""
         for kind, content in self._parts():
             if kind == _SITES:
                 yield from self._unpack_sites(content)

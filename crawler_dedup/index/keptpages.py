@@ -29,7 +29,7 @@ class Filing(Protocol):
 
 
 class KeptPages(Protocol):
-    """Pages that are kept, each with a number, and what is known of their sites."""
+    """Pages that are kept, each with a number, and what is known about their sites."""
 
     def find(self, scope: str, key: str) -> tuple[int, Record] | None:
         """Return the number and record of a page, or ``None``."""
@@ -62,7 +62,7 @@ class KeptPages(Protocol):
         """Let *key*, an alias of *record*, which has *number*, lead nowhere; return the record to store."""
 
     def snapshot(self, key: bytes) -> Snapshot:
-        """Return what is known of a site (:func:`~crawler_dedup.index.profiles.site_key`)."""
+        """Return what is known about a site (:func:`~crawler_dedup.index.profiles.site_key`)."""
 
     def teach(self, page: SignedPage, reader: CountsReader, now: int) -> None:
         """Learn the site of *page*, which was handled, from it."""

@@ -42,7 +42,7 @@ FilingOf = Callable[[Mapping[str, str]], Filing]
 """Gives what files pages in an index, from the spec in its header."""
 
 SiteCheck = Callable[[StoredSite], bool]
-"""Tells whether what is known of a site can be read; the index itself cannot."""
+"""Tells whether what is known about a site can be read; the index itself cannot."""
 
 _COUNTED = 10_000
 _MERGED = 1 << 13
@@ -241,7 +241,7 @@ def import_index(
         filing_of: gives what files pages, from the spec in the header of the export.
         checked: called with numbers of rows that were read the first time.
         advance: called with numbers of rows that were filed.
-        is_readable: tells whether what is known of a site can be read; by default it is believed.
+        is_readable: tells whether what is known about a site can be read; by default it is believed.
 
     Returns:
         How many signatures or pages the export has, and how many of them are new.

@@ -1,4 +1,4 @@
-"""What is known of each site: how many of its pages are kept, its counts, and the snapshots of them that rules have seen.
+"""What is known about each site: how many of its pages are kept, its counts, and the snapshots of them that rules have seen.
 
 What is counted, and what a snapshot says, is the matcher's; here both are bytes. They are read and written in the
 transaction in which it is decided about a page, so that all processes know the same.
@@ -74,7 +74,7 @@ NO_SNAPSHOT = Snapshot()
 
 
 class FrozenProfiles:
-    """What is known of sites, which no page changes.
+    """What is known about sites, which no page changes.
 
     Args:
         snapshots: of each site by its key (:func:`site_key`).
@@ -120,7 +120,7 @@ class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
         taught: how many of its pages were counted, all in all.
         number: number of its latest snapshot; 0: there is none yet.
         since: from when on decisions were made by these snapshots, in seconds since 1970: when its first page was counted,
-            or when what was known of it was replaced by an import.
+            or when what was known about it was replaced by an import.
     """
 
     records: Count = 0

@@ -53,7 +53,7 @@ class FetchedPage:
 
 
 def is_address(where: str) -> bool:
-    """Tell whether *where* is an address rather than a path."""
+    """Return whether *where* is an address rather than a path."""
     return where.lower().startswith(("http://", "https://"))
 
 

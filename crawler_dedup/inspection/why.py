@@ -1,4 +1,4 @@
-"""What is known of an address: what the index keeps of it, and what the journals say about it."""
+"""What is known about an address: what the index keeps of it, and what the journals say about it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ENDING = 12
 
 @dataclass
 class PageHistory:
-    """What is known of an address in one scope.
+    """What is known about an address in one scope.
 
     Attributes:
         entries: its journal entries, the latest last; the last twenty.
@@ -30,7 +30,7 @@ class PageHistory:
         representative: the record of the page that stands for it.
         duplicates: the journal entries of other pages by address: if it is kept, of those for which it stands; if not,
             of those for which its representative stands as well. Only those since the representative was filed.
-        sites: if another page stands for it, what was known of both sites when that was decided.
+        sites: if another page stands for it, what was known about both sites when that was decided.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -51,12 +51,12 @@ class PageHistory:
 
 @dataclass
 class AddressHistory:
-    """What is known of an address.
+    """What is known about an address.
 
     Attributes:
         url: the address.
-        scopes: its history in each scope; empty: nothing is known of it.
-        similar: where nothing is known of it, known addresses that may be meant.
+        scopes: its history in each scope; empty: nothing is known about it.
+        similar: where nothing is known about it, known addresses that may be meant.
     """
 
     url: str
@@ -97,7 +97,7 @@ def find_history(
 
 
 def _read_index(history: AddressHistory, similar: _SimilarAddresses, pages: Backend, advance: Advance) -> None:
-    """Find the record of the address, those of its representatives, and what was known of their sites."""
+    """Find the record of the address, those of its representatives, and what was known about their sites."""
     represented: dict[ScopedUrl, PageHistory] = {
         (scope, page.last_entry.duplicate_of): page
         for scope, page in history.scopes.items()

@@ -65,7 +65,7 @@ class Entry(msgspec.Struct, frozen=True):
         reason: why the page is unchecked.
         text: its main text in UTF-8, compressed with Zstandard, where ``Config.store_text`` asks for it.
         snapshot: number of the snapshot of its site by which it was decided (:class:`crawler_dedup.Decision`); 0: nothing
-            was known of the site; ``None``: an earlier version has written the entry.
+            was known about the site; ``None``: an earlier version has written the entry.
         kept_snapshot: number of that of the site of ``duplicate_of``.
     """
 

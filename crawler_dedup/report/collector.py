@@ -61,7 +61,7 @@ def collect(
         read: called with numbers of bytes of the journals that were read.
 
     Raises:
-        DedupError: a journal cannot be read, or nothing is known of *run*.
+        DedupError: a journal cannot be read, or nothing is known about *run*.
     """
     index = IndexInfo(pages.name, pages.header.spec, pages.header.libraries, pages.stored_bytes)
     collector = _Collector(index, run)

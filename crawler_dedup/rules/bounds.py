@@ -1,8 +1,8 @@
 """What a text must have in common with a kept one to be covered by it, whatever else the rules look at.
 
-This is computed for many pairs at once. A pair that lacks it is told apart by a row of
-:data:`crawler_dedup.rules.table.TABLE` that does not count as a variant, so that it makes no difference whether the rules
-are asked about it. All other pairs have to be decided by the rules.
+This is computed for many pairs at once. A pair that has less in common is called different by a row of
+:data:`crawler_dedup.rules.table.TABLE` that does not count as a variant, so that the rules need not be asked about it. All
+other pairs have to be decided by the rules.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from crawler_dedup.rules.pair import MORE_TEXT, NAMED_ALIKE, NEARLY_ALL
 from crawler_dedup.signing import sketch
 
 MEASURED_BYTES = 96
-"""What the measures of a page take in memory."""
+"""Memory that the measures of a page take."""
 
 _DIGEST_BYTES = 8
-_SLACK = 1e-9  # of what is computed here in another order than by the rules
+_SLACK = 1e-9  # rounding: the rules compute the same in another order
 
 Places = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -50,12 +50,12 @@ _decode = msgspec.msgpack.Decoder(_Measured).decode
 
 
 class Measures(NamedTuple):
-    """What is measured of some pages.
+    """The measures of some pages.
 
     Attributes:
-        are_estimates: whether the resemblance of a page is estimated from bins. Of others nothing is said.
+        are_estimates: whether the resemblance of a page is estimated from bins; of other pages nothing can be said here.
         digests: of their bodies.
-        chars: how much their main texts say.
+        chars: size of their main texts (:attr:`crawler_dedup.signedpage.SignedPage.chars`).
         features: how many features they have.
         bins: of these features, a row for each page.
     """
@@ -92,7 +92,7 @@ class Measures(NamedTuple):
 
 
 def may_be_covered(measures: Measures, new: Places, kept: Places, are_near: Flags, limits: Config) -> Flags:
-    """Tell of pairs of texts whether the rules have to be asked if the kept one covers the new one.
+    """Return for each pair of texts whether the rules have to be asked if the kept one covers the new one.
 
     Args:
         new: the place of each new page in *measures*.
@@ -109,8 +109,8 @@ def may_be_covered(measures: Measures, new: Places, kept: Places, are_near: Flag
     is_longer = (chars[0] > MORE_TEXT * chars[1]) & (chars[1] > 0)
     is_part = (resemblance >= limits.min_resemblance**2) & (coverage >= NEARLY_ALL)
     has_most_words = (are_near | (resemblance >= NAMED_ALIKE)) & (resemblance >= limits.min_resemblance)
-    is_said = (
+    is_comparable = (
         measures.are_estimates[new] & measures.are_estimates[kept] & (measures.digests[new] != measures.digests[kept])
     )
-    flags: Flags = ~is_said | ((has_most_words | is_part) & ~is_longer & (coverage >= limits.min_coverage))
+    flags: Flags = ~is_comparable | ((has_most_words | is_part) & ~is_longer & (coverage >= limits.min_coverage))
     return flags

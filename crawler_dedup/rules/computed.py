@@ -14,8 +14,8 @@ _T = TypeVar("_T")
 class computed(Generic[_T]):  # noqa: N801  (a decorator)
     """Compute an attribute once, as :class:`functools.cached_property` does.
 
-    That one takes a lock before Python 3.12, which is longer than most attributes of a pair of pages take. Two threads
-    that share an object may both compute the attribute.
+    Before Python 3.12 that decorator takes a lock, which takes longer than computing most attributes of a pair of pages.
+    Two threads that share an object may both compute the attribute.
     """
 
     def __init__(self, function: Callable[[Any], _T]) -> None:

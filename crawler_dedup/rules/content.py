@@ -1,4 +1,4 @@
-"""What two pages say by themselves: their blocks without those that many pages of their sites have."""
+"""The content of two pages: their blocks without those that many pages of their sites have."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from crawler_dedup.signing.blocks import PackedBlock, Trait, hash_of_file, unpac
 from crawler_dedup.signing.lookup import named_parts
 
 SHORT_TEXT = 300
-"""Features: a longer text is the same on another day."""
+"""Features of a short text. A longer one is the same on another day."""
 
 _TEXT = 100  # letters
 _TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"
@@ -43,16 +43,16 @@ _MARK = int(Trait.HEADING | Trait.NUMBER)
 
 @dataclass(frozen=True)
 class Content:
-    """The blocks of a new page and of a kept one, and what is known of their sites.
+    """The blocks of a new page and of a kept one, and what is known about their sites.
 
-    A block that the kept page hides does not stand for one that the new page shows: no reader would see it there.
+    A block that the kept page hides does not cover a block that the new page shows: no reader would see it there.
 
     Attributes:
         new: the page that may be dropped.
         kept: the page that would stand for it.
-        new_site: what is known of the site of the new page.
-        kept_site: what is known of the site of the kept page.
-        same_host: whether both stand on one host: pictures and the like have other addresses on another one.
+        new_site: what is known about the site of the new page.
+        kept_site: what is known about the site of the kept page.
+        same_host: whether both are on one host: pictures and the like have other addresses on another host.
     """
 
     new: SignedPage
@@ -68,7 +68,7 @@ class Content:
 
     @property
     def site_of_new(self) -> SiteProfile:
-        """What is known of the site of the new page, or else of that of the kept page, which may be a mirror.
+        """What is known about the site of the new page, or else of that of the kept page, which may be a mirror.
 
         Never of both: what another site has on its pages must not hide what the new page says.
         """
@@ -81,19 +81,19 @@ class Content:
     @computed
     def _new_blocks(self) -> Sequence[PackedBlock]:
         """The blocks of the new page but for furniture."""
-        return self._but_for_frame(leave_out(self.new.blocks, self.site_of_new.furniture))
+        return self._without_frame(leave_out(self.new.blocks, self.site_of_new.furniture))
 
     @computed
     def _kept_blocks(self) -> Sequence[PackedBlock]:
         """The blocks of the kept page but for furniture."""
-        return self._but_for_frame(leave_out(self.kept.blocks, self._site_of_kept.furniture))
+        return self._without_frame(leave_out(self.kept.blocks, self._site_of_kept.furniture))
 
     @computed
     def leaves_out_frames(self) -> bool:
-        """Whether only the main texts of two thin pages are compared, on two hosts of which nothing is known.
+        """Whether only the main texts of two thin pages are compared, on two hosts about which nothing is known.
 
-        What stands beside them may be a frame. The main texts are long enough, the new page names itself, and the kept one
-        hides nothing of it and lacks no line between its name and its main text.
+        The other blocks may be a frame. The main texts are long enough, the new page names itself, and the kept page hides
+        nothing of it and lacks no line between the name and the main text of the new page.
         """
         is_known = self.same_host or self.new_site.is_known or self.kept_site.is_known
         return (
@@ -107,12 +107,12 @@ class Content:
 
     @property
     def _lacks_line_below_name(self) -> bool:
-        """Whether the kept page lacks a line, no link, between the heading that names the new page and its main text."""
+        """Whether the kept page lacks a line (not a link) between the heading that names the new page and its main text."""
         below = blocks_below(self.new.blocks, _NAMING, _NAMED) or ()
         lines = takewhile(lambda block: not block.traits & _MAIN, below)
         return any(not block.traits & _ENTRY and block.hash not in self.standing for block in lines if block.size)
 
-    def _but_for_frame(self, blocks: Sequence[PackedBlock]) -> Sequence[PackedBlock]:
+    def _without_frame(self, blocks: Sequence[PackedBlock]) -> Sequence[PackedBlock]:
         if not self.leaves_out_frames:
             return blocks
         return tuple(block for block in blocks if block.traits & (_MAIN | _EMBEDDED))
@@ -128,18 +128,18 @@ class Content:
 
     @computed
     def standing(self) -> frozenset[int]:
-        """The blocks of the new page that stand on the kept one, too."""
+        """The blocks of the new page that the kept page has, too."""
         standing = find_hashes(self.kept.blocks)
         return standing - self._concealed if self._concealed else standing
 
     @computed
     def _new_text(self) -> OwnText:
-        """What the new page alone says, beside its title."""
+        """What only the new page of its site says, apart from its title."""
         return self._own_text(self.new, self.site_of_new)
 
     @computed
     def _kept_text(self) -> OwnText:
-        """What the kept page alone says, beside its title."""
+        """What only the kept page of its site says, apart from its title."""
         return self._own_text(self.kept, self._site_of_kept)
 
     def _own_text(self, page: SignedPage, site: SiteProfile) -> OwnText:
@@ -150,17 +150,17 @@ class Content:
 
     @property
     def new_own(self) -> Mapping[int, PackedBlock]:
-        """What the new page alone says, beside its title, by hash."""
+        """The blocks that only the new page of its site has, apart from its title, by hash."""
         return self._new_text.blocks
 
     @property
     def own_size(self) -> int:
-        """How much the new page alone says beside its title, in letters."""
+        """Size of these blocks, in letters."""
         return self._new_text.size
 
     @property
     def unlinked_size(self) -> int:
-        """How much of that is no link."""
+        """Size of those of these blocks that are no links, in letters."""
         return self._new_text.unlinked_size
 
     @property
@@ -170,7 +170,7 @@ class Content:
 
     @property
     def same_blocks(self) -> bool:
-        """Whether both pages have the same blocks but for furniture, in the same order, and the kept one hides no other."""
+        """Whether both pages have the same blocks (without furniture) in the same order, and the kept one hides no other."""
         new, kept = (
             [identity for block in blocks if (identity := self._identify(block))]
             for blocks in (self._new_blocks, self._kept_blocks)
@@ -178,46 +178,46 @@ class Content:
         return new == kept and not self._concealed
 
     def _identify(self, block: PackedBlock) -> int:
-        """Return what stands for a block on both hosts; 0: nothing, it may have another address on the other one."""
+        """Return a hash by which a block is compared on both hosts; 0 if it may have another address on the other host."""
         return block.hash if self.same_host or not block.traits & _EMBEDDED else hash_of_file(block.hash)
 
     @property
     def same_entries(self) -> bool:
-        """Whether both pages alone say the same, in the same order: two lists of the same entries."""
-        # The second question takes longer, and is asked of the few pages of which the first holds.
+        """Whether both pages have the same own blocks in the same order: two lists of the same entries."""
+        # The second comparison takes longer, and is made only for the few pages for which the first one holds.
         return self.standing.issuperset(self.new_own) and [*self.new_own] == [*self._kept_text.blocks]
 
     @computed
     def common_size(self) -> int:
-        """How much of what the new page alone says stands on the kept one, in letters."""
+        """Size of the new page's own blocks that the kept page has, in letters."""
         return size_of(block for number, block in self.new_own.items() if number in self.standing)
 
     @property
     def resemblance(self) -> float:
-        """What both pages alone say, in letters, of what one of them says; 0 to 1."""
+        """Resemblance of the own blocks of both pages, by letters; 0 to 1."""
         union = self.own_size + self._kept_text.size - self.common_size
         return self.common_size / union if union > 0 else 1.0
 
     @property
     def coverage(self) -> float:
-        """The share of what the new page alone says that the kept page says too; 0 to 1."""
+        """The share of the new page's own blocks that the kept page has, by letters; 0 to 1."""
         return self.common_size / self.own_size if self.own_size else 1.0
 
     @property
     def whole_coverage(self) -> float:
-        """The share of all that the new page says but furniture, in letters, that the kept page says too; 0 to 1."""
+        """The share of all blocks of the new page (without furniture) that the kept page has, by letters; 0 to 1."""
         texts = [block for block in self._new_blocks if not block.traits & NO_TEXT]
         size = size_of(texts)
         return size_of(block for block in texts if block.hash in self.standing) / size if size else 1.0
 
     def lacks_marks(self, *, with_names: bool) -> bool:
-        """Tell whether the kept page lacks a heading, a line with a number, or an entry of the new page, furniture left out.
+        """Return whether the kept page lacks a heading, a line with number or an entry of the new page, without furniture.
 
-        Pictures and the like also count, but on lists; beside a text on another host only by the names of their files.
-        What the kept page hides of them always counts.
+        Pictures and the like also count, except on lists; beside a text on another host only by the names of their files.
+        Those that the kept page hides always count.
 
         Args:
-            with_names: whether what only repeats the title counts, too.
+            with_names: whether blocks that only repeat the title count, too.
         """
         return any(
             self._is_picture_missing(block)
@@ -228,7 +228,7 @@ class Content:
         )
 
     def _is_picture_missing(self, block: PackedBlock) -> bool:
-        """Tell whether a picture that does not stand on the kept page under the same address is missing there."""
+        """Return whether a picture that the kept page does not have under the same address is missing there."""
         if self.is_list or block.hash in self._concealed:
             return block.hash in self._concealed
         if self.same_host or self.own_size < _TEXT:
@@ -242,12 +242,12 @@ class Content:
         return frozenset(hash_of_file(block.hash) for block in blocks if block.traits & _EMBEDDED)
 
     def lacks_headings(self, *, beside_text: bool) -> bool:
-        """Tell whether the new page has several texts, each under a heading, and the kept page lacks one of these headings.
+        """Return whether the new page has several texts, each under a heading, and the kept page lacks one of the headings.
 
-        These headings are links, or stand outside the main text.
+        These headings are links, or outside the main text.
 
         Args:
-            beside_text: whether those outside the main text count, which may be those of a frame.
+            beside_text: whether headings outside the main text count, which may belong to a frame.
         """
         headings = [
             block
@@ -259,18 +259,18 @@ class Content:
         return len(headings) > 1 and any(block.hash not in self.standing for block in headings)
 
     def is_own_and_missing(self, block: PackedBlock) -> bool:
-        """Tell whether the new page alone says what is in *block*, and the kept page does not."""
+        """Return whether *block* is an own block of the new page, and the kept page lacks it."""
         return block.hash in self.new_own and block.hash not in self.standing
 
     @property
     def headings_conflict(self) -> bool:
-        """Whether both main texts have headings beside the title, furniture left out, and none in common."""
+        """Whether both main texts have headings other than the title (without furniture), and none in common."""
         new, kept = map(find_main_headings, (self._new_blocks, self._kept_blocks))
         return bool(new and kept) and new.isdisjoint(kept)
 
     @property
     def missing_main_headings(self) -> int:
-        """How many headings of the new page's main text the kept page lacks, however short, furniture left out."""
+        """Number of headings of the new page's main text, also short ones, that the kept page lacks, furniture left out."""
         return sum(
             is_main_heading(block) and not block.traits & _NAME and block.hash not in self.standing
             for block in self._new_blocks
@@ -283,11 +283,11 @@ class Content:
 
     @property
     def keeps_main_text(self) -> bool:
-        """Whether lines of the main text are kept of the kept page, and not only its words and facts."""
+        """Whether the index keeps lines of the kept page's main text, and not only its sketches and facts."""
         blocks = unpack_blocks(self.kept.blocks)
         return any(block.traits & (_MAIN | _HEADING) == _MAIN and not is_fact(block) for block in blocks)
 
     @property
     def main_text_is_minor(self) -> bool:
-        """Whether the new page's main text is less than half of what the page alone says, or is mainly not its own."""
+        """Whether the new page's main text is less than half of its own blocks, or mainly consists of others' blocks."""
         return is_main_text_minor(unpack_blocks(self.new.blocks), self.new_own.values())

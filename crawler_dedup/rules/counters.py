@@ -1,11 +1,11 @@
-"""Counters of what stands on the pages of a site, as arrays.
+"""Counters of the blocks, links and parts of titles on the pages of a site, as arrays.
 
 A counter has 64 bits: what is counted (2 bits of its kind, 32 of its hash), 8 bits of the count, and 16 for titles.
 Each title sets a bit, so that there were at least as many different titles as bits that are set (linear counting: Whang,
 Vander-Zanden and Taylor, "A linear-time probabilistic counting algorithm for database applications", TODS 15, 1990).
 
-Of what was counted once there are 32 bits: its kind (2 bits), 16 bits of its hash, and 4 for the number of the bit that the
-title of its page has set.
+What was counted once has 32 bits: its kind (2 bits), 16 bits of its hash, and 4 for the number of the bit that the title of
+its page has set.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BLOCK, LINK, PART = (np.uint64(kind) << KIND for kind in range(KINDS))
 HASH_BITS, COUNT_BITS, TITLE_BITS = np.uint64(0xFFFFFFFF), np.uint64(0xFF), np.uint64(0xFFFF)
 TITLES_COUNTED = 16
 TITLE_SHIFT, ANY_TITLE = np.uint32(4), np.uint32(TITLES_COUNTED - 1)
-"""Where the kind and the hash of what was counted once stand, and the bits below."""
+"""The lowest bit of the hash of what was counted once, and the bits below it."""
 
 ONE = np.uint64(1)
 _ONCE, _TWICE, _LOWER = np.uint64(1 << 16), np.uint64(2 << 16), np.uint64((1 << 24) - 1)
@@ -47,7 +47,7 @@ def count_page(
 ) -> tuple[Numbers, Once]:
     """Count a page, and return the counters and what was counted once, both ascending; *counters* may be changed.
 
-    What has no counter gets one if it stood on another page, too.
+    An item without a counter gets one if it was on another page, too.
 
     Args:
         blocks: of the page, packed.
@@ -73,7 +73,7 @@ def count_page(
 
 
 def shorten(items: Numbers) -> Once:
-    """Return what is kept of *items* that were counted once, without a title."""
+    """Return the bits that are kept of *items* that were counted once, without a title."""
     short = items >> KIND << np.uint64(SHORT_BITS) | items >> ITEM & _SHORT_MASK
     shortened: Once = short.astype(np.uint32) << TITLE_SHIFT
     return shortened
@@ -85,7 +85,7 @@ def without_least(numbers: NDArray[_Number], order: Numbers, count: int) -> NDAr
 
 
 def _read_items(blocks: bytes, links: bytes, parts: Sequence[int]) -> Numbers:
-    """Return what is counted of a page, each once, ascending: kind and hash in the place that they have in a counter."""
+    """Return the items of a page that are counted, distinct and ascending: kind and hash, placed as in a counter."""
     hashes, outlinks = block_hashes(blocks), np.frombuffer(links, dtype="<u4")
     items = np.concatenate([hashes, outlinks, np.array(parts, dtype=np.uint32)]).astype(np.uint64) << ITEM
     items[len(hashes) :] |= LINK
@@ -97,9 +97,9 @@ def _read_items(blocks: bytes, links: bytes, parts: Sequence[int]) -> Numbers:
 def _find(
     numbers: NDArray[_Number], wanted: NDArray[_Number], lower: _Number
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return for each of *wanted* the place in *numbers*, ascending, and whether that has the same bits but for the *lower*.
+    """Return for each of *wanted* its place in the ascending *numbers*, and whether the number there has the same bits.
 
-    In *wanted* these are 0.
+    The bits of *lower* are not compared. In *wanted* they are 0.
     """
     places = numbers.searchsorted(wanted)
     if not len(numbers):
@@ -108,7 +108,7 @@ def _find(
 
 
 def _merge(first: NDArray[_Number], second: NDArray[_Number]) -> NDArray[_Number]:
-    """Return the members of two arrays ascending; *first* is."""
+    """Return the members of two arrays, ascending, of which *first* is ascending already."""
     merged = np.concatenate([first, second])
     merged.sort(kind="stable")  # fast where much is in order
     return merged

@@ -12,7 +12,7 @@ from crawler_dedup.signing.native import replaceable
 SHORT_BITS = 16
 KINDS = 3
 PLAIN_BYTES, OTHER_BYTES = 3, 4
-"""Bytes of a counter that are as good as random, and that can be compressed."""
+"""Bytes of a counter that are practically random, and bytes that can be compressed."""
 
 _LOW_BITS = 8
 _BIT = np.uint32(1)
@@ -23,14 +23,14 @@ _Numbers = NDArray[np.uint32]
 def split_counters(counters: Numbers) -> tuple[bytes, bytes]:
     """Split *counters* of 34 and 24 bits, ascending, into random and other bytes (:func:`join_counters`).
 
-    Of the 34 bits the lower 32 are taken, less those of the counter before.
+    Of the 34 bits, the lower 32 are stored as differences from those of the counter before.
     """
     items = (counters >> np.uint64(24)).astype("<u4")
     steps = items.copy()
     steps[1:] -= items[:-1]  # modulo 2^32
     columns = steps.view(np.uint8).reshape(-1, 4).T
-    rest = counters.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :3].T
-    return columns[:PLAIN_BYTES].tobytes(), columns[PLAIN_BYTES:].tobytes() + rest.tobytes()
+    low_bytes = counters.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :3].T
+    return columns[:PLAIN_BYTES].tobytes(), columns[PLAIN_BYTES:].tobytes() + low_bytes.tobytes()
 
 
 def join_counters(content: bytes, lengths: tuple[int, int, int]) -> Numbers:
@@ -47,11 +47,11 @@ def join_counters(content: bytes, lengths: tuple[int, int, int]) -> Numbers:
     if len(content) != (PLAIN_BYTES + OTHER_BYTES) * count:
         raise msgspec.DecodeError("the counts of a site have a length that they cannot have")
     columns = np.frombuffer(content, dtype=np.uint8).reshape(PLAIN_BYTES + OTHER_BYTES, count)
-    rest = np.zeros((count, 4), dtype=np.uint8)
-    rest[:, :3] = columns[4:].T
+    low_bytes = np.zeros((count, 4), dtype=np.uint8)
+    low_bytes[:, :3] = columns[4:].T
     items = np.cumsum(columns[:4].T.copy().view("<u4").ravel(), dtype=np.uint32).astype(np.uint64)
     kinds = np.repeat(np.arange(KINDS, dtype=np.uint64), lengths)
-    counters: Numbers = kinds << np.uint64(56) | items << np.uint64(24) | rest.view("<u4").ravel()
+    counters: Numbers = kinds << np.uint64(56) | items << np.uint64(24) | low_bytes.view("<u4").ravel()
     if (counters[1:] <= counters[:-1]).any():
         raise msgspec.DecodeError("the counts of a site are not in order")
     return counters
@@ -61,8 +61,8 @@ def join_counters(content: bytes, lengths: tuple[int, int, int]) -> Numbers:
 def pack_short(numbers: _Numbers) -> bytes:
     """Pack ascending, distinct numbers of 18 bits, of which each takes 9 to 11 bits (:func:`unpack_short`).
 
-    The lowest bits of each, the others as a bit for each number and for each step between them (Elias, "Efficient storage
-    and retrieval by content and address of static files", JACM 21, 1974).
+    The lowest bits of each number are stored as they are, the others as a bit for each number and for each step between
+    them (Elias, "Efficient storage and retrieval by content and address of static files", JACM 21, 1974).
     """
     planes, steps = _choose_planes(len(numbers))
     bits = np.zeros(len(numbers) + steps, dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""On how many pages of a site something stands, counted from the pages that were handled, in their order."""
+"""On how many pages of a site each block, link and part of a title is, counted from handled pages in their order."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
     from crawler_dedup.index.profiles import StoredSite
 
 FURNITURE_SHARE = 0.5
-"""Share of the pages on which a block is furniture: on so many or more."""
+"""A block on this share of the pages, or more, is furniture."""
 SHARED_SHARE = 0.15
-"""Share of the pages on which a block is shared: on more than so many."""
+"""A block on more than this share of the pages is shared."""
 TITLES = 4
-"""Different titles under which a block must stand, where the site has so many: copies of one page tell nothing about it."""
+"""A shared block must be under this many different titles, if the site has so many: copies of one page prove nothing."""
 
 _NAVIGATION_SHARE = 0.3
 _TITLE_SHARE = 0.3  # kinds and things, four of each, make sixteen titles: "Manual | Router"
@@ -61,18 +61,18 @@ _SECOND = 16
 _INTERVAL = 32
 _HALVE_AT = 240
 _LEFT = 7 * MAX_COUNTERS // 8  # after the rarest were forgotten, so that this is not done with each page
-_MAX_TAUGHT = 1 << 30  # that are believed of a site from elsewhere: its number must fit a name, and grow
+_MAX_TAUGHT = 1 << 30  # accepted of an imported site: the number must fit a name, and grow
 
 _NO_COUNTERS: Numbers = np.empty(0, dtype=np.uint64)
 _NOTHING: Once = np.empty(0, dtype=np.uint32)
 
 
 class SiteCounts:
-    """On how many of a site's pages each block, each outlink and each part of a title stands.
+    """Counts on how many of a site's pages each block, each outlink and each part of a title is.
 
-    What stands on one page is most of it. Of that only 16 bits and the title's are kept; it gets a counter with the second
-    page on which it stands (as behind the doorkeeper of Einziger, Friedman and Manes, "TinyLFU", TOS 13, 2017). So a
-    counter may be one too high, where something else had the same 16 bits.
+    Most of them are on one page only. Of these, only 16 bits of the hash and the bit of the title are kept; they get a
+    counter with the second page (as with the doorkeeper of Einziger, Friedman and Manes, "TinyLFU", TOS 13, 2017). So a
+    counter may be one too high, if something else had the same 16 bits.
 
     All counts are halved after every 120 pages, which keeps them small and lets them follow a site that changes. The
     same pages in the same order make the same counts. Not thread-safe.
@@ -115,8 +115,11 @@ class SiteCounts:
         self._once = _NOTHING
 
     def _forget_rarest(self) -> None:
-        """Forget what was counted least. Of much that was counted once it is chance which, another one for each page: some
-        of what stands on several pages must not be forgotten each time."""
+        """Forget what was counted least.
+
+        Of what was counted once, a random choice is forgotten, a different one for each page: otherwise the same blocks
+        would be forgotten each time, although they are on several pages.
+        """
         excess = len(self._counters) + len(self._once) - _LEFT
         from_once = min(excess, len(self._once))
         self._once = without_least(self._once, self._shuffle(self._once.astype(np.uint64)), from_once)
@@ -141,9 +144,9 @@ class SiteCounts:
         )
 
     def _frequent(self, kind: np.uint64, pages: float, titles: int = 1) -> frozenset[int]:
-        """Return the hashes of one kind that stand on so many pages, under so many titles.
+        """Return the hashes of one *kind* that are on at least so many *pages*, under so many *titles*.
 
-        On few pages two different titles may have set one bit.
+        On few pages two different titles may have set the same bit.
         """
         first, end = np.searchsorted(self._counters, (kind, kind + (ONE << KIND)))
         counters = self._counters[first:end]
@@ -194,7 +197,7 @@ class SiteCounts:
         return counts
 
     def _take_older(self, counters: Numbers) -> None:
-        """Take *counters*, of which many have counted one page."""
+        """Take over *counters* of an older format, many of which have counted a single page."""
         is_single = (counters >> COUNT & COUNT_BITS) == 1
         self._counters, single = counters[~is_single], counters[is_single]
         titles = np.bitwise_count((single & TITLE_BITS) - ONE).astype(np.uint32) & ANY_TITLE
@@ -207,12 +210,12 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         taught: how many pages were counted.
-        pages: how many of them count still: all are halved together.
+        pages: how many of them still count: this number is halved together with the counts.
         titles: the bits that their titles have set.
         lengths: how many counters of blocks, of links and of parts of a title there are.
         plain: the first part of the counters (:func:`split_counters`).
         once_count: how much was counted once.
-        once: what that is (:func:`pack_short`).
+        once: the bits that are kept of it (:func:`pack_short`).
         deflated: the second part of the counters, and the number of the bit that the title of each page set on which
             something was counted once, a byte each.
     """
@@ -247,7 +250,7 @@ _decode_counts = msgspec.msgpack.Decoder(_PackedCounts).decode
 
 
 def can_read(site: StoredSite) -> bool:
-    """Tell whether what is stored of a site can be read, and is what can be stored of one."""
+    """Return whether what is stored of a site can be read, and is what can be stored of one."""
     numbers = {snapshot for snapshot, _ in site.snapshots}
     if site.taught >= _MAX_TAUGHT or site.number not in {0, *numbers}:
         return False

@@ -10,7 +10,7 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.blocks import PackedBlock, Trait
 
 FEW_FEATURES = 100
-"""Of a text with fewer features the short lines are kept, and compared one by one."""
+"""The short lines of a text with fewer features are kept, and compared one by one."""
 
 _FACT = 60  # letters: in labelled duplicates that were edited, only longer lines differ
 _LABEL = 24  # letters: "Place" or "Size"
@@ -32,9 +32,9 @@ class Fact(NamedTuple):
 
 
 def same_form(new: SignedPage, kept: SignedPage) -> bool:
-    """Tell whether two pages have the same links, or about as many and as much text in those outside of their main texts.
+    """Return whether two pages have the same links, or about as many and as much text in those outside of their main texts.
 
-    Of the labelled duplicates on one host, two designs of one page have not.
+    Among the labelled duplicates on one host, only two designs of one page have not.
     """
     if new.link_digest == kept.link_digest and new.link_count:
         return True
@@ -48,7 +48,7 @@ def is_fact(block: PackedBlock) -> bool:
 
 
 def find_facts(blocks: Sequence[PackedBlock]) -> Iterator[Fact]:
-    """Yield the facts of a page, which stand below the heading that names it, or else in its main text."""
+    """Yield the facts of a page: short lines below the heading that names it, or else in its main text."""
     main = [place for place, block in enumerate(blocks) if block.traits & _MAIN]
     if not main:
         return

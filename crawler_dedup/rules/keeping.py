@@ -14,8 +14,8 @@ from crawler_dedup.signing.blocks import PackedBlock, Trait, repack_blocks, unpa
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.lookup import named_parts, with_keys
 
-_VERY_FEW_FEATURES = 50  # of a text that its words hardly tell from others about the same kind of thing
-_LONG_NAME = 30  # letters of a title that hardly another page of the site has
+_VERY_FEW_FEATURES = 50  # such a text has nearly the same words as others about the same kind of thing
+_LONG_NAME = 30  # letters: hardly two pages of a site have the same title of this length
 
 _TELLING_HEADING = 16  # letters: a shorter one may be "Categories" or "Comments"
 
@@ -23,7 +23,7 @@ _TELLING_HEADING = 16  # letters: a shorter one may be "Categories" or "Comments
 _ENTRY, _HEADING, _MAIN = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN))
 _LINKED_HEADING, _MAIN_HEADING = int(Trait.ENTRY | Trait.HEADING), int(Trait.MAIN | Trait.HEADING)
 
-# By the traits of a block, which are a byte: from which size on it is telling, and whether it is a heading.
+# By the traits of a block, which are a byte: the size from which on it is telling, and whether it is a heading.
 _ALL_TRAITS, _NEVER = range(256), 1 << 16
 _LEAST_TELLING = tuple(
     _NEVER if traits & _LINKED_HEADING == _ENTRY else _TELLING_HEADING if traits & _HEADING else 1
@@ -35,7 +35,7 @@ _HEADINGS = frozenset(
 
 
 def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
-    """Return *page*, if it is thin with the keys under which it is filed and looked up, as its *site* is known now."""
+    """Return *page*; a thin one gets the keys under which it is filed and looked up, by what is known about its *site*."""
     if page.kind is not PageKind.THIN:
         return page
     own_parts = site.own_parts(page.title)
@@ -44,7 +44,7 @@ def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
 
 
 def is_telling(block: PackedBlock) -> bool:
-    """Return whether a block can tell texts apart: a line that is no link, or a heading that is not short.
+    """Return whether a block can distinguish texts: a line that is no link, or a heading that is not short.
 
     Short lines count: the cells of a table may be all that a page says below a text that its site repeats.
     """
@@ -57,16 +57,16 @@ def is_main_heading(block: PackedBlock) -> bool:
 
 
 def is_heading(block: PackedBlock) -> bool:
-    """Return whether a block is a heading of the main text, or one beside it that is no link."""
+    """Return whether a block is a heading of the main text, or a heading outside of it that is no link."""
     return block.traits in _HEADINGS
 
 
 def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBlock]) -> bool:
-    """Return whether a main text is less than half of what a page alone says, or is mainly not its own.
+    """Return whether the main text of a page is less than half of its own blocks, or mainly not among them.
 
     Args:
-        blocks: of the page.
-        own: those that stand on it alone.
+        blocks: the blocks of the page.
+        own: those that no other page of its site has.
     """
     main = sum([size for _, traits, size in blocks if traits & _MAIN and size >= _LEAST_TELLING[traits]])
     own_main = sum([block.size for block in own if block.traits & _MAIN])
@@ -74,10 +74,10 @@ def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBloc
 
 
 def is_known_by_lines(page: SignedPage, site: SiteProfile) -> bool:
-    """Return whether neither its words nor its title tell a text from others of its *site*.
+    """Return whether a text can be distinguished from others of its *site* only by its lines, not by words or title.
 
     It is short, or it does not name itself what its title says, which is short: all pages of some sites have one title, and
-    all pages about a kind of thing the words of that kind.
+    all pages about one kind of thing have the words of that kind.
     """
     if page.features < _VERY_FEW_FEATURES:
         return True
@@ -86,10 +86,10 @@ def is_known_by_lines(page: SignedPage, site: SiteProfile) -> bool:
 
 
 def is_list(page: SignedPage) -> bool:
-    """Say whether a page is there to go on from: an index, an archive, a tag page.
+    """Return whether a page mainly leads to other pages: an index, an archive, a tag page.
 
-    Beside its main text stands half as much in links, or on the whole page twice as much (an index without text, whose
-    main text is a box at its side).
+    The links beside its main text are half as long as the text, or those of the whole page twice as long (an index without
+    text, whose main text is a box at its side).
     """
     inside, outside = 2 * page.inner_link_chars >= page.chars, page.link_chars >= 2 * page.chars
     return page.kind is PageKind.THIN or (page.chars > 0 and (inside or outside))
@@ -102,12 +102,12 @@ def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
     blocks = unpack_blocks(page.blocks)
     telling = [block for block in blocks if block.size >= _LEAST_TELLING[block.traits]]
     own = [block for block in telling if block.hash not in site.common]
-    # Of other pages the sketches say what the main text has, but for the facts in few words.
+    # For other pages the sketches represent the main text, except for the facts of short texts.
     if not (is_main_text_minor(blocks, own) or is_known_by_lines(page, site)):
         keeps_facts = page.features < FEW_FEATURES
         own = [block for block in own if not block.traits & _MAIN or (keeps_facts and is_fact(block))]
     kept = {block.hash for block in own}
-    # Short headings are compared with those of a part.
+    # Short headings are compared with those of a page that may be a part of this one.
     kept |= {block.hash for block in blocks if block.traits in _HEADINGS} - site.furniture
     needed = [block for block in blocks if block.hash in kept]
     return msgspec.structs.replace(page, links=b"", blocks=repack_blocks(needed))

@@ -1,4 +1,4 @@
-"""Where two pages lead."""
+"""The outlinks of two pages."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Links:
     Attributes:
         new: the page that may be dropped.
         kept: the page that would stand for it.
-        new_site: what is known of the site of the new page.
-        same_host: whether both stand on one host.
+        new_site: what is known about the site of the new page.
+        same_host: whether both are on one host.
     """
 
     new: SignedPage
@@ -36,7 +36,7 @@ class Links:
 
     @property
     def lead_further(self) -> bool:
-        """Whether a crawl would lose links with the new page, if the kept one stands on the same host.
+        """Whether a crawl would lose links with the new page, if the kept one is on the same host.
 
         Between two hosts links say nothing: mirrors differ in them.
         """
@@ -54,5 +54,5 @@ class Links:
 
     @computed
     def are_covered(self) -> bool:
-        """Whether all links of the new page, without the navigation of its site, stand on the kept one."""
+        """Whether the kept page has all links of the new page, without the navigation of its site."""
         return self.are_same or (bool(self.new.links) and self.of_new_content <= set(unpack_links(self.kept.links)))

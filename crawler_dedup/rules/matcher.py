@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class RuleMatcher(Lookup):
-    """Answers what the index has to know, from scheme and rules."""
+    """Answers the questions of the index about pages, from scheme and rules."""
 
     def __init__(self, signer: Signer) -> None:
         super().__init__(signer.scheme)

@@ -1,4 +1,4 @@
-"""Lines that the kept page lacks, where words do not tell two pages apart: pages of one form, a text below a notice."""
+"""Lines that the kept page lacks, for pages that words do not distinguish: pages of one form, a text below a notice."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from crawler_dedup.signing.blocks import Trait, unpack_blocks
 
 _TEXT = 100  # letters
 _TELLING_TEXT = 40  # letters: a shorter line may be "By a guest on Monday"
-_ANSWERS = 2  # times the main text: the frame of a host may say as much below a text
-_CAPTION = 250  # letters: so much may stand between a title and the text, and change
+_ANSWERS = 2  # times the main text: the frame of a host may have as much text below it
+_CAPTION = 250  # letters: a caption between title and text may be as long, and change
 
 _ENTRY, _HEADING, _MAIN, _NAME, _NUMBER = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN, Trait.NAME, Trait.NUMBER))
 _NAMED = int(Trait.HEADING | Trait.NAME)
@@ -27,24 +27,24 @@ class MissingLines:
     """Lines of the new page that the kept page lacks, in the main text, above it and below it.
 
     Attributes:
-        content: what the two pages say by themselves.
+        content: the content of the two pages.
     """
 
     content: Content
 
     @property
     def lacks_text_beside_notice(self) -> bool:
-        """Whether the kept page lacks a text of the new page beside which the main text is rather a notice of the site.
+        """Whether the kept page lacks a text of the new page beside which the main text seems to be a notice of the site.
 
-        In another frame what stands above the main text may belong to it.
+        In another frame, the blocks above the main text may belong to the frame.
         """
         return self.lacks_text_below_name or (self.same_form and self.lacks_text_above_main)
 
     @property
     def lacks_text_below_name(self) -> bool:
-        """Whether the main text stands above the heading that names the page, and the kept one lacks a text below it.
+        """Whether the main text is above the heading that names the page, and the kept page lacks a text below this heading.
 
-        Such a main text is rather a notice of the site. In one form the first heading counts, if none names the page.
+        Such a main text is rather a notice of the site. In one form, the first heading counts if no heading names the page.
         """
         below = blocks_below(self.content.new.blocks, _NAMING, _NAMED)
         if below is None and self.same_form:
@@ -56,9 +56,9 @@ class MissingLines:
 
     @property
     def lacks_text_above_main(self) -> bool:
-        """Whether the kept page lacks more than a caption of what the new page alone says above its main text, beside links.
+        """Whether the kept page lacks more than a caption of the new page's own text above its main text, links left out.
 
-        Such a main text is rather what the pages of a site have below what they are about: comments, a consent text.
+        Such a main text is rather what the pages of a site have below their subject: comments, a consent text.
         """
         above = takewhile(lambda block: not block.traits & _MAIN, unpack_blocks(self.content.new.blocks))
         texts = (block for block in above if not block.traits & _ENTRY)
@@ -66,7 +66,7 @@ class MissingLines:
 
     @property
     def lacks_answers(self) -> bool:
-        """Whether the kept page lacks texts below the new page's main text that say more than twice as much, beside links.
+        """Whether the kept page lacks texts below the new page's main text that are more than twice as long, links left out.
 
         Such a main text is rather an opening that others answer: the question of a thread, a product with reviews.
         """
@@ -77,7 +77,7 @@ class MissingLines:
 
     @property
     def lacks_text_below_main(self) -> bool:
-        """Whether the pages have one form, and the kept one lacks a text that the new one has below few words: a comment."""
+        """Whether the pages have one form, and the kept one lacks a text below the new one's short main text: a comment."""
         if not self.same_form or not self._have_few_words:
             return False
         below = takewhile(lambda block: not block.traits & _MAIN, reversed(unpack_blocks(self.content.new.blocks)))
@@ -97,7 +97,7 @@ class MissingLines:
     def lacks_facts(self) -> bool:
         """Whether the pages are made from one form, and the kept one lacks a short line of the new one.
 
-        The line stands behind a label that both pages have, or in the main texts, if they have few words.
+        The line follows a label that both pages have, or is in the main texts, if they have few words.
         """
         if not self.same_form or self.content.new.features >= SHORT_TEXT:
             return False
@@ -107,8 +107,10 @@ class MissingLines:
         )
 
     def _is_compared(self, fact: Fact) -> bool:
-        """Tell whether a line that the kept page lacks tells two pages of one form apart. Numbers in main texts are compared
-        by themselves: a line may count readers."""
+        """Return whether a line that the kept page lacks makes two pages of one form different.
+
+        Numbers in main texts are compared by themselves: a line may count readers.
+        """
         if fact.line.traits & _MAIN:
             return self._have_few_words and not fact.line.traits & _NUMBER
         return fact.has_label and not self.content.is_own_and_missing(fact.before)
@@ -117,8 +119,8 @@ class MissingLines:
     def lacks_short_line(self) -> bool:
         """Whether the pages are made from one form, and the kept one lacks a short line of the new one, without a label too.
 
-        Beside the main text lines with numbers are not compared, which may count readers; those of the main text are, if
-        both pages have few words.
+        Lines with numbers beside the main text are not compared, because they may count readers; those of the main text are,
+        if both pages have few words.
         """
         return self.same_form and any(
             self.content.is_own_and_missing(fact.line)
@@ -130,7 +132,7 @@ class MissingLines:
     def lacks_heading_below_name(self) -> bool:
         """Whether the pages are made from one form, and the kept one lacks a heading of the new one above its main text.
 
-        The heading stands below the one that names the page.
+        The heading is below the one that names the page.
         """
         below = (blocks_below(self.content.new.blocks, _NAMING, _NAMED) or ()) if self.same_form else ()
         lines = takewhile(lambda block: not block.traits & _MAIN, below)
@@ -139,7 +141,7 @@ class MissingLines:
 
     @property
     def lacks_line_beside_main(self) -> bool:
-        """Whether the kept page lacks a line that the new page alone says beside its main text."""
+        """Whether the kept page lacks an own line of the new page beside its main text."""
         return any(
             block.size >= _TELLING_TEXT and number not in self.content.standing
             for number, block in self.content.new_own.items()

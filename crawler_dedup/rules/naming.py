@@ -1,4 +1,4 @@
-"""What two pages are called: their titles, and the parts of these that the pages name themselves."""
+"""The names of two pages: their titles, and the parts of the titles that the pages name themselves."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import titles
 from crawler_dedup.signing.lookup import named_parts
 
-_MORE = 1.25  # times the features: a start page that shows so many more than an article shows others
+_MORE = 1.25  # times the features: a start page that has so many more than an article shows others, too
 
 
 @dataclass(frozen=True)
 class Naming:
-    """The titles of a new page and of a kept one, and what is known of their sites.
+    """The titles of a new page and of a kept one, and what is known about their sites.
 
     Attributes:
         new: the page that may be dropped.
         kept: the page that would stand for it.
-        new_site: what is known of the site of the new page.
-        kept_site: what is known of the site of the kept page.
-        same_host: whether both stand on one host.
+        new_site: what is known about the site of the new page.
+        kept_site: what is known about the site of the kept page.
+        same_host: whether both are on one host.
     """
 
     new: SignedPage
@@ -43,7 +43,7 @@ class Naming:
 
     @property
     def new_named(self) -> frozenset[str]:
-        """Those that the new page names itself."""
+        """Those parts of its title that the new page names itself."""
         return named_parts(self.new) & self.new_parts
 
     @property
@@ -56,7 +56,7 @@ class Naming:
 
     @computed
     def same_title(self) -> bool:
-        """Whether the titles can name one page."""
+        """Whether both titles can be those of one page."""
         new, kept = titles.split_title(self.new.title), titles.split_title(self.kept.title)
         if new == kept:
             return True
@@ -71,7 +71,7 @@ class Naming:
 
     @property
     def other_parts_agree(self) -> bool:
-        """Whether the titles agree without regard to which of their parts the pages name."""
+        """Whether the titles agree, regardless of which of their parts the pages name."""
         own_parts = self.same_host or self._are_sites_known
         return titles.titles_agree(self.new_parts, self.kept_parts, own_parts=own_parts)
 
@@ -82,5 +82,5 @@ class Naming:
 
     @property
     def names_page(self) -> bool:
-        """Whether what the new page names itself is hardly the name of its site."""
+        """Whether the parts that the new page names are hardly the name of its site."""
         return self._are_sites_known or titles.has_page_name(self.new_named)

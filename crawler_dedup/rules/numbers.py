@@ -1,4 +1,4 @@
-"""Sketches of the numbers in two texts: do they tell that these are two pages?"""
+"""Comparison of the numbers in two texts, by their sketches."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy as np
 from crawler_dedup.signing import sketch
 
 _MANY_NUMBERS = 5  # fewer are a date
-_OTHER_NUMBERS = 1 / 10
-_SAME_NUMBERS = 0.3  # of labelled duplicates every pair shares .8
+_OTHER_NUMBERS = 1 / 10  # share of the new page's numbers
+_SAME_NUMBERS = 0.3  # all labelled duplicates share at least .8
 _SAME_NUMBERS_ESTIMATED = 0.08  # from sketches, whose standard error is .03 there
 
 
@@ -24,7 +24,7 @@ def differ(new: bytes, kept: bytes) -> bool:
 
 
 def conflict(new: bytes, kept: bytes) -> bool:
-    """Return whether each of two sketches has numbers that the other lacks, and not few of the new page's."""
+    """Return whether each of two sketches has numbers that the other lacks, the new page's more than a few."""
     new_numbers, kept_numbers = sketch.read_members(new), sketch.read_members(kept)
     if new_numbers is None or kept_numbers is None:
         return False

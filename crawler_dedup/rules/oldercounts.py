@@ -1,4 +1,4 @@
-"""The counts of sites in exports of format 4: everything has a counter, and all are one frame of Zstandard."""
+"""The counts of sites in exports of format 4: everything has a counter, and all counters are one frame of Zstandard."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class OlderCounts(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         taught: how many pages were counted.
-        pages: how many of them count still.
+        pages: how many of them still count.
         titles: the bits that their titles have set.
-        links: number of the first counter of a link; before it stand those of blocks.
+        links: number of the first counter of a link; those of blocks come before it.
         parts: number of the first counter of a part of a title.
-        columns: of each counter the 32-bit hash less the one before, bytes of equal significance together; the last three
-            bytes in the same way.
+        columns: of each counter the 32-bit hash as the difference to the one before, bytes of equal significance together;
+            then its last three bytes in the same way.
     """
 
     taught: Count
@@ -49,7 +49,7 @@ _decode = msgspec.msgpack.Decoder(OlderCounts).decode
 
 
 def is_older(content: bytes) -> bool:
-    """Tell whether *content* are such counts."""
+    """Return whether *content* is counts of the older format."""
     return content.startswith(_FRAME)
 
 

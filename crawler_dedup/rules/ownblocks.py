@@ -1,4 +1,4 @@
-"""Some of the blocks of a page: those that are no furniture, its own ones, those below a heading."""
+"""Selections of the blocks of a page: those that are no furniture, its own ones, those below a heading."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, block_traits, unpack_blocks
 
 NO_TEXT = int(Trait.NAME | Trait.EMBEDDED)
-"""Traits of what is no text of the page's own: what only repeats its title, and pictures and the like."""
+"""Traits of blocks that are no text of the page's own: they only repeat its title, or are pictures and the like."""
 
 _REMEMBERED = 16  # pages that were compared last: a new page is compared with several kept ones
 _REMEMBERED_KEPT = 128
@@ -22,12 +22,12 @@ _TRAITS_OF_SHOWN = bytes(traits for traits in range(256) if not traits & _HIDDEN
 
 @dataclass(frozen=True)
 class OwnText:
-    """What a page alone says.
+    """The text that only one page of a site has.
 
     Attributes:
-        blocks: by hash.
-        size: how much they say, in letters.
-        unlinked_size: how much of that is no link.
+        blocks: its blocks, by hash.
+        size: their size, in letters.
+        unlinked_size: the size of those that are no links.
     """
 
     blocks: Mapping[int, PackedBlock]
@@ -36,7 +36,7 @@ class OwnText:
 
     @classmethod
     def of(cls, blocks: Iterable[PackedBlock]) -> OwnText:
-        """Return a text of these blocks."""
+        """Return the text of *blocks*."""
         by_hash = MappingProxyType({block.hash: block for block in blocks})
         own = by_hash.values()
         return cls(by_hash, size_of(own), size_of([block for block in own if not block.traits & _ENTRY]))
@@ -44,13 +44,13 @@ class OwnText:
 
 @lru_cache(maxsize=_REMEMBERED)
 def leave_out(packed: bytes, furniture: frozenset[int]) -> Sequence[PackedBlock]:
-    """Return the blocks of a page but for furniture."""
+    """Return the blocks of a page without *furniture*."""
     return tuple([block for block in unpack_blocks(packed) if block.hash not in furniture])
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def find_own_text(packed: bytes, site: SiteProfile, *, is_thin: bool) -> OwnText:
-    """Return the blocks of text that stand on one page of its *site* alone, beside its title."""
+    """Return the blocks of text that only this page of its *site* has, apart from its title."""
     blocks = leave_out(packed, site.furniture)
     own = (block for block in blocks if block.hash not in site.shared and not block.traits & NO_TEXT)
     return OwnText.of(block for block in own if is_thin or is_telling(block))
@@ -65,28 +65,28 @@ def find_hashes(packed: bytes) -> frozenset[int]:
 @lru_cache(maxsize=_REMEMBERED_KEPT)
 def find_hidden(packed: bytes) -> frozenset[int]:
     """Return the hashes of the blocks that a page hides."""
-    if not block_traits(packed).translate(None, _TRAITS_OF_SHOWN):  # as of most pages
+    if not block_traits(packed).translate(None, _TRAITS_OF_SHOWN):  # so it is with most pages
         return frozenset()
     return frozenset([block.hash for block in unpack_blocks(packed) if block.traits & _HIDDEN])
 
 
 def blocks_below(packed: bytes, traits: int, wanted: int) -> Sequence[PackedBlock] | None:
-    """Return the blocks of a page below the first that has of these *traits* the *wanted* ones; ``None``: none has."""
+    """Return the blocks of a page below the first whose *traits* are exactly the *wanted* ones; ``None`` if none is."""
     blocks = unpack_blocks(packed)
     place = next((place for place, block in enumerate(blocks) if block.traits & traits == wanted), None)
     return None if place is None else blocks[place + 1 :]
 
 
 def find_main_headings(blocks: Iterable[PackedBlock]) -> set[int]:
-    """Return the hashes of the headings of a main text that can tell texts apart."""
+    """Return the hashes of the headings of a main text that can distinguish texts."""
     return {block.hash for block in blocks if is_main_heading(block) and is_telling(block) and not block.traits & _NAME}
 
 
 def size_of_main(packed: bytes) -> int:
-    """Return how much the main text of a page says, in letters."""
+    """Return the size of the main text of a page, in letters."""
     return size_of(block for block in unpack_blocks(packed) if block.traits & _MAIN)
 
 
 def size_of(blocks: Iterable[PackedBlock]) -> int:
-    """Return how much *blocks* say, in letters."""
+    """Return the size of *blocks*, in letters."""
     return sum([block.size for block in blocks])

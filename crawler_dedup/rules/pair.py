@@ -1,4 +1,4 @@
-"""What is measured between a new page and a kept one."""
+"""The measures of a pair of a new page and a kept page."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from crawler_dedup.signing.schemes import Agreement, Scheme
 from crawler_dedup.urls import site_of
 
 MORE_TEXT = 1.25
-"""A text that is so many times as long as another one says more, though in the same words."""
+"""A text that is more than this many times as long as another one says more, even in the same words."""
 NEARLY_ALL = 0.95
-"""Of a part: at .9 a page with one more comment was a part of one with three others."""
+"""The least coverage of a part: with .9 a page with one more comment was a part of one with three others."""
 NAMED_ALIKE = 0.85
 """The least resemblance of two texts that have one title on two hosts, and signatures far apart. With .75 the terms of two
 companies, made from one template, were one page."""
 
 _MOST_WORDS = 0.85
-_NOTHING = 20  # letters: a page that says less of its own says nothing
+_NOTHING = 20  # letters: a page with less text of its own counts as empty
 _LITTLE = 100  # letters
-_SHORT = 300  # letters: of so little all must be the same, in the same order
+_SHORT = 300  # letters: a shorter own text must be the same, in the same order
 _SEVERAL = 3
-_MANY_FEATURES = 100  # below, labelled pages with the same words under two titles or headings were two pages
+_MANY_FEATURES = 100  # with fewer, labelled pages with the same words under two titles or headings were two pages
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Pair:
         kept: the page that would stand for it.
         limits: the settings with the thresholds.
         scheme: the scheme by which both pages are signed.
-        new_site: what is known of the new page's site.
-        kept_site: what is known of the kept page's site.
+        new_site: what is known about the new page's site.
+        kept_site: what is known about the kept page's site.
     """
 
     new: SignedPage
@@ -76,7 +76,7 @@ class Pair:
 
     @property
     def signatures_far_apart(self) -> bool:
-        """Whether the texts are different by their signatures, or a text would be compared with a thin page."""
+        """Whether the signatures make the pages different, or a text would be compared with a thin page."""
         return not (self.are_thin or self.signatures_agree or self.is_part or self.is_named_alike)
 
     # Blocks
@@ -88,7 +88,7 @@ class Pair:
 
     @computed
     def content(self) -> Content:
-        """What the two pages say by themselves."""
+        """The content of the two pages."""
         return Content(self.new, self.kept, self.new_site, self.kept_site, self.same_host)
 
     @computed
@@ -98,12 +98,12 @@ class Pair:
 
     @property
     def is_site_known(self) -> bool:
-        """Whether it is known what the new page alone says: by its own site, or by the kept page's if that is another."""
+        """Whether the new page's own blocks are known: from its site, or from the kept page's if that is on another host."""
         return self.new_site.is_known or (self.kept_site.is_known and not self.same_host)
 
     @property
     def same_thin_page(self) -> bool:
-        """Whether two thin pages differ in nothing that is looked at, and name their title themselves."""
+        """Whether two thin pages are equal in everything that is compared, and name their title themselves."""
         return (
             self.are_thin
             and self.links.are_same
@@ -114,8 +114,7 @@ class Pair:
 
     @property
     def same_list(self) -> bool:
-        """Whether two thin pages of a known site are lists of the same entries, whatever their titles: two tags of the same
-        posts."""
+        """Whether two thin pages of a known site list the same entries, under any titles: two tags of the same posts."""
         content = self.content
         return (
             self.are_thin
@@ -128,9 +127,9 @@ class Pair:
 
     @property
     def says_nothing_of_its_own(self) -> bool:
-        """Whether the new page is thin, and says too little beside its title and what is common on its site.
+        """Whether the new page is thin, and has too little text beside its title and what is common on its site.
 
-        As long as the site is not known, a page without a heading that names it may be a frame that a script fills.
+        As long as the site is not known, a page without a heading that names it may be a frame which a script fills.
         """
         if not self.are_thin or self.new.key == self.kept.key:  # a page that is visited again
             return False
@@ -140,7 +139,7 @@ class Pair:
 
     @property
     def marks_differ(self) -> bool:
-        """Whether headings or numbers tell that these are two pages."""
+        """Whether headings, numbers or facts show that these are two pages."""
         if self.are_thin:
             return self.content.lacks_marks(with_names=self.naming.same_title)
         return self.headings_differ or self.numbers_differ or self.missing.lacks_facts
@@ -149,8 +148,8 @@ class Pair:
     def headings_differ(self) -> bool:
         """Whether both texts have first headings of their own that differ, or the kept page lacks a heading of several.
 
-        Short texts on one host also differ if both have headings, and none in common: two parts of a series. So do texts of
-        which one has several headings, and words, that the other lacks: two pages of one template.
+        Short texts on one host also differ if both have headings, and none in common: two parts of a series. So do texts if
+        the new one has several headings, and words, that the kept one lacks: two pages of one template.
         """
         new, kept = self.new.heading, self.kept.heading
         if new and kept and new != kept and {new, kept}.isdisjoint(self.new_site.common | self.kept_site.common):
@@ -164,7 +163,7 @@ class Pair:
 
     @property
     def other_words(self) -> bool:
-        """Whether the pages say too little in common."""
+        """Whether the pages have too few words in common."""
         if self.are_thin:
             return not self._own_words_agree
         return self.is_estimated and self.resemblance < self.limits.min_resemblance and not self.is_part
@@ -184,24 +183,24 @@ class Pair:
         content, missing = self.content, self.missing
         if not self.words_covered or missing.lacks_text_beside_notice or missing.lacks_text_below_main:
             return False
-        # Of a site that is not known, what stands beside the main text may be its frame, unless it is most of the page.
+        # On an unknown site, the blocks beside the main text may be its frame, unless they are most of the page.
         if not self.new_site.is_known or not self.new.blocks:
             return not missing.lacks_answers
-        least = NEARLY_ALL if self.are_told_by_lines else _MOST_WORDS if content.main_text_is_minor else 0
+        least = NEARLY_ALL if self.differ_only_by_lines else _MOST_WORDS if content.main_text_is_minor else 0
         return content.coverage >= least
 
     @property
-    def are_told_by_lines(self) -> bool:
-        """Whether only their lines tell two texts of one site apart, which have nearly the same words.
+    def differ_only_by_lines(self) -> bool:
+        """Whether two texts of one site, which have nearly the same words, can only be distinguished by their lines.
 
-        The address tells that a page is the one that is visited again.
+        Two visits of one page are recognised by the page key.
         """
         return (
             self.same_host
             and self.new.key != self.kept.key
             and self.content.keeps_main_text
             and is_known_by_lines(self.new, self.new_site)
-            and not (self.same_words and self.distance == 0)  # as often as on the kept page
+            and not (self.same_words and self.distance == 0)  # 0: each word as often as on the kept page
         )
 
     # Words
@@ -221,7 +220,7 @@ class Pair:
 
     @computed
     def coverage(self) -> float:
-        """The share of what the new page says that the kept page says too, 0 to 1."""
+        """The share of the new page's features, or own blocks, that the kept page has too; 0 to 1."""
         if self.are_thin:
             return self.content.coverage
         measured = None if self.agreement is None else self.agreement.coverage
@@ -231,27 +230,27 @@ class Pair:
 
     @property
     def words_covered(self) -> bool:
-        """Whether the words of the new page stand on the kept one, and are visible there if they are on the new one."""
+        """Whether the kept page has the words of the new page, and shows those that the new one shows."""
         if (self.is_estimated and self.coverage < self.limits.min_coverage) or self.is_longer:
             return False
         return not self.visible.is_less or self.visible.coverage >= self.limits.min_coverage
 
     @property
     def is_longer(self) -> bool:
-        """Whether the new page's main text is so much longer that it says more, though in the same words."""
+        """Whether the new page's main text is so much longer that it says more, even in the same words."""
         return self.new.chars > MORE_TEXT * self.kept.chars > 0
 
     @computed
     def visible(self) -> VisibleText:
-        """What the two pages show of the texts that they are compared by."""
+        """The visible parts of the texts by which the two pages are compared."""
         return VisibleText(self.new, self.kept)
 
     @computed
     def is_part(self) -> bool:
         """Whether the new text is a part of the kept one, under the same title: a thread before some answers, an excerpt.
 
-        Signatures of a part and the whole may be far apart. So nearly all its words, and all its numbers and headings, must
-        stand on the kept page, which is no list of texts. With a distance of 0 only the same text is a duplicate.
+        The signatures of a part and of the whole may be far apart. So the kept page must have nearly all its words, and all
+        its numbers and headings, and be no list of texts. With a maximum distance of 0, only the same text is a duplicate.
         """
         are_texts = self.new.kind is PageKind.TEXT and self.kept.kind is PageKind.TEXT
         if not are_texts or self.limits.max_distance == 0 or not self.naming.same_named:
@@ -274,7 +273,7 @@ class Pair:
     def is_named_alike(self) -> bool:
         """Whether two texts on two hosts name the same title themselves, and have most of their words in common.
 
-        What a frame repeats between the paragraphs of a text moves its signature, though it is few words.
+        A few words that a frame repeats between the paragraphs of a text change its signature much.
         """
         are_texts = self.new.kind is PageKind.TEXT and self.kept.kind is PageKind.TEXT
         return (
@@ -288,7 +287,7 @@ class Pair:
 
     @property
     def same_words(self) -> bool:
-        """Whether both pages have the same words, of which the kept page shows all that the new page shows."""
+        """Whether both pages have the same words, and the kept page shows all those that the new page shows."""
         return self.new.feature_digest == self.kept.feature_digest and self.visible.same_words
 
     @property
@@ -307,29 +306,29 @@ class Pair:
 
     @computed
     def same_host(self) -> bool:
-        """Whether both pages stand on one host, which is known, with ``www.`` or without, by http or https."""
+        """Whether both pages are on one host, which is known, with ``www.`` or without, by http or https."""
         host = site_of(self.new.url)
         return bool(host) and host == site_of(self.kept.url)
 
     @computed
     def links(self) -> Links:
-        """Where the two pages lead."""
+        """The outlinks of the two pages."""
         return Links(self.new, self.kept, self.new_site, self.same_host)
 
     # Titles
 
     @computed
     def naming(self) -> Naming:
-        """What the two pages are called."""
+        """The names of the two pages."""
         return Naming(self.new, self.kept, self.new_site, self.kept_site, self.same_host)
 
     @property
     def is_retitled_copy(self) -> bool:
         """Whether two pages with different titles, on two hosts, have the very same words, and many of them.
 
-        On one host the same words are rather those of a template, and the name stands elsewhere on the page. A page
-        whose title says no more than the other's is a start page or a page of an archive, which shows an article among
-        others. Of a page that says more beside its main text, that may be a consent text, which many hosts have.
+        On one host the same words are rather those of a template, and the name is elsewhere on the page. A page whose title
+        says no more than the other's is a start page or a page of an archive, which shows an article among others. If a page
+        has more text beside its main text, the main text may be a consent text, which many hosts have.
         """
         return (
             self.same_words

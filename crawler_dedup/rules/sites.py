@@ -1,8 +1,8 @@
-"""What the pages of a site have in common: its furniture, its navigation, and what it writes into every title.
+"""What the pages of a site have in common: furniture, navigation, and the parts that are in every title.
 
-Counted from the pages that were handled (:mod:`crawler_dedup.rules.counts`). Rules see a snapshot of the counts. As long as
-there is none, nothing is known of the site, and nothing is left out: two titles must be the same on one host, and have a
-long part in common on two.
+This is counted from the pages that were handled (:mod:`crawler_dedup.rules.counts`). Rules see a snapshot of the counts. As
+long as there is none, nothing is known about the site, and nothing is left out: two titles must be the same on one host, and
+have a long part in common on two hosts.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from crawler_dedup.signing.titles import split_title
 from crawler_dedup.urls import site_of
 
 MIN_PAGES = 8
-"""Pages after which a site is known, by its first snapshot."""
+"""Number of pages after which a site is known, by its first snapshot."""
 MAX_COUNTERS = 5_000
-"""Blocks, links and parts of titles that are counted of a site."""
+"""Maximum number of blocks, links and parts of titles that are counted for a site."""
 
 _CACHED = 256
-_TITLES = 256  # that were looked at last
+_TITLES = 256  # those that were split last
 
 
 @dataclass(frozen=True)
 class SiteProfile:
-    """What is known of a site by one snapshot of its counts. All parts are 32-bit hashes.
+    """What is known about a site by one snapshot of its counts. All sets contain 32-bit hashes.
 
     Attributes:
         number: how many of its pages were counted until then; 0: nothing is known.
-        furniture: blocks that stand on half of the pages or more.
-        shared: further blocks that stand on many pages, under different titles.
-        navigation: links that stand on three tenths of the pages, under different titles.
-        titles: parts that stand in three tenths of the titles (:func:`hash_part`).
+        furniture: blocks on half of the pages or more.
+        shared: further blocks on many pages, under different titles.
+        navigation: links on three tenths of the pages or more, under different titles.
+        titles: parts in three tenths of the titles or more (:func:`hash_part`).
     """
 
     number: int = 0
@@ -49,12 +49,12 @@ class SiteProfile:
 
     @property
     def is_known(self) -> bool:
-        """Whether enough pages were counted to tell what the site's pages have in common."""
+        """Whether enough pages were counted to know what the site's pages have in common."""
         return self.number > 0
 
     @computed
     def common(self) -> frozenset[int]:
-        """The blocks that stand on many pages."""
+        """The blocks that many pages have."""
         return self.furniture | self.shared
 
     def own_parts(self, title: str) -> frozenset[str]:
@@ -68,7 +68,7 @@ class SiteProfile:
 
 
 UNKNOWN_SITE = SiteProfile()
-"""The profile of a site of which nothing is known."""
+"""The profile of a site about which nothing is known."""
 
 
 class _PackedProfile(msgspec.Struct, frozen=True, array_like=True):
@@ -100,7 +100,7 @@ def decode_profile(content: bytes) -> SiteProfile:
 
 @dataclass(frozen=True)
 class Sites:
-    """What is known of some sites, by scope and site."""
+    """What is known about some sites, by scope and site."""
 
     profiles: Mapping[tuple[str, str], SiteProfile] = field(default_factory=dict)
 

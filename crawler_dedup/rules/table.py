@@ -1,8 +1,8 @@
 """New page against kept page: may the new one be dropped because the other is kept?
 
 One ordered table of rules. Each rule looks at the pair and calls it a duplicate, calls it different, or leaves it to
-the next rule; the name of the rule that decides goes into the decision. Rules look at the two signed pages and at what
-is known of their sites, at nothing else.
+the next rule; the name of the rule that decides goes into the decision. Rules look only at the two signed pages and at
+what is known about their sites.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Rule:
     """A row of the table.
 
     Attributes:
-        name: what decisions, journals and statistics call it.
+        name: the name of the rule in decisions, journals and statistics.
         predicate: whether the new page is a duplicate of the kept one; ``None`` leaves that to the next rule.
-        describe: says in a few words what the predicate measures. Called to explain a decision, never to make it.
+        describe: returns in a few words what the predicate has measured. Called to explain a decision, never to make it.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Rule:
 def _same_bytes(pair: Pair) -> bool | None:
     if pair.new.digest != pair.kept.digest:
         return None
-    # Relative links of the same bytes at another path lead elsewhere.
+    # The same bytes at another path may lead elsewhere, by relative links.
     return pair.links.are_same
 
 
@@ -153,11 +153,11 @@ TABLE: tuple[Rule, ...] = (
     Rule("other headings or numbers", _different_if(lambda pair: pair.marks_differ), _describe_marks),
     Rule("other words", _different_if(lambda pair: pair.other_words), _describe_resemblance),
     Rule("not covered", _different_if(lambda pair: not pair.all_covered), _describe_coverage),
-    # One new link is reason enough to keep a list: behind it stands a page that nobody has seen.
+    # One new link is reason enough to keep a list: it may lead to a page that was not crawled.
     Rule(OTHER_LINKS, _different_if(lambda pair: pair.links.lead_further), _describe_list),
     Rule("alike", lambda _: True, lambda _: ""),
 )
-"""In the order in which they are asked; the last one always decides."""
+"""The rules in the order in which they are asked; the last one always decides."""
 
 NAMES = (*(rule.name for rule in TABLE), TOO_MANY_VARIANTS)
 """Every name by which a decision can name its rule."""

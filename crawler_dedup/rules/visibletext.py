@@ -1,4 +1,4 @@
-"""What two pages show of the texts that they are compared by."""
+"""The visible parts of the texts by which two pages are compared."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from crawler_dedup.signing import sketch
 
 @dataclass(frozen=True)
 class VisibleText:
-    """What two pages show of their texts.
+    """The visible parts of the texts of two pages.
 
-    What the kept page hides does not cover what the new one shows: no reader would see it there. So the visible parts are
-    compared once more, by sketches alone. What the new page hides needs to be covered too, but by all of the kept page: of
-    two copies with the same closed tabs one is enough. Links count also where they are hidden: a crawl follows hidden
-    links too.
+    Text that the kept page hides does not cover text that the new one shows: no reader would see it there. So the visible
+    parts are compared separately, by sketches alone. What the new page hides needs to be covered too, but by all of the kept
+    page: of two copies with the same closed tabs, one is enough. Hidden links count like others: a crawl follows them too.
 
     Attributes:
         new: the page that may be dropped.
@@ -27,12 +26,12 @@ class VisibleText:
 
     @property
     def is_less(self) -> bool:
-        """Whether one of the pages shows only a part of what it is compared by."""
+        """Whether one of the pages shows only a part of the text by which it is compared."""
         return self.new.partly_hidden is not None or self.kept.partly_hidden is not None
 
     @property
     def coverage(self) -> float:
-        """The share of what the new page shows that the kept page shows too, estimated from sketches."""
+        """The share of the new page's visible text that the kept page shows too, estimated from sketches."""
         resemblance = sketch.resemblance(self.new.shown.sketch, self.kept.shown.sketch)
         return sketch.containment(resemblance, self.new.shown.features, self.kept.shown.features)
 

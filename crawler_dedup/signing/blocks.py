@@ -54,7 +54,7 @@ _BEGINS_DATA = ("{", "[", '"')  # JSON without white space, in which addresses m
 
 
 class Trait(IntFlag):
-    """What is known of a block besides what it says."""
+    """What is known about a block besides what it says."""
 
     ENTRY = 1
     """It is mainly a link."""

@@ -27,7 +27,7 @@ class Heading(NamedTuple):
 
 
 def read_heading(level: int, plain: str, is_link: bool, is_main: bool, place: int) -> Heading:
-    """Return what is known of a heading, of which *plain* is the normalised text."""
+    """Return what is known about a heading, of which *plain* is the normalised text."""
     return Heading(level, letters_of(plain), is_link, is_main, place)
 
 

@@ -43,7 +43,7 @@ def _find_named_parts(title: str, named_bits: int, site: str) -> frozenset[str]:
 def title_key(page: SignedPage) -> int:
     """Return 64 bits that stand for the parts of its title that a text names itself; 0: there are none.
 
-    They depend on the page alone, and not on what is known of its site.
+    They depend on the page alone, and not on what is known about its site.
     """
     parts = named_parts(page) if page.named and page.kind is PageKind.TEXT else ()
     return xxh3_64_intdigest("\n".join(sorted(parts)).encode("utf-8", "replace")) if parts else 0
@@ -101,7 +101,7 @@ class Lookup:
         return title_key(page)
 
     def finds(self, new: SignedPage, kept: SignedPage) -> bool:
-        """Tell whether a look-up of *new* finds *kept*."""
+        """Return whether a look-up of *new* finds *kept*."""
         if new.kind is PageKind.TEXT and kept.kind is PageKind.TEXT:
             return self._scheme.finds(new.signed, kept.signed) or title_key(new) == title_key(kept) != 0
         return not {*_keys_of(new)}.isdisjoint(_keys_of(kept)) if new.kind is kept.kind else False

@@ -82,7 +82,7 @@ _NO_CHARSETS = {"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefi
 
 
 def is_charset(name: str | None) -> bool:
-    """Tell whether *name* decodes text as charsets do. Python's codecs do other things as well (hex, zlib, rot13)."""
+    """Return whether *name* decodes text as charsets do. Python's codecs do other things as well (hex, zlib, rot13)."""
     if name is None or name.replace("_", "-") in _NO_CHARSETS:
         return False
     try:
@@ -135,7 +135,7 @@ def find_title(tree: HtmlElement) -> str:
 
 @replaceable()
 def asks_for_password(tree: HtmlElement) -> bool:
-    """Tell whether a page has a field for a password."""
+    """Return whether a page has a field for a password."""
     return bool(_PASSWORD_FIELD(tree))
 
 

@@ -196,11 +196,11 @@ class Signer:
         return _Content(tree, title, outline, main, self._extractor.extract(tree, main))
 
     def _is_enough(self, main: MainBlocks, main_text: Text) -> bool:
-        """Tell whether a page is compared by its main text; else it is thin."""
+        """Return whether a page is compared by its main text; else it is thin."""
         return len(main_text.features.content) >= self.config.min_features and not main.are_links
 
     def _sign_content(self, page: SignedPage, body: bytes, content: _Content, main_text: Text) -> SignedPage:
-        """Fill in all that is known of the page, and sign it by what its features allow it to be compared by."""
+        """Fill in all that is known about the page, and sign it by what its features allow it to be compared by."""
         links = find_links(content.tree, page.url)
         page = msgspec.structs.replace(
             page,

@@ -54,7 +54,7 @@ def _without_ornaments(text: str) -> str:
 
 
 def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bool) -> bool:
-    """Tell whether two titles, given by their parts, can name one page.
+    """Return whether two titles, given by their parts, can name one page.
 
     Args:
         own_parts: the parts are those that this page alone has; else the site's may stand among them.
@@ -74,7 +74,7 @@ def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bo
 
 
 def has_page_name(parts: Iterable[str]) -> bool:
-    """Tell whether one of the *parts* of a title is hardly the name of a site."""
+    """Return whether one of the *parts* of a title is hardly the name of a site."""
     return any(size_in_letters(part) >= _TELLING for part in parts)
 
 

@@ -18,7 +18,7 @@ EXTRAS = {
 
 
 def has_extra(extra: str) -> bool:
-    """Tell whether all packages of *extra* are installed, without loading them."""
+    """Return whether all packages of *extra* are installed, without loading them."""
     return not _missing(extra)
 
 

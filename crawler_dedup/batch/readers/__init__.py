@@ -46,7 +46,7 @@ def reader_of(input_format: str) -> Reader:
 
 
 def has_format(path: Path) -> bool:
-    """Tell whether the name of a file says a format."""
+    """Return whether the name of a file says a format."""
     return path.name.lower().endswith(tuple(_SUFFIXES))
 
 

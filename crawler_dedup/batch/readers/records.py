@@ -51,7 +51,7 @@ class InputPage:
         id: its identifier; ``None``: its address.
         url: its address.
         body: its HTML.
-        encoding: what is known of its encoding; ``None``: nothing.
+        encoding: what is known about its encoding; ``None``: nothing.
         time: in seconds since 1970; 0: not known.
     """
 

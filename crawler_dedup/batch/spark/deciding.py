@@ -34,7 +34,7 @@ DECIDED_COLUMNS = (
     "row long, record long, id string, verdict string, kept_row long, kept_record long, representative string,"
     " rule string, distance short, resemblance float, coverage float"
 )
-"""What is known of a decision: where the page and the one that stands for it are, and how they agree."""
+"""What is known about a decision: where the page and the one that stands for it are, and how they agree."""
 DECIDED = arrow_schema(DECIDED_COLUMNS)
 """The same for Arrow."""
 
@@ -47,7 +47,7 @@ class Deciding:
 
     Attributes:
         matcher: knows scheme and rules.
-        profiles: what is known of the sites.
+        profiles: what is known about the sites.
         order: in which order pages are decided (:data:`~crawler_dedup.batch.rows.ORDERS`); ``""``: by their rows.
         memory: bytes that kept pages of a partition may take.
     """

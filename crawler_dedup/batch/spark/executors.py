@@ -67,7 +67,7 @@ def _make_batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
 
 
 def learn_site(pages: pa.Table) -> pa.Table:
-    """Return what is known of one site from *pages* of it."""
+    """Return what is known about one site from *pages* of it."""
     counts = SiteCounts()
     for content in pages.sort_by("row")["page"].to_pylist():
         page = decode_page(content)

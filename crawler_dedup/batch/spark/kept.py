@@ -42,7 +42,7 @@ class NewPages:
 
     Attributes:
         directory: where it stands.
-        profiles: what is known of its sites, a file.
+        profiles: what is known about its sites, a file.
         config: the settings.
         memory: bytes that a task may take for their numbers.
         job: another number for each job: what a worker has read for one job is not used for another one.

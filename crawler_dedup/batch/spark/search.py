@@ -67,7 +67,7 @@ class Search:
     Attributes:
         rows: the signed rows.
         matcher: knows scheme and rules.
-        profiles: what is known of sites.
+        profiles: what is known about sites.
         existing: rows below 0 with the columns of :data:`~crawler_dedup.batch.spark.deciding.GROUPED`, in the place of the
             page a record: pages that are kept already, such as a look-up of a row can find; ``None``: there are none.
     """

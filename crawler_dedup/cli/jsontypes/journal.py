@@ -86,7 +86,7 @@ class PageEvent(Part, frozen=True, kw_only=True):
 
 
 class Page(Line, frozen=True, kw_only=True, tag="page"):
-    """What is known of a page, as `crawler-dedup why --json` prints it; one line for each scope in which it is known."""
+    """What is known about a page, as `crawler-dedup why --json` prints it; one line for each scope in which it is known."""
 
     url: Annotated[str, Meta(description="Address of the page.")]
     scope: Annotated[str, Meta(description="What it was compared with.")]

@@ -38,7 +38,7 @@ class Catalogue:
         records: every page, by number and by page key.
         tables: the scheme's keys → signatures.
         runs: the runs that have filed them.
-        profiles: what is known of their sites.
+        profiles: what is known about their sites.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -168,7 +168,7 @@ class PagesInTransaction:
     """One transaction of LMDB (:class:`~crawler_dedup.index.transaction.Transaction`).
 
     Args:
-        frozen: what is known of sites, in the place of what the index knows; nothing is learned then.
+        frozen: what is known about sites, in the place of what the index knows; nothing is learned then.
     """
 
     def __init__(self, catalogue: Catalogue, txn: lmdb.Transaction, frozen: FrozenProfiles | None) -> None:

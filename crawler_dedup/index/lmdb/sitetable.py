@@ -62,7 +62,7 @@ class Profiles:
             self._put_entry(txn, key, msgspec.structs.replace(entry, records=entry.records + 1))
 
     def remove_record(self, txn: lmdb.Transaction, page: SignedPage) -> None:
-        """Note that the record of *page* was removed. With the last one of a site all that is known of it goes.
+        """Note that the record of *page* was removed. With the last one of a site all that is known about it goes.
 
         It goes too where it is damaged: pages can be forgotten whatever is wrong with it.
         """
@@ -112,7 +112,7 @@ class Profiles:
                 self._put_entry(txn, key, msgspec.structs.replace(entry, records=0))
 
     def end_rebuild(self, txn: lmdb.Transaction) -> None:
-        """Remove what is known of sites of which no page is recorded."""
+        """Remove what is known about sites of which no page is recorded."""
         for key in self._keys(txn):
             if not self._entry(txn, key).records:
                 self._remove(txn, key)
@@ -128,7 +128,7 @@ class Profiles:
                 yield StoredSite(key, entry.taught, entry.number, entry.since, counts, snapshots)
 
     def merge(self, txn: lmdb.Transaction, site: StoredSite, now: int) -> None:
-        """Let *site* take the place of what is known of it, if more of its pages were counted and any is recorded.
+        """Let *site* take the place of what is known about it, if more of its pages were counted and any is recorded.
 
         Snapshots that are replaced may have the numbers of those that replace them: of a decision before *now* none is
         found then.

@@ -137,7 +137,7 @@ class Scheme(ABC):
         return
 
     def has_to_load(self) -> bool:
-        """Tell whether there is anything to load."""
+        """Return whether there is anything to load."""
         return type(self).load is not Scheme.load
 
     @abstractmethod
@@ -160,7 +160,7 @@ class Scheme(ABC):
         """
 
     def finds(self, new: Signature, kept: Signature) -> bool:
-        """Tell whether a look-up of *new* finds *kept*."""
+        """Return whether a look-up of *new* finds *kept*."""
         common = len(set(self.probes(new)) & set(self.keys(kept)))
         return kept.number in self.near(new, np.full(common, kept.number, dtype=np.uint64))
 
