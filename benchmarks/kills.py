@@ -21,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.support import naive
+from tests.support import withoutclaims
 from tests.support.data import require_data, served
 from tests.support.killed import Job, Trial, try_stops
 
@@ -62,7 +62,7 @@ def main() -> None:
     console = Console(width=150)
     filtered = {"DEDUP_TOKENIZER": given.tokenizer, "DEDUP_SCOPE": "global"}
     jobs = {f"grace {grace} s": {**filtered, "DEDUP_GRACE": grace} for grace in given.grace or _GRACES}
-    jobs["as seen"] = {**filtered, **naive.SETTINGS}
+    jobs["as seen"] = {**filtered, **withoutclaims.SETTINGS}
     with _served(given.site) as url:
         for title, kills, new in (
             ("kill -9, new addresses", given.kills, True),

@@ -19,7 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.support import naive
+from tests.support import withoutclaims
 from tests.support.data import require_data, served
 from tests.support.sitecrawl import Crawled, run
 
@@ -101,7 +101,11 @@ def _measure(table: Table, site: str, spider: str, tokenizer: str, rounds: int) 
 def _once(site: str, spider: str, kind: str, tokenizer: str) -> Crawled:
     # Every page passes in `mark`: all kinds fetch, parse and follow the same pages.
     settings = {"DEDUP_ACTION": "mark", "DEDUP_TOKENIZER": tokenizer}
-    settings = {"off": {"DEDUP_ENABLED": "False"}, "no claims": {**settings, **naive.SETTINGS}, "mark": settings}[kind]
+    settings = {
+        "off": {"DEDUP_ENABLED": "False"},
+        "no claims": {**settings, **withoutclaims.SETTINGS},
+        "mark": settings,
+    }[kind]
     with tempfile.TemporaryDirectory() as folder, served(site, core=1) as origin:
         done = run(
             f"{origin}/_all.html",

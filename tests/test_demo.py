@@ -14,7 +14,7 @@ import pytest
 
 from crawler_dedup.spiders.demo import DemoDirectory
 from tests.support import processes
-from tests.support.noting import PROGRAM, command, environment
+from tests.support.commandline import PROGRAM, command, environment
 
 ROOT = Path(__file__).parents[1]
 

@@ -33,7 +33,7 @@ from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.signer import Signer
 from tests.support.collections import Page, find, make_pages, sign, table, write_pages
-from tests.support.exchanging import exchanged
+from tests.support.sparkexchange import exchanged
 
 FIELDS = ("verdict", "representative", "rule", "distance", "resemblance", "coverage")
 

@@ -20,8 +20,8 @@ from crawler_dedup.batch.spark import exchange
 from crawler_dedup.batch.spark.exchange import LINKS, LinkEqual, LinkNear, SpreadNumbers, read_links
 from crawler_dedup.batch.spark.linking import Groups, find_groups
 from crawler_dedup.hamming import Numbers
-from tests.support.exchanging import exchanged
 from tests.support.indexing import clusters
+from tests.support.sparkexchange import exchanged
 
 
 def groups_of(signatures: Numbers, max_distance: int, names: Numbers, titles: Numbers, partitions: int) -> Groups:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.support.dropping import PAGES
-from tests.support.noting import FIRST, entries_of, note, write
+from tests.support.commandline import FIRST, check_pages, entries_of, write
+from tests.support.droppedpages import PAGES
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def dropped(tmp_path: Path, outside: None) -> Path:
     """Return an index after a crawl in which six copies of one page were dropped."""
-    note(tmp_path / "index", PAGES)
+    check_pages(tmp_path / "index", PAGES)
     return tmp_path / "index"
 
 

@@ -15,8 +15,8 @@ pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip ins
 
 from crawler_dedup.system.extras import EXTRAS
 from tests.support.collections import Page, pack, table, write_lines, write_pages
+from tests.support.commandline import invoke
 from tests.support.crawling import article
-from tests.support.noting import invoke
 from tests.support.packages import needs_program
 
 PAGES = [

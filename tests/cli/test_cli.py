@@ -13,8 +13,8 @@ from crawler_dedup.config.reference import settings_reference
 from crawler_dedup.errors import DedupError
 from crawler_dedup.inspection.fetching import fetch_page, load_page
 from crawler_dedup.rules.table import TABLE
+from tests.support.commandline import invoke, printed_text
 from tests.support.crawling import Answer, Site, article, html, redirect
-from tests.support.noting import invoke, printed_text
 from tests.support.prose import html as page_of
 from tests.support.prose import prose
 

@@ -19,8 +19,8 @@ from scrapy.settings import Settings
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.spiders.site import SiteSpider
 from tests.support import processes
+from tests.support.commandline import PROGRAM, command, environment
 from tests.support.crawling import Answer, Page, Site, article, html
-from tests.support.noting import PROGRAM, command, environment
 from tests.support.projects import index_of, project
 from tests.support.versions import HAS_HTTPAUTH_SETTINGS
 

@@ -14,8 +14,8 @@ from click.testing import Result
 from msgspec.structs import replace
 
 from crawler_dedup.journal.entry import run_started
-from tests.support.dropping import COPIES, HOSTILE, KEPT, PAGES, explained
-from tests.support.noting import FIRST, SECOND, entries_of, invoke, json_lines, note, printed_text, write
+from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, json_lines, printed_text, write
+from tests.support.droppedpages import COPIES, HOSTILE, KEPT, PAGES, explained
 
 pytestmark = pytest.mark.usefixtures("outside")
 
@@ -42,15 +42,15 @@ def test_a_drop_is_listed_in_a_line_with_its_representative_and_the_reason(dropp
 
 
 def test_a_marked_page_is_distinguished_from_a_dropped_one_and_other_events_are_not_listed(tmp_path: Path) -> None:
-    note(tmp_path / "index", {**PAGES, "http://a.org/short": "<p>short</p>"}, marks=True)
-    note(tmp_path / "index", {KEPT: PAGES[KEPT]}, journal=SECOND)  # unchanged
+    check_pages(tmp_path / "index", {**PAGES, "http://a.org/short": "<p>short</p>"}, marks=True)
+    check_pages(tmp_path / "index", {KEPT: PAGES[KEPT]}, journal=SECOND)  # unchanged
     result = invoke("drops", tmp_path / "index")
     assert urls(result) == COPIES
     assert {event for _, event, *_ in columns(result)} == {"mark"}
 
 
 def test_pages_of_a_dry_run_are_never_called_drops(tmp_path: Path) -> None:
-    note(tmp_path / "index", PAGES, marks=True)
+    check_pages(tmp_path / "index", PAGES, marks=True)
     listed, summed = invoke("drops", tmp_path / "index"), invoke("drops", tmp_path / "index", "--summary", "--top", 1)
     assert listed.stderr.startswith("6 marked pages in run ")
     assert invoke("drops", tmp_path / "index", "--sample", 2).stderr.startswith("2 of 6 marked pages in run ")
@@ -179,7 +179,7 @@ def test_an_invalid_value_is_reported_in_a_sentence(
 
 
 def test_without_a_journal_nothing_can_be_listed_or_judged(tmp_path: Path) -> None:
-    note(tmp_path / "index", PAGES, journal="")
+    check_pages(tmp_path / "index", PAGES, journal="")
     for command in ("drops", "judge"):
         assert "There is no journal beside the index" in invoke(command, tmp_path / "index", status=2).stderr
 

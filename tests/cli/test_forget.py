@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from crawler_dedup import Config, Deduplicator, Verdict
 from crawler_dedup.index import maintenance
 from crawler_dedup.journal.entry import run_started
+from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, json_lines, printed_text, write
 from tests.support.crawling import Site, article, html, run_scrapy
-from tests.support.dropping import COPIES, KEPT, PAGES
-from tests.support.noting import FIRST, SECOND, entries_of, invoke, json_lines, note, printed_text, write
+from tests.support.droppedpages import COPIES, KEPT, PAGES
 
 pytestmark = pytest.mark.usefixtures("outside")
 ROOT = Path(__file__).parents[2]
@@ -38,8 +38,8 @@ def test_the_export_has_the_duplicates_of_a_page_that_are_not_kept_now(dropped: 
     unrelated = {"http://b.org/copy": article(2, frame="copy")}  # because of another page
     changed = {COPIES[0]: article(3)}  # kept by now
     passed = {"http://a.org/mark": article(1, frame="mark")}
-    note(dropped, {**unrelated, **changed}, journal=SECOND)
-    note(dropped, passed, journal="journal-2026-11-21T20-00-00.jsonl", marks=True)
+    check_pages(dropped, {**unrelated, **changed}, journal=SECOND)
+    check_pages(dropped, passed, journal="journal-2026-11-21T20-00-00.jsonl", marks=True)
     assert exported(dropped, tmp_path, "--url", KEPT) == [*COPIES[1:], *passed]
 
 
@@ -50,7 +50,7 @@ def test_duplicates_that_another_page_represents_now_are_not_exported(dropped: P
 
 
 def test_several_pages_are_forgotten_at_once(dropped: Path, tmp_path: Path) -> None:
-    note(dropped, {"http://b.org/copy": article(2, frame="copy")}, journal=SECOND)
+    check_pages(dropped, {"http://b.org/copy": article(2, frame="copy")}, journal=SECOND)
     assert exported(dropped, tmp_path, "--older-than", "0s") == [*COPIES, "http://b.org/copy"]
 
 
@@ -85,7 +85,7 @@ def test_a_journal_that_cannot_be_read_changes_nothing(dropped: Path, tmp_path: 
 
 
 def test_without_a_journal_there_is_no_export_and_nothing_is_forgotten(tmp_path: Path) -> None:
-    note(tmp_path / "index", PAGES, journal="")
+    check_pages(tmp_path / "index", PAGES, journal="")
     result = invoke("forget", tmp_path / "index", "--url", KEPT, "--export", tmp_path / "urls.txt", status=2)
     assert "There is no journal" in result.stderr
     assert not (tmp_path / "urls.txt").exists()
@@ -108,7 +108,7 @@ def test_an_address_without_a_page_is_reported(dropped: Path) -> None:
 
 
 def test_a_duplicate_is_exported_even_if_another_scope_keeps_its_address(dropped: Path, tmp_path: Path) -> None:
-    note(dropped, {COPIES[0]: article(3)}, journal=SECOND, scope="another")
+    check_pages(dropped, {COPIES[0]: article(3)}, journal=SECOND, scope="another")
     assert exported(dropped, tmp_path, "--url", KEPT) == COPIES
 
 
@@ -135,7 +135,7 @@ def is_kept(url: str, directory: Path) -> bool:
 
 def test_the_pages_of_the_latest_run_can_be_forgotten(dropped: Path) -> None:
     time.sleep(1.1)  # an index knows whole seconds
-    note(dropped, {"http://c.org/later": article(7)}, journal=SECOND)
+    check_pages(dropped, {"http://c.org/later": article(7)}, journal=SECOND)
     assert printed_text(invoke("forget", dropped, "--last")).startswith("1 page of run ")
     assert not is_kept("http://c.org/later", dropped)
     assert is_kept(KEPT, dropped)
@@ -143,7 +143,7 @@ def test_the_pages_of_the_latest_run_can_be_forgotten(dropped: Path) -> None:
 
 def test_a_run_without_a_journal_may_be_the_latest_one(dropped: Path) -> None:
     time.sleep(1.1)
-    note(dropped, {"http://c.org/later": article(7)}, journal="")
+    check_pages(dropped, {"http://c.org/later": article(7)}, journal="")
     assert printed_text(invoke("forget", dropped, "--last")).startswith("1 page of run ")
     assert is_kept(KEPT, dropped)
 

@@ -13,7 +13,7 @@ import pytest
 
 from crawler_dedup.cli import app
 from crawler_dedup.cli.lazy import LazyGroup
-from tests.support.noting import invoke
+from tests.support.commandline import invoke
 
 # What examples read.
 FOLDERS = ("labelled", "pages", "signed", "decisions", ".scrapy/dedup")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator
+from tests.support.commandline import command
 from tests.support.crawling import Site, article, html
 from tests.support.labelled import write_set
-from tests.support.noting import command
 
 URL = "http://a.org/1"
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")

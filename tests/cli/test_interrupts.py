@@ -15,10 +15,10 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.journal.entry import run_started
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support import processes
+from tests.support.commandline import FIRST, invoke, write
 from tests.support.crawling import article
 from tests.support.indexing import array, clusters
 from tests.support.labelled import write_set
-from tests.support.noting import FIRST, invoke, write
 
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
 # Work stops when its progress is reported, until it is interrupted.

@@ -14,10 +14,10 @@ from crawler_dedup.cli import jsonlines
 from crawler_dedup.cli.jsontypes import LINES
 from crawler_dedup.cli.jsontypes.base import Line, Part
 from crawler_dedup.rules.table import TABLE
+from tests.support.commandline import json_lines
 from tests.support.crawling import article
 from tests.support.indexing import array, clusters, cut_chunks
 from tests.support.labelled import write_set
-from tests.support.noting import json_lines
 
 DOCS = Path(__file__).parents[2] / "docs"
 

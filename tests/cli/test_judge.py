@@ -18,9 +18,19 @@ from crawler_dedup.evaluation.counts import Share
 from crawler_dedup.evaluation.labelled import read_body, read_folder
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Selection
+from tests.support.commandline import (
+    FIRST,
+    SECOND,
+    check_pages,
+    command,
+    entries_of,
+    invoke,
+    json_lines,
+    printed_text,
+    write,
+)
 from tests.support.crawling import Answer, Site, article, html, run_scrapy
-from tests.support.dropping import COPIES, KEPT, explained
-from tests.support.noting import FIRST, SECOND, command, entries_of, invoke, json_lines, note, printed_text, write
+from tests.support.droppedpages import COPIES, KEPT, explained
 from tests.support.projects import ADDON, project
 
 pytestmark = pytest.mark.usefixtures("outside")
@@ -149,7 +159,7 @@ def check_folder(folder: Path, pairs: dict[tuple[str, str], int]) -> None:
 
 
 def test_answers_become_a_labelled_folder_with_stored_texts(tmp_path: Path) -> None:
-    note(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True, DEDUP_MAX_DISTANCE=7)
+    check_pages(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True, DEDUP_MAX_DISTANCE=7)
     result = judge(tmp_path / "index", "y\nn\n")
     assert "There are no texts to show" not in result.stdout
     assert "equal line" in result.stdout
@@ -157,14 +167,14 @@ def test_answers_become_a_labelled_folder_with_stored_texts(tmp_path: Path) -> N
 
 
 def test_answers_do_not_contain_the_texts_of_the_journal(tmp_path: Path) -> None:
-    note(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True)
+    check_pages(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True)
     judge(tmp_path / "index", "y\nq\n")
     (line,) = (tmp_path / "index" / "judged" / "answers.jsonl").read_bytes().splitlines()
     assert json.loads(line)["entry"]["text"] == ""
 
 
 def test_the_title_of_a_stored_text_is_that_of_its_page(tmp_path: Path) -> None:
-    note(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True, DEDUP_MAX_DISTANCE=7)
+    check_pages(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True, DEDUP_MAX_DISTANCE=7)
     judge(tmp_path / "index", "y\nq\n")
     folder = tmp_path / "index" / "judged"
     ((_, document), *_) = read_folder(folder)[0].documents.items()
@@ -177,7 +187,7 @@ def live(tmp_path: Path) -> Iterator[Site]:
     """Yield a site of which an index knows: a page, and two copies that were dropped."""
     paths = ["/kept", "/copy", "/gone"]
     with Site({path: html(article(1, count=300, frame=path)) for path in paths}) as site:
-        note(tmp_path / "index", {site.url + path: article(1, count=300, frame=path) for path in paths})
+        check_pages(tmp_path / "index", {site.url + path: article(1, count=300, frame=path) for path in paths})
         yield site
 
 

@@ -11,8 +11,8 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE
+from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, json_lines, printed_text, write
 from tests.support.crawling import article
-from tests.support.noting import FIRST, SECOND, entries_of, invoke, json_lines, note, printed_text, write
 
 KEPT, COPY = "http://a.org/0", "http://a.org/copy"
 NAME = "</title>", " | Tea House</title>"
@@ -33,9 +33,9 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         f"http://a.org/{number}": article(number, count=60).replace(*NAME).replace(*UNNAMED)
         for number in range(MIN_PAGES)
     }
-    note(tmp_path / "index", {**named, COPY: retitled_copy()})
+    check_pages(tmp_path / "index", {**named, COPY: retitled_copy()})
     later_pages = {f"http://a.org/later/{number}": article(f"later {number}") for number in range(LATER)}
-    note(tmp_path / "index", later_pages, journal=SECOND)
+    check_pages(tmp_path / "index", later_pages, journal=SECOND)
     (tmp_path / "kept.html").write_text(named[KEPT])
     (tmp_path / "copy.html").write_text(retitled_copy())
     return tmp_path / "index"

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from crawler_dedup.cli import Application, app
 from crawler_dedup.cli.lazy import LazyCommand, LazyGroup
-from tests.support.noting import invoke, printed_text
+from tests.support.commandline import invoke, printed_text
 
 NAMES = (
     "demo crawl drops why report judge forget compare evaluate calibrate settings index batch plan trace lexicon"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.noting import invoke
+from tests.support.commandline import invoke
 
 
 def test_a_plan_has_every_design() -> None:

@@ -19,8 +19,18 @@ from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.signing.schemes import NAMES
 from crawler_dedup.signing.signer import Signer, config_from_spec
+from tests.support.commandline import (
+    FIRST,
+    SECOND,
+    check_pages,
+    command,
+    entries_of,
+    invoke,
+    json_lines,
+    printed_text,
+    write,
+)
 from tests.support.crawling import WALK, Answer, Site, article, html, redirect, run_scrapy, run_script, start_script
-from tests.support.noting import FIRST, SECOND, command, entries_of, invoke, json_lines, note, printed_text, write
 from tests.support.projects import ADDON, project
 from tests.support.projects import PAGES as SITE
 
@@ -46,7 +56,7 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def index(tmp_path: Path) -> Path:
     """Return an index after a crawl of :data:`PAGES`."""
-    note(tmp_path / "index", PAGES)
+    check_pages(tmp_path / "index", PAGES)
     return tmp_path / "index"
 
 
@@ -79,7 +89,7 @@ def test_a_dropped_page_is_reported_with_its_representative_and_the_rule(index: 
 
 
 def test_a_marked_page_is_reported_as_passed(tmp_path: Path) -> None:
-    note(tmp_path / "index", PAGES, marks=True)
+    check_pages(tmp_path / "index", PAGES, marks=True)
     assert lines(why(COPY, tmp_path / "index"))[0] == f"{COPY} passed, marked as a duplicate of {KEPT}."
 
 
@@ -99,7 +109,7 @@ def test_an_unchecked_page_is_reported_with_its_reason(index: Path) -> None:
 
 
 def test_a_page_that_was_alike_to_one_being_handled_is_reported(tmp_path: Path) -> None:
-    note(tmp_path / "index", PAGES)
+    check_pages(tmp_path / "index", PAGES)
     waited = replace(entries_of(tmp_path / "index" / FIRST)[0], event="unchecked", reason="alike page being handled")
     write(tmp_path / "index" / SECOND, [replace(waited, url="http://a.org/waited")])
     printed = lines(why("http://a.org/waited", tmp_path / "index"))
@@ -107,7 +117,7 @@ def test_a_page_that_was_alike_to_one_being_handled_is_reported(tmp_path: Path) 
 
 
 def test_an_unchanged_page_is_reported_as_kept_with_its_visits(index: Path) -> None:
-    note(index, {KEPT: PAGES[KEPT]}, journal=SECOND)
+    check_pages(index, {KEPT: PAGES[KEPT]}, journal=SECOND)
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is kept: “Article 1”"
     assert "In the journal:" in printed
@@ -123,7 +133,7 @@ def test_a_page_that_was_dropped_as_unchanged_is_not_a_duplicate_of_itself(index
 
 
 def test_a_kept_page_is_reported_with_its_earlier_drops(index: Path) -> None:
-    note(index, {COPY: article(3)}, journal=SECOND)
+    check_pages(index, {COPY: article(3)}, journal=SECOND)
     printed = lines(why(COPY, index))
     assert printed[0] == f"{COPY} is kept: “Article 3”"
     assert any(f"{COPY} was dropped: a duplicate of {KEPT}." in line for line in printed)
@@ -143,7 +153,7 @@ def test_a_changed_page_no_longer_represents_its_earlier_duplicates(index: Path)
     earlier = [replace(entry, time="2026-01-01T00:00:00.000Z") for entry in entries_of(index / FIRST)]
     (index / FIRST).unlink()
     write(index / FIRST, earlier)
-    note(index, {KEPT: article(4), "http://a.org/new": article(4, frame="new")}, journal=SECOND)
+    check_pages(index, {KEPT: article(4), "http://a.org/new": article(4, frame="new")}, journal=SECOND)
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is kept: “Article 4”"
     assert f"{KEPT} stands for 1 page:" in printed
@@ -170,14 +180,14 @@ def test_a_similar_address_may_be_that_of_a_dropped_page(index: Path) -> None:
 
 
 def test_all_addresses_are_named_if_several_may_be_intended(index: Path) -> None:
-    note(index, {f"{KEPT}/": article(7)}, journal=SECOND)
+    check_pages(index, {f"{KEPT}/": article(7)}, journal=SECOND)
     printed = lines(why(f"{KEPT}#top", index, status=1))
     assert printed[0].startswith(f"Nothing is known of {KEPT}#top: it is not kept, and no journal names it.")
     assert sorted(printed[1:]) == [f"Known: {KEPT}", f"Known: {KEPT}/"]
 
 
 def test_each_scope_has_its_own_answer(index: Path) -> None:
-    note(index, {COPY: article(9)}, journal=SECOND, scope="another")
+    check_pages(index, {COPY: article(9)}, journal=SECOND, scope="another")
     printed = lines(why(COPY, index))
     assert f"{COPY} was dropped: a duplicate of {KEPT}." in printed
     assert f"{COPY} is kept: “Article 9”" in printed
@@ -189,7 +199,7 @@ def test_nothing_is_known_of_an_address_without_a_similar_one(index: Path) -> No
 
 def test_many_duplicates_are_listed_on_request(tmp_path: Path) -> None:
     copies = {f"http://a.org/{number}": article(1, frame=str(number)) for number in range(13)}
-    note(tmp_path / "index", {KEPT: article(1), **copies})
+    check_pages(tmp_path / "index", {KEPT: article(1), **copies})
     few, all_ = (why(KEPT, tmp_path / "index", *options).stdout for options in ((), ("--all",)))
     assert "… and 3 more (--all)" in few
     assert few.count("(rule") == 10
@@ -209,7 +219,7 @@ def test_the_last_twenty_entries_are_printed(index: Path) -> None:
 
 
 def test_without_a_journal_kept_pages_are_still_reported(tmp_path: Path) -> None:
-    note(tmp_path / "index", PAGES, journal="")
+    check_pages(tmp_path / "index", PAGES, journal="")
     result = why(KEPT, tmp_path / "index")
     assert result.stdout.startswith(f"{KEPT} is kept")
     assert "There is no journal beside the index" in result.stderr
@@ -268,7 +278,7 @@ def test_an_invalid_setting_is_reported_in_a_sentence(index: Path) -> None:
 
 def test_the_differences_of_stored_texts_are_shown(tmp_path: Path) -> None:
     pages = {KEPT: article(1, count=400), COPY: article(1, count=400, changed=1)}
-    note(tmp_path / "index", pages, DEDUP_STORE_TEXT=True)
+    check_pages(tmp_path / "index", pages, DEDUP_STORE_TEXT=True)
     printed = printed_text(why(COPY, tmp_path / "index"))
     assert "≠" in printed
     assert "equal line" in printed
@@ -293,7 +303,7 @@ class Live:
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[Live]:
     with Site({path: html(article(1, frame=path)) for path in ("/kept", "/copy")}) as site:
-        note(tmp_path / "index", {site.url + path: article(1, frame=path) for path in site.pages})
+        check_pages(tmp_path / "index", {site.url + path: article(1, frame=path) for path in site.pages})
         yield Live(site, tmp_path / "index")
 
 
@@ -352,7 +362,7 @@ def hostile_entry(entry: Entry) -> Entry:
 def test_hostile_titles_and_addresses_are_not_printed_raw(tmp_path: Path) -> None:
     kept, copy = f"http://a.org/{HOSTILE}kept", f"http://a.org/{HOSTILE}copy"
     source = article(1).replace("<title>", f"<title>{HOSTILE}")
-    note(tmp_path / "index", {kept: source, copy: f"{source} "})
+    check_pages(tmp_path / "index", {kept: source, copy: f"{source} "})
     (entry,) = entries_of(tmp_path / "index" / FIRST)
     write(tmp_path / "index" / SECOND, [hostile_entry(entry)])
     for url in (kept, copy, f"http://a.org/{HOSTILE}"):

@@ -37,9 +37,9 @@ from crawler_dedup.evaluation.pairs import (
 from crawler_dedup.rules.sites import MIN_PAGES, Sites
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.sketch import sketch
+from tests.support.commandline import lines_by_type
 from tests.support.crawling import article, paragraphs, words
 from tests.support.labelled import pair, write_lines, write_set
-from tests.support.noting import lines_by_type
 
 CONFIG = Config(tokenizer="bigrams")
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")

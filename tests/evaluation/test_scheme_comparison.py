@@ -21,9 +21,9 @@ from crawler_dedup.evaluation.scheme_comparison import Detector, SchemeDetector,
 from crawler_dedup.signing.schemes import NAMES, Scheme, ValueScheme, scheme_of
 from crawler_dedup.signing.schemes.shingling import SUPERSHINGLES, Shingling
 from crawler_dedup.signing.text import Text
+from tests.support.commandline import lines_by_type
 from tests.support.crawling import article
 from tests.support.labelled import pair, write_lines, write_set
-from tests.support.noting import lines_by_type
 from tests.support.prose import html, prose, sentences, text_of
 
 CONFIG = Config(tokenizer="bigrams")

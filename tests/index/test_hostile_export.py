@@ -21,8 +21,8 @@ from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Record, encode
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.system.compression import zstd
+from tests.support.commandline import invoke
 from tests.support.indexing import array
-from tests.support.noting import invoke
 
 ROOT = Path(__file__).parents[2]
 SPEC = {"scheme": "simhash"}

@@ -36,8 +36,8 @@ from crawler_dedup.signing.initials import find_initial_positions, find_initials
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes.pinyin import Pinyin
 from tests.support.chinese import alike, chinese, letters, with_homophones
+from tests.support.commandline import lines_by_type
 from tests.support.indexing import read_record
-from tests.support.noting import lines_by_type
 from tests.support.places import Places
 from tests.support.prose import config, html, prose, sentences, text_of
 

@@ -13,7 +13,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import DUPLICATES, VERSION, Entry, Event
 from crawler_dedup.journal.reader import Journals, Selection, find_duplicates, sample
 from crawler_dedup.journal.writer import JournalWriter
-from tests.support.noting import FIRST, SECOND, write
+from tests.support.commandline import FIRST, SECOND, write
 
 DEFAULT = "journal-%(time)s.jsonl"
 

@@ -11,8 +11,8 @@ from crawler_dedup.journal import runs
 from crawler_dedup.journal.entry import VERSION, Entry, run_started
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.runs import RunPeriods, parse_time
+from tests.support.commandline import FIRST, SECOND, write
 from tests.support.crawling import WALK, Site, article, html, run_script
-from tests.support.noting import FIRST, SECOND, write
 
 
 def drop(run: str, time: str, spider: str = "site") -> Entry:

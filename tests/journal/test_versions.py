@@ -8,7 +8,7 @@ import pytest
 
 from crawler_dedup.journal.entry import VERSION, Entry
 from crawler_dedup.journal.reader import Journals
-from tests.support.noting import FIRST, SECOND, entries_of, write
+from tests.support.commandline import FIRST, SECOND, entries_of, write
 
 KEPT, COPY, SHORT = "http://a.org/kept", "http://a.org/copy", "http://a.org/short"
 _START = '{"version":1,"time":"2026-11-22T11:18:01.097Z","run":"3ec52b92","event":'

@@ -21,8 +21,8 @@ from crawler_dedup.index.records import Record, decode, encode
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
+from tests.support.commandline import entries_of, invoke, printed_text
 from tests.support.crawling import Crawl, Site, article, html, redirect, run_script
-from tests.support.noting import entries_of, invoke, printed_text
 
 USER, PASSWORD = "Us3rName4711", "S3cretWord0815"
 LOGIN = f"{USER}:{PASSWORD}@"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config
-from tests.support import naive
+from tests.support import withoutclaims
 from tests.support.crawling import Answer, Site, article, html
 from tests.support.data import served
 from tests.support.killed import Job, Stored, Trial, compare, try_stops
@@ -104,7 +104,7 @@ def test_thirty_kills_lose_nothing(tmp_path: Path, places: Places, grace: int, n
 @pytest.mark.usefixtures("data")
 def test_a_filter_without_claims_loses_contents_under_the_same_kills(tmp_path: Path) -> None:
     with served("gopl-zh-2024") as origin:
-        done = stop_again_and_again(f"{origin}/_all.html", tmp_path, {**RJIEBA, **naive.SETTINGS}, 30)
+        done = stop_again_and_again(f"{origin}/_all.html", tmp_path, {**RJIEBA, **withoutclaims.SETTINGS}, 30)
     assert done.lost
 
 

@@ -19,8 +19,8 @@ from crawler_dedup.index.maintenance import open_index, verify
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.extras import has_extra
 from tests.support.clusters import clustering
+from tests.support.commandline import command
 from tests.support.crawling import WALK, Answer, Page, Site, article, html, run_scrapy, run_script, start_script
-from tests.support.noting import command
 from tests.support.projects import ADDON, PAGES, project
 from tests.support.servers import Server, serving
 from tests.support.versions import without_reactor

@@ -35,9 +35,9 @@ from crawler_dedup.report.rendering import plain
 from crawler_dedup.report.signatures import SignatureSample, expected_first_different_bits
 from crawler_dedup.report.timeline import Timeline
 from crawler_dedup.signedpage import PageKind
+from tests.support.commandline import json_lines
 from tests.support.crawling import article
 from tests.support.indexing import FILING, clusters
-from tests.support.noting import json_lines
 
 CONFIG = Config(tokenizer="bigrams")
 BEGAN = datetime(2026, 11, 21, 18, tzinfo=timezone.utc)

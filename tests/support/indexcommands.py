@@ -13,9 +13,9 @@ from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record
 from crawler_dedup.signing.lookup import lookup_of
+from tests.support.commandline import command, invoke
 from tests.support.crawling import article
 from tests.support.indexing import FILING, array, clusters
-from tests.support.noting import command, invoke
 from tests.support.processes import ROOT
 
 CONFIG = Config(tokenizer="bigrams")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
+from tests.support.commandline import invoke, printed_text
 from tests.support.indexcommands import (
     PAGES,
     cli,
@@ -13,7 +14,6 @@ from tests.support.indexcommands import (
     kept,
 )
 from tests.support.indexing import array, clusters, running_program
-from tests.support.noting import invoke, printed_text
 
 
 def test_compact_reports_how_many_bytes_it_freed(index: Path) -> None:

@@ -10,13 +10,13 @@ from crawler_dedup import SignedPage
 from crawler_dedup.cli.terminal import quantity
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record
+from tests.support.commandline import invoke, printed_text
 from tests.support.indexcommands import (
     PAGES,
     is_sound,
     kept,
 )
 from tests.support.indexing import FILING
-from tests.support.noting import invoke, printed_text
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record
 from crawler_dedup.signing.schemes import SimHash
+from tests.support.commandline import invoke, printed_text
 from tests.support.crawling import article
 from tests.support.indexcommands import (
     CONFIG,
@@ -19,7 +20,6 @@ from tests.support.indexcommands import (
     rows,
 )
 from tests.support.indexing import FILING
-from tests.support.noting import invoke, printed_text
 
 
 def test_stats_show_the_figures_of_an_index_of_pages(pages: Path) -> None:

@@ -10,6 +10,7 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup import Deduplicator, Verdict
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
+from tests.support.commandline import printed_text
 from tests.support.crawling import article
 from tests.support.indexcommands import (
     CONFIG,
@@ -20,7 +21,6 @@ from tests.support.indexcommands import (
     sentence_of,
 )
 from tests.support.indexing import array, clusters
-from tests.support.noting import printed_text
 
 
 def test_an_imported_index_decides_as_the_original(pages: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import lmdb
 import pytest
 
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
+from tests.support.commandline import printed_text
 from tests.support.indexcommands import (
     PAGES,
     cli,
@@ -19,7 +20,6 @@ from tests.support.indexcommands import (
     verify_says_that_it_is_damaged,
 )
 from tests.support.indexing import array, clusters, cut_chunks, put_meta, running_program
-from tests.support.noting import printed_text
 
 
 def test_a_sound_index_is_reported_as_sound(index: Path) -> None:

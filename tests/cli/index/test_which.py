@@ -11,6 +11,7 @@ import lmdb
 import pytest
 
 from crawler_dedup import Deduplicator
+from tests.support.commandline import command, invoke, printed_text
 from tests.support.crawling import article
 from tests.support.indexcommands import (
     CONFIG,
@@ -19,7 +20,6 @@ from tests.support.indexcommands import (
     sentence_of,
     verify_says_that_it_is_damaged,
 )
-from tests.support.noting import command, invoke, printed_text
 
 
 def test_every_command_uses_the_index_of_its_project(tmp_path: Path) -> None:

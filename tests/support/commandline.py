@@ -89,7 +89,7 @@ def command(
     return processes.run([PROGRAM, *map(str, arguments)], cwd=directory, env=environment(**variables), fresh=fresh)
 
 
-def note(
+def check_pages(
     directory: Path,
     pages: Mapping[str, str],
     *,

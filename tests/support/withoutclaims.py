@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SETTINGS = {
     "ADDONS": "{}",
-    "DOWNLOADER_MIDDLEWARES": '{"tests.support.naive.SeenMiddleware": 40}',
+    "DOWNLOADER_MIDDLEWARES": '{"tests.support.withoutclaims.SeenMiddleware": 40}',
     "SPIDER_MIDDLEWARES": '{"crawler_dedup.settling.SettlingMiddleware": 10}',
     "DEDUP_GRACE": "0",
 }
