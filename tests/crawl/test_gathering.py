@@ -18,35 +18,35 @@ def run(function: Coroutine[Any, Any, None]) -> None:
 
 def test_a_page_does_not_wait_if_no_other_may_come() -> None:
     for coming in (0, 1):
-        gone = list[list[int]]()
-        Gathering(lambda: coming, gone.append).add(1)  # noqa: B023  (called at once)
-        assert gone == [[1]]
+        offered = list[list[int]]()
+        Gathering(lambda: coming, offered.append).add(1)  # noqa: B023  (called at once)
+        assert offered == [[1]]
 
 
 def test_pages_wait_until_the_last_expected_one_has_come() -> None:
     async def offer() -> None:
-        gone = list[list[int]]()
-        gathering = Gathering(lambda: 3, gone.append)
+        offered = list[list[int]]()
+        gathering = Gathering(lambda: 3, offered.append)
         gathering.add(1)
         gathering.add(2)
         await asyncio.sleep(0)
-        assert gone == []
+        assert offered == []
         gathering.add(3)
-        assert gone == [[1, 2, 3]]
+        assert offered == [[1, 2, 3]]
         gathering.add(4)
-        assert gone == [[1, 2, 3]]
+        assert offered == [[1, 2, 3]]
 
     run(offer())
 
 
 def test_pages_whose_expected_companions_do_not_come_are_soon_offered_together() -> None:
     async def offer() -> None:
-        gone = asyncio.Queue[list[int]]()
-        gathering = Gathering[int](lambda: NEVER_ALL, gone.put_nowait)
+        offered = asyncio.Queue[list[int]]()
+        gathering = Gathering[int](lambda: NEVER_ALL, offered.put_nowait)
         for _ in range(2):  # also the next ones
             for number in range(5):
                 gathering.add(number)
-            assert await gone.get() == [0, 1, 2, 3, 4]
+            assert await offered.get() == [0, 1, 2, 3, 4]
 
     run(offer())
 

@@ -187,19 +187,19 @@ def near_distance(tmp_path: Path) -> int:
 
 
 @pytest.fixture(scope="module")
-def asked() -> list[str]:
+def requested_paths() -> list[str]:
     """Return the requests that the site of :func:`dropping` has received."""
     return []
 
 
 @pytest.fixture(scope="module")
-def dropping(tmp_path_factory: pytest.TempPathFactory, asked: list[str]) -> Crawl:
+def dropping(tmp_path_factory: pytest.TempPathFactory, requested_paths: list[str]) -> Crawl:
     directory = tmp_path_factory.mktemp("dropping")
     with Deduplicator.open(directory / "index", BIGRAMS) as deduplicator:
         deduplicator.check("http://earlier/", article("earlier").encode())
     with Site(DROP_SITE) as site:
         crawl = run_script(directory, WALK, {"DEDUP_MAX_DISTANCE": 4}, site=site.url, paths=DROP_PATHS)
-        asked += site.paths()
+        requested_paths += site.paths()
     return crawl
 
 
@@ -207,8 +207,8 @@ def test_a_duplicate_never_reaches_the_spider(dropping: Crawl) -> None:
     assert sorted(dropping.paths()) == ["/behind-first", "/first", "/long", "/other"]
 
 
-def test_the_outlinks_of_a_duplicate_are_not_followed(dropping: Crawl, asked: list[str]) -> None:
-    assert sorted(asked) == sorted([*DROP_PATHS, "/behind-first"])
+def test_the_outlinks_of_a_duplicate_are_not_followed(dropping: Crawl, requested_paths: list[str]) -> None:
+    assert sorted(requested_paths) == sorted([*DROP_PATHS, "/behind-first"])
 
 
 def test_the_errback_of_a_duplicate_gets_the_decision(dropping: Crawl) -> None:
@@ -795,8 +795,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Crawl, lis
 
 def test_pages_replayed_from_the_http_cache_are_unchanged_and_pass(runs: dict[str, tuple[Crawl, list[str]]]) -> None:
     assert runs["first"][0].counts()["kept"] == 3
-    crawl, asked = runs["replayed"]
-    assert asked == []
+    crawl, requested_paths = runs["replayed"]
+    assert requested_paths == []
     assert [item["verdict"] for item in crawl.items] == ["unchanged"] * 3
     assert (crawl.counts()["unchanged"], crawl.counts()["dropped"]) == (3, 1)
 
@@ -804,8 +804,8 @@ def test_pages_replayed_from_the_http_cache_are_unchanged_and_pass(runs: dict[st
 def test_a_page_with_another_text_than_last_time_is_changed_and_passes(
     runs: dict[str, tuple[Crawl, list[str]]],
 ) -> None:
-    crawl, asked = runs["later"]
-    assert asked == RUN_PATHS
+    crawl, requested_paths = runs["later"]
+    assert requested_paths == RUN_PATHS
     verdicts = {item["path"]: item["verdict"] for item in crawl.items}
     assert verdicts == {"/one": "unchanged", "/two": "changed", "/three": "unchanged"}
     counts = crawl.counts()

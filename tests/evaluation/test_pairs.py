@@ -698,12 +698,12 @@ def test_the_grid_has_the_decision_of_the_rules_at_every_point() -> None:
     judged = various_pairs()
     grid = grid_of(judged)
     for point, config in enumerate(grid.points):
-        asked = [
+        decided_by_rules = [
             ask(result.a.page, result.b.page, config).is_duplicate
             or ask(result.b.page, result.a.page, config).is_duplicate
             for result in judged
         ]
-        assert grid.called[:, point].tolist() == asked
+        assert grid.called[:, point].tolist() == decided_by_rules
     shares = grid.called.mean(axis=1)
     assert sum(0 < share < 1 for share in shares) >= 5  # else the pairs tell nothing
 

@@ -138,8 +138,8 @@ def is_called(scheme: Scheme, new: str, kept: str) -> bool:
     agreement = scheme.compare(ours, theirs)
     if agreement is None or (agreement.distance is not None and agreement.distance > CONFIG.max_distance):
         return False
-    asked = scheme.least_hits(ours.value) if isinstance(scheme, ValueScheme) and ours.value else 1
-    return len(set(scheme.probes(ours)) & set(scheme.keys(theirs))) >= asked
+    needed = scheme.least_hits(ours.value) if isinstance(scheme, ValueScheme) and ours.value else 1
+    return len(set(scheme.probes(ours)) & set(scheme.keys(theirs))) >= needed
 
 
 def outcome(label: int | str, called: bool) -> Counts:
@@ -365,11 +365,11 @@ def test_a_pair_that_agrees_but_is_not_found_is_not_called_a_duplicate() -> None
     assert loose.is_duplicate(*map(loose.sign, (new, kept)))
 
 
-@pytest.mark.parametrize(("asked", "called"), [(SUPERSHINGLES, True), (SUPERSHINGLES + 1, False)])
+@pytest.mark.parametrize(("needed", "called"), [(SUPERSHINGLES, True), (SUPERSHINGLES + 1, False)])
 def test_a_pair_must_have_as_many_common_keys_as_the_scheme_requires(
-    monkeypatch: pytest.MonkeyPatch, asked: int, called: bool
+    monkeypatch: pytest.MonkeyPatch, needed: int, called: bool
 ) -> None:
-    monkeypatch.setattr(Shingling, "least_hits", lambda *_: asked)
+    monkeypatch.setattr(Shingling, "least_hits", lambda *_: needed)
     detector = SchemeDetector("shingling", CONFIG)
     signature = detector.sign(text_of(prose(0)))
     assert detector.is_duplicate(signature, signature) == called

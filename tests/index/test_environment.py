@@ -435,9 +435,9 @@ def snapshots(directory: Path, commits: int) -> Iterator[tuple[bytes, set[int]]]
     with PermutedIndex.open(directory) as index:
         for number in range(commits):
             if number % 5 == 4:
-                gone = set(source.sample(sorted(signatures), len(signatures) // 4))
-                index.remove(array(gone))
-                signatures -= gone
+                removed = set(source.sample(sorted(signatures), len(signatures) // 4))
+                index.remove(array(removed))
+                signatures -= removed
             else:
                 new = set(uniform(number, source.choice([1, 20, 200])))
                 index.insert(array(new))
@@ -690,15 +690,15 @@ def test_a_refused_compaction_does_not_keep_others_from_the_index(tmp_path: Path
 
 def test_the_remains_of_a_killed_compaction_do_no_harm(tmp_path: Path) -> None:
     signatures = filled(tmp_path, 300)
-    left = tmp_path / "compacting"
-    left.mkdir()
-    (left / "data.mdb").write_bytes((tmp_path / "data.mdb").read_bytes()[: 5 * PAGE])
+    remains = tmp_path / "compacting"
+    remains.mkdir()
+    (remains / "data.mdb").write_bytes((tmp_path / "data.mdb").read_bytes()[: 5 * PAGE])
     assert held(tmp_path) == set(signatures.tolist())
-    assert not left.exists()
-    left.mkdir()
-    (left / "data.mdb").write_bytes(b"half")
+    assert not remains.exists()
+    remains.mkdir()
+    (remains / "data.mdb").write_bytes(b"half")
     compact(tmp_path)
-    assert not left.exists()
+    assert not remains.exists()
     assert held(tmp_path) == set(signatures.tolist())
 
 

@@ -71,7 +71,7 @@ class Trial:
         self.index.close()
         self.index = PermutedIndex.open(self.directory)
 
-    def asked(self, number: int) -> list[int]:
+    def draw_queries(self, number: int) -> list[int]:
         """Return signatures of the index, others near them, and random ones."""
         near = self.source.sample(sorted(self.held), min(number, len(self.held)))
         return [
@@ -86,11 +86,11 @@ class Trial:
         blocks = list(self.index.blocks(100))
         assert np.array_equal(np.concatenate([array([]), *blocks]), held)
         assert {len(block) for block in blocks[:-1]} <= {100}
-        asked = self.asked(number)
+        queried = self.draw_queries(number)
         for max_distance in range(DESIGNS[self.index.tables].max_distance + 1):
-            expected = [brute_force(held, signature, max_distance) for signature in asked]
-            assert self.index.query_many(array(asked), max_distance) == expected
-            assert [self.index.query(signature, max_distance) for signature in asked] == expected
+            expected = [brute_force(held, signature, max_distance) for signature in queried]
+            assert self.index.query_many(array(queried), max_distance) == expected
+            assert [self.index.query(signature, max_distance) for signature in queried] == expected
 
 
 @contextmanager
@@ -130,7 +130,7 @@ def closed_and_opened(trial: Trial) -> None:
 
 
 def thinned(trial: Trial) -> None:
-    trial.remove({*trial.source.sample(sorted(trial.held), len(trial.held) // 2), *trial.asked(10)})
+    trial.remove({*trial.source.sample(sorted(trial.held), len(trial.held) // 2), *trial.draw_queries(10)})
 
 
 def emptied(trial: Trial) -> None:
@@ -166,7 +166,7 @@ def carried(trial: Trial) -> None:
 
 def merged(trial: Trial) -> None:
     """Import the index into another one, which has other signatures and some of the same."""
-    have = {*trial.source.sample(sorted(trial.held), len(trial.held) // 3), *trial.asked(40)}
+    have = {*trial.source.sample(sorted(trial.held), len(trial.held) // 3), *trial.draw_queries(40)}
     target = PermutedIndex.open(trial.folder / "other", tables=trial.index.tables)
     target.insert(array(have))
     assert export_import(trial, trial.folder / "other") == (len(trial.held), len(trial.held - have))

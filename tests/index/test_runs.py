@@ -425,9 +425,9 @@ def test_lock_files_of_dead_runs_are_removed_at_the_next_opening(tmp_path: Path)
     with running_program(_ELSEWHERE, tmp_path) as holder:
         holder.kill()
         holder.wait()
-        (left,) = lock_files(tmp_path)
+        (left_behind,) = lock_files(tmp_path)
     with Deduplicator.open(tmp_path, CONFIG):
-        assert left not in lock_files(tmp_path)
+        assert left_behind not in lock_files(tmp_path)
     assert lock_files(tmp_path) == []
 
 

@@ -439,10 +439,10 @@ def test_a_release_waits_until_it_is_on_disk(tmp_path: Path) -> None:
         assert settle(store, 1)
         assert waits() == before
         assert release(store, 1)
-        asked = waits()
-        assert asked > before
+        after_release = waits()
+        assert after_release > before
         assert store.forget(lambda _: True, NEAR) == 4
-        assert waits() > asked
+        assert waits() > after_release
 
 
 @pytest.mark.parametrize("policy", ["no", "always"])

@@ -72,9 +72,9 @@ def test_clients_that_take_turns_decide_as_a_single_one(
                     assert settle(stores[(client + 1) % CLIENTS], number)
                     kept[number] = signature
             else:
-                gone = source.choice(list(kept))
-                assert release(stores[client], gone)
-                del kept[gone]
+                released_number = source.choice(list(kept))
+                assert release(stores[client], released_number)
+                del kept[released_number]
         assert {len(store) for store in stores} == {len(kept)}
         assert stores[0].verify(NEAR) == []
 

@@ -163,7 +163,7 @@ def standing(store: Backend) -> dict[int, bool]:
 
 
 @pytest.mark.parametrize(
-    ("happens", "gone"),
+    ("happens", "removed"),
     [
         (lambda store: None, []),
         (lambda store: forget(store, [5]), [5]),
@@ -176,20 +176,22 @@ def standing(store: Backend) -> dict[int, bool]:
     ids=["nothing", "forget one", "forget first and last", "forget all", "release", "change", "change one beyond"],
 )
 def test_a_spike_stays_sound_after_every_change(
-    store: Backend, happens: Callable[[Backend], object], gone: Sequence[int]
+    store: Backend, happens: Callable[[Backend], object], removed: Sequence[int]
 ) -> None:
     store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
     expected = {number: number < MAX_REPRESENTATIVES for number in range(SPIKE)}
     assert standing(store) == expected
     happens(store)
-    left = {number: stands for number, stands in expected.items() if number not in gone}
-    assert {number: stands for number, stands in standing(store).items() if number in left} == left
+    remaining = {number: stands for number, stands in expected.items() if number not in removed}
+    assert {number: stands for number, stands in standing(store).items() if number in remaining} == remaining
     assert store.verify(ByDistance()) == []
     store.repair(ByDistance())
     assert store.verify(ByDistance()) == []
     repaired = standing(store)
-    assert [repaired[number] for number in left] == [place < MAX_REPRESENTATIVES for place in range(len(left))]
-    assert all(stands for number, stands in repaired.items() if number not in left)
+    assert [repaired[number] for number in remaining] == [
+        place < MAX_REPRESENTATIVES for place in range(len(remaining))
+    ]
+    assert all(stands for number, stands in repaired.items() if number not in remaining)
 
 
 def test_if_all_representatives_are_forgotten_the_next_page_becomes_one(store: Backend) -> None:

@@ -58,9 +58,9 @@ def test_a_summary_counts_what_a_plain_count_gives(seed: int) -> None:
 def test_runs_without_drops_are_named_unless_the_selection_excludes_them() -> None:
     journal_entries = [*entries(10, 3, 0), run_started(0xFF, "site")]
     assert summary_of(journal_entries).runs[-1].drops == 0
-    asked = summary_of(journal_entries, selection=Selection(DUPLICATES, run="000000ff"))
-    assert [(run.run, run.drops) for run in asked.runs] == [("000000ff", 0)]
-    assert asked.drops == 0
+    of_run = summary_of(journal_entries, selection=Selection(DUPLICATES, run="000000ff"))
+    assert [(run.run, run.drops) for run in of_run.runs] == [("000000ff", 0)]
+    assert of_run.drops == 0
     elsewhere = summary_of(journal_entries, selection=Selection(DUPLICATES, host="none.org"))
     assert len(elsewhere.runs) == len(summary_of(journal_entries).runs)
 

@@ -242,8 +242,8 @@ class Model:
     def _end_without_claim(self, url: str, options: Options, settled: bool, answer: bool | type[Nothing]) -> bool:
         if not settled:  # whatever is recorded of the page is forgotten
             self.records[url] = _NOTHING if isinstance(answer, bool) else options | {None}
-        gone = any(kept is None or Fate.RELEASED in self.fates(kept) for kept in options)
-        return not isinstance(answer, bool) or (gone if not answer else options != _NOTHING)
+        may_be_gone = any(kept is None or Fate.RELEASED in self.fates(kept) for kept in options)
+        return not isinstance(answer, bool) or (may_be_gone if not answer else options != _NOTHING)
 
 
 @dataclass

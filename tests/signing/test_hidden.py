@@ -171,9 +171,9 @@ MARKUP = st.recursive(
 def test_shown_blocks_are_those_of_the_tree_without_its_hidden_elements(markup: str) -> None:
     tree = parse(f"<body>{markup}</body>".encode())
     before = etree.tostring(tree)
-    blocks, left = read_outline(tree).blocks, without_hidden(tree)
+    blocks, without_hidden_elements = read_outline(tree).blocks, without_hidden(tree)
     assert etree.tostring(tree) == before
-    assert letters(left) == "".join("".join(block.shown for block in blocks).split())
+    assert letters(without_hidden_elements) == "".join("".join(block.shown for block in blocks).split())
 
 
 # Hidden copies

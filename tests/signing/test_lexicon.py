@@ -192,10 +192,10 @@ def test_rarity_equals_that_of_a_slow_reference(documents: int, counts: list[tup
         np.zeros(0, dtype=np.uint64),
         np.zeros(26, dtype=np.uint64),
     )
-    asked = sorted({0, 5, 2**64 - 1, *(word for word, _ in counts)}, reverse=True)
-    rarities = lexicon.rarity(np.array(asked, dtype=np.uint64)).tolist()
+    queried = sorted({0, 5, 2**64 - 1, *(word for word, _ in counts)}, reverse=True)
+    rarities = lexicon.rarity(np.array(queried, dtype=np.uint64)).tolist()
     known = dict(counts)
-    for word, rarity in zip(asked, rarities, strict=True):
+    for word, rarity in zip(queried, rarities, strict=True):
         if word not in known:
             assert math.isnan(rarity)
         else:

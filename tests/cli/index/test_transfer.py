@@ -55,8 +55,8 @@ def test_signatures_are_exported_and_imported(signatures: Path, tmp_path: Path) 
     assert printed_text(cli("import", file, copy)) == "500 signatures read, 0 of them new."
     with PermutedIndex.open(signatures) as exported, PermutedIndex.open(copy) as imported:
         assert exported.tables == imported.tables == 10
-        asked = array(clusters(1, 200))
-        assert exported.query_many(asked, 3) == imported.query_many(asked, 3)
+        queried = array(clusters(1, 200))
+        assert exported.query_many(queried, 3) == imported.query_many(queried, 3)
 
 
 def test_a_damaged_export_is_reported_in_one_sentence_and_changes_nothing(index: Path, tmp_path: Path) -> None:
