@@ -1,4 +1,4 @@
-"""What flows out of the filter: verdict, match, decision."""
+"""The results of the filter: verdict, match, decision."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 from crawler_dedup.urls import text_without_credentials, without_credentials
 
 BEING_HANDLED = "alike page being handled"
-"""Reason of an ``unchecked`` page: one that is alike has passed, and it is not yet known whether it was handled."""
+"""Reason of an ``unchecked`` page: a similar page has passed, and it is not yet known whether it was handled."""
 
 NO_ANSWER = "no answer from the index"
 """Reason of an ``unchecked`` page that was offered with others, of which the index has answered some."""
@@ -18,13 +18,13 @@ class Verdict(str, Enum):
     """The answer for one page."""
 
     NEW = "new"
-    """Nothing alike is kept: the page passes and stands for its duplicates from now on."""
+    """No similar page is kept: the page passes and stands for its duplicates from now on."""
     DUPLICATE = "duplicate"
     """A kept page stands for it."""
     UNCHANGED = "unchanged"
-    """The page itself is kept, and its content is what it was."""
+    """The page itself is kept, and its content is the same."""
     CHANGED = "changed"
-    """The page itself is kept with another content; the new one takes its place."""
+    """The page itself is kept with another content; the new content replaces it."""
     UNCHECKED = "unchecked"
     """It could not be judged (too little text, a limit, an error): it passes and stands for nothing."""
 
@@ -37,8 +37,8 @@ class Match:
 
     Attributes:
         rule: name of the row of :mod:`crawler_dedup.rules.table` that decided.
-        distance: Hamming distance of the two signatures, in bits; ``None`` where the scheme has no such thing.
-        resemblance: estimated Jaccard coefficient of what the scheme compares (of simhash the two feature sets), 0 to 1.
+        distance: Hamming distance of the two signatures, in bits; ``None`` if the scheme has no distance.
+        resemblance: estimated Jaccard coefficient of what the scheme compares (for simhash the two feature sets), 0 to 1.
         coverage: estimated share of the new page's features that the kept page has, 0 to 1.
     """
 
@@ -57,13 +57,13 @@ class Decision:
         url: address of the page.
         key: identity of the page in the index.
         scope: what it was compared with.
-        reason: for ``unchecked`` why, else ``""``.
-        duplicate_of: for ``duplicate``, and where an alike page is being handled, the address of that page, else ``""``.
-        match: how the two agree; for ``unchanged`` how the page agrees with what it was; else ``None``.
-        claim: in a crawl, of a page that passes and is not yet kept, the number of its claim in this run; 0: it holds none.
+        reason: for ``unchecked``, why the page could not be checked, else ``""``.
+        duplicate_of: for ``duplicate``, or if a similar page is being handled, the address of that page, else ``""``.
+        match: how the two pages agree; for ``unchanged``, how the page agrees with its kept version; else ``None``.
+        claim: in a crawl, for a page that passes and is not yet kept, the number of its claim in this run; 0 if it has none.
         from_earlier_run: for ``unchanged``, whether an earlier run has handled the page and then come to its end.
         snapshot: number of the snapshot of the page's site that the rules saw; 0: nothing was known about the site.
-        kept_snapshot: number of that of the other page's site, where there is another page.
+        kept_snapshot: number of the snapshot of the other page's site, if there is another page.
     """
 
     verdict: Verdict

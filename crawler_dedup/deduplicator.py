@@ -41,11 +41,11 @@ logger = logger_without_credentials(__name__)
 def look(location: Location, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
     """Return the decision that a crawl which begins now would make about *page*, and change nothing.
 
-    Works while a crawl uses the index. Where there is no index, the page is new, and no directory is made.
+    Works while a crawl uses the index. If there is no index, the page is new, and no directory is created.
 
     Args:
-        signer: has signed the page. Use :func:`with_tokenizer_of_index` to make it and to look.
-        alias: another key of the page: that of the address that redirected to it.
+        signer: the signer that has signed the page. Use :func:`with_tokenizer_of_index` to make it and to look.
+        alias: another key of the page: that of an address that redirected to it.
 
     Raises:
         IndexMismatch: the index was made with another configuration.
@@ -64,7 +64,7 @@ def look(location: Location, signer: Signer, page: SignedPage, *, alias: str = "
 
 @dataclass(frozen=True)
 class _Opened:
-    """The open index, and the terms on which this run offers pages: settled at once, or claiming their places."""
+    """The open index, and the terms on which this run offers pages: to be settled at once, or to claim their places."""
 
     store: Backend
     lock: Run
@@ -73,12 +73,12 @@ class _Opened:
 
 
 class Deduplicator:
-    """Tells for each page whether a kept one stands for it, and keeps those for which none does.
+    """Decides for each page whether a kept page stands for it, and keeps the pages for which none does.
 
     Safe to use from several threads, and from several processes on one index.
 
-    Each opening is a run of the index. It ends with :meth:`close`; where it does not, because the process was killed, what
-    it settled in its last ``Config.grace`` seconds counts as lost, and stands for nothing.
+    Each opening is a run of the index, which ends with :meth:`close`. If the process is killed instead, the pages that it
+    settled in its last ``Config.grace`` seconds count as lost, and stand for nothing.
     """
 
     def __init__(self, location: Location, signer: Signer, profiles: FrozenProfiles | None = None) -> None:
@@ -90,7 +90,7 @@ class Deduplicator:
         self._max_age = round(86_400 * signer.config.expire_days)
         self._closed = False
         self._stored_until: float | None = None
-        # For every opening: a claim of the one before must not be taken for a claim of this one.
+        # Shared by all openings: a claim of an earlier opening must not be taken for a claim of a later one.
         self._claim_numbers = count(1)
         self._opened = self._open(fresh=signer.config.fresh)
 
@@ -107,10 +107,10 @@ class Deduplicator:
 
         Args:
             index: its directory, or the address of a server (``redis://``, ``rediss://``, ``unix://``).
-            load_on_demand: whether :meth:`sign` waits until a dictionary is loaded that the page needs. Without, it raises
+            load_on_demand: whether :meth:`sign` loads a dictionary that the page needs. Otherwise it raises
                 :class:`~crawler_dedup.signing.loading.NotLoaded`, so that the dictionary can be loaded in a thread.
-            profiles: an exported index, or the ``profiles.dedup`` of a batch job. Pages are decided by what it says of
-                their sites, and nothing is learned of sites. ``None``: by what the index knows, which learns.
+            profiles: an exported index, or the ``profiles.dedup`` of a batch job. Pages are decided by what it knows about
+                their sites, and nothing is learned about sites. ``None``: by what the index knows, and it goes on learning.
 
         Raises:
             ConfigError: the tokenizer of the index is not installed.
@@ -153,12 +153,12 @@ class Deduplicator:
         return _Opened(store, lock, terms, replace(terms, next_claim=self._claim_numbers.__next__))
 
     def reopen(self) -> None:
-        """Open the index anew, after its directory was deleted and made again, or one of its files.
+        """Open the index again, after its directory, or one of its files, was deleted and created again.
 
-        It is another run then, unless others still see that this one lives.
+        This begins another run, unless other processes still see this one as alive.
 
-        Raises as :meth:`open`, and :class:`IndexGone` while there is no directory: where a disk was unmounted, none is
-        made in its place.
+        Raises the errors of :meth:`open`, and :class:`IndexGone` while there is no directory: if a disk was unmounted, no
+        directory is created in its place.
         """
         require_place(self._location)
         opened = self._opened
@@ -169,12 +169,12 @@ class Deduplicator:
 
     @property
     def index(self) -> str:
-        """What the index is called in messages: where it is, without user names and passwords."""
+        """Name of the index in messages: its location, without user names and passwords."""
         return self._opened.store.name
 
     @property
     def run(self) -> int:
-        """Number of this run, which stands in the records of the pages that it files."""
+        """Number of this run, which the records of the pages that it files contain."""
         return self._opened.terms.run
 
     @property
@@ -189,7 +189,7 @@ class Deduplicator:
 
     @property
     def tokenizer(self) -> str:
-        """What cuts Chinese into words, as the header of the index names it."""
+        """Name of the tokenizer, which cuts Chinese into words, as in the header of the index."""
         return self._signer.config.tokenizer
 
     @property
@@ -198,7 +198,7 @@ class Deduplicator:
         return self._signer.quick_bytes
 
     def load(self) -> None:
-        """Load all dictionaries now, instead of with the first page that needs them. Takes up to a second."""
+        """Load all dictionaries now, not with the first page that needs them. Takes up to a second."""
         self._signer.load()
 
     def sign(
@@ -207,14 +207,14 @@ class Deduplicator:
         """Sign a page. Pure: the index is not looked at.
 
         Args:
-            body: HTML, as it came.
-            encoding: what the transport says; ``None``: byte-order mark, ``<meta>``, then detection.
+            body: HTML, as it was received.
+            encoding: the charset that the transport declares; ``None``: byte-order mark, ``<meta>``, then detection.
             key: identity of the page; ``None``: its URL.
             scope: pages are compared with those of the same scope. ``None``: the language of their texts, as with
                 ``DEDUP_SCOPE = "language"``.
 
         Raises:
-            NotLoaded: the page needs a dictionary that is not loaded, and none is loaded on demand.
+            NotLoaded: the page needs a dictionary that is not loaded, and dictionaries are not loaded on demand.
         """
         return self.sign_with_text(url, body, encoding=encoding, key=key, scope=scope)[0]
 
@@ -232,7 +232,7 @@ class Deduplicator:
         """As :meth:`sign`, with the main text (``None`` if extraction was not reached).
 
         Args:
-            tree: saves the parsing.
+            tree: the parsed page, if the caller has it.
             anchors: text of links that lead to the page, for a scheme that uses it.
         """
         return self._signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope, anchors=anchors)
@@ -244,17 +244,17 @@ class Deduplicator:
         return self.decide([self.sign(url, body, encoding=encoding, key=key, scope=scope)])[0]
 
     def decide(self, batch: Sequence[SignedPage]) -> list[Decision]:
-        """Decide and file *batch* in order, also against each other. Returns when that is on disk."""
+        """Decide about *batch* in order, also against each other, and file them. Returns once that is stored."""
         return self.submit(batch).result()
 
     def submit(
         self, batch: Sequence[SignedPage], *, claim: bool = False, aliases: Mapping[str, str] | None = None
     ) -> Future[list[Decision]]:
-        """As :meth:`decide`, without waiting. Cancelled before its only transaction began (docs/api.md), nothing is filed.
+        """Decide as :meth:`decide` without waiting. If cancelled before its transaction (docs/api.md), it files nothing.
 
         Args:
-            claim: what passes stands for others only when it was settled; see :meth:`end_claim`. Without, at once.
-            aliases: key of a page → another key of it: that of the address that redirected to it.
+            claim: whether a page that passes stands for others only once it is settled (:meth:`end_claim`), not at once.
+            aliases: key of a page → another key of it: that of an address that redirected to it.
         """
         opened = self._opened
         terms = opened.claiming if claim else opened.terms
@@ -267,13 +267,13 @@ class Deduplicator:
         return table.compare(Pair(new, kept, self._signer.config, self._signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
-        """Settle or release the claim of *decision* without waiting; it is written a moment later, with what comes then."""
+        """Settle or release the claim of *decision* without waiting; it is written a moment later, with other changes."""
         return self._end_claim(decision, settled=settled, urgent=False)
 
     def settle(self, decision: Decision) -> bool:
         """Record that the page of *decision* was handled, so that it may stand for others.
 
-        Returns ``False`` if the page is not in the index, or by another claim.
+        Returns ``False`` if the page is not in the index, or is there by another claim.
         """
         return self._end_claim(decision, settled=True, urgent=True).result()
 
@@ -286,26 +286,26 @@ class Deduplicator:
         return opened.store.end_claim(decision, self._matcher, opened.terms, settled=settled, urgent=urgent)
 
     def note_stored(self, until: float | None) -> None:
-        """Say until when everything that this run has settled is stored.
+        """Note the time until which everything that this run has settled is stored.
 
-        It is written with the next page. Once the run is over, however it ends, the rest stands for nothing.
+        It is written with the next page. Once the run is over, however it ends, pages settled later stand for nothing.
 
         Args:
-            until: a time of :func:`time.monotonic`; ``None``, which holds where this is never called: what is settled is
-                stored, but for the grace of a run that dies.
+            until: a time of :func:`time.monotonic`; ``None``, which also holds if this is never called: settled pages are
+                stored, except within the grace of a run that dies.
         """
         self._stored_until = until
 
     def tidy(self, advance: Advance = ignore_progress) -> int:
-        """Remove pages that expired, and what runs that have died may have lost; returns how many.
+        """Remove pages that expired or that dead runs may have lost, and return how many these are.
 
-        They stand for nothing even before. *advance* is called with numbers of pages that were looked at.
+        They stand for nothing even before. *advance* is called with the number of pages that were read.
         """
         return self._opened.store.tidy(self._matcher, self._max_age, advance)
 
     @property
     def stored_bytes(self) -> int:
-        """How many bytes the index takes where it is: in a directory at once, on a server by a sample of its keys."""
+        """Size of the index in bytes: in a directory known at once, on a server estimated from a sample of its keys."""
         return self._opened.store.stored_bytes
 
     def __len__(self) -> int:
@@ -317,11 +317,11 @@ class Deduplicator:
         return True
 
     def close(self, *, all_stored: bool = True, finished: bool = True) -> None:
-        """Finish what waits and close the index. Idempotent.
+        """Finish the waiting jobs and close the index. Idempotent.
 
         Args:
-            all_stored: whether all that was settled is stored, but for what :meth:`note_stored` excepts; without, the end
-                counts as a death of the run.
+            all_stored: whether all settled pages are stored, except those that :meth:`note_stored` excludes; if not, the
+                run counts as dead.
             finished: whether the run came to its end; if not, ``DEDUP_REVISIT = "drop"`` drops none of its pages.
         """
         if self._closed:

@@ -1,4 +1,4 @@
-"""Everything that this package raises on purpose."""
+"""The exceptions of this package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class DedupError(Exception):
     """Base class of the package's errors. Addresses in their messages lose user names and passwords.
 
     Attributes:
-        is_logged: whether a line of the log says what it says.
+        is_logged: whether its message was logged already.
     """
 
     is_logged = False
@@ -38,7 +38,7 @@ class IndexMissing(IndexUnusable):
 
 
 class IndexDamaged(IndexUnusable):
-    """What stands in the index is not what this package wrote: the file is damaged or cut off."""
+    """The content of the index is not what this package wrote: the file is damaged or cut off."""
 
 
 class IndexGone(IndexUnusable):
@@ -46,7 +46,7 @@ class IndexGone(IndexUnusable):
 
 
 def describe_older_format(directory: str, theirs: int, ours: int) -> str:
-    """Say how the index in *directory*, which has an older format, is brought over."""
+    """Return instructions to convert the index in *directory*, which has an older format."""
     return (
         f"The index in {directory} has format {theirs}, this version has {ours}. Two commands bring it over. With"
         " the version of crawler-dedup that made it:\n"
@@ -77,7 +77,7 @@ class IndexMismatch(DedupError):
         )
 
     def _describe_older_format(self) -> str:
-        """Say how an index is brought over that has an older format, and no other configuration; else ``""``."""
+        """Return instructions to convert the index if it differs only by its older format; else ``""``."""
         theirs, ours = (int(str(number or 0)) for number in self.differences.get("format", (None, None)))
         is_only_older = theirs < ours and self.differences.keys() == {"format"}
         return describe_older_format(self.directory, theirs, ours) if is_only_older else ""
@@ -87,7 +87,7 @@ class IndexMismatch(DedupError):
 
 
 class ThreadsBusy(DedupError):
-    """Too many threads are still busy with pages that nobody waits for any more."""
+    """Too many threads are still busy with pages whose results are no longer awaited."""
 
 
 class ExportUnreadable(DedupError):

@@ -1,4 +1,4 @@
-"""Permuted tables: in which buckets a 64-bit signature is filed, and in which its neighbours are found.
+"""Permuted tables: the buckets in which a 64-bit signature is filed, and those in which its neighbours are found.
 
 Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §3. A table permutes all signatures
 so that some of their bits lead; a look-up reads everything that agrees in these leading bits. Here a permutation is
@@ -26,7 +26,7 @@ _BlockRange = tuple[int, int]
 
 
 class SignatureMatch(NamedTuple):
-    """A filed signature near the one that was asked for: its Hamming distance in bits, and itself."""
+    """A filed signature near the one that was looked up, with their Hamming distance in bits."""
 
     distance: int
     signature: int
@@ -37,9 +37,9 @@ class Design:
     """A set of tables.
 
     Attributes:
-        tables: how many.
-        max_distance: largest distance at which they find everything.
-        leading: for each table the ranges (lowest bit, number of bits) that lead, most significant first.
+        tables: number of tables.
+        max_distance: largest distance at which they find every signature.
+        leading: for each table the ranges (lowest bit, number of bits) of the leading bits, most significant first.
     """
 
     tables: int
@@ -48,7 +48,7 @@ class Design:
 
     @property
     def prefix_bits(self) -> tuple[int, ...]:
-        """How many bits lead, for each table."""
+        """Number of leading bits of each table."""
         return tuple(sum(width for _, width in ranges) for ranges in self.leading)
 
     @cached_property
@@ -63,7 +63,7 @@ class Design:
         )
 
     def keys(self, signature: int) -> list[int]:
-        """Return the buckets under which *signature* is filed, one a table; the table stands in the high bits."""
+        """Return the buckets under which *signature* is filed, one for each table, whose number is in the high bits."""
         keys = []
         for table, pieces in enumerate(self._pieces):
             key = table << _TAG_SHIFT
@@ -88,7 +88,7 @@ class Design:
     def probes(self, signature: int, max_distance: int) -> list[int]:
         """Return the buckets that hold every signature within *max_distance*: 1 to 68, each once.
 
-        Up to distance 3 these are the tables' own; what is equal stands in every table, and one is enough. Beyond that
+        Up to distance 3 these are the signature's own buckets; for distance 0 one table is enough. Beyond that
         (4 tables only) with multi-index hashing: if more than *k* = 4a + b bits have to differ before each of the first
         b + 1 blocks differs in more than *a* and each other block in more than a − 1, then within *k* one block does
         not (Norouzi, Punjani and Fleet, "Fast search in Hamming space with multi-index hashing", CVPR 2012, §2 and
@@ -114,7 +114,7 @@ class Design:
         return [key ^ flip for key in keys[:widened] for flip in _NEIGHBOURS] + keys[widened:]
 
 
-# What is XORed to a block of 16 bits to get itself and its neighbours within distance 1.
+# Numbers that, XORed to a block of 16 bits, give the block itself and its neighbours within distance 1.
 _NEIGHBOURS = (0, *(1 << bit for bit in range(16)))
 
 
@@ -162,12 +162,12 @@ def split_bits(number: int) -> list[_BlockRange]:
 
 
 def _two_levels() -> tuple[tuple[_BlockRange, ...], ...]:
-    """§3.1, the third design: a block of four, then one of four blocks of the 48 bits that are left."""
+    """Return the leading bits of the third design of §3.1: one of four blocks, then one of four in the other 48 bits."""
     tables = []
     for outer_low, outer_width in split_bits(4):
-        left = [bit for bit in reversed(range(BITS)) if not outer_low <= bit < outer_low + outer_width]
-        for at in range(0, 48, 12):
-            inner = left[at : at + 12]
+        remaining = [bit for bit in reversed(range(BITS)) if not outer_low <= bit < outer_low + outer_width]
+        for start in range(0, 48, 12):
+            inner = remaining[start : start + 12]
             above = [bit for bit in inner if bit > outer_low]
             below = [bit for bit in inner if bit < outer_low]
             tables.append(((outer_low, outer_width), *((part[-1], len(part)) for part in (above, below) if part)))

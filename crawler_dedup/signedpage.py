@@ -1,4 +1,4 @@
-"""What is kept of a page: made by signing, stored in the index, read by the rules."""
+"""The data that is kept of a page: made by signing, stored in the index, read by the rules."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from crawler_dedup.urls import identifier_without_credentials, without_credentia
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 KEY_BYTES = 8
-"""Bytes of each key under which a thin page is filed."""
+"""Length of each key under which a thin page is filed, in bytes."""
 BLOCK_BYTES = 6
-"""Bytes of each block of a page."""
+"""Length of each packed block of a page, in bytes."""
 MAX_KEYS = 7
-"""Keys under which a thin page is filed: at most three of its title, and four of its blocks."""
+"""Maximum number of keys under which a thin page is filed: three of its title, and four of its blocks."""
 
 
 class Signature(NamedTuple):
-    """What a scheme stores of a text.
+    """The signature of a text, as a scheme makes it.
 
     Attributes:
-        number: 64 bits: the signature itself where it is so small, else the hash of *value*. Two texts with the same
+        number: 64 bits: the signature itself if it is that small, else the hash of *value*. Two texts with the same
             signature have the same number.
-        value: what the scheme compares, where that does not fit 64 bits.
+        value: what the scheme compares, if it does not fit 64 bits.
     """
 
     number: int
@@ -33,22 +33,22 @@ class Signature(NamedTuple):
 
 
 class PageKind(IntEnum):
-    """What a signature is made of, and so what a page is compared by."""
+    """What a signature is made of, and thus by what a page is compared."""
 
     TEXT = 0
     """The main text."""
     THIN = 1
-    """Too little main text: the blocks that stand on this page alone, and the title."""
+    """Too little main text: the page's own blocks, and the title."""
 
 
 class Shown(msgspec.Struct, frozen=True, array_like=True):
-    """What a page shows of what it is compared by, where it hides some of that.
+    """Measures of the visible part of a main text, some of which is hidden.
 
     Attributes:
-        features: as those of :class:`SignedPage`, without what stands in hidden elements; so are the next three.
-        sketch: of these features.
-        feature_digest: of these features.
-        numbers: sketch of the numbers in the main text.
+        features: as in :class:`SignedPage`, without text in hidden elements; likewise the others.
+        sketch: sketch of these features.
+        feature_digest: digest of these features.
+        numbers: sketch of the numbers in the visible main text.
     """
 
     features: int = 0
@@ -61,7 +61,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     """All that the index keeps of a page and the rules look at: a few hundred bytes.
 
     Attributes:
-        key: identity of the page; of a kept one the 40 hexadecimal digits that stand for it
+        key: identity of the page; for a kept page 40 hexadecimal digits
             (:func:`crawler_dedup.index.records.shorten_key`).
         url: its address, without user name and password.
         scope: what it is compared with.
@@ -71,28 +71,28 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         kind: what the signature is made of.
         chars: how much the main text says (:attr:`crawler_dedup.signing.maintext.MainBlocks.size`), in Latin letters
             (:func:`crawler_dedup.signing.features.size_in_letters`).
-        signature: the number of the scheme's signature (:class:`Signature`); of a thin page a hash of title and blocks.
-        value: the value of the scheme's signature; of a thin page the keys under which it is filed
+        signature: the number of the scheme's signature (:class:`Signature`); for a thin page a hash of title and blocks.
+        value: the value of the scheme's signature; for a thin page the keys under which it is filed
             (:func:`crawler_dedup.signing.lookup.with_keys`).
-        features: number of different features of the main text, stop words not counted; of a thin page 0, and the next two
+        features: number of different features of the main text, stop words not counted; for a thin page 0, and the next two
             are empty.
-        sketch: of these features (:mod:`crawler_dedup.signing.sketch`).
+        sketch: sketch of these features (:mod:`crawler_dedup.signing.sketch`).
         feature_digest: BLAKE2b of the set of features, 8 bytes.
         numbers: sketch of the numbers in the main text.
         link_count: number of different outlinks.
-        link_chars: how much stands inside links, elements for navigation and footers not counted, in Latin letters.
-        inner_link_chars: how much of that in the element that holds the main text.
+        link_chars: size of the text inside links, in Latin letters, without elements for navigation and footers.
+        inner_link_chars: how much of that is in the element that holds the main text.
         link_digest: BLAKE2b of the set of outlinks, 8 bytes.
-        links: of each outlink 32 bits (:attr:`crawler_dedup.signing.links.Links.packed`). Once the page is settled, kept
-            only where a rule looks at them.
-        text: the main text in UTF-8, compressed with Zstandard, where ``Config.store_text`` asks for it.
+        links: 32 bits of each outlink (:attr:`crawler_dedup.signing.links.Links.packed`). Once the page is settled, they are
+            kept only if a rule uses them.
+        text: the main text in UTF-8, compressed with Zstandard, if ``Config.store_text`` is on.
         unsigned: why the page could not be signed, in a few words; ``""`` if it was.
-        partly_hidden: what the page shows of that, if it hides some of it.
-        blocks: its blocks of text (:attr:`crawler_dedup.signing.blocks.PageBlocks.packed`). Once the page is settled, which
-            is when its site is learned from it, kept only where a rule looks at them.
+        partly_hidden: measures of the visible part of the main text, if some of it is hidden.
+        blocks: its blocks of text (:attr:`crawler_dedup.signing.blocks.PageBlocks.packed`). Once the page is settled, and
+            counted for its site, they are kept only if a rule uses them.
         heading: 32 bits of the main text's ``<h1>``, if that has nothing in common with the title, else 0
             (:attr:`crawler_dedup.signing.blocks.PageBlocks.heading`).
-        named: the parts of the title that stand on the page, too, as bits: the lowest is the first in alphabetical order.
+        named: which parts of the title are also on the page, as bits: the lowest is the first part in alphabetical order.
     """
 
     key: str
@@ -123,7 +123,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def shown(self) -> Shown:
-        """What the page shows of what it is compared by; most pages show all of it."""
+        """Measures of the visible part of the main text; most pages show all of it."""
         if self.partly_hidden is not None:
             return self.partly_hidden
         return Shown(self.features, self.sketch, self.feature_digest, self.numbers)
@@ -135,10 +135,10 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
 
 
 def identify_page(url: str, *, key: str | None, scope: str, size: int) -> SignedPage:
-    """Return a page that is not signed yet, without user names and passwords of its address and names.
+    """Return a page that is not signed yet, without the user names and passwords in its address, key and scope.
 
     Args:
-        key: ``None``: the address.
+        key: identity of the page; ``None``: its address.
         size: bytes of the body.
     """
     url = _storable(without_credentials(url))
@@ -156,7 +156,7 @@ def clean_identifier(identifier: str) -> str:
 
 
 def _storable(text: str) -> str:
-    """Write out the lone surrogates of *text*: they stand in no UTF-8."""
+    """Return *text* with its lone surrogates written as escapes: UTF-8 cannot encode them."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -1,7 +1,7 @@
-"""Addresses: what of them may leave the process, and their hosts.
+"""Addresses: removing user names and passwords, and finding hosts.
 
 Every address goes through :func:`without_credentials` on its way to index, journal, log, statistics, report and terminal;
-text in which addresses may stand through :func:`text_without_credentials`; what a user calls a page or a scope through
+text that may contain addresses through :func:`text_without_credentials`; page keys and scopes given by users through
 :func:`identifier_without_credentials`.
 
 Where an address begins, and where its user name and password end:
@@ -32,7 +32,7 @@ from urllib.parse import urlsplit
 
 from xxhash import xxh3_64_hexdigest
 
-_REMEMBERED = 512  # addresses: the pages of a host are asked for several times
+_REMEMBERED = 512  # addresses: the site of a page is needed several times
 _AT = "@\uff20\ufe6b"  # where host names are encoded, the other two become the first
 _FLAGS = re.IGNORECASE | re.ASCII
 _PLAIN_HOST = re.compile(r"https?://([a-z0-9.-]+(?::\d+)?)(?:[/?#][^\t\r\n]*)?\Z", re.ASCII)
@@ -40,8 +40,8 @@ _HAS_AT = re.compile(f"[{_AT}]|%(?:25)*40")
 _ANY_AT = re.compile(f"[{_AT}]")
 
 _PASSED_OVER = dict.fromkeys(map(ord, "\t\r\n"))
-# What browsers pass over, and characters that are percent-encoded once, once or twice, or any number of times; each is
-# looked for where its mark stands.
+# What browsers ignore, and characters that are percent-encoded once, once or twice, or any number of times; each is
+# searched for only if the text contains its mark.
 _ESCAPES = tuple(
     (mark, re.compile(r"[\t\r\n]" + escape, _FLAGS))
     for mark, escape in (
@@ -59,12 +59,12 @@ _HOST = rf"(?:[^:]+|\[[0-9a-f:.]*(?:%[^\]]*)?\])(?::{_PORT})?"
 
 
 class _Grammar(NamedTuple):
-    """How addresses are found.
+    """Patterns that find addresses.
 
     Attributes:
-        address: what begins one, and its authority.
-        host: a host with or without its port.
-        is_text: whether they stand in a text; else one is given, and others stand within it.
+        address: matches the beginning of an address, and its authority.
+        host: matches a host with or without its port.
+        is_text: whether they search a text; if not, a single address, which may contain others.
     """
 
     address: re.Pattern[str]
@@ -73,7 +73,7 @@ class _Grammar(NamedTuple):
 
 
 def _grammar(end: str, slashes: str, host: str, *, is_text: bool) -> _Grammar:
-    """The grammar where an authority also ends at the characters *end*, and other than special schemes have *slashes*."""
+    """Make patterns for authorities that also end at the characters *end*, and non-special schemes followed by *slashes*."""
     begin = rf":(?:(?P<special>{_SPECIAL})(?P<slashes>[/\\]*)|[/\\]{slashes})"
     relative = rf"[/\\](?:(?<={_BEFORE_VALUE}[/\\])|(?<=\A[/\\]))[/\\]+"
     userinfo = rf"[^/\\?#{end}]+[{_AT}]"
@@ -102,7 +102,7 @@ Span = tuple[int, int]
 
 
 def without_credentials(url: str) -> str:
-    """Return *url* without user names and passwords, also those of addresses within it; without any it stays as it is."""
+    """Return *url* without user names and passwords, also those of addresses within it; unchanged if it has none."""
     if _has_plainly_none(url):
         return url
     plain = url.translate(_PASSED_OVER)
@@ -111,14 +111,14 @@ def without_credentials(url: str) -> str:
 
 
 def _has_plainly_none(text: str) -> bool:
-    """Whether it is plain that a text has no user name: so it is with nearly all."""
+    """Return whether a quick check shows that a text has no user name, as is the case with nearly all texts."""
     return "@" not in text and "%" not in text and text.isascii()
 
 
 def text_without_credentials(text: str) -> str:
     """Return *text* (a message, a traceback) without the user names and passwords of the addresses in it.
 
-    Less is left of a badly written address than by :func:`without_credentials`: all up to the last ``@`` of the line goes.
+    More is removed from a badly written address than by :func:`without_credentials`: all up to the last ``@`` of the line.
     ``user:password@host`` is an address too.
     """
     return _LINE.sub(_line_without_credentials, text) if _HAS_AT.search(text) else text
@@ -127,13 +127,13 @@ def text_without_credentials(text: str) -> str:
 def identifier_without_credentials(identifier: str) -> str:
     """Return the key of a page or the name of a scope without user names and passwords.
 
-    It may be an address, or ``user:password@host``. Where it had some, a digest of all of it is added: two that differ stay
-    different.
+    It may be an address, or ``user:password@host``. If something was removed, a digest of the whole identifier is added, so
+    that different identifiers stay different.
     """
     if _has_plainly_none(identifier):
         return identifier
     before, shown = "", identifier
-    while shown != before:  # what is left may hold credentials again
+    while shown != before:  # the remaining text may contain credentials again
         before, shown = shown, _WITHOUT_SCHEME.sub(r"\1", without_credentials(shown))
     if shown == identifier:
         return identifier
@@ -158,7 +158,7 @@ def site_of(url: str) -> str:
 
 
 def registered_domain(url: str) -> str:
-    """Return the registered domain of an address (``example.co.uk``), in lower case; where it has none, its host."""
+    """Return the registered domain of an address (``example.co.uk``), in lower case; its host if it has none."""
     parts = _domain_splitter()(url)
     return str(parts.top_domain_under_public_suffix or parts.fqdn or parts.domain).lower()
 
@@ -172,7 +172,7 @@ def _domain_splitter() -> Any:
 
 
 def stand_in_address(identifier: str) -> str:
-    """Return an address for a page that has none: it stands on a host of its own, so that relative links still are links."""
+    """Return an address for a page that has none: on a host of its own, so that relative links are still links."""
     return f"http://{xxh3_64_hexdigest(identifier.encode('utf-8', 'surrogatepass'))}.invalid/"
 
 
@@ -191,34 +191,34 @@ def _line_without_credentials(line: re.Match[str]) -> str:
 
 
 def _without(text: str, grammar: _Grammar | None = None) -> str:
-    """*text* without the credentials that it shows decoded not at all, once, twice and to the end."""
+    """Return *text* without the credentials found in it as it is, decoded once, twice, and until nothing is encoded."""
     for mark, escape in _ESCAPES:
         if mark not in text:
             break
         plain, places = _decoded(text, escape)
         end = 0
-        kept = []
+        pieces = []
         for first, last in _credentials(plain, grammar):
-            kept.append(text[end : places.of(first)])
+            pieces.append(text[end : places.of(first)])
             end = places.of(last)
-        text = "".join([*kept, text[end:]])
+        text = "".join([*pieces, text[end:]])
     return text
 
 
 class _Places:
-    """Where the characters of a decoded text stand in the encoded one."""
+    """Positions of the characters of a decoded text in the encoded one."""
 
     def __init__(self) -> None:
         self._decoded = [0]
         self._encoded = [0]
 
     def add(self, decoded: int, encoded: int) -> None:
-        """From here on the two go side by side, up to the next place that is added."""
+        """Note that *decoded* is at *encoded*. The next positions follow one by one, up to the next that is noted."""
         self._decoded.append(decoded)
         self._encoded.append(encoded)
 
     def of(self, decoded: int) -> int:
-        """The place in the encoded text of one in the decoded text."""
+        """Return the position in the encoded text of the position *decoded*."""
         last = bisect_right(self._decoded, decoded) - 1
         return self._encoded[last] + decoded - self._decoded[last]
 
@@ -226,22 +226,22 @@ class _Places:
 def _decoded(text: str, escape: re.Pattern[str]) -> tuple[str, _Places]:
     places, pieces = _Places(), []
     end = size = 0
-    for found in escape.finditer(text):
-        pieces.append(text[end : found.start()])
-        size += found.start() - end
-        character = chr(int(found["code"], 16)) if found.lastgroup else "\t"
+    for encoded_character in escape.finditer(text):
+        pieces.append(text[end : encoded_character.start()])
+        size += encoded_character.start() - end
+        character = chr(int(encoded_character["code"], 16)) if encoded_character.lastgroup else "\t"
         if character not in "\t\r\n":
             pieces.append(character)
-            places.add(size, found.start())
+            places.add(size, encoded_character.start())
             size += 1
-        places.add(size, found.end())
-        end = found.end()
+        places.add(size, encoded_character.end())
+        end = encoded_character.end()
     pieces.append(text[end:])
     return "".join(pieces), places
 
 
 def _credentials(text: str, grammar: _Grammar | None) -> Iterator[Span]:
-    """Where user names and passwords stand in *text*, in its order."""
+    """Yield the spans of user names and passwords in *text*, in order."""
     if grammar is not None:
         yield from _credentials_between(text, 0, len(text), len(text), grammar)
         return
@@ -258,7 +258,7 @@ def _credentials(text: str, grammar: _Grammar | None) -> Iterator[Span]:
 
 
 def _credentials_between(text: str, begin: int, end: int, farthest: int, grammar: _Grammar) -> Iterator[Span]:
-    """Those of the addresses that begin from *begin* to *end*; of a badly written one they may go on to *farthest*."""
+    """Yield the spans in addresses that begin from *begin* to *end*; in a badly written one they may reach to *farthest*."""
     last = max(text.rfind(at, begin, farthest) for at in _AT)
     scheme = None if begin else _SCHEME.match(text)  # a parameter stands within an address
     outermost = scheme.end() if scheme else -1
@@ -271,7 +271,7 @@ def _credentials_between(text: str, begin: int, end: int, farthest: int, grammar
 
 
 def _is_badly_written(address: re.Match[str], grammar: _Grammar, is_outermost: bool) -> bool:
-    """Whether what follows user name and password is no host, so that they may go on."""
+    """Return whether user name and password are not followed by a host, so that they may be longer."""
     is_special = address["special"] is not None
     if not (is_special or is_outermost or address["userinfo"] or grammar.is_text):
         return False

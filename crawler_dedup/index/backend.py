@@ -1,4 +1,4 @@
-"""The pages of an index, wherever it stands: what is asked of it."""
+"""The interface of an index of pages, which each backend implements."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ class Backend(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What the index is called in messages: where it is, without user names and passwords."""
+        """Name of the index in messages: its location, without user names and passwords."""
 
     @property
     @abstractmethod
     def stored_bytes(self) -> int:
-        """How many bytes the index takes where it is. In a directory that takes microseconds, on a server round trips."""
+        """Size of the index in bytes. In a directory it is read in microseconds, on a server with round trips."""
 
     @abstractmethod
     def measure(self) -> FileFigures | None:
-        """Measure the file of the index; ``None`` where it is no file."""
+        """Measure the file of the index; return ``None`` if it is on a server."""
 
     @abstractmethod
     def close(self) -> None:
@@ -55,25 +55,25 @@ class Backend(ABC):
 
     @abstractmethod
     def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
-        """Check every bucket against the records; return what is wrong, a sentence each."""
+        """Check every bucket against the records; return a sentence for each fault."""
 
     @abstractmethod
     def repair(self, filing: Filing, advance: Advance = ignore_progress) -> None:
-        """Build everything else anew from the records. Records that cannot be read are removed."""
+        """Rebuild everything else from the records. Records that cannot be read are removed."""
 
     @abstractmethod
     def read_header(self) -> Header:
-        """Read what the index is, as of now. Raises :class:`IndexUnusable` where it was emptied meanwhile."""
+        """Read the header as it is now. Raises :class:`IndexUnusable` if the index was emptied meanwhile."""
 
     @abstractmethod
     def end_run(self, terms: OfferTerms, *, finished: bool) -> None:
-        """End the run of *terms*: what it settled is stored, but for what came later than its ``stored_until``.
+        """End the run of *terms*: the pages that it settled are stored, except those settled after its ``stored_until``.
 
         Args:
             finished: whether the links of all its pages were followed.
 
         Raises:
-            IndexUnusable: the index is locked; after a few seconds.
+            IndexUnusable: the index is still locked after a few seconds.
         """
 
     @abstractmethod
@@ -85,19 +85,19 @@ class Backend(ABC):
         *,
         aliases: Mapping[str, str] | None = None,
     ) -> Future[list[Decision]]:
-        """Decide about *pages* and file them, in order and also against each other.
+        """Decide about *pages* in their order, also against each other, and file those that pass.
 
         All offers that wait share one transaction. See :class:`~crawler_dedup.index.verdicts.Verdicts`.
 
         Args:
-            aliases: page key → another key by which that page is known from then on.
+            aliases: page key → another key by which the page can be found from then on.
         """
 
     @abstractmethod
     def look(
         self, page: SignedPage, matcher: Matcher, terms: OfferTerms = OfferTerms(), *, alias: str = ""
     ) -> Decision:
-        """Return the decision that an offer of *page* would get now, as far as it is committed; change nothing."""
+        """Return the decision that an offer of *page* would get now, by what is committed; change nothing."""
 
     @abstractmethod
     def end_claim(
@@ -105,11 +105,11 @@ class Backend(ABC):
     ) -> Future[bool]:
         """Settle the claim of *decision*, so that its page may stand for others, or release it and forget the page.
 
-        The site of a page that is settled is learned from it.
+        A page that is settled is counted for its site.
 
-        The result is ``False`` if the page is not recorded, or holds its place by another claim. A decision without claim
-        means whatever is recorded of the page. Unless *urgent*, this waits a moment for another transaction with which it
-        is written.
+        The result is ``False`` if the page is not recorded, or holds its place by another claim. A decision without a claim
+        applies to the record of the page, of whichever claim. Unless *urgent*, this waits a moment for another transaction
+        with which it is written.
 
         Args:
             settled: whether the page was handled, so that the claim is settled; if not, it is released.
@@ -117,64 +117,70 @@ class Backend(ABC):
 
     @abstractmethod
     def forget(self, select: Callable[[Record], bool], filing: Filing, advance: Advance = ignore_progress) -> int:
-        """Forget every page whose record *select* picks; returns how many.
+        """Forget every page whose record *select* picks, and return how many these are.
 
-        In transactions of a few hundred pages, so that a crawl can go on. *advance* is called with numbers of records
-        that were looked at.
+        This is done in transactions of a few hundred pages, so that a crawl can go on. *advance* is called with the number
+        of records that were read.
         """
 
     @abstractmethod
     def tidy(self, filing: Filing, max_age: int, advance: Advance = ignore_progress) -> int:
-        """Forget what stands for nothing any more: pages not visited for *max_age* seconds (0: whatever their age), and
-        those that runs that have died may have lost. Returns how many."""
+        """Forget the pages that no longer count, and return how many these are.
+
+        They are pages that were not visited for *max_age* seconds (0: no limit), and pages that a dead run may have lost.
+        """
 
     @abstractmethod
     def records(self, size: int, *, handled_only: bool = False) -> Iterator[list[Record]]:
         """Yield all records that can be read, in lists of up to *size*.
 
-        In a directory this is one state of the index, while it goes on. On a server it is every page that is recorded from
-        the beginning to the end, as it was at some time between; one that is filed anew meanwhile may come twice.
+        In a directory all records are from one state of the index. On a server they include every page that is recorded
+        during the whole call, as it was at some time of it; a page that is filed again meanwhile may be yielded twice.
 
         Args:
-            handled_only: only those of pages that were handled.
+            handled_only: yield only the records of pages that were handled.
         """
 
     @abstractmethod
     def sharing(
         self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
     ) -> list[Record]:
-        """Return the records of handled pages, of every scope, under the signatures that *choose* picks of those in the
-        buckets *probes*, which come in blocks."""
+        """Return the records of handled pages with the signatures that *choose* picks from the buckets *probes*.
+
+        Pages of every scope are returned. The buckets come in blocks, and so do the signatures that *choose* gets.
+        """
 
     @abstractmethod
     def latest_snapshot(self, scope: str, url: str) -> Snapshot:
-        """Return what the rules know now of the site of an address."""
+        """Return what the rules know now about the site of an address."""
 
     @abstractmethod
     def find_snapshot(self, scope: str, url: str, number: int, moment: float) -> Snapshot | None:
-        """Return what the rules knew of the site of an address at a *moment*, by the number of the snapshot; ``None``: it is
-        not kept any more."""
+        """Return what the rules knew about the site of an address at a *moment*, by the number of the snapshot.
+
+        Returns ``None`` if this snapshot is no longer kept.
+        """
 
     @abstractmethod
     def sites(self) -> Generator[StoredSite, None, None]:
-        """Yield what is stored of each site, as it is when its turn comes; in a directory one state of the index."""
+        """Yield what is stored about each site: in a directory in one state of the index, on a server as it is when read."""
 
     @abstractmethod
     def merge_sites(self, sites: Iterable[StoredSite]) -> None:
-        """Let each of *sites* take the place of what is known about it, if more of its pages were counted.
+        """Replace what is known about each of *sites* if the new counts include more pages.
 
-        In transactions of a few hundred sites, so that a crawl can go on.
+        This is done in transactions of a few hundred sites, so that a crawl can go on.
         """
 
     @abstractmethod
     def measure_sites(self) -> SiteFigures:
-        """Count the sites and what is stored of them."""
+        """Count the sites, and measure what is stored about them."""
 
     @abstractmethod
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
-        """File *records* as they are, but for pages that are recorded already; returns how many are new.
+        """File *records* as they are, except of pages that are recorded already, and return how many are new.
 
-        They are not compared with each other or with what is kept.
+        They are not compared with each other or with the kept pages.
         """
 
     @abstractmethod

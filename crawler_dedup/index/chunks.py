@@ -9,7 +9,7 @@ CHUNK_BYTES = 4080
 
 
 def count_chunks(payloads: int) -> int:
-    """Return how many chunks so many payloads fill."""
+    """Return how many chunks *payloads* payloads fill."""
     return 1 + -(-8 * max(0, payloads - FIRST_CHUNK_BYTES // 8) // CHUNK_BYTES)
 
 

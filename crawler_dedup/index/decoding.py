@@ -1,4 +1,4 @@
-"""Decoding what an index holds: whatever is wrong with it is a :class:`msgspec.DecodeError`."""
+"""Decoding the contents of an index: every fault in them raises :class:`msgspec.DecodeError`."""
 
 from __future__ import annotations
 

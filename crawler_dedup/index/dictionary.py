@@ -1,8 +1,8 @@
-"""A dictionary with which an index compresses short texts that are alike: scopes, addresses, titles.
+"""A dictionary with which an index compresses short, similar texts: scopes, addresses, titles.
 
-Zstandard's trainer chooses what stands in a dictionary; the texts are raw DEFLATE (RFC 1951) with that as preset. For a
-hundred bytes this is smaller than a frame of Zstandard, and a tenth of the work to read: Python makes a decompressor of
-Zstandard anew for each frame, which clears 100 KB.
+Zstandard's trainer chooses the content of a dictionary; the texts are raw DEFLATE (RFC 1951) with that content as preset.
+For a hundred bytes this is smaller than a frame of Zstandard, and a tenth of the work to read: Python makes a new
+decompressor of Zstandard for each frame, which clears 100 KB.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xxhash import xxh3_64_digest
 from crawler_dedup.system.compression import train_dictionary
 
 TRAINED_ON = 1024
-"""Texts from which a dictionary is made."""
+"""Number of texts from which a dictionary is made."""
 MAX_TEXT_BYTES = 1 << 20
 """Bytes of the longest text that is compressed."""
 DIGEST_BYTES = 8
@@ -32,10 +32,10 @@ _LEVEL = 6
 
 @dataclass(frozen=True)
 class Dictionary:
-    """What the texts of an index often contain.
+    """Strings that the texts of an index often contain.
 
     Attributes:
-        number: by which records name it.
+        number: the number by which records refer to it.
         digest: XXH3-64 of the content.
         content: the preset of DEFLATE.
     """

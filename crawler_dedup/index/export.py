@@ -1,8 +1,8 @@
 """An index as one portable file: to archive it, to merge it into another, to read it in a batch job.
 
 ``docs/export.md`` describes the format. Signatures are stored as in §3.2 of Manku, Jain and Das Sarma (WWW 2007): sorted,
-each as the difference to its predecessor. Instead of their bit code, bytes of equal significance stand together, of
-which the high ones are mostly zero, and zstd packs them.
+each as the difference to its predecessor. Instead of their bit code, bytes of equal significance are grouped, of which
+the high ones are mostly zero, and compressed with zstd.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from crawler_dedup.system.files import open_replacement
 
 FORMAT = 5
 FORMATS = (olderrows.FORMAT, 4, FORMAT)
-"""The versions that are read. In the fourth the counts of sites are others (:mod:`crawler_dedup.rules.oldercounts`)."""
+"""The versions that can be read. Version 4 has other counts of sites (:mod:`crawler_dedup.rules.oldercounts`)."""
 MAX_BLOCK_ROWS = 1 << 16
-"""Most rows of a block."""
+"""Maximum number of rows of a block."""
 
 _MAGIC = b"crawler-dedup export\n"
 _FRAME = struct.Struct("<cIQ")
 _HEADER, _BLOCK, _SITES, _END = b"H", b"B", b"S", b"E"
 _ROWS_BYTES = 1 << 26
-# A file is not believed: each of its parts has a limit that is checked before memory is taken for it.
+# A file is not trusted: each of its parts has a limit that is checked before memory is taken for it.
 _LONGEST = {_HEADER: 1 << 20, _BLOCK: 1 << 28, _SITES: 1 << 23, _END: 8}
 _MAX_UNPACKED = (
     _ROWS_BYTES + MAX_BLOCK_ROWS * (8 + 5) + 64
-)  # rows, of each a signature and the length, and what holds them together
+)  # the rows, a signature and a length for each of them, and the outer structure
 _SITES_BYTES = 1 << 22
 _MAX_SITES_UNPACKED = 1 << 23  # a site may take 400 KB more than fits
-_MAX_RATIO = 4  # of a longer block, which has a single row: that is long because of a text, which is compressed already
+_MAX_RATIO = 4  # of a longer block: it has a single row, which is long because of a text that is compressed already
 _LEVEL = 3
 
 
@@ -68,7 +68,7 @@ class _FileHeader(msgspec.Struct):
 
 
 def write_export(path: Path, header: Header, blocks: Iterable[ExportBlock], sites: Iterable[StoredSite] = ()) -> int:
-    """Write an export and return the number of signatures. A file that is there is replaced when all is written."""
+    """Write an export and return the number of signatures. An existing file is replaced when all is written."""
     total = 0
     with open_replacement(path) as file:
         file.write(_MAGIC)
@@ -88,10 +88,10 @@ class Export:
 
     Attributes:
         format: version of the file.
-        header: of the index that was exported.
+        header: header of the index that was exported.
 
     Raises:
-        ExportUnreadable: here and while it is read.
+        ExportUnreadable: the file is damaged or no export; also raised while it is read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -101,7 +101,7 @@ class Export:
         self.format, self.header = stored.export, stored.index
 
     def __len__(self) -> int:
-        """Return how many signatures the export says it has; 0 where its end is damaged."""
+        """Return the number of signatures as the export states it; 0 if its end is damaged."""
         return min(self._total() or 0, sys.maxsize)
 
     def _total(self) -> int | None:
@@ -128,13 +128,13 @@ class Export:
                 raise self._error("its end does not fit")
 
     def sites(self) -> Iterator[StoredSite]:
-        """Yield what was known about the sites of the pages. What it says is not checked."""
+        """Yield what was known about the sites of the pages. Its content is not checked."""
         for kind, content in self._parts():
             if kind == _SITES:
                 yield from self._unpack_sites(content)
 
     def _parts(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield kind and content of each part behind the header; the last one is the end of the file."""
+        """Yield kind and content of each part after the header; the last one is the end of the file."""
         with self.path.open("rb") as file:
             self._read_header(file)
             kind = _HEADER
@@ -202,12 +202,12 @@ class Export:
         except (FrameDamaged, msgspec.DecodeError, RecursionError) as error:
             raise self._error(f"what is known of sites is damaged ({error})") from error
 
-    def _error(self, what: str) -> ExportUnreadable:
-        return ExportUnreadable(f"{self.path} cannot be imported: {what}.")
+    def _error(self, reason: str) -> ExportUnreadable:
+        return ExportUnreadable(f"{self.path} cannot be imported: {reason}.")
 
 
 def _pieces(block: ExportBlock) -> Iterator[ExportBlock]:
-    """Cut *block* where there are too many rows for one frame, or they become too long."""
+    """Cut *block* into blocks whose rows are neither too many nor too long for one frame."""
     start = size = 0
     for end, row in enumerate(block.rows or repeat(b"", len(block.signatures))):
         size += len(row)
@@ -218,7 +218,7 @@ def _pieces(block: ExportBlock) -> Iterator[ExportBlock]:
 
 
 def _batches(sites: Iterable[StoredSite]) -> Iterator[list[StoredSite]]:
-    """Cut *sites* where they become too long for one frame."""
+    """Cut *sites* into lists that are not too long for one frame."""
     batch: list[StoredSite] = []
     size = 0
     for site in sites:

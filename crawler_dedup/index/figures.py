@@ -1,4 +1,4 @@
-"""How large the file of an index is."""
+"""The size of the file of an index."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FileFigures:
-    """What the file of an index takes.
+    """The size of the file of an index.
 
     Attributes:
         file_bytes: its length.
-        disk_bytes: what it takes on the disk.
+        disk_bytes: the space that it takes on the disk.
         page_bytes: length of a page of LMDB.
-        pages: how many pages the file has.
-        used_pages: how many of them hold something.
-        readers: how many read transactions are open, in all processes.
+        pages: number of pages in the file.
+        used_pages: number of those that contain data.
+        readers: number of open read transactions, in all processes.
     """
 
     file_bytes: int

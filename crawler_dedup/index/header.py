@@ -18,7 +18,7 @@ FORMAT = 7
 
 
 class Header(msgspec.Struct, frozen=True):
-    """What an index is.
+    """The header of an index.
 
     Attributes:
         format: version of the layout.
@@ -43,10 +43,10 @@ def decode_header(content: bytes | memoryview) -> Header:
 
 
 def check_header(name: Path | str, theirs: Header, ours: Header) -> None:
-    """Raise :class:`IndexMismatch` where *theirs* cannot be used with *ours*; warn about other libraries."""
+    """Raise :class:`IndexMismatch` if an index with the header *theirs* does not fit *ours*; warn about other libraries."""
     require_same_spec(str(name), _identity(theirs), _identity(ours))
     for library, then in theirs.libraries.items():
-        now = ours.libraries.get(library, then)  # our signatures do not depend on a library that we do not note
+        now = ours.libraries.get(library, then)  # ours do not depend on a library that our header does not list
         if now == then:
             continue
         logger.warning(
@@ -59,7 +59,7 @@ def check_header(name: Path | str, theirs: Header, ours: Header) -> None:
 
 
 def require_same_spec(name: str, theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
-    """Raise :class:`IndexMismatch` where the signatures of what is called *name* depend on something else than ours."""
+    """Raise :class:`IndexMismatch` if the signatures of the index *name* depend on something else than ours."""
     differences = _differences(theirs, ours)
     if differences:
         raise IndexMismatch(name, differences)

@@ -1,4 +1,4 @@
-"""Where an index stands: in a directory, or on a server."""
+"""The location of an index: a directory, or a server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DATABASE = re.compile(r"(/\d*)?/?")
 _INDEX = "index"
 _SHARDS = "shards"
 MAX_SHARDS = 64
-"""Shards that an index may have: each takes connections and threads of every crawl."""
+"""Maximum number of shards of an index: each takes connections and threads of every crawl."""
 _ONLY_INDEX = "0"
 
 
@@ -28,10 +28,10 @@ class ServerAddress:
     """The address of an index on a Valkey or Redis server.
 
     Attributes:
-        url: of the server and the number of its database, perhaps with a user name and a password. It stands in no message.
-        index: name of the index; several may stand in one database.
-        shards: of how many parts it consists; ``None``: of as many as it has, and a new one of one.
-        shard: which of them is meant.
+        url: address of the server and its database, perhaps with a user name and a password. It is shown in no message.
+        index: name of the index; a database may contain several.
+        shards: number of its shards; ``None``: as many as it has, and one for a new index.
+        shard: which of them this is the address of.
     """
 
     url: str = field(repr=False)
@@ -41,7 +41,7 @@ class ServerAddress:
 
     @property
     def tag(self) -> bytes:
-        """The hash tag of all keys of the shard, without braces: in a cluster they stand in one slot."""
+        """The hash tag of all keys of the shard, without braces: in a cluster they are in one slot."""
         return f"index:{self.index}{f':{self.shard}' if self.shard else ''}".encode()
 
     def all_shards(self, shards: int) -> list[ServerAddress]:
@@ -50,17 +50,17 @@ class ServerAddress:
 
     @property
     def whole(self) -> ServerAddress:
-        """The address of the whole index, however many shards were asked for."""
+        """The address of the whole index, with any number of shards."""
         return replace(self, shards=None, shard=0)
 
     @property
     def password(self) -> str:
-        """The password, which must stand in no message; ``""``: there is none."""
+        """The password, which no message may contain; ``""`` if there is none."""
         return unquote(urlsplit(self.url).password or "")
 
     @property
     def user(self) -> str:
-        """The name of the user, which must stand in no message either; ``""``: there is none."""
+        """The user name, which no message may contain either; ``""`` if there is none."""
         return unquote(urlsplit(self.url).username or "")
 
     def __str__(self) -> str:
@@ -79,7 +79,7 @@ def find_location(text: str | os.PathLike[str]) -> Location:
     """Return the location that *text* names: the address of a server, or the path of a directory.
 
     Raises:
-        ConfigError: it looks like an address of a server, and is none.
+        ConfigError: it looks like the address of a server, but is not valid.
     """
     address = os.fspath(text)
     scheme = address.partition("://")[0].lower()
@@ -106,7 +106,7 @@ def _is_number_of_shards(text: str) -> bool:
 
 
 def _has_place(parts: SplitResult) -> bool:
-    """Return whether an address names a server, and nothing that may be the rest of a password with ``/`` in it."""
+    """Return whether an address names a server, and has nothing that may be part of a password with ``/`` in it."""
     try:
         if (parts.port or 1) <= 0:
             return False

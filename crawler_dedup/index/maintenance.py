@@ -1,4 +1,4 @@
-"""What is done with an index between crawls: count what it holds, verify, repair, export and import it."""
+"""Operations on an index between crawls: open, count, verify, repair, export and import it."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ AnyIndex = Backend | PermutedIndex
 """An index of pages on any backend, or one of bare signatures."""
 
 FilingOf = Callable[[Mapping[str, str]], Filing]
-"""Gives what files pages in an index, from the spec in its header."""
+"""Returns the :class:`Filing` of an index, given the spec in its header."""
 
 SiteCheck = Callable[[StoredSite], bool]
-"""Tells whether what is known about a site can be read; the index itself cannot."""
+"""Returns whether what is known about a site can be read; the index itself cannot check that."""
 
 _COUNTED = 10_000
 _MERGED = 1 << 13
 
 
 class PagesOfRun(NamedTuple):
-    """The pages that one run filed: how many, and when the last, in seconds since 1970."""
+    """The pages that one run filed: their number, and the time of the last one, in seconds since 1970."""
 
     pages: int = 0
     last_filed: int = 0
@@ -57,13 +57,13 @@ class PagesOfRun(NamedTuple):
 
 @dataclass(frozen=True)
 class Contents:
-    """What an index of pages holds.
+    """The contents of an index of pages, counted.
 
     Attributes:
         scopes: scope → number of pages, most first.
         runs: number of a run → its pages.
         open_claims: pages that are not settled.
-        sites: what it knows of their sites.
+        sites: what is stored about their sites.
     """
 
     scopes: Mapping[str, int]
@@ -73,7 +73,7 @@ class Contents:
 
 
 def open_index(location: Location) -> AnyIndex:
-    """Open the index at *location*, whatever it is. Raises :class:`IndexUnusable` where there is none."""
+    """Open the index at *location*, of either kind. Raises :class:`IndexUnusable` if there is none."""
     if isinstance(location, ServerAddress):
         return _server().attach(location)
     require_index(location)
@@ -99,11 +99,11 @@ def make_pages(
 
     Args:
         spec: what signatures depend on; must equal the header's.
-        libraries: versions that are noted; others are only warned about.
+        libraries: versions that a new header gets; other versions in an existing one are only warned about.
         map_size: largest size of the file, in a directory.
-        cache_bytes: how much of the index this process keeps in memory, of a server.
+        cache_bytes: how much of an index on a server this process keeps in memory.
         fresh: empty it first, unless this process has it open already.
-        frozen: what decisions know of sites, in the place of what the index knows; nothing is learned then.
+        frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
 
     Raises:
         IndexMismatch: the header has another *spec*.
@@ -118,7 +118,7 @@ def open_pages(location: Location, spec: Mapping[str, str] | None = None) -> Bac
     """Open the index of pages at *location* to read it; nothing in it is changed.
 
     Args:
-        spec: what signatures depend on; must equal the header's. ``None``: it may be anything.
+        spec: what signatures depend on; must equal the header's. ``None`` accepts any.
 
     Raises:
         IndexMissing: there is no index.
@@ -150,13 +150,13 @@ def has_index(location: Location) -> bool:
 
 
 def require_index(location: Location) -> None:
-    """Raise :class:`IndexUnusable` where there is no index at *location*: none is made by looking for it."""
+    """Raise :class:`IndexUnusable` if there is no index at *location*; none is created."""
     if not has_index(location):
         raise IndexMissing(f"There is no index in {location}.")
 
 
 def require_place(location: Location) -> None:
-    """Raise :class:`IndexGone` where *location* is a directory that was deleted."""
+    """Raise :class:`IndexGone` if *location* is a directory that was deleted."""
     if isinstance(location, Path) and not location.is_dir():
         raise IndexGone(f"{location} was deleted.")
 
@@ -167,29 +167,29 @@ def file_size(directory: Path) -> int:
 
 
 def read_header(index: AnyIndex) -> Header:
-    """Read what *index* is, as of now."""
+    """Read the header of *index* as it is now."""
     return index.read_header() if isinstance(index, Backend) else index.environment.existing_header()
 
 
 def measure(index: AnyIndex) -> FileFigures | None:
-    """Measure the file of *index*; ``None`` where it is no file."""
+    """Measure the file of *index*; return ``None`` if it is on a server."""
     return index.measure() if isinstance(index, Backend) else index.environment.measure()
 
 
 def measure_bytes(index: AnyIndex) -> int:
-    """Return how many bytes *index* takes where it is."""
+    """Return the size of *index* in bytes."""
     return index.stored_bytes if isinstance(index, Backend) else index.environment.measure().disk_bytes
 
 
 def read_records(pages: Backend, advance: Advance) -> Iterator[Record]:
-    """Yield all records that can be read; *advance* is called with numbers of them."""
+    """Yield all records that can be read; *advance* is called with the number of each batch."""
     for batch in pages.records(_COUNTED):
         yield from batch
         advance(len(batch))
 
 
 def verify(index: AnyIndex, filing_of: FilingOf, advance: Advance) -> list[str]:
-    """Find what is wrong with *index*, a sentence each."""
+    """Check *index*; return a sentence for each fault."""
     if isinstance(index, PermutedIndex):
         return index.verify(advance)
     return index.verify(filing_of(index.header.spec), advance)
@@ -204,7 +204,7 @@ def repair(index: AnyIndex, filing_of: FilingOf, advance: Advance) -> None:
 
 
 def count_contents(pages: Backend, advance: Advance) -> Contents:
-    """Count what an index of pages holds, record by record."""
+    """Count the contents of an index of pages, record by record."""
     scopes: Counter[str] = Counter()
     runs: dict[int, PagesOfRun] = {}
     open_claims = 0
@@ -217,8 +217,8 @@ def count_contents(pages: Backend, advance: Advance) -> Contents:
 
 
 def export_index(index: AnyIndex, file: Path, advance: Advance) -> int:
-    """Write *index* to *file* and return how many signatures or pages that are."""
-    # They are closed before the index is: LMDB before 3.0 raises where a transaction of a closed index ends.
+    """Write *index* to *file* and return the number of signatures or pages."""
+    # They are closed before the index: LMDB before 3.0 raises an error if a transaction of a closed index ends.
     with closing(_read_blocks(index)) as blocks, closing(_read_sites(index)) as sites:
         return export.write_export(file, read_header(index), _counted(blocks, advance), sites)
 
@@ -232,19 +232,19 @@ def import_index(
     *,
     is_readable: SiteCheck = lambda _: True,
 ) -> tuple[int, int]:
-    """Merge *export* into the index at *location*, which is made where there is none.
+    """Merge *export* into the index at *location*, which is created if there is none.
 
-    Pages that it has already stay as they are, and nothing is compared. Of a site that both know, the knowledge stays that
-    was counted on more pages. The whole file is read before anything is written: a damaged one changes nothing.
+    Pages that it has already stay as they are, and nothing is compared. If both know a site, the counts of more pages are
+    kept. The whole file is read before anything is written: a damaged one changes nothing.
 
     Args:
-        filing_of: gives what files pages, from the spec in the header of the export.
-        checked: called with numbers of rows that were read the first time.
-        advance: called with numbers of rows that were filed.
-        is_readable: tells whether what is known about a site can be read; by default it is believed.
+        filing_of: returns the filing of pages, given the spec in the header of the export.
+        checked: called with the numbers of rows that were read the first time.
+        advance: called with the numbers of rows that were filed.
+        is_readable: returns whether what is known about a site can be read; by default this is assumed.
 
     Returns:
-        How many signatures or pages the export has, and how many of them are new.
+        The number of signatures or pages in the export, and how many of them are new.
 
     Raises:
         ExportUnreadable: the file is damaged.
@@ -280,7 +280,7 @@ def _read_blocks(index: AnyIndex) -> Generator[ExportBlock, None, None]:
 
 
 def read_profiles(path: Path, spec: Mapping[str, str], is_readable: SiteCheck) -> FrozenProfiles:
-    """Read what an export says of sites, to decide by it without learning anything.
+    """Read what an export knows about sites, to decide by it without learning anything.
 
     Args:
         spec: what our signatures depend on; must equal that of the export.
@@ -329,9 +329,9 @@ def decode_records(export: Export, block: ExportBlock) -> list[Record]:
 
 
 def _clean(record: Record) -> Record:
-    """Return *record* without user names and passwords in key and scope, where an older version may have left them."""
+    """Return *record* without user names and passwords in key and scope: an older version may have left some."""
     page = record.page
-    # The key of a page that was given none is its address.
+    # A page without a key of its own has its address as key.
     is_address = without_credentials(page.key) == page.url
     key = page.url if is_address else identifier_without_credentials(page.key)
     scope = identifier_without_credentials(page.scope)

@@ -1,4 +1,4 @@
-"""A record as it stands in the database. It is a third smaller than a row of an export."""
+"""The form of a record in the database, a third smaller than a row of an export."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _MANY_BLOCKS = 16
 
 
 class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
-    """What the database holds of a :class:`~crawler_dedup.index.records.Record`.
+    """The form of a :class:`~crawler_dedup.index.records.Record` in the database.
 
-    What is empty in most records comes last: it is not stored where all behind it is empty, too.
+    Fields that are empty in most records come last: empty fields at the end are not stored.
 
     Attributes:
-        key: of the page, 20 bytes (:func:`~crawler_dedup.index.records.shorten_key`).
+        key: key of the page, 20 bytes (:func:`~crawler_dedup.index.records.shorten_key`).
         dictionary: number of the dictionary with which the texts are compressed; 0: they are msgpack.
         texts: scope, address and title.
-        seen: seconds after it was filed.
-        settled: seconds after it was filed; ``None`` while that is open.
-        blocks: those of the page; where they are many, the four bytes of each that are its hash.
-        marks: the other two bytes of many blocks, bytes of equal meaning together, compressed.
+        seen: when the page was visited last, in seconds after it was filed.
+        settled: when it was handled, in seconds after it was filed; ``None`` while that is open.
+        blocks: the blocks of the page; if they are many, only the four bytes of each that are its hash.
+        marks: the other two bytes of each of many blocks, bytes of equal meaning together, compressed.
     """
 
     key: Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
@@ -73,7 +73,7 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Beginning(msgspec.Struct, frozen=True, array_like=True):
-    """The first fields of a :class:`PackedRecord`, which never change; what follows is passed over."""
+    """The first fields of a :class:`PackedRecord`, which never change; the other fields are skipped."""
 
     key: Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
     dictionary: _DictionaryNumber
@@ -82,7 +82,7 @@ class Beginning(msgspec.Struct, frozen=True, array_like=True):
 
 _FIELDS = PackedRecord.__struct_fields__
 _DEFAULTS = PackedRecord.__struct_defaults__
-# Fields of a page as they stand in a packed record, before its blocks, behind them and at the end; and as in a SignedPage.
+# Fields of a page in a packed record: before its blocks, after them and at the end; and their names in a SignedPage.
 _before_blocks = attrgetter(*_FIELDS[_FIELDS.index("digest") : _FIELDS.index("blocks")])
 _behind_blocks = attrgetter(*_FIELDS[_FIELDS.index("blocks") + 1 : _FIELDS.index("marks")])
 _at_the_end = attrgetter(*_FIELDS[_FIELDS.index("partly_hidden") :])
@@ -96,13 +96,13 @@ _decode_texts = msgspec.msgpack.Decoder(tuple[str, str, str]).decode
 
 
 def pack(record: Record, dictionary: Dictionary | None) -> bytes:
-    """Return *record* as the database holds it, its texts compressed with *dictionary* where that is possible."""
+    """Return *record* in the form of the database, its texts compressed with *dictionary* if that is possible."""
     number, texts = _pack_texts(record.page, dictionary)
     return _pack(record, bytes.fromhex(shorten_key(record.page.key)), number, texts)
 
 
 def repack(beginning: Beginning, record: Record) -> bytes:
-    """Return what the database holds of *record* if it held *beginning* before."""
+    """Return *record* in the form of the database, with the *beginning* that is stored already."""
     return _pack(record, beginning.key, beginning.dictionary, beginning.texts)
 
 
@@ -121,17 +121,17 @@ def _pack(record: Record, key: bytes, dictionary: int, texts: bytes) -> bytes:
 
 
 def _clip(seconds: int) -> int:
-    """Return *seconds*, or what is nearest to them: an imported record may say anything."""
+    """Return *seconds*, or the nearest number that can be stored: an imported record may have any."""
     return seconds if -_MAX_TIME <= seconds <= _MAX_TIME else max(-_MAX_TIME, min(seconds, _MAX_TIME))
 
 
 def unpack_beginning(content: bytes | memoryview) -> Beginning:
-    """Decode the beginning of what the database holds; raise :class:`msgspec.DecodeError` for anything else."""
+    """Decode the beginning of a record from the database; raise :class:`msgspec.DecodeError` for anything else."""
     return decode_struct(_decode_beginning, content)
 
 
 def unpack_head(content: bytes | memoryview) -> PackedRecord:
-    """Decode what the database holds, but for texts and blocks; raise :class:`msgspec.DecodeError` for anything else."""
+    """Decode a record from the database, except texts and blocks; raise :class:`msgspec.DecodeError` for anything else."""
     return decode_struct(_decode, content)
 
 
@@ -139,7 +139,7 @@ def unpack(packed: PackedRecord, dictionary: Dictionary | None) -> Record:
     """Return the record. Raises :class:`msgspec.DecodeError`.
 
     Args:
-        dictionary: the one that *packed* names.
+        dictionary: the dictionary whose number is in *packed*.
     """
     scope, url, title = _unpack_texts(packed.texts, dictionary)
     blocks = _join_blocks(packed.blocks, packed.marks) if packed.marks else packed.blocks
@@ -160,7 +160,7 @@ def unpack(packed: PackedRecord, dictionary: Dictionary | None) -> Record:
 
 
 def as_unpacked(record: Record) -> Record | None:
-    """Return what :func:`unpack` returns of *record* once it is packed; ``None`` where that is not certain."""
+    """Return *record* as it will be after packing and :func:`unpack`; ``None`` if that is not certain."""
     page = record.page
     if not all(0 <= moment < _MAX_TIME for moment in (record.filed, record.seen, record.settled)):
         return None
@@ -174,7 +174,7 @@ def as_unpacked(record: Record) -> Record | None:
 
 
 def joined_texts(page: SignedPage) -> bytes | None:
-    """Return the texts of *page* that are compressed, joined; ``None`` where they are too long or hold a zero."""
+    """Return the texts of *page* to compress, joined; ``None`` if they are too long or contain a zero character."""
     joined = _SEPARATOR.join((page.scope, page.url, page.title))
     content = joined.encode()
     return content if joined.count(_SEPARATOR) == 2 and len(content) <= MAX_TEXT_BYTES else None
@@ -198,7 +198,7 @@ def _unpack_texts(texts: bytes, dictionary: Dictionary | None) -> tuple[str, str
 
 
 def _split_blocks(blocks: bytes) -> tuple[bytes, bytes]:
-    """Return the hashes and the other bytes of many *blocks*; few of them, or what are none, as they are."""
+    """Return the hashes and the other bytes of many *blocks*; return few blocks, or other bytes, as they are."""
     count, left = divmod(len(blocks), BLOCK_BYTES)
     if left or count < _MANY_BLOCKS:
         return blocks, b""

@@ -1,4 +1,4 @@
-"""Places at which the numbers of records stand: hashes of what leads to a record, a page key, an alias, or a signature."""
+"""Places of the numbers of records: hashes by which a record is found, of a page key, an alias, or a signature."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import msgspec
 from xxhash import xxh3_64_intdigest
 
 NUMBER_BYTES = 5
-"""Bytes of the number of a record."""
+"""Length of the number of a record, in bytes."""
 
 _OF_NAME = 1 << 24
-"""The bit of a place, the last that is stored, that tells names from signatures."""
+"""The bit of a place, the last that is stored, that distinguishes names from signatures."""
 
 
 def place_of_name(name: bytes) -> int:
@@ -23,26 +23,26 @@ def place_of_signature(scope: int, signature: int) -> int:
 
 
 def place_entry(place: int, number: int) -> tuple[int, int]:
-    """Return under which key, and as what payload, *number* stands at *place*."""
+    """Return the key and the payload by which *number* is stored at *place*."""
     return place >> 48, (place >> 24 & 0xFFFFFF) << 8 * NUMBER_BYTES | number
 
 
 def numbers_in(content: bytes, first: int) -> list[int]:
-    """Return the numbers that stand in a bucket at one place, ascending.
+    """Return the numbers in a bucket that are at one place, ascending.
 
     Args:
         content: payloads, of 8 bytes each.
         first: the payload of number 0 at this place (:func:`place_entry`).
 
     Raises:
-        msgspec.DecodeError: there is a part of a payload.
+        msgspec.DecodeError: the last payload is cut off.
     """
     if len(content) % 8:
         raise msgspec.DecodeError(f"a bucket of numbers has {len(content)} bytes")
-    wanted, numbers = first.to_bytes(8, "little")[NUMBER_BYTES:], []
-    at = content.find(wanted)
-    while at >= 0:
-        if at % 8 == NUMBER_BYTES:
-            numbers.append(int.from_bytes(content[at - NUMBER_BYTES : at], "little"))
-        at = content.find(wanted, at + 1)
+    suffix, numbers = first.to_bytes(8, "little")[NUMBER_BYTES:], []
+    position = content.find(suffix)
+    while position >= 0:
+        if position % 8 == NUMBER_BYTES:
+            numbers.append(int.from_bytes(content[position - NUMBER_BYTES : position], "little"))
+        position = content.find(suffix, position + 1)
     return sorted(numbers)

@@ -1,4 +1,4 @@
-"""What a design of permuted tables costs, and the one with the fewest tables: arithmetic, without an index.
+"""The cost of a design of permuted tables, and the design with the fewest tables: arithmetic, without an index.
 
 Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §3.1.
 """
@@ -20,13 +20,13 @@ _LOOKUP_MICROS, _PROBE_MICROS, _CANDIDATE_MICROS = 6.0, 1.0, 0.0031
 
 @dataclass(frozen=True)
 class DesignCost:
-    """What a design costs: the arithmetic of §3.1 for one number of signatures, uniformly spread.
+    """The cost of a design: the arithmetic of §3.1 for a number of signatures, uniformly spread.
 
     Attributes:
         probes: buckets that a look-up reads.
         candidates: signatures that a look-up compares, expected.
-        payload_bytes: what the signatures themselves take in all tables.
-        disk_bytes: an estimate of the file, with the names of buckets and the room that pages leave free.
+        payload_bytes: size of the signatures themselves in all tables.
+        disk_bytes: estimated size of the file, with the names of buckets and the free space in pages.
     """
 
     probes: int
@@ -36,7 +36,7 @@ class DesignCost:
 
     @property
     def micros(self) -> float:
-        """About how long a look-up takes if everything is in the cache, in microseconds."""
+        """Approximate time of a look-up if everything is in the cache, in microseconds."""
         return _LOOKUP_MICROS + _PROBE_MICROS * self.probes + _CANDIDATE_MICROS * self.candidates
 
 
@@ -62,11 +62,11 @@ def _cost_of(tables: Mapping[int, int], probed: Mapping[int, int], signatures: f
 
 @dataclass(frozen=True)
 class LeastTables:
-    """The design with the fewest tables of all that a recursive split makes.
+    """The design with the fewest tables among those made by a recursive split.
 
     Attributes:
-        tables: how many there are, by their prefix bits.
-        blocks: into how many blocks the bits are cut, then what is left of them, and so on.
+        tables: number of tables, by their prefix bits.
+        blocks: into how many blocks the bits are cut, then the remaining bits, and so on.
     """
 
     tables: Mapping[int, int]
@@ -78,14 +78,14 @@ class LeastTables:
         return sum(self.tables.values())
 
     def estimate_cost(self, signatures: float, bits: int) -> DesignCost:
-        """Estimate what it costs; a look-up reads a bucket of each table."""
+        """Estimate the cost of this design; a look-up reads a bucket of each table."""
         return _cost_of(self.tables, self.tables, signatures, bits)
 
 
 def find_least_tables(bits: int, max_distance: int, signatures: float, candidates: float) -> LeastTables | None:
-    """Find the fewest tables in which each probe of *signatures* meets *candidates* at most; ``None``: there are none.
+    """Find the fewest tables in which each probe of *signatures* finds at most *candidates*; ``None`` if there are none.
 
-    X(f, k, d) of §3.1.2: cut the bits into r blocks and let each choice of r - k of them lead; cut what is left in the
+    X(f, k, d) of §3.1.2: cut the bits into r blocks and let each choice of r - k of them lead; cut the remaining bits in the
     same way as long as too few bits lead. Blocks have whole numbers of bits here, and every choice is counted by itself.
     """
     return _find_least(bits, max_distance, max(0, ceil(log2(signatures / candidates))))
@@ -110,12 +110,12 @@ def _split(bits: int, max_distance: int, prefix: int, blocks: int) -> LeastTable
     tables: Counter[int] = Counter()
     further: tuple[int, ...] = ()
     for leading, ways in _choices(bits, max_distance, blocks):
-        rest = _find_least(bits - leading, max_distance, prefix - leading)
-        if rest is None:
+        remaining = _find_least(bits - leading, max_distance, prefix - leading)
+        if remaining is None:
             return None
-        further = rest.blocks
-        for rest_prefix, count in rest.tables.items():
-            tables[leading + rest_prefix] += ways * count
+        further = remaining.blocks
+        for remaining_prefix, count in remaining.tables.items():
+            tables[leading + remaining_prefix] += ways * count
     return LeastTables(tables, (blocks, *further))
 
 
@@ -146,7 +146,7 @@ def _chunk_bytes(content: int) -> float:
     """Return the bytes of a bucket's chunks on disk: in leaf pages, which are filled to 70 %, or in pages of their own."""
     if content <= FIRST_CHUNK_BYTES:
         return (_NODE_BYTES + content) / _FILL
-    pages, rest = divmod(content - FIRST_CHUNK_BYTES, CHUNK_BYTES)
-    in_leaf = 0 < rest <= FIRST_CHUNK_BYTES
-    page_bytes = (pages + (rest > FIRST_CHUNK_BYTES)) * (4096 + _NODE_BYTES + 4)
-    return (_NODE_BYTES + FIRST_CHUNK_BYTES + in_leaf * (_NODE_BYTES + rest)) / _FILL + page_bytes
+    pages, rest_bytes = divmod(content - FIRST_CHUNK_BYTES, CHUNK_BYTES)
+    in_leaf = 0 < rest_bytes <= FIRST_CHUNK_BYTES
+    page_bytes = (pages + (rest_bytes > FIRST_CHUNK_BYTES)) * (4096 + _NODE_BYTES + 4)
+    return (_NODE_BYTES + FIRST_CHUNK_BYTES + in_leaf * (_NODE_BYTES + rest_bytes)) / _FILL + page_bytes

@@ -1,7 +1,7 @@
 """What is known about each site: how many of its pages are kept, its counts, and the snapshots of them that rules have seen.
 
-What is counted, and what a snapshot says, is the matcher's; here both are bytes. They are read and written in the
-transaction in which it is decided about a page, so that all processes know the same.
+The matcher defines what is counted and what a snapshot contains; here both are bytes. They are read and written in the
+transaction that decides about a page, so that all processes know the same.
 """
 
 from __future__ import annotations
@@ -17,53 +17,53 @@ from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.urls import site_of
 
 MAX_SNAPSHOTS = 16
-"""Snapshots of a site that are kept, the latest ones."""
+"""Number of snapshots of a site that are kept, the latest ones."""
 
 SITE_KEY_BYTES = 12
 """Bytes of the key of a site."""
 SNAPSHOT_NUMBER_BYTES = 5
 """Bytes of the number of a snapshot."""
-_REMEMBERED = 512  # addresses: the site of a page is asked for several times
+_REMEMBERED = 512  # addresses: the site of a page is needed several times
 
 
 class Encodable(Protocol):
-    """Something that becomes the content of a row."""
+    """An object that can be stored as a row."""
 
     def encode(self) -> bytes:
-        """Return it as it is stored."""
+        """Return the object as it is stored."""
 
 
 class Counts(Encodable, Protocol):
-    """What is counted of the pages of a site."""
+    """The counts of a site, made from its pages."""
 
     @property
     def taught(self) -> int:
-        """How many pages were counted."""
+        """Number of pages that were counted."""
 
     @property
     def is_due(self) -> bool:
-        """Whether a snapshot of them is to be published now."""
+        """Whether a snapshot of the counts should be published now."""
 
     def add(self, page: SignedPage) -> None:
         """Count a page that was handled."""
 
     def publish(self) -> Encodable:
-        """Return the snapshot of what is counted now."""
+        """Return a snapshot of the present counts."""
 
 
 class CountsReader(Protocol):
     """Reads the counts of a site."""
 
     def read_counts(self, content: bytes) -> Counts:
-        """Return the counts that were encoded as *content*; of nothing those of a site without pages."""
+        """Return the counts that were encoded as *content*; if it is empty, those of a site without pages."""
 
 
 class Snapshot(NamedTuple):
-    """What the rules know of a site.
+    """What the rules know about a site.
 
     Attributes:
         number: how many pages were counted until then; 0: nothing is known.
-        content: what it says.
+        content: the encoded snapshot.
     """
 
     number: int = 0
@@ -74,10 +74,10 @@ NO_SNAPSHOT = Snapshot()
 
 
 class FrozenProfiles:
-    """What is known about sites, which no page changes.
+    """Fixed knowledge about sites, which no page changes.
 
     Args:
-        snapshots: of each site by its key (:func:`site_key`).
+        snapshots: the snapshot of each site by its key (:func:`site_key`).
     """
 
     def __init__(self, snapshots: Mapping[bytes, Snapshot]) -> None:
@@ -85,7 +85,7 @@ class FrozenProfiles:
 
     @classmethod
     def of(cls, sites: Iterable[StoredSite]) -> FrozenProfiles:
-        """Take the latest snapshot of each of *sites*, where there is one."""
+        """Make profiles of the latest snapshots of *sites*, as far as they have one."""
         latest = ((site.key, site.number, dict(site.snapshots).get(site.number)) for site in sites)
         return cls({key: Snapshot(number, content) for key, number, content in latest if content is not None})
 
@@ -99,11 +99,11 @@ class FrozenProfiles:
 
 
 class SiteFigures(NamedTuple):
-    """How much is stored of sites.
+    """How much is stored about sites.
 
     Attributes:
-        sites: of how many there is something.
-        known: of how many of them there is a snapshot.
+        sites: number of sites about which something is stored.
+        known: number of those that have a snapshot.
         content_bytes: length of all names and values.
     """
 
@@ -113,7 +113,7 @@ class SiteFigures(NamedTuple):
 
 
 class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
-    """What is stored of a site beside its counts.
+    """What is stored about a site besides its counts.
 
     Attributes:
         records: how many of its pages are recorded.
@@ -130,10 +130,10 @@ class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class StoredSite(msgspec.Struct, frozen=True, array_like=True):
-    """All that is stored of a site, to carry it into another index.
+    """All that is stored about a site, to move it into another index.
 
     Attributes:
-        key: 96 bits that stand for scope and site (:func:`site_key`).
+        key: a hash of scope and site, 96 bits (:func:`site_key`).
         taught: how many of its pages were counted, all in all.
         number: number of its latest snapshot; 0: there is none yet.
         since: from when on decisions were made by these snapshots (:attr:`SiteEntry.since`).
@@ -153,13 +153,13 @@ class StoredSite(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def size(self) -> int:
-        """How many bytes it takes, roughly."""
+        """Approximate size in bytes."""
         return 100 + len(self.counts) + sum(len(content) for _, content in self.snapshots)
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def site_key(scope: str, url: str) -> bytes:
-    """Return 96 bits that stand for a scope and the site of an address; nothing where it has no host."""
+    """Return a 96-bit hash of a scope and the site of an address; ``b""`` if the address has no host."""
     site = site_of(url)
-    # The length keeps ("a", "bc") and ("ab", "c") apart.
+    # The length distinguishes ("a", "bc") and ("ab", "c").
     return xxh3_128_digest(f"{len(scope)}:{scope}{site}".encode("utf-8", "replace"))[:SITE_KEY_BYTES] if site else b""

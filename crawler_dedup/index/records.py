@@ -1,4 +1,4 @@
-"""What is recorded of a kept page, as a row of an export holds it, and how the index names a page."""
+"""The record of a kept page, as in a row of an export, and the names by which an index finds pages."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from crawler_dedup.signedpage import Count, SignedPage, is_well_formed
 from crawler_dedup.urls import without_credentials
 
 MAX_ALIASES = 4
-"""Further keys under which a page is known. A site that redirects each visit to an address of its own makes many."""
+"""Maximum number of aliases of a page. A site that redirects each visit to an address of its own makes many."""
 
 KEY_BYTES = 20
-"""Bytes of the key of a kept page."""
+"""Length of the key of a kept page, in bytes."""
 
 _NAME_BYTES = 12
-_REMEMBERED = 512  # keys of pages: each is asked for several times
+_REMEMBERED = 512  # keys of pages: each is needed several times
 
 RunNumber = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
 Aliases = Annotated[tuple[bytes, ...], msgspec.Meta(max_length=MAX_ALIASES)]
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """A page that is kept. Times are in seconds since 1970; one that was imported may say anything.
+    """A page that is kept. Times are in seconds since 1970; those of an imported record may be any numbers.
 
     Attributes:
         run: number of the run that filed it.
         claim: number of its claim in that run, 0 if it was settled at once.
         filed: when it was filed.
         seen: when it was visited last.
-        settled: when it was handled; 0 while that is open. Only a settled one stands for duplicates.
-        stands: whether it may stand for others; if not, there was no room for more under its signature.
-        aliases: names of other keys that lead to it (:func:`hash_page_key`).
+        settled: when it was handled; 0 while that is open. Only a settled page stands for duplicates.
+        stands: whether it may stand for others; if not, too many pages had its signature.
+        aliases: names of other keys by which it is found (:func:`hash_page_key`).
     """
 
     page: SignedPage
@@ -62,14 +62,14 @@ def checked(record: Record) -> Record:
     """Return *record*, which was read from disk; raise :class:`msgspec.DecodeError` if it is not one."""
     if not is_well_formed(record.page) or any(len(name) != _NAME_BYTES for name in record.aliases):
         raise msgspec.DecodeError("The signature has not 64 bits, or a part has a length that it cannot have.")
-    url = without_credentials(record.page.url)  # an older version left more of them
+    url = without_credentials(record.page.url)  # an older version removed fewer
     if url != record.page.url:
         record = msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, url=url))
     return record
 
 
 def shorten_key(key: str) -> str:
-    """Return the 40 hexadecimal digits that a kept page has as its key: *key* itself if it is such, as fingerprints are."""
+    """Return the 40 hexadecimal digits that are the key of a kept page: *key* itself if it has this form, else its hash."""
     if len(key) == 2 * KEY_BYTES:
         try:
             if bytes.fromhex(key).hex() == key:
@@ -80,20 +80,20 @@ def shorten_key(key: str) -> str:
 
 
 def hash_page_key(scope: str, key: str) -> bytes:
-    """Return 96 bits that stand for a page key: of 10^9 pages two have the same with a chance of 10^-11."""
-    # The length keeps ("a", "bc") and ("ab", "c") apart.
+    """Return a 96-bit hash of a page key: among 10^9 pages, two have the same with a probability of 10^-11."""
+    # The length distinguishes ("a", "bc") and ("ab", "c").
     return xxh3_128_digest(f"{len(scope)}:{scope}{key}".encode("utf-8", "replace"))[:_NAME_BYTES]
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def name_page(scope: str, key: str) -> bytes:
-    """Return the name by which the index finds a page, of the key that it is offered with or of that of its record."""
+    """Return the name by which the index finds a page, given the key of an offered page or of a record."""
     return hash_page_key(scope, shorten_key(key))
 
 
 def hash_scope(scope: str) -> int:
-    """Return the 32 bits that stand for *scope* in the names of buckets.
+    """Return the 32-bit hash of *scope* in the names of buckets.
 
-    Two scopes may share them: records tell them apart.
+    Two scopes may have the same hash: records contain the scope itself.
     """
     return xxh32_intdigest(scope.encode("utf-8", "replace"))

@@ -1,8 +1,8 @@
-"""The runs of an index, and what becomes of the pages of a run that does not come to its end.
+"""The runs of an index, and the fate of the pages of a run that did not come to its end.
 
-A run is entered with its first page and removed when it has finished. A run that is entered and does not live has died or
-was interrupted: what it had under way was not handled, what it had settled shortly before its death may not be on disk,
-because feeds are buffered, and the links of its pages may not have been followed.
+A run is entered with its first page and removed when it has finished. A run that is entered but not alive has died or was
+interrupted: its open claims were not handled, pages that it settled shortly before its death may not be on disk, because
+feeds are buffered, and the links of its pages may not have been followed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def wall_clock() -> int:
 
 
 class Fate(Enum):
-    """What has become of a recorded page."""
+    """The state of a recorded page."""
 
     STANDS = "stands"
     """It was handled: it may stand for others."""
@@ -36,14 +36,14 @@ class Fate(Enum):
 
 
 class RunEntry(msgspec.Struct, frozen=True, array_like=True):
-    """What is stored of a run that is not over, has not finished, or has left something behind.
+    """The entry of a run that is not over, has not finished, or has left claims behind.
 
     Attributes:
         last: its last sign of life, in seconds since 1970. Never before a time that it wrote into a record.
-        grace: seconds for which what it settles may not be on disk; 0 once it has ended and all of that is.
+        grace: seconds during which pages that it settled may not be on disk yet; 0 once it has ended and all are.
         has_finished: whether it came to its end.
-        is_tidy: whether nothing is left of it that was not handled.
-        stored_until: what it settled then or later is not stored, once the run is over; ``None``: only the grace counts.
+        is_tidy: whether no page of it is left that was not handled.
+        stored_until: once the run is over, pages settled then or later are not stored; ``None``: only the grace counts.
     """
 
     last: Count
@@ -55,8 +55,8 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
     def may_have_lost(self, record: Record) -> bool:
         """Return whether *record*, one of this run's, may not be stored if the run has died.
 
-        The run died at ``last`` or later, so that the answer for what was settled before the grace is right, and of the rest
-        rather too much is taken for lost.
+        The run died at ``last`` or later. So no page settled before the grace is taken for lost, and of the others rather
+        too many are.
         """
         if not record.settled or (self.stored_until is not None and record.settled >= self.stored_until):
             return True
@@ -64,10 +64,10 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 DAMAGED_RUN = RunEntry(0, 0, stored_until=0)
-"""What is taken for the entry of a run that cannot be read: once it is over, nothing that it settled counts as stored."""
+"""Replaces the entry of a run that cannot be read: once the run is over, nothing that it settled counts as stored."""
 
 RUN_NAME_BYTES = 4
-"""Bytes of the number of a run, where it is a name."""
+"""Length of the number of a run as a name, in bytes."""
 
 encode_run = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(RunEntry)
@@ -79,13 +79,13 @@ def decode_run(content: bytes | memoryview) -> RunEntry:
 
 
 class Run(ABC):
-    """A new run of an index, which others can see to live until it is released.
+    """A new run of an index, which counts as alive for others until it is released.
 
     Args:
         now: the time, in seconds since 1970.
 
     Attributes:
-        number: by which its records name it.
+        number: the number of the run in its records.
     """
 
     number: int
@@ -104,12 +104,12 @@ class Run(ABC):
     @property
     @abstractmethod
     def is_held(self) -> bool:
-        """Whether it lives still; not in a child process."""
+        """Whether the run is still alive; false in a child process."""
 
     @property
     @abstractmethod
     def is_visible(self) -> bool:
-        """Whether it lives still, and others see that."""
+        """Whether the run is still alive, and others can see that."""
 
     @abstractmethod
     def release(self) -> None:
@@ -117,9 +117,9 @@ class Run(ABC):
 
 
 class RunStates:
-    """What has become of the runs of an index, within one transaction.
+    """The states of the runs of an index, within one transaction.
 
-    Each run is looked at once: one that dies in between must not be alive for one question and dead for the next.
+    Each run is checked once: a run that dies meanwhile must not be alive for one decision and dead for the next.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class RunStates:
         """Use :meth:`Runs.states`.
 
         Args:
-            alive: what *lives* has answered in this transaction.
+            alive: the answers of *lives* in this transaction.
         """
         self._find_entry = find
         self._ask_whether_lives = lives
@@ -139,7 +139,7 @@ class RunStates:
         self._alive = {} if alive is None else alive
 
     def fate_of(self, record: Record) -> Fate:
-        """Return what has become of the page of *record*."""
+        """Return the state of the page of *record*."""
         run = self._find(record.run)
         if run is None:
             return Fate.STANDS if record.settled else Fate.RELEASED
@@ -148,7 +148,7 @@ class RunStates:
         lives = self._lives(record.run)
         if lives is False:
             return Fate.RELEASED
-        # Where nobody knows, the page neither stands for others, as of a run that may be dead, nor is it forgotten.
+        # If this is unknown, the page does not stand for others, because its run may be dead; nor is it forgotten.
         return Fate.STANDS if lives and record.settled else Fate.OPEN
 
     def _find(self, number: int) -> RunEntry | None:
@@ -172,4 +172,4 @@ class RunStates:
 
 
 NO_RUNS = RunStates(lambda _: None, lambda _: None)
-"""Where no run is entered: what is settled stands."""
+"""The states of an index without runs: all settled pages count."""

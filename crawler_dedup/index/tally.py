@@ -11,9 +11,9 @@ from crawler_dedup.hamming import Numbers, mix_bits
 
 @dataclass(frozen=True)
 class Tally:
-    """How many entries there are, and a sum of their hashes: equal tallies mean equal sets of entries.
+    """The number of entries, and a sum of their hashes: equal tallies mean equal sets of entries.
 
-    (But for a chance of 2^-64, and for damage made on purpose.)
+    (Except with a probability of 2^-64, and except for deliberate damage.)
     """
 
     entries: int = 0
