@@ -46,7 +46,7 @@ def map_in_processes(
         results: Iterable[_Out] = map(function, arguments)
         if executor is not None:
             with interrupts_blocked():
-                results = executor.map(function, arguments, chunksize=chunk_size)
+                results = _submit_all(executor, function, arguments, chunk_size)
         for result in results:
             yield result
             advance(1)
@@ -58,6 +58,18 @@ def map_in_processes(
         stop.set()
         if executor is not None:
             executor.shutdown(cancel_futures=True)  # after an interrupt: what has begun ends, nothing else begins
+
+
+def _submit_all(
+    executor: ProcessPoolExecutor, function: Callable[[_In], _Out], arguments: Sequence[_In], chunk_size: int
+) -> Iterator[_Out]:
+    """Submit the calls of *function* with each of *arguments*; return the results in order."""
+    try:
+        return executor.map(function, arguments, chunksize=chunk_size)
+    except OSError:
+        # A process that dies meanwhile breaks the pool, which closes the pipes that the next process would get.
+        executor.submit(int)  # raises BrokenProcessPool then
+        raise
 
 
 class CallAll(Protocol):
