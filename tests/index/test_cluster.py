@@ -184,6 +184,15 @@ def test_a_slot_that_is_moved_key_by_key_is_used_again_at_its_new_node(tmp_path:
             assert len(pages) == 3000 + 40
 
 
+def test_a_run_that_ends_after_its_slot_was_moved_is_over_at_once(tmp_path: Path) -> None:
+    with clustering(tmp_path) as cluster, closing(open_backend(cluster.address())) as store:
+        run = store.begin_run()
+        tag = cluster.address().tag
+        cluster.move(tag, (cluster.owner(tag) + 1) % 3)
+        run.release()
+        store.repair(NEAR)  # refused while a run shows that it lives
+
+
 def test_clients_continue_while_a_slot_is_moved_at_once(tmp_path: Path) -> None:
     with clustering(tmp_path) as cluster:
         with closing(open_backend(cluster.address(shards=SHARDS))) as store:

@@ -474,3 +474,42 @@ class _Crawl:
         """Let the run die."""
         self._run.release()
         self.pages.close()
+
+
+def test_counts_are_right_after_a_repair_during_which_pages_are_filed_and_forgotten(
+    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signatures = uniform(5, 1000)
+    with closing(open_backend(address)) as store, closing(open_backend(address)) as crawl:
+        store.merge([Record(page(number, signatures[number]), settled=1) for number in range(600)], NEAR)
+        call, filed, is_changing = ServerConnection.call, iter(range(600, 1000)), False
+
+        def change_before(connection: ServerConnection, *words: bytes | str | int) -> object:
+            nonlocal is_changing
+            is_own = threading.current_thread() is threading.main_thread() and not is_changing
+            if is_own and words[0] in {b"SCAN", b"UNLINK", b"EVALSHA"}:
+                is_changing = True
+                new = next(filed)
+                assert crawl.offer([page(new, signatures[new])], NEAR).exception() is None
+                crawl.forget(lambda record: number_of(record.page) in {1200 - new, new - 10}, NEAR)
+                is_changing = False
+            return call(connection, *words)
+
+        monkeypatch.setattr(ServerConnection, "call", change_before)
+        store.repair(NEAR)
+        monkeypatch.undo()
+        assert store.verify(NEAR) == []
+        assert len(store) == sum(map(len, store.records(100)))
+        assert next(filed) > 605, "nothing was changed during the repair"
+
+
+def test_the_number_of_pages_is_never_negative(address: ServerAddress, server: Server) -> None:
+    with closing(open_backend(address)) as store:
+        store.offer([page(number, signature) for number, signature in enumerate(uniform(6, 5))], NEAR).result()
+    (name,) = (name for name in server.run("KEYS", "*") if name[13:] == b"v")  # type: ignore[attr-defined]
+    state = server.run("GET", name)
+    assert isinstance(state, bytes)
+    server.run("SET", name, state[:16] + bytes(8) + state[24:])
+    with closing(open_backend(address)) as store:
+        assert store.forget(lambda record: number_of(record.page) == 1, NEAR) == 1
+        assert len(store) == 0

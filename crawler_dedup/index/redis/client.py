@@ -22,7 +22,7 @@ from crawler_dedup.index.redis.connection import (
     read_time,
 )
 from crawler_dedup.index.redis.copies import Copies
-from crawler_dedup.index.redis.keys import LAYOUT, Keys, meta_key
+from crawler_dedup.index.redis.keys import LAYOUT, REPAIRED, Keys, meta_key
 from crawler_dedup.index.redis.knowncells import KnownCells
 
 _READ_KEYS = 1000  # that are asked for at once
@@ -80,9 +80,9 @@ class Client:
             self.epoch = read_epoch(self._connection, self._header)
             self.keys = Keys(self._connection.address, self.epoch)
             self.cells.begin(self.keys.prefix)
-            state = self._read_runs()
-            if state is not None:
-                self._state = state
+            if (read := self._read_runs()) is not None:
+                self._state, layout = read
+                self.keys = Keys(self._connection.address, self.epoch, layout)
                 self._opened = self._connection.opened
 
     def find_new_scopes(self, scopes: set[int]) -> set[int]:
@@ -176,12 +176,31 @@ class Client:
             raise self._complain_of_emptying()
         return State.decode(state)
 
-    def let_all_forget(self) -> None:
-        """Let all clients forget what they know, and count no records. Raises :class:`IndexGone` as :meth:`read_state`."""
+    def begin_other_buckets(self) -> int:
+        """Let all clients forget what they know, count no records, and use the names of *other_keys* for buckets.
+
+        Return the number of the newest record of those that have to be filed and counted again.
+
+        Raises:
+            IndexGone: as :meth:`read_state`.
+            IndexUnusable: another repair has done this.
+        """
         keys = self.keys
-        if self._connection.evaluate(scripts.FORGET, [keys.state, keys.counts, keys.scopes], []) == b"gone":
+        names = [keys.state, keys.meta, keys.counts, keys.scopes]
+        answer = self._connection.evaluate(scripts.FORGET, names, [keys.layout, self.other_keys.layout])
+        if answer[0] == b"gone":
             raise self._complain_of_emptying()
+        if answer[0] == b"repaired":
+            raise IndexUnusable(f"The index in {self._connection.address} is being repaired by another process.")
         self.forget()
+        self.prepare()
+        last: int = answer[1]
+        return last
+
+    @property
+    def other_keys(self) -> Keys:
+        """The names, with those of buckets that nobody uses now."""
+        return Keys(self._connection.address, self.epoch, LAYOUT if self.keys.layout == REPAIRED else REPAIRED)
 
     def require_epoch(self, epoch: bytes | None) -> None:
         """Raise :class:`IndexGone` where *epoch* is not the name of the life of the index that is read."""
@@ -283,14 +302,14 @@ class Client:
         """Read the runs as they are now."""
         self._read_runs()
 
-    def _read_runs(self) -> bytes | None:
-        """Read the runs; return the state in which the index was then, ``None``: there is none any more."""
-        read = self._connection.evaluate(scripts.RUNS, [self.keys.state], [self.keys.prefix])
-        if read[0] == b"gone":
+    def _read_runs(self) -> tuple[bytes, int] | None:
+        """Read the runs; return state and layout of the index as they were then, ``None``: there is none any more."""
+        read = self._connection.evaluate(scripts.RUNS, [self.keys.state, self.keys.meta], [self.keys.prefix])
+        if read[0] == b"gone" or read[3] is None:
             return None
-        self.runs = KnownRuns.decode(*read[1:])
-        state: bytes = read[0]
-        return state
+        state, entries, dead, layout = read
+        self.runs = KnownRuns.decode(entries, dead)
+        return state, int(layout)
 
 
 def read_epoch(connection: ServerConnection, header: Header) -> bytes:
@@ -316,7 +335,7 @@ def read_epoch(connection: ServerConnection, header: Header) -> bytes:
 def require_layout(address: ServerAddress, layout: bytes | None) -> None:
     """Raise :class:`IndexUnusable` where the keys of an index are laid out in another way."""
     number = int(layout or 1)
-    if number != LAYOUT:
+    if number not in (LAYOUT, REPAIRED):
         raise IndexUnusable(
             f"The index in {address} was made by a version of crawler-dedup that lays out keys in another way (layout"
             f" {number}, this one uses {LAYOUT}). Export it with that version, and import that here."

@@ -14,6 +14,8 @@ from crawler_dedup.index.redis.changelog import TOKEN_BYTES
 
 LAYOUT = 2
 """Number of the way in which keys are laid out: it rises when code of another one cannot read them."""
+REPAIRED = 3
+"""The same with other names of buckets. Each repair changes from one to the other, so that nobody uses the old ones then."""
 
 _TABLE_SHIFT = 40
 _REST = (1 << _TABLE_SHIFT) - 1
@@ -44,9 +46,10 @@ class Keys:
         runs: the hash of the entries of runs.
         dead: the set of the runs that are over.
         scopes: the set of the hashes of scopes.
+        layout: which names buckets have.
     """
 
-    def __init__(self, address: ServerAddress, epoch: bytes) -> None:
+    def __init__(self, address: ServerAddress, epoch: bytes, layout: int = LAYOUT) -> None:
         self.meta = meta_key(address)
         self.prefix = prefix = self.meta + epoch
         self.state = prefix + b"v"
@@ -55,8 +58,9 @@ class Keys:
         self.runs = prefix + b"u"
         self.dead = prefix + b"d"
         self.scopes = prefix + b"o"
-        self.buckets = prefix + b"b"
-        self.numbers = prefix + b"n"
+        self.layout = layout
+        self.buckets = prefix + (b"B" if layout == REPAIRED else b"b")
+        self.numbers = prefix + (b"N" if layout == REPAIRED else b"n")
         self._records = prefix + b"r"
         self._sites = prefix + b"s"
         self._lives = prefix + b"l"

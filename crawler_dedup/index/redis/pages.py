@@ -103,8 +103,7 @@ class PagesOnServer(RunsInTransaction):
                 yield number, record
 
     def add(self, record: Record, filing: Filing) -> int:
-        number = self._next_number()
-        self.file(number, record, filing)
+        self.file(number := self._next_number(), record, filing)
         return number
 
     def file(self, number: int, record: Record, filing: Filing) -> None:
@@ -150,12 +149,13 @@ class PagesOnServer(RunsInTransaction):
         self._records[number] = record
 
     def remove(self, number: int, record: Record, filing: Filing) -> None:
-        page, scope = record.page, hash_scope(record.page.scope)
+        page, scope, own = record.page, hash_scope(record.page.scope), _name_of(record)
         self._records[number] = None
-        self._changes.count -= 1
-        for name in (_name_of(record), *record.aliases):
+        if number in self._numbers_at(place_of_name(own)):  # else it was not counted: a repair has not come to it
+            self._changes.count -= 1
+            self._sites.remove_record(page)
+        for name in (own, *record.aliases):
             self._take(place_of_name(name), number)
-        self._sites.remove_record(page)
         self._take(place_of_signature(scope, page.signature), number)
         if title := filing.title_key(page):
             self._take(place_of_signature(scope, title), number)
@@ -208,14 +208,18 @@ class PagesOnServer(RunsInTransaction):
             yield number, decode_sound_record(content)
 
     def stored_records(self) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, content) of all records in ascending order, also of pages that are filed again meanwhile."""
+        """Yield (number, content) of all records in order, also of pages that are filed again meanwhile."""
         first = 1
         while (last := self.client.read_state().last) >= first:
-            for start in range(first, last + 1, _READ_RECORDS):
-                numbers = range(start, min(start + _READ_RECORDS, last + 1))
-                contents = self.client.call(b"MGET", *map(self._keys.record, numbers))
-                yield from (pair for pair in zip(numbers, contents, strict=True) if pair[1] is not None)
+            yield from self.read_records(first, last)
             first = last + 1
+
+    def read_records(self, first: int, last: int) -> Iterator[tuple[int, bytes]]:
+        """Yield (number, content) of the records from *first* to *last*."""
+        for start in range(first, last + 1, _READ_RECORDS):
+            numbers = range(start, min(start + _READ_RECORDS, last + 1))
+            contents = self.client.call(b"MGET", *map(self._keys.record, numbers))
+            yield from (pair for pair in zip(numbers, contents, strict=True) if pair[1] is not None)
 
     def sharing(
         self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]

@@ -18,7 +18,7 @@ from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.client import read_epoch
-from crawler_dedup.index.redis.connection import ServerConnection, read_time
+from crawler_dedup.index.redis.connection import ConnectionMoved, ServerConnection, read_time
 from crawler_dedup.index.redis.keys import Keys
 from crawler_dedup.index.runs import RUN_NAME_BYTES, Run
 
@@ -26,6 +26,7 @@ LIFE_SECONDS = 60
 """Seconds for which a sign of life lasts."""
 BEAT_SECONDS = 15.0
 """Seconds between two signs of life."""
+_MOST_MOVES = 5
 
 
 class ServerRun(Run):
@@ -71,9 +72,16 @@ class ServerRun(Run):
             return
         self._released.set()
         with suppress(IndexUnusable):  # where it is not told, the sign of life expires
-            arguments = [self._epoch, self._keys.prefix, self._name]
-            self._connection.evaluate(scripts.RELEASE, [self._keys.meta], arguments)
+            self._tell_release()
             self._connection.drop()
+
+    def _tell_release(self) -> None:
+        """Tell that the run is over; follow the index where another node of a cluster serves it."""
+        arguments = [self._epoch, self._keys.prefix, self._name]
+        for _ in range(_MOST_MOVES):
+            with suppress(ConnectionMoved):
+                self._connection.evaluate(scripts.RELEASE, [self._keys.meta], arguments)
+                return
 
     def _show_life(self) -> None:
         while not self._released.wait(BEAT_SECONDS):

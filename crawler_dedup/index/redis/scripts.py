@@ -132,7 +132,7 @@ if stale or not empty then
 end
 if at > #ARGV then return {'done', state, tail, {}} end
 local entry, payloads, numbers, rows = ARGV[at], ARGV[at + 2], {}, {KEYS[1], ''}
-count = count + tonumber(ARGV[at + 1])
+count = math.max(count + tonumber(ARGV[at + 1]), 0)
 at = at + 3
 for number = 1, tonumber(ARGV[at]) do
   last = last + 1
@@ -184,21 +184,25 @@ return {'done', state, tail, numbers}
 )
 
 FORGET = f"""
--- Lets clients forget all they know. KEYS: state; counts of sites and scopes, which are removed. No records are counted
--- then.
+-- Lets clients forget all they know, and begin with other buckets. KEYS: state; the hash that says what the shard is; counts
+-- of sites and scopes, which are removed. ARGV: layout until now, and from now on. No records are counted then.
 local state = redis.call('GET', KEYS[1])
-if not state then return 'gone' end
+if not state then return {{'gone'}} end
+if redis.call('HGET', KEYS[2], 'layout') ~= ARGV[1] then return {{'repaired'}} end
 local position, last, _, mark = struct.unpack('<I8I8I8', state)
 redis.call('SET', KEYS[1], struct.pack('<I8I8I8', position + {FORGOTTEN}, last, 0) .. string.sub(state, mark))
-redis.call('DEL', KEYS[2], KEYS[3])
-return 'forgotten'
+redis.call('HSET', KEYS[2], 'layout', ARGV[2])
+redis.call('DEL', KEYS[3], KEYS[4])
+return {{'forgotten', last}}
 """
 
 RUNS = """
--- Reads the runs. KEYS: state. ARGV: prefix. Returns {'gone'}, or {state, entries, dead runs}.
+-- Reads the runs. KEYS: state, the hash that says what the shard is. ARGV: prefix. Returns {'gone'}, or {state, entries,
+-- dead runs, layout}.
 local state = redis.call('GET', KEYS[1])
 if not state then return {'gone'} end
-return {state, redis.call('HGETALL', ARGV[1] .. 'u'), redis.call('SMEMBERS', ARGV[1] .. 'd')}
+local entries, dead = redis.call('HGETALL', ARGV[1] .. 'u'), redis.call('SMEMBERS', ARGV[1] .. 'd')
+return {state, entries, dead, redis.call('HGET', KEYS[2], 'layout')}
 """
 
 _NOTE_RUNS = (

@@ -18,6 +18,7 @@ from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import Record, hash_scope, name_page
 from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.client import Client
+from crawler_dedup.index.redis.keys import Keys
 from crawler_dedup.index.redis.pages import PagesOnServer
 from crawler_dedup.index.redis.recordrows import decode_record
 from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, encode_run
@@ -80,14 +81,13 @@ def rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
     client, keys = pages.client, pages.client.keys
     if any(True for _ in client.scan(keys.prefix + b"l*")):
         raise IndexUnusable("A crawl uses the index, or has used it a minute ago: repair it when none does.")
-    for pattern in (keys.numbers, keys.buckets):
-        for names in client.scan(pattern + b"*"):
-            client.call(b"UNLINK", *names)
+    _remove_buckets(client, client.other_keys)  # of a repair that was interrupted
     for number, run in client.runs.entries.items():
         if run is DAMAGED_RUN:
             client.call(b"HSET", keys.runs, number.to_bytes(RUN_NAME_BYTES, "big"), encode_run(run))
-    client.let_all_forget()
-    stored = pages.stored_records()
+    last = client.begin_other_buckets()
+    _remove_buckets(client, keys)
+    stored = pages.read_records(1, last)
     while batch := list(islice(stored, _SLICE)):
         readable = dict(_decoded(batch))
         for number, _ in batch:
@@ -97,21 +97,39 @@ def rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
         advance(len(batch))
 
 
-def _file_again(pages: PagesOnServer, readable: dict[int, Record], filing: Filing) -> None:
+def _remove_buckets(client: Client, keys: Keys) -> None:
+    for pattern in (keys.numbers, keys.buckets):
+        for names in client.scan(pattern + b"*"):
+            client.call(b"UNLINK", *names)
+
+
+def _file_again(pages: PagesOnServer, numbers: Iterable[int], filing: Filing) -> None:
     """File records under their numbers, fewer at once where others change the index meanwhile."""
-    waiting, size = list(readable.items()), len(readable)
+    waiting = list(numbers)
+    size = len(waiting)
     while waiting:
         pages.client.prepare()
         writing = pages.begin_another()
-        for number, record in waiting[:size]:
-            older = writing.find(record.page.scope, record.page.key)
-            if older is not None:
-                writing.remove(*older, filing)
-            writing.file(number, record, filing)
+        for number in waiting[:size]:
+            _file_record_again(writing, number, filing)
         if pages.client.commit(writing.collect()) is None:
             size = max(size // 2, 1)
         else:
             waiting = waiting[size:]
+
+
+def _file_record_again(writing: PagesOnServer, number: int, filing: Filing) -> None:
+    """File a record, unless it was forgotten meanwhile. Of two records of a page, the newer one stays."""
+    record = writing.get(number)
+    if record is None:
+        return
+    other = writing.find(record.page.scope, record.page.key)
+    if other is not None and other[0] > number:
+        writing.remove(number, record, filing)
+        return
+    if other is not None:
+        writing.remove(*other, filing)
+    writing.file(number, record, filing)
 
 
 def _decoded(batch: Iterable[_Stored]) -> Iterator[tuple[int, Record]]:
