@@ -72,8 +72,8 @@ class IndexMismatch(DedupError):
         return (
             f"The index in {self.directory} was made with another configuration:\n"
             + "\n".join(lines)
-            + "\nWays out: go back to the index's configuration, name another directory (in a crawl DEDUP_DIR),"
-            " or start anew (in a crawl DEDUP_FRESH = True empties this one)."
+            + "\nWays out: go back to the index's configuration, name another place (in a crawl DEDUP_DIR, or another"
+            " ?index=NAME in DEDUP_INDEX), or start anew (in a crawl DEDUP_FRESH = True empties this one)."
         )
 
     def _describe_older_format(self) -> str:

@@ -513,3 +513,20 @@ def test_the_number_of_pages_is_never_negative(address: ServerAddress, server: S
     with closing(open_backend(address)) as store:
         assert store.forget(lambda record: number_of(record.page) == 1, NEAR) == 1
         assert len(store) == 0
+
+
+def test_a_user_needs_few_commands_and_the_keys_of_the_index(server: Server) -> None:
+    document = (Path(__file__).parents[2] / "docs" / "machines.md").read_text(encoding="utf-8")
+    (documented,) = (line for line in document.splitlines() if line.startswith("ACL SETUSER crawler on"))
+    server.empty()
+    server.run(*documented.replace("PASSWORD", "secret").split())
+    address = find_location(server.url("blogs", password="secret", shards=2).replace("//:", "//crawler:"))
+    assert isinstance(address, ServerAddress)
+    with closing(open_backend(address)) as store:
+        run = store.begin_run()
+        store.offer([page(number, 5) for number in range(3)], NEAR, OfferTerms(run.number)).result()
+        run.release()
+        store.repair(NEAR)
+        assert store.verify(NEAR) == []
+        assert store.stored_bytes > 0
+        assert store.forget(lambda _: True, NEAR) == 1
