@@ -1,4 +1,4 @@
-"""Tree → what its links say of the pages that they lead to: the text of a link, and what stands around it.
+"""Tree → anchor texts: what its links say about their targets, with the text around each link.
 
 The anchor window of Haveliwala, Gionis, Klein and Indyk, "Evaluating strategies for similarity search on the web", WWW 2002.
 """
@@ -13,13 +13,13 @@ from lxml.html import HtmlElement
 from crawler_dedup.signing.outlinks import find_base, find_host, make_comparable
 
 MAX_CHARS = 300
-"""Characters of what is said of a page, however many links lead to it."""
+"""Maximum number of characters about a page, however many links lead to it."""
 
-_WINDOW = 100  # characters before a link, and as many behind it
+_WINDOW = 100  # characters before a link, and as many after it
 _LONG_WORD = 30
 _MAX_HREF = 300
 _MAX_LINKS_TO_A_PAGE = 8
-# Of a page that is longer, the beginning is read: this happens on the event loop.
+# Of a longer page only the beginning is read: this happens on the event loop.
 _MAX_TARGETS = 10_000
 _MAX_TEXT = 400_000  # characters
 _UNSEEN = {"head", "script", "style", "noscript", "template", "textarea", "svg"}
@@ -44,7 +44,7 @@ class Anchors:
         self._text = self._read(tree)
 
     def text_about(self, url: str) -> str:
-        """Return what the links to *url* say of it: :data:`MAX_CHARS` characters at most; ``""`` where there is none."""
+        """Return what the links to *url* say about it: :data:`MAX_CHARS` characters at most; ``""`` if there are none."""
         target = self._target(url)
         spans = self._spans.get(target, []) if target is not None else []
         return " ".join(map(self._window, spans))[:MAX_CHARS]
@@ -53,7 +53,7 @@ class Anchors:
         return make_comparable(href, self._base, self._host) if len(href) <= _MAX_HREF else None
 
     def _read(self, tree: HtmlElement) -> str:
-        """Note where the links stand, and return the text of the page: its words with a space between them."""
+        """Note the positions of the links, and return the text of the page: its words with a space between them."""
         words: list[str] = []
         ends: list[int] = []  # of each word in the text
         open_links: list[int] = []
@@ -63,7 +63,7 @@ class Anchors:
                 words.append(word)
                 ends.append((ends[-1] + 1 if ends else 0) + len(word))
 
-        unseen = 0  # elements around this one, itself included, that nobody sees
+        unseen = 0  # number of elements around this one, itself included, that are not shown
         for is_start, element in _walk(tree):
             if len(self._spans) >= _MAX_TARGETS or (ends and ends[-1] > _MAX_TEXT):
                 break
@@ -91,7 +91,7 @@ class Anchors:
             spans.append(_Span(start, max(start, ends[-1] if ends else 0)))
 
     def _window(self, span: _Span) -> str:
-        """Return the text of a link, and the words before and behind it."""
+        """Return the text of a link, and the words before and after it."""
         start, end = max(0, span.start - _WINDOW), span.end + _WINDOW
         before, behind = self._text[start : span.start], self._text[span.end : end]
         if start:  # no part of a word, in scripts with spaces
@@ -102,7 +102,7 @@ class Anchors:
 
 
 def _walk(tree: HtmlElement) -> Iterator[tuple[bool, HtmlElement]]:
-    """Yield what is in *tree* in the order of the document, comments too: each when it begins (true) and when it ends.
+    """Yield the nodes of *tree* in document order, also comments: each when it begins (true) and when it ends.
 
     :func:`lxml.etree.iterwalk` takes time that grows with the square of the number of comments.
     """

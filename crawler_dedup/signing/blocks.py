@@ -1,4 +1,4 @@
-"""The blocks of a page as short hashes: what a site learns from, and what thin pages are compared by."""
+"""The blocks of a page as short hashes: sites are learned from them, and thin pages compared by them."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from crawler_dedup.signing.outline import Block, Outline
 
 MAX_BLOCKS = 512
-"""Blocks of a page that are kept; of more, those that say most."""
+"""Maximum number of blocks of a page that are kept; if there are more, the largest ones."""
 
 _PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
 _ROW = struct.Struct("<IBB")
 _SIZE_UNIT = 4
 _REMEMBERED = 128  # pages whose blocks were unpacked last: a new page is compared with several kept ones
 _MAX_UNITS = 255
-# Lines that only say that an advertisement follows, which is another one on each visit.
+# Lines that only announce an advertisement, which differs on each visit.
 _ADVERTISING = frozenset(
     word.encode()
     for word in (
@@ -49,8 +49,8 @@ _ADVERTISING = frozenset(
         " 广告 推广 赞助 広告 スポンサー 광고"
     ).split()
 )
-_FILE, _ADDRESS = 0xFFFF0000, 1  # of the number of a picture: the bits of the file's name, and the bit of an address
-_BEGINS_DATA = ("{", "[", '"')  # JSON without white space, in which addresses may stand
+_FILE, _ADDRESS = 0xFFFF0000, 1  # in the hash of a picture: the bits of the file's name, and the bit of an address
+_BEGINS_DATA = ("{", "[", '"')  # JSON without white space, which may contain addresses
 
 
 class Trait(IntFlag):
@@ -75,14 +75,14 @@ _ENTRY, _HEADING, _NUMBER, _NAME, _MAIN, _HIDDEN, _EMBEDDED = map(int, Trait)
 
 
 class PackedBlock(NamedTuple):
-    """What is kept of a block.
+    """The data that is kept of a block.
 
     Attributes:
-        hash: 32 bits of xxh3 of its normalised text without white space and punctuation (:func:`pack_blocks`); other ones
-            where it stands again. Of a picture or the like 16 bits of the name of its file (:func:`hash_of_file`) and 15 of
-            its address; of a button or a text field 31 bits of its text.
+        hash: 32 bits of xxh3 of its normalised text without white space and punctuation (:func:`pack_blocks`); a different
+            hash if the text is repeated. For a picture or the like, 16 bits of the name of its file (:func:`hash_of_file`)
+            and 15 of its address; for a button or a text field, 31 bits of its text.
         traits: bits of :class:`Trait`.
-        size: how much it says, in Latin letters: a multiple of 4, up to 1,020. A line of signs says nothing: 0.
+        size: its size in Latin letters: a multiple of 4, up to 1,020. A line without letters and digits has 0.
     """
 
     hash: int
@@ -90,18 +90,18 @@ class PackedBlock(NamedTuple):
     size: int
 
 
-# What a named tuple does itself, without a call of a function in Python for each block.
+# The same as PackedBlock._make, without calling a function in Python for each block.
 _make_block = partial(tuple.__new__, PackedBlock)
 
 
 class PageBlocks(NamedTuple):
-    """The blocks of a page, and what they tell about its title.
+    """The blocks of a page, its heading, and the parts of its title that it names.
 
     Attributes:
         packed: each block, in reading order (:func:`unpack_blocks`).
         heading: hash of the ``<h1>`` of the main text, if it is no link: the last one not far before its first block, or
-            else the first one in it. 0 if there is none, or if any ``<h1>`` stands in the title or has a part of it.
-        named: which parts of the title stand in a heading or in the main text, too: as bits, the lowest for the first
+            else the first one in it. 0 if there is none, or if any ``<h1>`` is in the title or contains a part of it.
+        named: which parts of the title are also in a heading or in the main text: as bits, the lowest for the first
             part in alphabetical order.
     """
 
@@ -139,15 +139,15 @@ def pack_blocks(
 ) -> PageBlocks:
     """Pack the blocks of a *page*, of which *main* is the main text.
 
-    Two blocks are the same if their texts are after normalising (NFKC, case and Traditional characters folded) but for white
-    space and punctuation outside of numbers: that of ASCII, also in full width, and the dashes and quotation marks of
-    typography. A text that stands several times on the page is as many blocks, unless it is a link, hidden or the title.
-    A line that only says that an advertisement follows is none.
+    Two blocks are the same if their texts are the same after normalising (NFKC, case and Traditional characters folded),
+    except for white space and punctuation outside of numbers: that of ASCII, also in full width, and typographic dashes and
+    quotation marks. A text that is repeated on the page makes as many blocks, unless it is a link, hidden or the title. A
+    line that only announces an advertisement makes none.
 
     Args:
-        embedded: what the page has beside its text (:func:`crawler_dedup.signing.embedded.find_embedded_content`), and
-            whether it shows that.
-        max_chars: characters that are read; of a page that has more, the blocks behind them are left out.
+        embedded: content beside the text (:func:`crawler_dedup.signing.embedded.find_embedded_content`), and whether it is
+            shown.
+        max_chars: maximum number of characters that are read; the blocks after them are left out.
     """
     longest_name = 2 * len(title) + 2  # it may have its words twice
     plain_title = normalise(title)
@@ -196,16 +196,16 @@ def pack_blocks(
 
 
 def _lines(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterator[tuple[str, bytes, bytes]]:
-    """Return the normalised texts of the first blocks that have up to *max_chars* characters together.
+    """Return the normalised texts of the first blocks that together have up to *max_chars* characters.
 
-    Beside each text stands what of it is hashed, and what is not empty where it has a digit.
+    Each text comes with the bytes of it that are hashed, and with bytes that are empty if it has no digit.
     """
     texts = [block.text for block in blocks]
     ends = list(accumulate(map(len, texts)))
     del texts[bisect_right(ends, max_chars) :]
     if not texts:
         return iter(())
-    # All at once: of a short text the call costs more than the work.
+    # All at once: for a short text the call costs more than the work.
     plain = normalise("\n".join(texts), fold_han=fold_han)
     content = plain.encode("utf-8", "replace")
     letters, digits = without_punctuation(content), content.translate(None, BEGINS_NO_DIGIT)
@@ -218,9 +218,9 @@ def _hash_again(number: int, times: int) -> int:
 
 
 def _hash_source(source: str, whole: int) -> int:
-    """Return what stands for an embedded text or an address, of which all has the hash *whole*.
+    """Return the hash in a block of an embedded text or an address, whose full hash is *whole*.
 
-    Of an address these are 16 bits of the name of its file, before 15 of all of it.
+    For an address it has 16 bits of the name of its file, before 15 of the full hash.
     """
     file, whole = _find_file(source), whole & ~_ADDRESS
     return hash_text(file) & _FILE | whole & ~_FILE | _ADDRESS if file else whole
@@ -234,7 +234,7 @@ def _find_file(source: str) -> str:
 
 
 def hash_of_file(number: int) -> int:
-    """Return what the *number* of a picture says of the name of its file, which is the same on two hosts; 0: it has none."""
+    """Return the bits of the name of the file in the hash *number* of a picture, which two hosts share; 0 if it has none."""
     return number & _FILE if number & _ADDRESS else 0
 
 
@@ -244,7 +244,7 @@ def _repeats(plain: str, title_units: frozenset[str]) -> bool:
 
 
 def _join_traits(first: int, second: int) -> int:
-    """Return the traits of a block that stands twice: a link or hidden only if it is both times."""
+    """Return the traits of a repeated block: it is a link, or hidden, only if it is so both times."""
     always = _ENTRY | _HIDDEN
     return (first | second) & ~always | (first & second & always)
 
@@ -255,9 +255,11 @@ def _pack(blocks: dict[int, tuple[int, int]]) -> bytes:
     by_size = sorted(blocks, key=lambda number: blocks[number][1], reverse=True)
     kept = frozenset(by_size[: MAX_BLOCKS - 1])
     left_out = [number for number in blocks if number not in kept]
-    # Two pages of so many blocks are the same only if the others are, too.
-    rest = xxh3_64_intdigest(np.array(left_out, dtype="<u4").tobytes()) >> 32
-    return _pack({number: block for number, block in blocks.items() if number in kept}) + _ROW.pack(rest, _NUMBER, 0)
+    # Two pages with this many blocks are the same only if the blocks left out are the same, too.
+    hash_of_others = xxh3_64_intdigest(np.array(left_out, dtype="<u4").tobytes()) >> 32
+    return _pack({number: block for number, block in blocks.items() if number in kept}) + _ROW.pack(
+        hash_of_others, _NUMBER, 0
+    )
 
 
 def unpack_blocks(packed: bytes) -> list[PackedBlock]:
@@ -275,7 +277,7 @@ def read_blocks(packed: bytes) -> tuple[PackedBlock, ...]:
 
 
 def repack_blocks(blocks: Iterable[PackedBlock]) -> bytes:
-    """Return blocks as :func:`unpack_blocks` reads them."""
+    """Pack *blocks* so that :func:`unpack_blocks` can read them."""
     return b"".join([_ROW.pack(block.hash, block.traits, block.size // _SIZE_UNIT) for block in blocks])
 
 

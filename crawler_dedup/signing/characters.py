@@ -20,9 +20,9 @@ LETTER = rf"[^\W{HAN_RANGES}{UNSPACED_RANGES}]"
 WIDE_RANGES = (
     "\u0e01-\u0fff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003347f"
 )
-"""Of scripts that say more with each character than the Latin alphabet: Han, kana, Hangul, Thai."""
+"""Characters of scripts that say more with each of them than the Latin alphabet: Han, kana, Hangul, Thai."""
 WIDE_PUNCTUATION_RANGES = "\u2026\u3000\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3e\uff40\uff5b-\uff64"
-"""Full-width punctuation is no part of any token, and the only thing in most Chinese texts that is not in NFKC."""
+"""Full-width punctuation: no part of any token, and in most Chinese texts the only characters that NFKC changes."""
 
 HAN = re.compile(f"[{HAN_RANGES}]")
 """One Chinese character."""
@@ -32,12 +32,12 @@ WIDE = re.compile(f"[{WIDE_RANGES}]")
 _PAGE = 256
 _BMP = 0x10000
 LAST_MARK = 0x1F000
-"""What stands above (emoji, ideographs, tags, private use) does not combine."""
+"""Characters above this one (emoji, ideographs, tags, private use) do not combine."""
 _JAMO = (range(0x1100, 0x1200), range(0xA960, 0xA980), range(0xD7B0, 0xD800))
 _FINAL_SIGMA = "Σ"  # becomes another letter in lower case at the end of a word
 
 
-# Brahmic ones have characters that compose, and others combine.
+# Some (Brahmic ones) have characters that compose, and others have combining characters.
 _RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(LAST_MARK - 1)}]")
 _WIDE_PUNCTUATION = re.compile(f"[{WIDE_PUNCTUATION_RANGES}]")
 
@@ -74,7 +74,7 @@ def describe_page(page: int) -> bytes:
     characters = "".join(map(chr, range(page * _PAGE, (page + 1) * _PAGE)))
     traits = np.zeros(_PAGE, dtype="<u2")
     for trait, pattern in _PATTERNS.items():
-        if re.fullmatch(f"(?:{pattern})+", characters):  # as for most that are not Latin
+        if re.fullmatch(f"(?:{pattern})+", characters):  # so it is in most scripts other than Latin
             traits |= np.uint16(trait)
         else:
             traits[[match.start() for match in re.finditer(pattern, characters)]] |= np.uint16(trait)
@@ -84,8 +84,8 @@ def describe_page(page: int) -> bytes:
 def simplify_han(text: str) -> str:
     """Fold every Traditional Chinese character of *text* to its simplified form, so that both writings are one text.
 
-    Character by character, by the table of OpenCC; also a few characters that OpenCC folds in some words only (瞭 is 了
-    in 瞭解). That they are folded here in all words does not matter: both writings of a text go through the same table.
+    This is done character by character, with the table of OpenCC; also for a few characters that OpenCC folds in some words
+    only (瞭 is 了 in 瞭解). Folding them in all words does no harm: both writings of a text go through the same table.
     """
     if text.isascii() or not HAN.search(text):
         return text
@@ -93,7 +93,7 @@ def simplify_han(text: str) -> str:
     table = simplified_forms()
     last = len(table) - 1
     folded = table[np.minimum(codes, last)]
-    # What stands above the table stays; so does a text without anything to fold.
+    # Characters beyond the table are kept, and so is a text without anything to fold.
     changed = (folded != codes) & (codes < last)
     if not changed.any():
         return text
@@ -101,13 +101,12 @@ def simplify_han(text: str) -> str:
 
 
 def describe_folding(page: int, *, fold_han: bool) -> list[str | None]:
-    """Return what normalising makes of 256 characters in a row, the first of which is 256 × *page*, beside any others.
+    """Return the normalised forms of 256 characters in a row, the first of which is 256 × *page*, in any context.
 
-    ``""`` of full-width punctuation, which becomes a space together with what follows of it; ``None`` of what may become
-    something else.
+    The form is ``""`` for full-width punctuation, a run of which becomes a space, and ``None`` if it depends on the context.
     """
     characters = [chr(code).replace("\n", " ") for code in range(page * _PAGE, (page + 1) * _PAGE)]
-    lines = "\n".join(characters)  # with which nothing composes
+    lines = "\n".join(characters)  # nothing composes with a line break
     composed = unicodedata.normalize("NFKC", lines)
     lower = composed.lower()
     folded = (simplify_han(lower) if fold_han else lower).split("\n")
@@ -125,13 +124,13 @@ def describe_folding(page: int, *, fold_han: bool) -> list[str | None]:
 
 
 def describe_casefold(page: int) -> list[str]:
-    """Return what folding case makes of 256 characters in a row, the first of which is 256 × *page*."""
+    """Return the case-folded forms of 256 characters in a row, the first of which is 256 × *page*."""
     return [chr(code).casefold() for code in range(page * _PAGE, (page + 1) * _PAGE)]
 
 
 @cache
 def _changing() -> re.Pattern[str]:
-    """Match what combines, becomes one with the character before it, or depends on the next one, of the first 65,536."""
+    """Match those of the first 65,536 characters that combine, compose with the one before, or depend on the next one."""
     characters = [*map(chr, range(_BMP))]
     decompositions = [parts for parts in map(unicodedata.decomposition, characters) if parts and parts[0] != "<"]
     second = (chr(int(parts[1], 16)) for parts in map(str.split, decompositions) if len(parts) == 2)

@@ -1,4 +1,4 @@
-"""Tree → what a page shows beside its text: pictures, frames, buttons, data that a script shows."""
+"""Tree → the content of a page beside its text: pictures, frames, buttons, data that a script shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crawler_dedup.signing.hidden import conceal_by_style, hidden_elements
 from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.parsing import read_quickly
 
-# Where the address stands. Of a picture that a script shows later, "src" is one that stands in for it.
+# Attributes with the address. If a script shows a picture later, "src" is the address of a placeholder.
 _ADDRESSES = {
     "audio": ("src",),
     "embed": ("src",),
@@ -22,7 +22,7 @@ _ADDRESSES = {
     "source": ("src",),
     "video": ("src",),
 }
-_WITH_TEXT = ("aside", "button", "dialog", "textarea")  # which the outline leaves out
+_WITH_TEXT = ("aside", "button", "dialog", "textarea")  # the outline leaves them out
 _LOOKED_AT = (*_ADDRESSES, *_WITH_TEXT, "script")
 # Elements whose text is not shown, or only names a drawing.
 _UNREAD = frozenset(("desc", "metadata", "script", "style", "title"))
@@ -37,7 +37,7 @@ def find_embedded_content(tree: HtmlElement) -> dict[str, bool]:
     """Return the addresses of pictures, frames, sounds and videos, and the texts of buttons, asides, text fields
     and JSON data.
 
-    They are in the order of the page. Beside each stands whether it is shown, at least where it stands once.
+    They are in the order of the page, each with whether it is shown, at least in one place.
     """
     with read_quickly(tree):
         return _find_in(tree)
@@ -96,5 +96,5 @@ def _address_of(element: HtmlElement) -> str | None:
 
 
 def _is_data(element: HtmlElement) -> bool:
-    """Whether *element* is a script that holds JSON, which is data that another one shows."""
+    """Return whether *element* is a script that contains JSON: data that another script shows."""
     return bool(element.tag == "script" and element.get("type") == "application/json")

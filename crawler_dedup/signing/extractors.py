@@ -1,4 +1,4 @@
-"""What takes the text of a page: the blocks that are content, trafilatura, or a function of the user's own."""
+"""Extractors of the text of a page: the blocks that are content, trafilatura, or a function of the user's own."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def extract_all_text(tree: HtmlElement) -> str:
 
 @dataclass(frozen=True)
 class Extractor:
-    """What takes the text that pages are compared by, as ``DEDUP_EXTRACTOR`` names it.
+    """An extractor of the text by which pages are compared, as ``DEDUP_EXTRACTOR`` names it.
 
     Attributes:
         spec: name and parameters, for the index header.
@@ -80,7 +80,7 @@ def find_extractor(name: str) -> Extractor:
     """Return the extractor *name*: ``paragraphs``, ``trafilatura`` or the import path of a function from tree to text.
 
     Raises:
-        ConfigError: the path leads to nothing that can be called.
+        ConfigError: the path cannot be imported, or is not callable.
     """
     if name in _BUILT_IN:
         return _BUILT_IN[name]

@@ -1,7 +1,7 @@
 """Text → tokens → weighted features.
 
-A text is cut into runs of one kind of script, and each run is tokenised by what that script needs. A page that mixes
-languages is thus treated alike whatever its majority is, and one changed sentence cannot change how the rest is read.
+A text is cut into runs of one kind of script, and each run is tokenised as this script requires. So a page that mixes
+languages is tokenised in the same way whichever has the majority, and one changed sentence cannot change other tokens.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WORDS = re.compile(_WORD)
 _LETTER_BEYOND_LATIN_1 = re.compile(rf"[^\W\x00-\xff{HAN_RANGES}{UNSPACED_RANGES}]")
 _MARK = re.compile(f"[{MARKS_RANGES}]")
 _LATIN_1_WORDS = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(256))
-# [x][x]* for [x]+: where a pattern begins with a set of characters, re passes over all others quickly.
+# [x][x]* for [x]+: if a pattern begins with a set of characters, re skips all others quickly.
 # In slices: jieba takes memory for each character of a run.
 _HAN_RUNS = re.compile(f"[{HAN_RANGES}][{HAN_RANGES}]{{0,4999}}")
 _UNSPACED_RUNS = re.compile(f"[{UNSPACED_RANGES}][{UNSPACED_RANGES}]*")
@@ -51,9 +51,9 @@ _WIDE_PUNCTUATION = re.compile(f"[{WIDE_PUNCTUATION_RANGES}]+")
 _WIDE_RUNS = re.compile(f"[{WIDE_RANGES}][{WIDE_RANGES}]*")
 
 _MAX_MARKS = 30
-"""Combining marks in a row that are kept, as in the Stream-Safe Text Format (Unicode Standard Annex 15, §13)."""
+"""Maximum of combining marks in a row that are kept, as in the Stream-Safe Text Format (Unicode Standard Annex 15, §13)."""
 _PIECE = 1 << 14
-"""Characters that are normalised at a time."""
+"""Number of characters that are normalised at a time."""
 _BMP = 0x10000
 _RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(LAST_MARK - 1)}]")
 
@@ -64,8 +64,10 @@ STOP_WORD_UNIT = 32
 
 
 def size_in_letters(text: str) -> int:
-    """Return how much *text* says, in letters of the Latin alphabet: a character of a script that says more with each (Han,
-    kana, Hangul, Thai) counts as three."""
+    """Return the size of *text* in letters of the Latin alphabet.
+
+    A character of a script that says more with each character (Han, kana, Hangul, Thai) counts as three.
+    """
     return len(text) if text.isascii() else len(text) + 2 * sum(map(len, _WIDE_RUNS.findall(text)))
 
 
@@ -78,7 +80,7 @@ class Features:
         weights: float64 holding whole numbers, shape (n,): 64 × the feature's count to the power of 3/4; half of that
             for a stop word.
         telling: bool, shape (n,): no stop word.
-        counts: float64 holding whole numbers, shape (n,): how often each stands in the text.
+        counts: float64 holding whole numbers, shape (n,): how often each feature is in the text.
     """
 
     hashes: NDArray[np.uint64]
@@ -94,11 +96,11 @@ class Features:
 
 @cache
 def _too_many_marks(end: int) -> re.Pattern[str]:
-    """Match what follows the first :data:`_MAX_MARKS` combining marks of a row, of the characters below *end*.
+    """Match the combining marks after the first :data:`_MAX_MARKS` in a row, among the characters below *end*.
 
     A combining mark here is every character whose full decomposition begins with a character of a combining class
     other than 0. Normalising sorts a row of them by their class, in time that grows with the square of its length.
-    A set of characters of which all stand below :data:`_BMP` is matched 20 times faster.
+    A set of characters that are all below :data:`_BMP` is matched 20 times faster.
     """
     marks = "".join(
         re.escape(character)
@@ -142,13 +144,13 @@ def _normalise_composing(lines: str, *, fold_han: bool) -> tuple[str, int]:
 
 
 def _without_excess(text: str) -> str:
-    """*text* without full-width punctuation and without combining marks of which there are too many in a row."""
+    """Return *text* without full-width punctuation, and without combining marks beyond the limit for a row."""
     end = LAST_MARK if _RARE_SCRIPTS.search(text) else _BMP
     return _too_many_marks(end).sub("", _WIDE_PUNCTUATION.sub(" ", text))
 
 
 def _longest(size: int) -> int:
-    """How many characters a text of *size* characters may have in NFKC: a few characters are ligatures of many."""
+    """Return how long a text of *size* characters may become in NFKC: a few characters are ligatures of many."""
     return 2 * size + 100
 
 
@@ -158,10 +160,10 @@ def _fold_case(composed: str, *, fold_han: bool) -> str:
 
 
 def _composed(text: str, limit: int) -> str:
-    """*text* in NFKC, up to *limit* characters.
+    """Return *text* in NFKC, up to *limit* characters.
 
-    In pieces, because the interpreter lock is held for each. They are cut before white space, with which nothing composes;
-    text without any is cut anywhere.
+    This is done in pieces, because the interpreter lock is held for each. They are cut before white space, with which
+    nothing composes; text without white space is cut anywhere.
     """
     pieces: list[str] = []
     start = size = 0
@@ -177,8 +179,9 @@ def _composed(text: str, limit: int) -> str:
 
 
 def tokenise(plain: str, cut_han: CutHan) -> list[str]:
-    """Cut a normalised text into tokens: words, dictionary words of Chinese, character bigrams of other scripts without
-    spaces. They come out sorted by kind of script.
+    """Cut a normalised text into tokens: words, Chinese words, character bigrams of other scripts without spaces.
+
+    They are sorted by kind of script.
     """
     return tokens_with(plain, cut_han_runs(plain, cut_han))
 
@@ -189,7 +192,7 @@ def cut_han_runs(plain: str, cut_han: CutHan) -> list[str]:
 
 
 def tokens_with(plain: str, han_tokens: list[str]) -> list[str]:
-    """Cut a normalised text, of which the tokens of Chinese are given, into tokens."""
+    """Cut a normalised text, whose Chinese tokens are given, into tokens."""
     words = _find_words(plain) + han_tokens
     if not _OTHER_THAN_WORDS.search(plain):
         return words
@@ -209,7 +212,7 @@ def split_units(plain: str) -> list[str]:
 
 
 def find_unit_positions(plain: str) -> list[int]:
-    """Find where in a normalised text each of its units begins."""
+    """Find the position in a normalised text at which each of its units begins."""
     return [unit.start() for unit in _UNITS.finditer(plain)]
 
 
@@ -246,8 +249,8 @@ def weigh_text(plain: str, han_tokens: Callable[[], list[str]], cut_han: CutHan)
     """Weigh the tokens of a normalised text as :func:`weigh_tokens` does.
 
     Args:
-        han_tokens: returns those of Chinese.
-        cut_han: what they are cut with.
+        han_tokens: returns the Chinese tokens.
+        cut_han: the function that cuts them.
     """
     return weigh_tokens(tokens_with(plain, han_tokens()))
 
@@ -256,9 +259,9 @@ def weigh_text(plain: str, han_tokens: Callable[[], list[str]], cut_han: CutHan)
 def weigh_tokens(tokens: Collection[str]) -> Features:
     """Weigh *tokens* by the 3/4th power of their count, stop words half.
 
-    The power damps words that a page repeats. Stop words, which all texts of a language share, move alike texts closer
-    together (of 322 labelled pairs 320 within 6 bits, by roots of counts without stop words 317). Square roots are
-    rounded alike by every machine (IEEE 754), logarithms are not. Lone surrogates count as question marks.
+    The power damps words that a page repeats. Stop words, which all texts of a language share, bring similar texts closer
+    together (320 of 322 labelled pairs within 6 bits, and 317 by roots of counts without stop words). Square roots are
+    rounded in the same way by every machine (IEEE 754), logarithms are not. Lone surrogates count as question marks.
     """
     counts = Counter(tokens)
     ignored = stop_words()

@@ -1,4 +1,4 @@
-"""Headings of a page beside its title: what the page is called, and which parts of the title it names itself."""
+"""Headings of a page compared with its title: the page's own name, and the parts of the title that it names itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crawler_dedup.signing.lines import hash_text
 from crawler_dedup.signing.titles import letters_of, split_title
 
 MAX_PARTS = 32
-"""Parts of a title, and first headings, that are looked at."""
+"""Maximum number of parts of a title, and of first headings, that are read."""
 NEAR = 16
 """Blocks between heading and main text: price, sizes, sellers of a product. A heading farther above is that of a frame."""
 _TELLING = 3  # letters: a shorter part of a title may stand in any text
@@ -27,7 +27,7 @@ class Heading(NamedTuple):
 
 
 def read_heading(level: int, plain: str, is_link: bool, is_main: bool, place: int) -> Heading:
-    """Return what is known about a heading, of which *plain* is the normalised text."""
+    """Make a :class:`Heading` with the normalised text *plain*."""
     return Heading(level, letters_of(plain), is_link, is_main, place)
 
 
@@ -85,7 +85,7 @@ def _is_telling(part: str) -> bool:
 
 
 def _bits(parts: Sequence[tuple[int, str]], texts: Sequence[str]) -> int:
-    """Return which of *parts*, each with its bit, stand in *texts*, whose spaces do not count."""
+    """Return the bits of those of *parts* that are in *texts*, whose spaces are ignored."""
     if not parts:
         return 0
     # Quicker than to replace in a string.

@@ -1,6 +1,6 @@
 """What a page hides: elements with the attribute ``hidden``, or with a style of their own that does not show them.
 
-What a style sheet or a script hides is not known here. ``aria-hidden`` hides from screen readers only.
+Elements hidden by a style sheet or a script are not known here. ``aria-hidden`` hides from screen readers only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _IMPORTANT = re.compile(r"!\s*important\s*$")
 
 
 class Concealment(IntEnum):
-    """Whether what stands in an element is shown."""
+    """Whether the content of an element is shown."""
 
     SHOWN = 0
     INVISIBLE = 1
@@ -46,7 +46,7 @@ _VISIBILITY = {"hidden": INVISIBLE, "collapse": INVISIBLE, "visible": SHOWN, "in
 
 
 def concealment(element: HtmlElement, around: Concealment) -> Concealment:
-    """Return how *element* conceals what stands in it, given how the element *around* it conceals."""
+    """Return how *element* conceals its content, given the concealment *around* it."""
     names = element.keys()  # of most elements few or none: quicker than two look-ups
     if not names or around is NOT_DISPLAYED:
         return around
@@ -56,7 +56,7 @@ def concealment(element: HtmlElement, around: Concealment) -> Concealment:
 
 
 def conceal_by_style(style: str, around: Concealment) -> Concealment:
-    """Return how an element with this *style* conceals what stands in it, given how the element *around* it conceals."""
+    """Return how an element with this *style* conceals its content, given the concealment *around* it."""
     if not _LOOKED_AT.search(style):
         return around
     declared: dict[str, tuple[bool, str]] = {}
@@ -73,24 +73,24 @@ def conceal_by_style(style: str, around: Concealment) -> Concealment:
 
 
 def _is_valid(name: str, value: str) -> bool:
-    """Whether a browser takes the value: it passes over a declaration that it does not know."""
+    """Return whether a browser accepts the value: it ignores a declaration that it does not know."""
     if name == "visibility":
         return value in _VISIBILITY or value in _OF_ALL_PROPERTIES
     return name != "display" or (bool(value) and set(value.split()) <= _DISPLAYS | _OF_ALL_PROPERTIES)
 
 
 def roots_and_states(tree: HtmlElement) -> Iterator[tuple[HtmlElement, Concealment]]:
-    """Yield the roots of *tree*, each with the concealment of what stands around it.
+    """Yield the roots of *tree*, each with the concealment around it.
 
-    What follows an early ``</html>`` stands in the body, as browsers read it.
+    Elements after an early ``</html>`` belong to the body, as in browsers.
     """
     yield tree, SHOWN
-    rest = roots(tree)[1:]
-    if rest:
+    other_roots = roots(tree)[1:]
+    if other_roots:
         body = tree.find("body")
         around = concealment(tree, SHOWN)
         around = around if body is None else concealment(body, around)
-        for root in rest:
+        for root in other_roots:
             yield root, around
 
 

@@ -1,6 +1,6 @@
-"""Text → initials: of a Chinese character the first letter of its reading (pinyin), of another word its first letter.
+"""Text → initials: the first letter of the reading (pinyin) of each Chinese character, and of each other word.
 
-A character with several readings is read as the longest phrase says in which it stands (行 in 银行), else by its first one.
+A character with several readings is read as in the longest phrase that contains it (行 in 银行), else by its first one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def find_initials(plain: str) -> NDArray[np.uint8]:
 
 
 def find_initial_positions(plain: str) -> NDArray[np.int64]:
-    """Find where in a normalised text each of its initials comes from: shape (initials,)."""
+    """Find the position in a normalised text of each of its initials: shape (initials,)."""
     starts = find_unit_positions(plain)
     initials = initials_in_context("".join([plain[start] for start in starts]))
     positions: NDArray[np.int64] = np.array(starts, dtype=np.int64)[initials != NO_INITIAL]
@@ -45,7 +45,7 @@ def initial_of_each(characters: str) -> NDArray[np.uint8]:
 def initials_in_context(characters: str) -> NDArray[np.uint8]:
     """Return the initial of each character as it is read beside the others, :data:`NO_INITIAL` where it has none.
 
-    From left to right, the longest phrase first.
+    Phrases are found from left to right, the longest first.
     """
     initials = initial_of_each(characters)
     codes = _codes_of(characters)
@@ -54,10 +54,10 @@ def initials_in_context(characters: str) -> NDArray[np.uint8]:
     end = 0
     for begin in begins.tolist():
         for length in phrases.lengths if begin >= end else ():
-            read = phrases.initials.get(characters[begin : begin + length])
-            if read is not None:
+            phrase_initials = phrases.initials.get(characters[begin : begin + length])
+            if phrase_initials is not None:
                 end = begin + length
-                initials[begin:end] = read
+                initials[begin:end] = phrase_initials
                 break
     return initials
 
@@ -66,8 +66,8 @@ class _Phrases(NamedTuple):
     """Phrases with the initials of their characters.
 
     Attributes:
-        initials: of each phrase.
-        lengths: of all phrases, the longest first.
+        initials: the initials of each phrase.
+        lengths: the lengths of all phrases, the longest first.
         may_begin: by the hash of two characters, whether a phrase may begin with them.
     """
 
@@ -79,7 +79,8 @@ class _Phrases(NamedTuple):
 @cache
 def _phrases() -> _Phrases:
     initials = {
-        phrase: np.array([LETTERS.index(letter) for letter in read], dtype=np.uint8) for phrase, read in read_phrases()
+        phrase: np.array([LETTERS.index(letter) for letter in letters], dtype=np.uint8)
+        for phrase, letters in read_phrases()
     }
     may_begin = np.zeros(1 << 16, dtype=np.bool_)
     for phrase in initials:
@@ -98,7 +99,7 @@ def _codes_of(characters: str) -> NDArray[np.uint32]:
 
 @cache
 def _table() -> NDArray[np.uint8]:
-    """By code point. A character that is read in several ways has its first reading."""
+    """Return the initials by code point. A character with several readings has its first one."""
     positions = {letter: position for position, letter in enumerate(LETTERS)}
     table = np.full(READ_CODES.stop + 1, NO_INITIAL, dtype=np.uint8)
     table[READ_CODES] = [positions.get(reading[:1], NO_INITIAL) for reading in read_readings()]

@@ -1,4 +1,4 @@
-"""Which language a text is written in, by its script and its stop words: an answer that no version of a library changes.
+"""Detection of the language of a text, by script and stop words: the result does not depend on versions of libraries.
 
 Most scripts have one language. Where several languages share a script, the text is in the language whose stop words make up
 most of it: each occurrence counts less, the more languages have the word and the more words the list has, because the lists
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from crawler_dedup.signing.tables import read_stop_words
 
 UNKNOWN = "?"
-"""The language of a text that is in none of those that are known, or too short to tell."""
+"""The language of a text that is in no known language, or too short."""
 
 _NONE, _LATIN, _CYRILLIC, _ARABIC, _DEVANAGARI, _HAN, _KANA = (
     "",
@@ -46,7 +46,7 @@ _STARTS = np.array([start for start, _ in _BLOCKS], dtype=np.uint32)
 _SCRIPT_NUMBERS = np.array([_SCRIPTS.index(script) for _, script in _BLOCKS])
 _WIDE = (_HAN, _KANA, "ko")
 _WIDE_LETTERS = 3
-"""What a character of a wide script says, in letters of the Latin alphabet, as in ``features.size_in_letters``."""
+"""Size of a character of a wide script in letters of the Latin alphabet, as in ``features.size_in_letters``."""
 
 _LANGUAGES = {
     _LATIN: "af ca cs da de en eo es et eu fi fr ga gl hr hu id it lt lv nl no pl pt ro sk sl sv sw tl tr vi",
@@ -54,17 +54,17 @@ _LANGUAGES = {
     _ARABIC: "ar fa ur",
     _DEVANAGARI: "hi mr",
 }
-"""The languages that are told apart by their stop words. Lists of others are too short, or have words of many languages."""
+"""The languages that are distinguished by stop words. Lists of others are too short, or have words of many languages."""
 
 _LEAST_LETTERS = 20
 _LATIN_SHARE = 1 / 2
-"""Latin letters count so much less: code, names and addresses stand in texts of every script."""
+"""Factor by which Latin letters count less: texts of every script contain code, names and addresses."""
 _LEAST_KANA = 1 / 10
 """Share of kana among the characters of a Japanese text; a Chinese one has hardly any."""
 _LEAST_COVERAGE = 1 / 20
 """Share of stop words among the words of a text: of 1,600 texts in 57 languages all but two have more of theirs."""
 _LEAST_STOP_WORDS = 3
-"""Different stop words that a text has of its language: a menu or a short list has one or two of several languages."""
+"""Least number of different stop words of the language: a menu or a short list has one or two of several languages."""
 _UNIT = 1 << 24
 """Weights are whole numbers: their sums are the same in any order and on every machine."""
 
@@ -73,7 +73,7 @@ class _StopWords(NamedTuple):
     """The stop words of the languages of one script.
 
     Attributes:
-        weights: of each word the languages that have it, with its weight in each.
+        weights: for each word the languages that have it, with its weight in each.
         words: all words of each language.
     """
 
@@ -82,7 +82,7 @@ class _StopWords(NamedTuple):
 
 
 def known_languages() -> frozenset[str]:
-    """Return the codes of all languages that :func:`find_language` can answer."""
+    """Return the codes of all languages that :func:`find_language` can find."""
     by_stop_words = {language for languages in _LANGUAGES.values() for language in languages.split()}
     by_script = {script for script in _SCRIPTS if script not in (_NONE, _HAN, _KANA, *_LANGUAGES)}
     return frozenset(by_stop_words | by_script | {"ja", "zh"})
@@ -102,7 +102,7 @@ def find_language(plain: str, tokens: Iterable[str]) -> str:
 
 
 def _find_script(plain: str) -> str:
-    """Return the script of most of a text, or the language that alone is written in it; ``""`` of a short text."""
+    """Return the script of most of a text, or the only language with this script; ``""`` for a short text."""
     count = _count_letters(plain)
     letters = Counter({script: number * (_WIDE_LETTERS if script in _WIDE else 1) for script, number in count.items()})
     if letters.total() < _LEAST_LETTERS:
@@ -122,16 +122,16 @@ def _count_letters(plain: str) -> Counter[str]:
     return Counter({script: count for script, count in zip(_SCRIPTS, counts, strict=True) if script and count})
 
 
-def _find_by_stop_words(tokens: Iterable[str], known: _StopWords) -> str:
+def _find_by_stop_words(tokens: Iterable[str], of_script: _StopWords) -> str:
     counts = Counter(token for token in tokens if not token.isdigit())
     scores: Counter[str] = Counter()
-    for word in known.weights.keys() & counts.keys():
-        for language, weight in known.weights[word].items():
+    for word in of_script.weights.keys() & counts.keys():
+        for language, weight in of_script.weights[word].items():
             scores[language] += counts[word] * weight
     if not scores:
         return UNKNOWN
     language = max(scores, key=lambda name: (scores[name], name))
-    stop_words = [count for word, count in counts.items() if word in known.words[language]]
+    stop_words = [count for word, count in counts.items() if word in of_script.words[language]]
     is_written_in_it = len(stop_words) >= _LEAST_STOP_WORDS and sum(stop_words) >= _LEAST_COVERAGE * counts.total()
     return language if is_written_in_it else UNKNOWN
 

@@ -1,7 +1,7 @@
 """A lexicon: how many documents of a collection have each word. A frozen file, so that signatures stay comparable.
 
-No scheme learns while it runs. What depends on a collection stands in a file that ``crawler-dedup lexicon build`` makes
-once, and whose digest stands in the header of each index that uses it.
+No scheme learns while it runs. What depends on a collection is in a file that ``crawler-dedup lexicon build`` makes once,
+and whose digest is in the header of each index that uses it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ COMMON_SHARE = 0.01
 """A shingle that a larger share of the documents has is common."""
 
 _MAGIC = b"crawler-dedup lexicon 1\n"
-_LENGTH = 500  # tokens of a document of the collection that stands behind the general lexicon
+_LENGTH = 500  # tokens of a document in the collection that the general lexicon assumes
 _DOCUMENTS = 1_000_000
 _SLICE = 1_000
 _ERROR = COMMON_SHARE / 10
@@ -55,9 +55,9 @@ class Lexicon:
     """Counts of one collection.
 
     Attributes:
-        documents: how many it has.
+        documents: number of documents.
         words: xxh3 of each token, ascending: uint64, shape (words,).
-        counts: in how many documents it stands: uint32, the same shape.
+        counts: number of documents that have the token: uint32, the same shape.
         shingles: hashes of the runs of :data:`SHINGLE_WIDTH` units that more than :data:`COMMON_SHARE` of them have,
             ascending.
         initial_counts: how often each of :data:`~crawler_dedup.signing.initials.LETTERS` begins a word or the reading of a
@@ -85,18 +85,18 @@ class Lexicon:
 
     @cached_property
     def _rarities(self) -> NDArray[np.float64]:
-        # In steps of 1/1000: logarithms are not rounded alike by every machine.
+        # In steps of 1/1000: not every machine rounds logarithms in the same way.
         largest = np.log(max(self.documents, 2))
         rarities: NDArray[np.float64] = np.rint(1000 * (1 - np.log(np.maximum(self.counts, 1)) / largest)) / 1000
         return rarities
 
     @cached_property
     def digest(self) -> str:
-        """16 hexadecimal digits that stand for its content."""
+        """Digest of its content, 16 hexadecimal digits."""
         return blake2b(self._packed(), digest_size=8).hexdigest()
 
     def write(self, path: Path) -> None:
-        """Write the lexicon to *path*; a file that is there is replaced when all is written. Raises :class:`OSError`."""
+        """Write the lexicon to *path*; an existing file is replaced when all is written. Raises :class:`OSError`."""
         packed = compress(self._packed(), level=9, checksum=True)
         with open_replacement(path) as file:
             file.write(_MAGIC + packed)
@@ -117,8 +117,8 @@ def lexicon_of(name: str, stem: str = "") -> Lexicon:
     """Return the lexicon that ``DEDUP_LEXICON`` names. Raises :class:`ConfigError` if it cannot be read.
 
     Args:
-        stem: the language by whose rules words are stemmed that are looked up. A lexicon of one's own has such stems if it
-            was built for that.
+        stem: the language by whose rules the words that are looked up are stemmed. A user's own lexicon has stems if it was
+            built with them.
     """
     if name != GENERAL:
         return _read(Path(name))
@@ -126,16 +126,16 @@ def lexicon_of(name: str, stem: str = "") -> Lexicon:
 
 
 def build(texts: Iterable[Text], features_of: Callable[[Text], Features] = attrgetter("features")) -> Lexicon:
-    """Count in how many of *texts* each feature and each shingle stands, and how often each letter is an initial."""
+    """Count in how many of *texts* each feature and each shingle is, and how often each letter is an initial."""
     documents, words, shingles = 0, _Counts(), _Counts()
     letters = np.zeros(len(LETTERS), dtype=np.uint64)
     remaining = iter(texts)
-    while some := list(islice(remaining, _SLICE)):
-        documents += len(some)
-        words.add([features_of(text).hashes for text in some])
-        shingles.add([text.shingles(SHINGLE_WIDTH) for text in some])
+    while batch := list(islice(remaining, _SLICE)):
+        documents += len(batch)
+        words.add([features_of(text).hashes for text in batch])
+        shingles.add([text.shingles(SHINGLE_WIDTH) for text in batch])
         shingles.forget(_ERROR * documents)
-        for text in some:
+        for text in batch:
             letters += np.bincount(find_initials(text.plain), minlength=len(LETTERS)).astype(np.uint64)
     return Lexicon(
         documents,
@@ -147,14 +147,14 @@ def build(texts: Iterable[Text], features_of: Callable[[Text], Features] = attrg
 
 
 class _Counts:
-    """How many documents have each hash; what is rare can be forgotten on the way.
+    """Counts in how many documents each hash is; rare hashes can be forgotten meanwhile.
 
     Lossy counting: Manku and Motwani, "Approximate frequency counts over data streams", VLDB 2002, §4.2.
 
     Attributes:
         hashes: ascending.
-        counts: in how many documents each was seen since it is known.
-        missed: in how many it may have been seen and forgotten before.
+        counts: number of documents with each hash, counted since it was last added.
+        missed: number of documents that may have had it before, and were forgotten.
     """
 
     def __init__(self) -> None:
@@ -168,14 +168,14 @@ class _Counts:
         missed = np.full(len(new), self._forgotten)
         old = np.isin(new, self.hashes, assume_unique=True)
         missed[old] = self.missed[np.searchsorted(self.hashes, new[old])]
-        both, where = np.unique(np.concatenate([self.hashes, new]), return_inverse=True)
-        self.counts = np.bincount(where, np.concatenate([self.counts, counts])).astype(np.int64)
-        every = np.zeros(len(both))
-        every[where] = np.concatenate([self.missed, missed])
-        self.hashes, self.missed = both, every
+        hashes, places = np.unique(np.concatenate([self.hashes, new]), return_inverse=True)
+        self.counts = np.bincount(places, np.concatenate([self.counts, counts])).astype(np.int64)
+        all_missed = np.zeros(len(hashes))
+        all_missed[places] = np.concatenate([self.missed, missed])
+        self.hashes, self.missed = hashes, all_missed
 
     def forget(self, count: float) -> None:
-        """Forget what at most *count* documents can have."""
+        """Forget the hashes that at most *count* documents can have."""
         kept = self.counts + self.missed > count
         self.hashes, self.counts, self.missed = self.hashes[kept], self.counts[kept], self.missed[kept]
         self._forgotten = count
@@ -185,7 +185,7 @@ class _Counts:
 def general(stem: str = "") -> Lexicon:
     """Make the lexicon of English and Chinese at large from the 30,000 most frequent English words and jieba's dictionary.
 
-    A word with the share *p* of all words is taken to stand in 1 - (1 - p)^500 of the documents. Takes a second.
+    A word with the share *p* of all words is assumed to be in 1 - (1 - p)^500 of the documents. Takes a second.
     """
     english, chinese = _general_files()
     shares = {word: 10 ** (-float(rarity) / 100) for word, rarity in _table(decompress(english, _MAX_BYTES).decode())}
@@ -193,13 +193,15 @@ def general(stem: str = "") -> Lexicon:
     total = sum(count for _, count in jieba)
     for word, count in jieba:
         shares.setdefault(word, count / total)
-    hashes, at = np.unique(hash_words(stem_words([*shares], stem) if stem else [*shares]), return_inverse=True)
-    share = np.bincount(at, np.fromiter(shares.values(), dtype=np.float64))
+    hashes, word_numbers = np.unique(
+        hash_words(stem_words([*shares], stem) if stem else [*shares]), return_inverse=True
+    )
+    share = np.bincount(word_numbers, np.fromiter(shares.values(), dtype=np.float64))
     counts = np.rint(_DOCUMENTS * (1 - (1 - share) ** _LENGTH)).clip(1, _DOCUMENTS).astype(np.uint32)
     letters = initial_of_each("".join(word for word, _ in jieba))
     times = np.repeat([count for _, count in jieba], [len(word) for word, _ in jieba])
-    has_one = letters != NO_INITIAL
-    sums = np.bincount(letters[has_one], times[has_one], minlength=len(LETTERS)).astype(np.uint64)
+    has_initial = letters != NO_INITIAL
+    sums = np.bincount(letters[has_initial], times[has_initial], minlength=len(LETTERS)).astype(np.uint64)
     return Lexicon(_DOCUMENTS, hashes, counts, np.zeros(0, dtype=np.uint64), sums)
 
 
@@ -215,7 +217,7 @@ def _general_files() -> tuple[bytes, bytes]:
 
 
 def _table(content: str) -> list[tuple[str, str]]:
-    """The first two columns, normalised."""
+    """Return the first two columns of a table, normalised."""
     rows = (line.split(" ") for line in normalise(content).splitlines())
     return [(row[0], row[1]) for row in rows if len(row) > 1]
 
@@ -228,16 +230,16 @@ def _read(path: Path) -> Lexicon:
             raise ConfigError(
                 f"DEDUP_LEXICON = {str(path)!r}: this is no lexicon; `crawler-dedup lexicon build` makes one."
             )
-        read = msgspec.msgpack.decode(decompress(content[len(_MAGIC) :], _MAX_BYTES), type=_Packed)
+        packed = msgspec.msgpack.decode(decompress(content[len(_MAGIC) :], _MAX_BYTES), type=_Packed)
         words, shingles, letters = (
             np.frombuffer(part, dtype="<u8").astype(np.uint64)
-            for part in (read.words, read.shingles, read.initial_counts)
+            for part in (packed.words, packed.shingles, packed.initial_counts)
         )
-        counts = np.frombuffer(read.counts, dtype="<u4").astype(np.uint32)
+        counts = np.frombuffer(packed.counts, dtype="<u4").astype(np.uint32)
         if len(words) != len(counts) or len(letters) != len(LETTERS):
             raise ValueError("its parts have different lengths")
         if (words[1:] <= words[:-1]).any():
             raise ValueError("its words are not in order")
     except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise ConfigError(f"DEDUP_LEXICON = {str(path)!r} cannot be read: {error}") from error
-    return Lexicon(read.documents, words, counts, shingles, letters)
+    return Lexicon(packed.documents, words, counts, shingles, letters)

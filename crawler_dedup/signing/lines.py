@@ -1,4 +1,4 @@
-"""Lines of normalised text → 32-bit hashes, for which white space and punctuation do not count."""
+"""Lines of normalised text → 32-bit hashes, which ignore white space and punctuation."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from xxhash import xxh3_64_intdigest
 
 PUNCTUATION = b" \t!\"$'(),-./:;?@[\\]_`{|}"
-"""White space and punctuation that do not count; what stands in C++ and C#, and operators, do."""
-# Dashes and quotation marks of typography in UTF-8, which one rendering of a text has for those of ASCII, and another not.
+"""White space and punctuation that are ignored; the signs of C++ and C#, and operators, are not."""
+# Typographic dashes and quotation marks in UTF-8: one rendering of a text has them, and another those of ASCII.
 _TYPOGRAPHIC = re.compile(b"\xe2\x80[\x90-\x95\x98-\x9f]")
-_EN_DASH = "–"  # also a minus, and what stands between two years
+_EN_DASH = "–"  # also a minus, and the sign between two years
 BEGINS_NO_DIGIT = bytes(set(range(256)) - set(b"0123456789\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0\n"))
-"""All bytes but those with which a decimal digit of some script begins in UTF-8, and the end of a line."""
-# A set of characters comes first, so that what is none of them is passed over quickly; a minus ends no word.
+"""All bytes except the end of a line and those with which the UTF-8 of a decimal digit, of any script, begins."""
+# A set of characters comes first, so that all others are skipped quickly; a minus ends no word.
 _NUMBERS = re.compile(r"[-\d](?:(?<=\d)\d*|(?<!\w-)\d+)(?:[.,:/-]\d+)*")
 
 
@@ -24,15 +24,15 @@ def hash_text(text: str) -> int:
 
 
 def without_punctuation(content: bytes) -> bytes:
-    """Return UTF-8 without white space, the punctuation of ASCII, and dashes and quotation marks of typography."""
+    """Return UTF-8 without white space, the punctuation of ASCII, and typographic dashes and quotation marks."""
     return _TYPOGRAPHIC.sub(b"", content.translate(None, PUNCTUATION))
 
 
 def numbers_in(plain: str) -> list[str]:
-    """Return the numbers of a normalised text, of which a date or a range is a single one."""
+    """Return the numbers in a normalised text; a date or a range is a single number."""
     return _NUMBERS.findall(plain.replace(_EN_DASH, "-"))
 
 
 def hash_line(letters: bytes, numbers: Sequence[str]) -> int:
-    """Return the hash of a text, given without punctuation: without what stands between digits, 1.12 would be 11.2."""
+    """Return the hash of a text without punctuation, given with its *numbers*: otherwise 1.12 and 11.2 would be the same."""
     return xxh3_64_intdigest(letters + " ".join(["", *numbers]).encode() if numbers else letters) >> 32

@@ -32,7 +32,7 @@ class Links:
 
     @property
     def packed(self) -> bytes:
-        """The first 32 bits of each hash; empty where there are more than :data:`MAX_PACKED`. See :func:`unpack_links`."""
+        """The first 32 bits of each hash; empty if there are more than :data:`MAX_PACKED`. See :func:`unpack_links`."""
         if len(self.hashes) > MAX_PACKED:
             return b""
         return self.hashes.astype("<u8", copy=False).view("<u4")[1::2].tobytes()

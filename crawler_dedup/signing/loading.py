@@ -1,4 +1,4 @@
-"""What takes long to load (dictionaries, tables): loaded once, when the first page needs it."""
+"""Resources that take long to load (dictionaries, tables): loaded once, when the first page needs them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Resource(Generic[_T]):
     """Something that takes long to load. Safe to use from several threads.
 
     Args:
-        name: what it is, for messages.
-        load: loads it. Where it raises an error, the next use tries again.
+        name: its name in messages.
+        load: loads it. If it raises an error, the next use tries again.
     """
 
     def __init__(self, name: str, load: Callable[[], _T]) -> None:
@@ -42,7 +42,7 @@ class Resource(Generic[_T]):
         _resources.add(self)
 
     def load(self) -> _T:
-        """Load it, unless it is loaded; raises what its loading raises. A thread waits for another one that loads it."""
+        """Load it, unless it is loaded; raises the errors of loading. If another thread is loading it, wait for that."""
         with self._lock:
             if not self.is_loaded:
                 self._loaded = self._load()
@@ -50,7 +50,7 @@ class Resource(Generic[_T]):
         return self._loaded  # type: ignore[return-value]
 
     def get(self, *, load: bool) -> _T:
-        """Return it; where it is not loaded, *load* it or raise :class:`NotLoaded`."""
+        """Return the resource; if it is not loaded, *load* it or raise :class:`NotLoaded`."""
         if not self.is_loaded:
             if not load:
                 raise NotLoaded(self)
@@ -58,7 +58,7 @@ class Resource(Generic[_T]):
         return self._loaded  # type: ignore[return-value]
 
     def reset_lock(self) -> None:
-        """Forget a thread that loads it. Called in a forked child, in which no thread of its parent runs."""
+        """Release the lock of a thread that loads it. Called in a forked child, in which no thread of its parent runs."""
         self._lock = threading.Lock()
 
 

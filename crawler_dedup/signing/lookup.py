@@ -1,4 +1,4 @@
-"""Under which keys a page is filed and looked up: by its scheme, or, if it is thin, by its title and its largest blocks."""
+"""The keys under which a page is filed and looked up: of its scheme, or, if it is thin, of title and largest blocks."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from crawler_dedup.urls import site_of
 
 _BLOCKS = 4
 _CANDIDATES = 64
-_THIN_BUCKET = 1_000  # pages under one title that are looked at
-_REMEMBERED = 256  # pages that were compared last; of a hostile one a title takes 20 KB
+_THIN_BUCKET = 1_000  # pages under one title that are read
+_REMEMBERED = 256  # pages that were compared last; the title of a hostile page takes 20 KB
 _KEY = np.dtype("<u8")
 _NO_KEY = int(Trait.NAME | Trait.EMBEDDED)
 
@@ -41,7 +41,7 @@ def _find_named_parts(title: str, named_bits: int, site: str) -> frozenset[str]:
 
 
 def title_key(page: SignedPage) -> int:
-    """Return 64 bits that stand for the parts of its title that a text names itself; 0: there are none.
+    """Return a 64-bit hash of the parts of the title that a text names itself; 0 if there are none.
 
     They depend on the page alone, and not on what is known about its site.
     """
@@ -50,17 +50,17 @@ def title_key(page: SignedPage) -> int:
 
 
 def with_keys(page: SignedPage, titles: Sequence[Collection[str]], not_own: Collection[int]) -> SignedPage:
-    """Return *page*, if it is thin with the keys under which it is filed and looked up.
+    """Return *page*; a thin one gets the keys under which it is filed and looked up.
 
     Args:
-        page: as it was signed, without keys.
-        titles: sets of parts of its title, of which each makes a key.
-        not_own: hashes of the blocks that many pages of its site have; of the others the largest make keys.
+        page: the page as it was signed, without keys.
+        titles: sets of parts of its title, each of which makes a key.
+        not_own: hashes of the blocks that many pages of its site have; the largest of the other blocks make keys.
     """
     if page.kind is not PageKind.THIN:
         return page
     own = [block for block in unpack_blocks(page.blocks) if block.hash not in not_own and not block.traits & _NO_KEY]
-    own.sort(key=lambda block: -block.size)  # stable: of equal ones the first
+    own.sort(key=lambda block: -block.size)  # stable: the first of blocks of equal size
     names = ["\n".join(sorted(parts)) for parts in titles if parts]
     names += [f"{block.hash}" for block in own[:_BLOCKS]]
     keys = dict.fromkeys(xxh3_64_intdigest(name.encode("utf-8", "replace")) for name in names)
@@ -70,13 +70,13 @@ def with_keys(page: SignedPage, titles: Sequence[Collection[str]], not_own: Coll
 
 
 class Lookup:
-    """Says under which keys pages are filed and found, as a scheme does for their signatures."""
+    """Returns the keys under which pages are filed and found, as a scheme does for signatures."""
 
     def __init__(self, scheme: Scheme) -> None:
         self._scheme = scheme
 
     def bucket_limit(self, page: SignedPage) -> int | None:
-        """How many of the pages under one key are looked at; ``None``: all."""
+        """Return the maximum number of pages under one key that are read; ``None``: all."""
         return self._scheme.bucket_limit if page.kind is PageKind.TEXT else _THIN_BUCKET
 
     def keys(self, page: SignedPage) -> Sequence[int]:
@@ -84,7 +84,7 @@ class Lookup:
         return self._scheme.keys(page.signed) if page.kind is PageKind.TEXT else _keys_of(page)
 
     def probes(self, page: SignedPage) -> Sequence[int]:
-        """Return the buckets in which candidates for *page* stand."""
+        """Return the buckets that contain the candidates for *page*."""
         return self._scheme.probes(page.signed) if page.kind is PageKind.TEXT else _keys_of(page)
 
     def near(self, page: SignedPage, filed: Numbers) -> Sequence[int]:
@@ -97,7 +97,7 @@ class Lookup:
         return candidates
 
     def title_key(self, page: SignedPage) -> int:
-        """Return the key of the title under which *page* is filed, too, and other texts are found; 0: none."""
+        """Return the key of the title under which *page* is filed, too, and other texts are found; 0 if none."""
         return title_key(page)
 
     def finds(self, new: SignedPage, kept: SignedPage) -> bool:
@@ -113,7 +113,7 @@ def _keys_of(page: SignedPage) -> list[int]:
 
 
 def lookup_of(spec: Mapping[str, str]) -> Lookup:
-    """Return what says under which keys an index files pages, from the spec in its header.
+    """Return the :class:`Lookup` of an index, given the spec in its header.
 
     Raises:
         ConfigError: there is no such scheme.

@@ -1,10 +1,10 @@
 """Outline → main text: the blocks that are content.
 
-A text is taken for content by how much it says and how much of it stands inside links, the two features that tell best
+Whether a text is content depends on its size and on how much of it is inside links, the two most significant features
 (Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Short blocks and links
-are content where they make up a series, as the titles of a list do. Of what is content the element is taken that holds most
-of it together. Names of classes and what stands around say nothing, so that the same article in another template gives the
-same text. Of several texts the one that has the words of the title counts for more (Cao et al. 2009, the scheme ``ddw``).
+are content if they make up a series, as the titles of a list do. The main text is the content in the element that has most
+of it. Names of classes and the surroundings are ignored, so that the same article in another template gives the same text.
+Among several texts, those with the words of the title count for more (Cao et al. 2009, the scheme ``ddw``).
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class MainBlocks(NamedTuple):
     """The blocks that are the main text of a page.
 
     Attributes:
-        blocks: in reading order. A short line with © is none of them.
-        size: how much they say, in Latin letters, less titles of a list that are links.
-        linked: how much stands inside links in the element that holds them.
+        blocks: the blocks in reading order, without short lines with ©.
+        size: their size in Latin letters, without titles of a list that are links.
+        linked: size of the text inside links in the element that holds them.
     """
 
     blocks: list[Block]
@@ -54,7 +54,7 @@ class MainBlocks(NamedTuple):
 
     @property
     def are_links(self) -> bool:
-        """Whether they are mainly links: of such a page each entry counts."""
+        """Whether they are mainly links: each entry of such a page counts."""
         return 2 * sum(block.linked for block in self.blocks) > sum(block.size for block in self.blocks)
 
 
@@ -119,23 +119,23 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
 
 
 def _end_of(main: int, parents: list[int]) -> int:
-    """Return the number behind that of the last element inside of *main*."""
+    """Return the number after that of the last element inside of *main*."""
     return next((number for number in range(main + 1, len(parents)) if parents[number] < main), len(parents))
 
 
 def _shares_of_title(words: AbstractSet[str], blocks: Iterable[Block], texts: Container[int]) -> dict[int, float]:
-    """Return which share of the *words* of a title stands in each of *texts*, which are given by their groups."""
+    """Return the share of the *words* of a title that is in each of *texts*, which are given by their groups."""
     lines: dict[int, list[str]] = {}
     for block in blocks:
         if block.group in texts:
             lines.setdefault(block.group, []).append(block.text)
-    # Line by line: that is quicker for those of ASCII.
+    # Line by line, which is quicker for lines of ASCII.
     casefolded = {group: "\n".join([line.casefold() for line in parts]) for group, parts in lines.items()}
     return {group: sum([word in text for word in words]) / len(words) for group, text in casefolded.items()}
 
 
 def _words_of(line: str) -> frozenset[str]:
-    """Return the words of *line*. Of a script that has no spaces, pairs of letters are taken for words."""
+    """Return the words of *line*. In scripts without spaces, pairs of letters are taken for words."""
     words = _WORDS.findall(line.casefold())
     if line.isascii():
         return frozenset(words)
@@ -151,7 +151,7 @@ def _words_of(line: str) -> frozenset[str]:
 def _find_name(words: AbstractSet[str], blocks: Iterable[Block]) -> Block | None:
     """Return the heading that names the page: most of its words, and at least two, are *words* of the page's title.
 
-    Of several it is the one that has most of them, but rather a first heading, and rather none that is a link.
+    Among several, headings that are no links come first, then first headings, then those with most of these words.
     """
     name, best, most = None, (False, False), 0
     for block in [block for block in blocks if block.level] if words else ():
@@ -168,7 +168,7 @@ def _find_name(words: AbstractSet[str], blocks: Iterable[Block]) -> Block | None
 
 
 def _without_repeated(blocks: Iterable[Block]) -> list[Block]:
-    """Return *blocks* but for long ones that another element repeats, such as that for narrow screens."""
+    """Return *blocks* without long ones that another element repeats, such as one for narrow screens."""
     groups: dict[str, int] = {}
     return [
         block for block in blocks if block.size < _LONG or groups.setdefault(block.text, block.group) == block.group
@@ -176,7 +176,7 @@ def _without_repeated(blocks: Iterable[Block]) -> list[Block]:
 
 
 def _find_series(blocks: Iterable[Block]) -> tuple[dict[int, Block], dict[int, Block]]:
-    """Return those of *blocks* that make up a series, by their identity: those that are no links, and those that are.
+    """Return those of *blocks* that make up a series, by their identity: first those that are no links, then links.
 
     A series is what a list of articles or products consists of: blocks in the same place of repeated elements which
     say different things, and more than the entries of a menu do.
@@ -209,23 +209,23 @@ def _series_of(members: list[Block], least: int) -> dict[int, Block]:
 
 
 def _main_element(held: list[float], unlinked: list[int], parents: list[int], name: Block | None) -> int:
-    """Return the number of the innermost element that holds three fifths of the texts, and three tenths of what is no link.
+    """Return the number of the innermost element with three fifths of the texts, and three tenths of the unlinked text.
 
-    Each text is weighed by the power 3/2 of its size, which is counted up to twice where the text has the words of the
-    title. The power lets one article outweigh forty comments and teasers that are as long together; the share keeps two
-    articles of a page, one half as long again as the other, together. Where most of what a page says stands elsewhere, a
-    text may be anything.
+    Each text is weighed by the power 3/2 of its size, which is counted up to twice if the text has the words of the title.
+    With this power, one article outweighs forty comments and teasers that are as long together; with the share of three
+    fifths, two articles of a page, one half as long again as the other, stay together. If most of a page's text is
+    elsewhere, a text may be anything.
 
-    Of an article below which more stands than it says, a fifth of the texts is enough, if it stands with its name in one
-    element, and has 600 letters. What is around an article must not decide about it.
+    For an article with more text below it than its own, a fifth of the texts is enough, if it is in one element with its
+    name, and has 600 letters. The surroundings of an article must not decide about it.
 
     Args:
-        held: the weight of the texts in each element, those in elements inside left out.
-        unlinked: how much each element says outside of links, likewise.
+        held: the weight of the texts in each element, without those in inner elements.
+        unlinked: size of the text outside of links in each element, likewise.
         name: the heading that names the page.
     """
     for number in range(len(parents) - 1, 0, -1):
-        if held[number] or unlinked[number]:  # of most elements neither
+        if held[number] or unlinked[number]:  # most elements have neither
             held[parents[number]] += held[number]
             unlinked[parents[number]] += unlinked[number]
     if not held[0]:
@@ -240,7 +240,7 @@ def _main_element(held: list[float], unlinked: list[int], parents: list[int], na
 
 
 def _elements_around(number: int, parents: list[int]) -> list[int]:
-    """Return an element and those that it stands in, but for the root, from the inside."""
+    """Return an element and those around it, except the root, from the inside to the outside."""
     around = []
     while number:
         around.append(number)
@@ -260,5 +260,5 @@ def join_text(part: Outline | MainBlocks) -> str:
 
 @replaceable()
 def join_shown_text(part: Outline | MainBlocks) -> str:
-    """Return the text of a page, or of its main text, a line for each block, without what stands in hidden elements."""
+    """Return the text of a page, or of its main text, a line for each block, without text in hidden elements."""
     return "\n".join([block.shown for block in part.blocks if block.shown])

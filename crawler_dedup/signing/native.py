@@ -1,6 +1,6 @@
-"""The native core: parts of signing in C, which take the place of those in Python.
+"""The native core: parts of signing in C, which replace those in Python.
 
-It is a distribution of its own, ``crawler-dedup-native``. Where it is not installed, has another behaviour, or was built for
+It is a distribution of its own, ``crawler-dedup-native``. If it is not installed, has another behaviour, or was built for
 another lxml, and for each page on which it fails, everything is done in Python, with the same result.
 """
 
@@ -25,8 +25,8 @@ _ADVICE = (
     " crawler-dedup-native."
 )
 _INTERFACE = 1
-"""What the core is told and returns. It rises, here and in the core, whenever a function that the core had before takes or
-returns something else: an older core could compute something else from it, and not fail."""
+"""Version of what the core takes and returns. It rises, here and in the core, whenever an existing function of the core
+takes or returns something else: an older core could compute something else from it instead of failing."""
 _LOGGER = logger_without_credentials(__name__)
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -78,7 +78,7 @@ def _import_core() -> ModuleType:
 
 
 def describe_core() -> str:
-    """Return what signs pages: ``Python``, or the version of the core."""
+    """Return in words what signs pages: ``Python``, or the version of the core."""
     core = load_core() if _State.is_on else None
     return "Python" if core is None else f"native core {core.VERSION}"
 
@@ -94,7 +94,7 @@ def switched_off() -> Iterator[None]:
 
 
 def make(name: str, **terms: Any) -> object | None:
-    """Make what the core has under *name*; ``None`` if there is no core, or it fails."""
+    """Make the object that the core calls *name*; ``None`` if there is no core, or it fails."""
     core = load_core() if _State.is_on else None
     try:
         return None if core is None else getattr(core, name)(**terms)
@@ -104,11 +104,11 @@ def make(name: str, **terms: Any) -> object | None:
 
 
 _REPLACEMENTS: list[Callable[[], object]] = []
-"""What makes the functions of the core."""
+"""Functions that make the functions of the core."""
 
 
 def prepare() -> None:
-    """Make the functions of the core now, instead of when each is first called; an error comes again then."""
+    """Make the functions of the core now, not when each is first called. An error is raised again then."""
     for make in _REPLACEMENTS:
         with suppress(Exception):
             make()
@@ -117,10 +117,10 @@ def prepare() -> None:
 def replaceable(
     terms: Callable[[], dict[str, Any]] = dict, *, raises: type[Exception] | tuple[type[Exception], ...] = ()
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Let the core do what a function does, if there is one.
+    """Replace a function by that of the core with the same name, if there is a core.
 
     Args:
-        terms: returns what the core is told once to make its own function, besides the arguments of each call.
+        terms: returns the arguments with which the core makes its function, once; each call has its own arguments.
         raises: the exceptions that the function raises itself; after another one Python takes over.
     """
 
@@ -149,7 +149,7 @@ def replaceable(
                     return native(*args, **kwargs)
             except raises:
                 raise
-            except Exception as error:  # whatever it is, Python can do it; or that raises, and the arguments are wrong
+            except Exception as error:  # the core has failed, or the arguments are wrong: then the function raises, too
                 result = function(*args, **kwargs)
                 _note_failure(function.__name__, error)
                 return result
@@ -174,7 +174,7 @@ def _note_misfit(name: str, error: Exception) -> None:
 
 
 def _note_failure(name: str, error: Exception) -> None:
-    """Log the first failure. That a tree has what is read in Python only is none."""
+    """Log the first failure. A tree with something that only Python can read (``Unsupported``) is none."""
     if type(error).__name__ == "Unsupported":
         return
     _State.failures += 1

@@ -12,21 +12,21 @@ from crawler_dedup.signing.hidden import SHOWN, Concealment, conceal_by_style, c
 from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.parsing import BeyondLimits, read_quickly
 
-# Elements that stand inside a line of text. Everything else, unknown elements too, begins and ends a block.
+# Elements inside a line of text. All others, also unknown ones, begin and end a block.
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math mi mn mo mrow msub"
     " msup nobr q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
 )
-# Elements whose text no reader takes for the page's own.
+# Elements whose text readers do not regard as the page's own.
 _SKIPPED = frozenset(
     "applet aside audio button canvas datalist dialog embed footer frameset iframe input menu meter nav noembed"
     " noframes noscript object optgroup option progress script select style template textarea title video".split()
 )
 _DRAWING = "svg"
-# Its elements that hold what is written in it; <title> names it for readers who do not see it.
+# Its elements that contain text; <title> names it for readers who do not see it.
 _WRITTEN = ("text", "tspan", "textpath", "foreignobject", "div", "p", "span")
-# Skipped elements behind whose end tag the parser may hang the rest of the page, if an element inside is not closed, or
-# that hold the page for readers without scripts.
+# Skipped elements that may contain the rest of the page in the parser's tree, if an element inside is not closed, or that
+# contain the page for readers without scripts.
 _SWALLOWING = frozenset("aside button dialog menu nav noscript".split())
 _LEAST_SWALLOWED = 200
 _MOST_PASSES = 3
@@ -44,13 +44,13 @@ class Block(NamedTuple):
     """What a reader sees as one paragraph, heading, cell or line of a list.
 
     Attributes:
-        text: what it says, runs of white space as one space.
-        size: how much that is, in letters of the Latin alphabet (:func:`size_of`).
-        linked: how much of *size* stands inside links.
+        text: its text, with runs of white space as one space.
+        size: size of the text in letters of the Latin alphabet (:func:`size_in_letters`).
+        linked: how much of *size* is inside links.
         group: number of the element whose text it is part of: the nearest list, table or preformatted text, else the
-            one whose paragraphs and headings stand side by side, else its own.
-        shown: the text without what stands in hidden elements (:mod:`crawler_dedup.signing.hidden`).
-        level: of a heading 1 (``<h1>``) to 6, else 0.
+            one whose paragraphs and headings are side by side, else its own.
+        shown: the text without that in hidden elements (:mod:`crawler_dedup.signing.hidden`).
+        level: 1 (``<h1>``) to 6 for a heading, else 0.
         place: a number that it shares with the blocks whose elements have the same names, up to the root: the titles of
             a list, the cells of a table. 0 if its links lead to other places of the page.
     """
@@ -80,7 +80,7 @@ class Outline(NamedTuple):
 
     @property
     def linked(self) -> int:
-        """How much of what the blocks say stands inside links."""
+        """Size of the text of the blocks that is inside links."""
         return sum([block.linked for block in self.blocks])
 
     @property
@@ -113,10 +113,10 @@ def _for_core() -> dict[str, Any]:
 
 @replaceable(_for_core, raises=BeyondLimits)
 def read_outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
-    """Read the blocks of *tree*, less navigation, asides, footers, fields of forms, scripts and comments.
+    """Read the blocks of *tree*, without navigation, asides, footers, fields of forms, scripts and comments.
 
-    An element for navigation or the like that has the parts of a whole page, and says more than all that stands outside of
-    such elements, has swallowed the page, or is the page for readers without scripts. It is read.
+    An element for navigation or the like that has the parts of a whole page, and more text than all that is outside of such
+    elements, contains the page by an error in its tags, or is the page for readers without scripts. It is read.
 
     Raises:
         BeyondLimits: elements are nested deeper than *max_depth*, as deep as this function calls itself.
@@ -151,19 +151,19 @@ def _unlinked_size(reader: _Reader) -> int:
 
 
 class _Reader:
-    """Takes in a tree.
+    """Reads a tree into blocks.
 
     Attributes:
-        skipped: elements that may have swallowed the page.
+        skipped: elements that may contain the page.
 
     Args:
-        swallowed: elements that are read, although their names say that they are no text.
+        swallowed: elements that are read, although elements of their names are skipped.
     """
 
     def __init__(self, swallowed: AbstractSet[HtmlElement] = frozenset()) -> None:
         self.blocks: list[Block] = []
         self.skipped: list[HtmlElement] = []
-        # Of each element that begins and ends a block, by its number:
+        # For each element that begins and ends a block, by its number:
         self.parents = [_ROOT]
         self._groups = [_ROOT]
         # Number of the list around it, level of the heading around it, its place; 0: there is none.
@@ -177,17 +177,17 @@ class _Reader:
         self._leads_away = False  # whether a link since the last block leads to another page
         self._state = SHOWN
         self._hidden_begins = 0  # where in the parts, while they are hidden
-        self._hidden: list[slice] = []  # those parts, of what was hidden and is no more
+        self._hidden: list[slice] = []  # the hidden parts that have ended
 
     def read_root(self, root: HtmlElement, around: Concealment, levels: int) -> None:
-        """Take in a whole tree; *around*: how what is around it conceals it."""
+        """Read a whole tree; *around*: the concealment around it."""
         self._turn(concealment(root, around))
         self._read(root, _ROOT, levels)
         self._end_block(_ROOT)
         self._turn(SHOWN)
 
     def _read(self, element: HtmlElement, number: int, levels: int) -> None:
-        """Take in what stands in *element*; its last block may still go on behind it.
+        """Read the content of *element*; its last block may continue after it.
 
         Args:
             number: of the element around that begins and ends a block.
@@ -195,7 +195,7 @@ class _Reader:
         if levels < 1:
             raise BeyondLimits("nested too deep")
         parts, state = self._parts, self._state
-        # White space before a text is not taken in, so that no block ends where none has begun.
+        # White space before a text is not added, so that no block ends where none has begun.
         text = element.text
         if text and (parts or not text.isspace()):
             parts.append(text)
@@ -248,7 +248,7 @@ class _Reader:
             self._parts.append(text)
 
     def _read_drawing(self, drawing: HtmlElement, parent: int) -> None:
-        """Take in all that stands written in a drawing as one block. An icon has no text, and does not end a block."""
+        """Read all text of a drawing as one block. An icon has no text, and does not end a block."""
         words = " ".join(text for node in drawing.iter(*_WRITTEN) for text in (node.text, node.tail) if text)
         if not words or words.isspace():
             self._parts.append(" ")
@@ -274,7 +274,7 @@ class _Reader:
         return number
 
     def _turn(self, state: Concealment) -> None:
-        """What is taken in from here on is shown, or not."""
+        """Note that the parts from here on have the concealment *state*."""
         if state is self._state:
             return
         if self._state is SHOWN:
@@ -287,7 +287,7 @@ class _Reader:
         self._linked += size_in_letters(" ".join("".join(self._parts[self._link_begins :]).split()))
 
     def _end_block(self, number: int) -> None:
-        """What was taken in since the last block is one, in the element *number*."""
+        """Make a block, in the element *number*, of the parts since the last block."""
         if self._link_begins is not None:  # the link goes on in the next block
             self._end_link()
             self._link_begins = 0
@@ -305,7 +305,7 @@ class _Reader:
             self.blocks.append(Block(text, size, min(linked, size), self._groups[number], shown, level, place))
 
     def _shown(self) -> str:
-        """What was taken in since the last block and is not hidden."""
+        """Return the text of the parts since the last block that are not hidden."""
         if self._state is not SHOWN:
             self._hidden.append(slice(self._hidden_begins, len(self._parts)))
             self._hidden_begins = 0  # it goes on in the next block
@@ -320,13 +320,13 @@ class _Reader:
 
 
 def _holds_page(element: HtmlElement) -> bool:
-    """Whether *element* has the parts of a whole page: a first heading, and an article, a main part or a footer."""
+    """Return whether *element* has the parts of a whole page: a first heading, and an article, a main part or a footer."""
     first_heading = next(element.iter("h1"), None)
     return first_heading is not None and next(element.iter("article", "footer", "main"), None) is not None
 
 
 def _is_text_of_its_own(item: HtmlElement) -> bool:
-    """Whether a part of a list holds several blocks, as the cells of a layout do, and comments."""
+    """Return whether a part of a list contains several blocks, as the cells of a layout and comments do."""
     inside = [
         child
         for child in item

@@ -16,20 +16,20 @@ from crawler_dedup.signing.links import Links
 from crawler_dedup.signing.native import replaceable
 
 _HREFS = etree.XPath("//a/@href", smart_strings=False)
-# Parameters that name the visit or the way a visitor came; hardly ever the content (old forums number stories by sid).
+# Parameters that identify the visit or the origin of a visitor; hardly ever the content (old forums number stories by sid).
 _VISIT = re.compile(
     r"utm_\w+|[gdf]clid|fbclid|msclkid|yclid|gbraid|wbraid|_ga|_gl|mc_[ce]id|igshid|spm|scm|"
     r"(?:php|j|asp|cf)?sess(?:ion)?_?(?:id)?|sid|jsessionid|phpsessid|aspsessionid\w*|cfid|cftoken",
     re.IGNORECASE,
 )
 _PATH_SESSION = re.compile(r";jsessionid=[^/?#]*", re.IGNORECASE)
-_MAX_HREF = 2083  # as Scrapy's URLLENGTH_LIMIT; what is longer takes long to join, and is followed by nobody
+_MAX_HREF = 2083  # as Scrapy's URLLENGTH_LIMIT; a longer link takes long to join, and is not followed
 _MAX_FOLDERS = 100  # joining goes through all of them for each link
 _MAX_PARTS = 200  # folders and parameters of a link; one with more takes long to join, and is compared as it is written
 _MAX_REMEMBERED = 300  # characters: 8,192 entries take 12 MB at most, and usually 4
 _ANYWHERE = ("/", "http://", "https://")
 _SAME_PAGE = ("", "?", "#")
-# Host, path and query of an address that has nothing unusual, in which several ways to read an address would differ.
+# Host, path and query of an address without anything unusual, which parsers of addresses would read differently.
 _USUAL = re.compile(
     r"(?:https?://([A-Za-z0-9_.:-]+)(?=[/?#]|$))?([^?#;\0-\x20]*)(?:\?([^#\0-\x20]*))?(?:#[^\0-\x20]*)?"
 )
@@ -37,10 +37,10 @@ _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 
 class _Places(NamedTuple):
-    """What the links of a page are joined with.
+    """Addresses with which the links of a page are joined.
 
     Attributes:
-        host: of the page itself.
+        host: host of the page itself.
         origin: host of the base, if its address has nothing unusual.
         folder: path of the base up to its last slash, without that, if it has nothing unusual.
         root, base, directory: addresses for links that begin with ``/``, that lead to the same page, and others.
@@ -74,7 +74,7 @@ def find_links(tree: HtmlElement, url: str) -> Links:
 
 
 def _find_places(url: str, declared: str) -> _Places:
-    """Return what the links of a page are joined with, given its address and the one that its ``<base>`` declares."""
+    """Return the addresses to join links with, given the address of a page and the one that its ``<base>`` declares."""
     base = _join_base(url, declared)
     root, directory = _root_and_directory(base)
     origin, folder = _USUAL.fullmatch(root), _USUAL.fullmatch(directory)
@@ -95,14 +95,14 @@ def _hash_href(href: str, places: _Places) -> int | None:
         return None
     if len(href) > _MAX_PARTS and href.count("/") + href.count("&") > _MAX_PARTS:
         return xxh3_64_intdigest(href.encode("utf-8", "replace"))
-    # What a link is joined with is kept as short as may be: the navigation of a site is then remembered.
+    # Links are joined with as short an address as possible, so that the navigation of a site stays in the cache.
     near = places.root if href.startswith(_ANYWHERE) else places.base if href[:1] in _SAME_PAGE else places.directory
     remembered = len(href) + len(near) + len(places.host) <= _MAX_REMEMBERED
     return (_hash_of if remembered else _hash_of.__wrapped__)(href, near, places.host)
 
 
 def _root_and_directory(base: str) -> tuple[str, str]:
-    """The shortest addresses with which a link from *base* that begins with ``/``, or without, can be joined."""
+    """Return the shortest addresses to join links from *base* with: those that begin with ``/``, and others."""
     try:
         parts = urlsplit(base)
     except ValueError:
@@ -141,7 +141,7 @@ def _join_base(url: str, declared: str) -> str:
 
 
 def find_host(url: str) -> str:
-    """Return the host of an address, with its port; ``""`` where it has none."""
+    """Return the host of an address, with its port; ``""`` if it has none."""
     try:
         return urlsplit(url).netloc.lower()
     except ValueError:  # such as an unclosed IPv6 bracket
@@ -151,7 +151,7 @@ def find_host(url: str) -> str:
 def make_comparable(href: str, base: str, host: str) -> str | None:
     """Return *href* as it is compared: resolved, without fragment, session and tracking parameters, the rest in order.
 
-    Links to *host* itself lose it, so that a mirror's agree. ``None`` for what leads to no page.
+    Links to *host* itself lose the host, so that those of a mirror agree. Returns ``None`` for a link that leads to no page.
     """
     href = href.strip()
     if href.lower().startswith(_NOWHERE):
@@ -167,7 +167,7 @@ def make_comparable(href: str, base: str, host: str) -> str | None:
 
 
 def _resolve(href: str, base: str) -> tuple[str, str, str] | None:
-    """Return host, path and query of the place that *href* leads to from *base*; ``None``: it is no page of the web."""
+    """Return host, path and query of the target of *href* from *base*; ``None`` if it is no page of the web."""
     try:
         parts = urlsplit(urljoin(base, href))
     except ValueError:

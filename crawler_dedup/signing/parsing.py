@@ -1,4 +1,4 @@
-"""HTML → tree, within limits: what is too large, too deep or too slow to parse is refused before it is parsed."""
+"""HTML → tree, within limits: a page that is too large, too deep or too slow to parse is refused before it is parsed."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ from crawler_dedup.config import Config
 from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.titles import MAX_TITLE_CHARS
 
-# The first asks a function in Python for the class of each element that is looked at; forms and fields have their own.
+# The first calls a function in Python for the class of each element that is used; forms and fields have their own.
 _CLASSES = HtmlElementClassLookup()
 _ONE_CLASS = etree.ElementDefaultClassLookup(
     element=HtmlElement, comment=HtmlComment, pi=HtmlProcessingInstruction, entity=HtmlEntity
 )
 _COUNT = etree.XPath("count(//*)")
 _PASSWORD_FIELD = etree.XPath("boolean(//input[@type='password'])")
-_ELEMENT_BYTES = 3  # of the shortest, <p>; what the parser adds, html, head, body, is not worth counting
+_ELEMENT_BYTES = 3  # the shortest element, <p>; those that the parser adds (html, head, body) are ignored
 _BRACKETS_A_NODE = 4
 _PIECE = 64 << 10
 _PARSER_DEPTH = 2048
 """libxml2 ends the tree of a page that is nested deeper."""
-# To add an attribute to an element, libxml2 walks along those that it has: 0.1 s for an element with as many as this.
+# To add an attribute to an element, libxml2 goes through its others: 0.1 s for an element with this many.
 _MAX_ATTRIBUTES = 10_000
-_ATTRIBUTE_CHARS = 3  # white space and a name: there are not many of one letter
+_ATTRIBUTE_CHARS = 3  # white space and a name: few names have one letter
 _BEFORE_ATTRIBUTE = bytes(code in b"\0\t\n\v\f\r /\"'" for code in range(256))
 
 
 class BeyondLimits(ValueError):
-    """The page is too large, too deep or too long to be looked at; the message is the reason, in a few words."""
+    """The page is too large, too deep or too long to be read; the message is the reason, in a few words."""
 
 
 def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
     """Parse *body* into the tree that Scrapy's ``response.selector.root`` is for the same bytes.
 
     Args:
-        encoding: as the transport or ``response.encoding`` says; ``None``: byte-order mark, ``<meta>``, then detection.
+        encoding: charset from the transport or ``response.encoding``; ``None``: byte-order mark, ``<meta>``, then detection.
 
     Raises:
         BeyondLimits: its tags have too many attributes.
@@ -77,7 +77,7 @@ def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
     return root
 
 
-# Of Python's text encodings those that no page is written in; punycode takes quadratic time.
+# Python's text encodings in which no page is written; punycode takes quadratic time.
 _NO_CHARSETS = {"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
 
 
@@ -93,7 +93,7 @@ def is_charset(name: str | None) -> bool:
 
 
 def _detect(body: bytes) -> str | None:
-    """What Scrapy does with a page that declares nothing."""
+    """Detect the charset of a page that declares none, as Scrapy does."""
     try:
         body.decode("utf-8")
     except UnicodeDecodeError:
@@ -103,16 +103,16 @@ def _detect(body: bytes) -> str | None:
 
 
 def roots(tree: HtmlElement) -> list[HtmlElement]:
-    """Return *tree* and what the parser leaves beside it: the rest of a page whose ``</html>`` comes too early."""
+    """Return *tree* and the elements that the parser puts beside it: those after an early ``</html>``."""
     return [tree, *(root for root in tree.itersiblings() if isinstance(root.tag, str))]
 
 
 @contextmanager
 def read_quickly(tree: HtmlElement) -> Iterator[None]:
-    """Let the elements of *tree* that are looked at within the context be plain ones, which takes a sixth of the time less.
+    """Use plain elements for *tree* within the context, which saves a sixth of the time.
 
-    Forms and their fields have no methods of their own meanwhile. One thread may use the tree. One that was parsed with the
-    parser that all users of lxml share stays as it is.
+    Forms and their fields have no methods of their own meanwhile. Only one thread may use the tree. A tree that was parsed
+    with the parser that all users of lxml share stays as it is.
     """
     parser = tree.getroottree().parser
     if type(parser) is not HTMLParser or parser is html_parser:
@@ -127,7 +127,7 @@ def read_quickly(tree: HtmlElement) -> Iterator[None]:
 
 @replaceable(lambda: {"longest": MAX_TITLE_CHARS})
 def find_title(tree: HtmlElement) -> str:
-    """Return the title of a page, cut off after so many characters as are looked at; ``""`` if it has none."""
+    """Return the title of a page, cut off after ``MAX_TITLE_CHARS`` characters; ``""`` if it has none."""
     # A picture may have a title too.
     title = next((element for element in tree.iter("title") if element.getparent().tag != "svg"), None)
     return "" if title is None else " ".join("".join(title.itertext()).split())[:MAX_TITLE_CHARS]
@@ -143,7 +143,7 @@ def check_body(body: bytes, config: Config) -> None:
     """Raise :class:`BeyondLimits` for a body that should not be parsed."""
     if len(body) > config.max_bytes:
         raise BeyondLimits("too many bytes")
-    # Some of them open nothing, or stand in scripts. A small body cannot hold as many.
+    # Some brackets open no element, or are in scripts. A small body cannot contain as many.
     most = _BRACKETS_A_NODE * config.max_nodes
     if len(body) > most and body.count(b"<") > most:
         raise BeyondLimits("too many nodes")
@@ -172,17 +172,17 @@ def check_attributes(text: str) -> None:
 
 
 def _places_for_attributes(body: bytes) -> int:
-    """How many attributes *body* holds at most: the places where something stands behind what separates attributes."""
+    """Return the maximum number of attributes in *body*: the positions that follow a separator of attributes."""
     separates = np.frombuffer(body.translate(_BEFORE_ATTRIBUTE), dtype=np.bool_)
     return int(np.count_nonzero(separates[:-1] > separates[1:]))
 
 
 class _TooDeep(Exception):
-    """The tree would end here: libxml2 reads no further."""
+    """The tree is too deep: libxml2 would end it here."""
 
 
 class _AttributeCounter:
-    """What lxml's parser reports elements to: adds the squares of their numbers of attributes.
+    """Target of lxml's parser that adds the squares of the numbers of attributes of all elements.
 
     Raises :class:`_TooDeep`: without a tree libxml2 has no limit of its own, and looks for the element of each end tag
     among all that are open.
@@ -202,19 +202,19 @@ class _AttributeCounter:
         self._depth -= 1
 
     def close(self) -> None:
-        """Do nothing: lxml asks for it."""
+        """Do nothing. lxml requires this method."""
 
 
 def check_nodes(tree: HtmlElement, size: int, config: Config) -> None:
     """Raise :class:`BeyondLimits` for a tree with too many elements; *size*: bytes of its body."""
-    # A small body cannot hold many.
+    # A small body cannot contain many elements.
     if size > _ELEMENT_BYTES * config.max_nodes and cast("float", _COUNT(tree)) > config.max_nodes:
         raise BeyondLimits("too many nodes")
 
 
 def check_depth(tree: HtmlElement, config: Config) -> None:
     """Raise :class:`BeyondLimits` for a tree that is nested too deep: extraction is recursive in places."""
-    # Level by level, each node is visited once; count(ancestor::*) would be quadratic.
+    # This visits each node once, level by level; count(ancestor::*) would be quadratic.
     if _deeper_than(config.max_depth)(tree):
         raise BeyondLimits("nested too deep")
 

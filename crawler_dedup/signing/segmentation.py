@@ -154,7 +154,7 @@ def _make_dictionary() -> object | None:
 
 
 def _cut_alike(first: CutHan, second: CutHan) -> bool:
-    """Whether two ways to cut agree on lines of words from the whole of jieba's dictionary."""
+    """Return whether two tokenizers agree on lines of words from the whole of jieba's dictionary."""
     with _jieba_file().open(encoding="utf-8") as file:
         words = [line.partition(" ")[0] for line in islice(file, 0, None, _SAMPLED)]
     lines = ["".join(filter(HAN.match, words[at : at + _WORDS])) for at in range(0, len(words), _WORDS)]

@@ -41,5 +41,5 @@ def with_shown(page: SignedPage, features: Features, numbers: bytes) -> SignedPa
 
 @replaceable()
 def sketch_numbers(plain: str) -> bytes:
-    """Sketch the set of the numbers in a normalised text, of which a date or a version is a single one."""
+    """Sketch the set of the numbers in a normalised text; a date or a version is a single number."""
     return sketch(hash_words(_NUMBERS.findall(plain.replace("–", "-"))))

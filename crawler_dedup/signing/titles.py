@@ -79,6 +79,6 @@ def has_page_name(parts: Iterable[str]) -> bool:
 
 
 def _is_cut_of(cut: AbstractSet[str], whole: AbstractSet[str]) -> bool:
-    """Whether a part among *cut* that ends with ``…`` begins one of *whole*."""
+    """Return whether a part in *cut* that ends with ``…`` is the beginning of one in *whole*."""
     beginnings = tuple(part[:-1] for part in cut if part.endswith("…") and size_in_letters(part) > _TELLING)
     return any(part.startswith(beginnings) for part in whole)

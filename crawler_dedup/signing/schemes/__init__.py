@@ -61,10 +61,10 @@ def _class_of(name: str) -> type[Scheme]:
 
 
 def _of_another_package(name: str) -> object:
-    others = {entry_point.name: entry_point for entry_point in entry_points(group=GROUP)}
-    if name not in others:
-        raise ConfigError(f"There is no scheme {name!r}; there are {', '.join([*_OWN, *others])}.")
+    other_schemes = {entry_point.name: entry_point for entry_point in entry_points(group=GROUP)}
+    if name not in other_schemes:
+        raise ConfigError(f"There is no scheme {name!r}; there are {', '.join([*_OWN, *other_schemes])}.")
     try:
-        return others[name].load()
+        return other_schemes[name].load()
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"The scheme {name!r} cannot be loaded: {error}.") from error

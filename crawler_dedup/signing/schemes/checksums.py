@@ -1,4 +1,4 @@
-"""Checksums of lists into which the words of a text are dealt.
+"""Checksums of lists into which the words of a text are distributed.
 
 Pugh and Henzinger, "Detecting duplicate and near-duplicate files", US patent 6,658,423 (filed 2001).
 """
@@ -18,11 +18,11 @@ from crawler_dedup.signing.text import Text
 
 @dataclass(frozen=True)
 class Checksums(FeatureScheme, ValueScheme):
-    """The different words of a text, dealt into lists by their hash; of each list a checksum.
+    """The different words of a text, distributed into lists by their hash; a checksum of each list.
 
-    A word that comes or goes changes the checksum of one list, so that two texts agree in nearly all if they differ in few
-    words, however long they are. How much they differ the sketches say. The patent calls two documents alike where any of a
-    few lists agrees; here most of 16 must, and words in place of sequences of words are dealt.
+    A word that is added or removed changes the checksum of one list, so that two texts agree in nearly all lists if they
+    differ in few words, however long they are. The sketches estimate how much they differ. In the patent two documents are
+    similar if any of a few lists agrees; here half of 16 must, and words are distributed instead of sequences of words.
 
     Good at: pages with a few changed words, at next to no cost. Bad at: texts in which more words changed than half the
     number of lists, whatever their length.
@@ -30,8 +30,8 @@ class Checksums(FeatureScheme, ValueScheme):
     64 bytes a page, 16 keys.
 
     Attributes:
-        lists: how many.
-        least: share of the lists that must agree.
+        lists: number of lists.
+        least: least share of the lists that must agree.
     """
 
     name: ClassVar[str] = "checksums"

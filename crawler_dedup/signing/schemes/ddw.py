@@ -1,10 +1,9 @@
 """Feature vectors: the heaviest terms of a text, compared by the angle between them.
 
 Cao et al. 2009, for Chinese pages: normalised tf-idf, the 20 heaviest terms. The source gives no threshold: of .7, .75,
-.8, .85 and .9 the last is the first one without a false pair among labelled Chinese pages. It uses the place of a term
-without saying
-how: here terms of the first 100 characters count once more, which raised the precision of labelled page pairs from .994 to
-.997 at the same recall. Its categories, which narrow the search, are scopes here (a callable as ``DEDUP_SCOPE``).
+.8, .85 and .9 only the last has no false pair among labelled Chinese pages. It uses the place of a term without saying how:
+here terms of the first 100 characters count once more, which raised the precision of labelled page pairs from .994 to .997
+at the same recall. Its categories, which narrow the search, are scopes here (a callable as ``DEDUP_SCOPE``).
 """
 
 from __future__ import annotations
@@ -44,13 +43,13 @@ class DDW(FeatureScheme, ValueScheme):
     all pairs similarity search", WWW 2007). So only these are keys, and terms that every text has are not probed.
 
     Good at: long pages in Chinese or English whose order changed, or which lost a part. Bad at: pages from one
-    template, whose heaviest terms are the template's; a language of which the lexicon knows nothing. The lexicon's
+    template, whose heaviest terms are the template's; a language that the lexicon does not know. The lexicon's
     words are those of jieba: with the tokenizer ``bigrams`` it needs its own.
 
     About 120 bytes a page, 3 to 8 keys.
 
     Attributes:
-        terms: how many.
+        terms: number of terms.
         threshold: least cosine.
         lead: characters at the beginning of the text whose terms count once more.
         longer: how many times as many different words the new text may have as the kept one: an excerpt covers no article.
@@ -85,9 +84,9 @@ class DDW(FeatureScheme, ValueScheme):
 
     def keys_of(self, value: bytes) -> Numbers:
         vector = _unpack(value)
-        # What is left from each term on, the term itself included.
-        left = np.sqrt(np.cumsum(vector.weights[::-1] ** 2)[::-1])
-        return vector.terms[left >= self.threshold - _ROUNDING].astype(np.uint64)
+        # The length of the vector from each term on, the term itself included.
+        remaining = np.sqrt(np.cumsum(vector.weights[::-1] ** 2)[::-1])
+        return vector.terms[remaining >= self.threshold - _ROUNDING].astype(np.uint64)
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         shares = self.shares(new, kept)
@@ -98,9 +97,9 @@ class DDW(FeatureScheme, ValueScheme):
     def shares(self, new: bytes, kept: bytes) -> Shares:
         """Return the cosine, and the share of the new vector's length that common terms have."""
         ours, theirs = _unpack(new), _unpack(kept)
-        _, at, there = np.intersect1d(ours.terms, theirs.terms, return_indices=True)
-        cosine = float((ours.weights[at] * theirs.weights[there]).sum())
-        return Shares(min(cosine, 1.0), min(float((ours.weights[at] ** 2).sum()), 1.0))
+        _, new_places, kept_places = np.intersect1d(ours.terms, theirs.terms, return_indices=True)
+        cosine = float((ours.weights[new_places] * theirs.weights[kept_places]).sum())
+        return Shares(min(cosine, 1.0), min(float((ours.weights[new_places] ** 2).sum()), 1.0))
 
 
 def _unpack(value: bytes) -> _Vector:

@@ -1,4 +1,4 @@
-"""Schemes that compare the words of two texts as sets, and the options that say what their features are.
+"""Schemes that compare the words of two texts as sets, and the options that define their features.
 
 Options as in Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §2 (stemming, phrases) and
 §6 (sensitivity to features); texts of links as Haveliwala, Gionis, Klein and Indyk, "Evaluating strategies for similarity
@@ -99,5 +99,5 @@ class FeatureScheme(LexicalScheme):
         return words + [f"{first} {second}" for first, second in pairwise(telling) if first and second]
 
 
-def _tokens(text: Text, other: str) -> list[str]:
-    return tokenise(normalise(other, fold_han=text.fold_han), text.cut_han)
+def _tokens(text: Text, raw: str) -> list[str]:
+    return tokenise(normalise(raw, fold_han=text.fold_han), text.cut_han)

@@ -1,4 +1,4 @@
-"""I-Match: one digest of the words that tell, and of random parts of them.
+"""I-Match: one digest of the significant words, and of random parts of them.
 
 Chowdhury, Frieder, Grossman and McCabe, "Collection statistics for fast duplicate document detection", ACM TOIS 20 (2002);
 several lexica: Kołcz, Chowdhury and Alspector, "Improved robustness of signature-based near-replica detection via lexicon
@@ -22,11 +22,11 @@ from crawler_dedup.signing.text import Text
 class IMatch(FeatureScheme, ValueScheme):
     """The set of a text's words whose idf lies inside a band, as one digest; and of that set in randomised lexica.
 
-    A word that comes or goes changes every digest whose lexicon has it. Each lexicon lacks a share of the words, so
-    that a few changed words leave some digests as they were. How much the texts differ the sketches say.
+    A word that is added or removed changes every digest whose lexicon has it. Each lexicon lacks a share of the words, so
+    that a few changed words leave some digests as they were. The sketches estimate how much the texts differ.
 
     Good at: pages that differ in stop words, numbers and rare words only. Bad at: short texts (few words inside the band),
-    templates filled with names that the lexicon lacks, languages of which it knows nothing.
+    templates filled with names that the lexicon lacks, languages that it does not know.
 
     The sources give several bands and 1 to 10 lexica; with 20 lexica of half of the words, of which one must agree, most
     labelled pairs were found.
@@ -35,11 +35,11 @@ class IMatch(FeatureScheme, ValueScheme):
 
     Attributes:
         low: least idf of a word, as a share of the largest.
-        high: its largest idf. What the lexicon does not have is left out: misspellings, names.
-        lexica: randomised lexica beside the whole one.
+        high: its largest idf. Words that the lexicon lacks (misspellings, names) are left out.
+        lexica: number of randomised lexica besides the whole one.
         drop: share of the words that each of them lacks.
-        enough: digests that must agree.
-        words: a digest of fewer words says nothing.
+        enough: number of digests that must agree.
+        words: least number of words of a digest.
     """
 
     name: ClassVar[str] = "imatch"
@@ -59,7 +59,7 @@ class IMatch(FeatureScheme, ValueScheme):
         return digests.astype("<u8").tobytes() if digests.any() else b""
 
     def _digests(self, words: Numbers) -> Numbers:
-        """Of the *words* that each lexicon has, the first of which has all; 0 where they are too few."""
+        """Return the digests of the *words* that each lexicon has; the first lexicon has all. 0 if they are too few."""
         seeded = mix_bits(words[None, :] ^ np.arange(self.lexica + 1, dtype=np.uint64)[:, None])
         kept = mix_bits(seeded) >= np.uint64(int(self.drop * 2.0**64))
         kept[0] = True

@@ -1,4 +1,4 @@
-"""How often classes of letters occur in the windows of a text: a number of 64 bits for each window, and which are alike."""
+"""Counts of classes of letters in the windows of a text: a number of 64 bits for each window, and similar windows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crawler_dedup.signing.schemes.passages import Positions
 
 MAX_BITS = 64
 MAX_PAIRS = 1 << 18
-"""Pairs of windows that are compared, if the text has few windows; else :data:`LEAST_PAIRS` for each of them."""
+"""Maximum of pairs of windows that are compared, if the text has few windows; else :data:`LEAST_PAIRS` for each window."""
 LEAST_PAIRS = 16
 
 _LEAST_HALF_BITS = 16  # shorter halves are the same in too many windows
@@ -96,10 +96,10 @@ class Layout:
         """
         vectors = np.zeros(len(starts), dtype=np.uint64)
         for at in range(0, len(starts), _TOGETHER):
-            some = starts[at : at + _TOGETHER]
-            first = int(some[0])
-            of_some = letters[first : int(some[-1]) + window]
-            for number, counts in self._counts(of_some, window, some - first):
+            batch = starts[at : at + _TOGETHER]
+            first = int(batch[0])
+            letters_of_batch = letters[first : int(batch[-1]) + window]
+            for number, counts in self._counts(letters_of_batch, window, batch - first):
                 counted = (counts - expected[number] + self.largest // 2).clip(0, self.largest)
                 vectors[at : at + _TOGETHER] |= counted.astype(np.uint64) << np.uint64(number * self.class_bits)
         return vectors
@@ -144,8 +144,8 @@ class VectorIndex:
     def partners(self, theirs: Numbers) -> tuple[Positions, Positions]:
         """See :class:`~crawler_dedup.signing.schemes.passages.PieceIndex`."""
         count = max(1, len(self._vectors))
-        both = sort_distinct(np.concatenate([self._with_equal_part(ours, theirs) for ours in self._sorted]))
-        return both % count, both // count
+        pairs = sort_distinct(np.concatenate([self._with_equal_part(ours, theirs) for ours in self._sorted]))
+        return pairs % count, pairs // count
 
     def _with_equal_part(self, ours: _SortedVectors, theirs: Numbers) -> Positions:
         """Return the pairs that match and have this part in common; of too many equal parts, those with the nearest rest.

@@ -88,6 +88,6 @@ class MinHash(ValueScheme):
         return shares.agreement
 
     def shares(self, new: bytes, kept: bytes) -> Shares:
-        size, other = (_SIZE.unpack(value[: _SIZE.size].ljust(_SIZE.size, b"\0"))[0] for value in (new, kept))
+        new_size, kept_size = (_SIZE.unpack(value[: _SIZE.size].ljust(_SIZE.size, b"\0"))[0] for value in (new, kept))
         resemblance = estimate_resemblance(*(np.frombuffer(value[-BINS:], dtype=np.uint8) for value in (new, kept)))
-        return Shares(resemblance, containment(resemblance, size, other))
+        return Shares(resemblance, containment(resemblance, new_size, kept_size))

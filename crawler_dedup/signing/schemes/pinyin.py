@@ -248,14 +248,16 @@ class _NewText:
 
 @lru_cache(maxsize=1)
 def _prepare(scheme: Pinyin, value: bytes) -> _NewText:
-    """Remembered, because a text is looked up and then compared with several."""
+    """Prepare a text. The result is cached, because a text is looked up and then compared with several."""
     return _NewText(scheme, value)
 
 
 @lru_cache(maxsize=8)
 def _shares(scheme: Pinyin, new: bytes, kept: bytes) -> Shares:
-    """Remembered, because many pages may stand under one signature."""
+    """Return what two texts have in common. The result is cached, because many pages may have one signature."""
     ours, stored = _prepare(scheme, new), scheme.pieces_of_page(kept)
     theirs, times = np.unique(stored.numbers, return_counts=True)
-    at, there = ours.index.partners(theirs)
-    return Shares(float(times[sort_distinct(there)].sum() / len(stored.starts)), ours.cover(sort_distinct(at)))
+    new_places, kept_places = ours.index.partners(theirs)
+    return Shares(
+        float(times[sort_distinct(kept_places)].sum() / len(stored.starts)), ours.cover(sort_distinct(new_places))
+    )

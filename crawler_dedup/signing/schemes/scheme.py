@@ -200,7 +200,7 @@ class ValueScheme(Scheme):
 
     @abstractmethod
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        """As :meth:`compare`, of two values that are not empty."""
+        """Compare as :meth:`compare` does, for two values that are not empty."""
 
     def shares(self, new: bytes, kept: bytes) -> Shares | None:  # noqa: ARG002  (for those that measure some)
         """Return what two values that are not empty share, whether they agree or not; ``None``: the scheme does not know."""
@@ -258,7 +258,7 @@ class ValueScheme(Scheme):
 
 
 def _read(scheme: str, name: str, value: str, default: Any, allowed: str) -> Any:
-    """*value* as the type of *default*, if it is *allowed*."""
+    """Return *value* converted to the type of *default*, if it is *allowed*."""
     try:
         read = type(default)(value)
         if " to " in allowed:

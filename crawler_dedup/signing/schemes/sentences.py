@@ -80,13 +80,13 @@ class Sentences(ValueScheme):
 
 
 def _size(value: bytes) -> int:
-    """Words of the text (characters, in scripts without spaces)."""
+    """Return the number of words in the text (characters, in scripts without spaces)."""
     size: int = _SIZE.unpack(value[: _SIZE.size])[0]
     return size
 
 
 def _longest(text: Text) -> Numbers:
-    """A hash of each sentence of six units at least, the longest first, equally long ones by their hashes."""
+    """Return the hashes of all sentences of at least six units, the longest first, equally long ones by their hashes."""
     sentences = [split_units(sentence) for sentence in _parts(_STOP, text)]
     long = [units for units in sentences if len(units) >= _LEAST_UNITS]
     hashes = hash_words([" ".join(units) for units in long])
@@ -96,7 +96,7 @@ def _longest(text: Text) -> Numbers:
 
 
 def _stops(text: Text) -> Numbers:
-    """A hash of what stands around each full stop, the smallest hashes first: a random choice, the same in every text."""
+    """Return hashes of the text around each full stop, the smallest first: a random choice, the same in every text."""
     parts = [_ODD.sub("", part) for part in _parts(_FULL_STOP, text)]
     around = [before[-_AROUND:] + "." + after[:_AROUND] for before, after in pairwise(parts)]
     whole = [piece for piece in around if len(piece) == 2 * _AROUND + 1]
@@ -104,7 +104,7 @@ def _stops(text: Text) -> Numbers:
 
 
 def _parts(between: re.Pattern[str], text: Text) -> list[str]:
-    """What stands between the stops, normalised: stops themselves are punctuation, which normalising takes away."""
+    """Return the parts between the stops, normalised: stops themselves are punctuation, which normalising removes."""
     lines = "\n".join(" ".join(part.split("\n")) for part in between.split(text.raw))
     return normalise(lines, fold_han=text.fold_han).split("\n")
 

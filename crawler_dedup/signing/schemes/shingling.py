@@ -160,7 +160,7 @@ class Shingling(LexicalScheme, ValueScheme):
 
 
 def _minima(shingles: Numbers) -> Numbers:
-    """The smallest of *shingles* under each of 84 permutations (linear modulo 2^64): uint64, shape (84,)."""
+    """Return the smallest of *shingles* under each of 84 permutations (linear modulo 2^64): uint64, shape (84,)."""
     least = np.full(_MINIMA, np.iinfo(np.uint64).max, dtype=np.uint64)
     for at in range(0, len(shingles), _TOGETHER):
         permuted = shingles[None, at : at + _TOGETHER] * _FACTORS
@@ -194,8 +194,10 @@ def _union(ours: Numbers, theirs: Numbers) -> Numbers:
 
 def _resemblance_of_smallest(new: _Sketch, kept: _Sketch) -> float:
     together = _union(new.smallest, kept.smallest)[:SMALLEST]
-    both = np.intersect1d(np.intersect1d(new.smallest, kept.smallest, assume_unique=True), together, assume_unique=True)
-    return len(both) / max(len(together), 1)
+    in_both = np.intersect1d(
+        np.intersect1d(new.smallest, kept.smallest, assume_unique=True), together, assume_unique=True
+    )
+    return len(in_both) / max(len(together), 1)
 
 
 def _known_smallest(new: _Sketch, kept: _Sketch) -> Numbers:

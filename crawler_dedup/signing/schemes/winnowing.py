@@ -166,10 +166,10 @@ class Winnowing(PassageScheme):
             # Of equal hashes the last place makes the smallest number.
             ranked = hashes & ~_LOW_PLACE | _LOW_PLACE - np.arange(len(hashes), dtype=np.uint64)
             least = _sliding_minimum(ranked, width)
-            at = (_LOW_PLACE - (least[np.flatnonzero(np.diff(least, prepend=~least[:1]))] & _LOW_PLACE)).astype(
+            places = (_LOW_PLACE - (least[np.flatnonzero(np.diff(least, prepend=~least[:1]))] & _LOW_PLACE)).astype(
                 np.int64
             )
-            parts.append(Pieces(at + first, hashes[at] >> _GAP_BITS))
+            parts.append(Pieces(places + first, hashes[places] >> _GAP_BITS))
         starts, first_of = np.unique(np.concatenate([part.starts for part in parts]), return_index=True)
         return _without_repeats(Pieces(starts, np.concatenate([part.numbers for part in parts])[first_of]), width)
 
@@ -182,8 +182,8 @@ class _EqualPieces:
 
     def partners(self, theirs: Numbers) -> tuple[Positions, Positions]:
         """See :class:`PieceIndex`."""
-        _, at, there = np.intersect1d(self.numbers, theirs, assume_unique=True, return_indices=True)
-        return at, there
+        _, new_places, kept_places = np.intersect1d(self.numbers, theirs, assume_unique=True, return_indices=True)
+        return new_places, kept_places
 
 
 def _without_repeats(chosen: Pieces, width: int) -> Pieces:
@@ -198,14 +198,17 @@ def _without_repeats(chosen: Pieces, width: int) -> Pieces:
 
 def _hash_runs(letters: Numbers, width: int) -> Numbers:
     """Hash each run of *width* letters: a polynomial of them modulo 2^64, mixed."""
-    hashed, done = np.zeros(len(letters) + 1, dtype=np.uint64), 0
+    hashed, hashed_width = np.zeros(len(letters) + 1, dtype=np.uint64), 0
     doubled, length = letters, 1
     while True:
-        if width & length:  # the run of *done* letters, then that of *length* letters
-            count = len(letters) - done - length + 1
-            hashed = hashed[:count] * np.uint64(pow(_FACTOR, length, _MODULUS)) + doubled[done : done + count]
-            done += length
-        if done == width:
+        if width & length:  # the run of *hashed_width* letters, then that of *length* letters
+            count = len(letters) - hashed_width - length + 1
+            hashed = (
+                hashed[:count] * np.uint64(pow(_FACTOR, length, _MODULUS))
+                + doubled[hashed_width : hashed_width + count]
+            )
+            hashed_width += length
+        if hashed_width == width:
             return mix_bits(hashed)
         doubled = doubled[:-length] * np.uint64(pow(_FACTOR, length, _MODULUS)) + doubled[length:]
         length *= 2
@@ -217,8 +220,8 @@ def _sliding_minimum(numbers: Numbers, width: int) -> Numbers:
     while 2 * length <= width:
         least = np.minimum(least[:-length], least[length:])
         length *= 2
-    rest = width - length
-    return np.minimum(least[: len(least) - rest], least[rest:]) if rest else least
+    remaining_width = width - length
+    return np.minimum(least[: len(least) - remaining_width], least[remaining_width:]) if remaining_width else least
 
 
 def _letters_of(characters: str) -> Numbers:
