@@ -229,7 +229,7 @@ class Deduplicator:
         scope: str | None = "",
         anchors: str = "",
     ) -> tuple[SignedPage, str | None]:
-        """As :meth:`sign`, with the main text (``None`` if extraction was not reached).
+        """Sign a page as :meth:`sign` does; return also its main text (``None`` if extraction was not reached).
 
         Args:
             tree: the parsed page, if the caller has it.

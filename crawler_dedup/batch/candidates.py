@@ -143,7 +143,7 @@ class ResidentPages:
         return flags
 
     def pass_by(self, batch: ExistingBatch) -> Flags:
-        """Tell of each page of *batch* whether it finds a row, and note which."""
+        """Return for each page of *batch* whether it finds a row, and note which."""
         is_candidate = np.zeros(len(batch.texts), dtype=bool)
         is_candidate[batch.name_places[self._names.match(batch.names, self.repeated)]] = True
         is_candidate |= self._titles.match(batch.titles, self.repeated)
@@ -161,7 +161,7 @@ class _SortedNumbers:
         self._numbers, self._places = numbers[order], places[order]
 
     def match(self, others: Numbers, flags: Flags) -> Flags:
-        """Tell which of *others* are among the numbers, and set the *flags* of the pages to which these belong."""
+        """Return which of *others* are among the numbers, and set the *flags* of the pages to which these belong."""
         sought = np.unique(others)
         starts, ends = (np.searchsorted(self._numbers, sought, side) for side in ("left", "right"))
         matched = ends > starts

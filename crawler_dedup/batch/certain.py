@@ -236,7 +236,7 @@ class _Comparison:
 
 
 def _is_frequent(numbers: Numbers, most: int) -> Flags:
-    """Tell of each of *numbers* whether it is there more often than *most* times."""
+    """Return for each of *numbers* whether it is there more often than *most* times."""
     ascending = np.sort(numbers)
     frequent = ascending[most:][ascending[most:] == ascending[:-most]]
     return np.isin(numbers, np.unique(frequent))

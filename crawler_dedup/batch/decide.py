@@ -183,7 +183,7 @@ def decide_pages(
         DedupError: memory does not suffice.
     """
     paired = _PairedTexts(pages, order, certain, matcher, profiles)
-    others = _OtherPages(pages, existing, matcher, profiles, file, memory)
+    other_pages = _OtherPages(pages, existing, matcher, profiles, file, memory)
     needed = np.flatnonzero(~certain.new | certain.filed)
     for first in range(0, len(needed), _POSITIONS):
         positions = needed[first : first + _POSITIONS]
@@ -196,11 +196,11 @@ def decide_pages(
         )
         for position, place, is_new, is_paired, is_filed in zip(*(column.tolist() for column in columns), strict=True):
             if not is_new:
-                decided = paired.decide(position, place) if is_paired else others.decide(place)
+                decided = paired.decide(position, place) if is_paired else other_pages.decide(place)
                 yield decided
                 paired.is_kept[place] = decided.verdict in _KEPT
             if is_filed and (is_new or (is_paired and paired.is_kept[place])):
-                others.announce(place)
+                other_pages.announce(place)
 
 
 class _PairedTexts:

@@ -86,9 +86,9 @@ def open_existing(path: Path, collection: Collection, advance: Advance, call_all
         DedupError: it has no pages, or cannot be read.
     """
     if path.is_dir():
-        other = Collection.open(path)
-        require_same_spec(str(path), other.header.identity, collection.header.identity)
-        return _CollectionPages(path, other.shards, other.require_whole(advance, call_all))
+        other_collection = Collection.open(path)
+        require_same_spec(str(path), other_collection.header.identity, collection.header.identity)
+        return _CollectionPages(path, other_collection.shards, other_collection.require_whole(advance, call_all))
     return _ExportPages(path, collection.header.spec)
 
 

@@ -15,7 +15,7 @@ Flags = NDArray[np.bool_]
 
 
 def is_among(numbers: Numbers, others: Numbers) -> Flags:
-    """Tell of each of *numbers* whether it is one of *others*."""
+    """Return for each of *numbers* whether it is one of *others*."""
     flags = np.zeros(len(numbers), dtype=bool)
     bits = min(max(_LEAST_BITS, (2 * len(others)).bit_length()), _MOST_BITS)
     shift = np.uint64(64 - bits)
@@ -37,6 +37,6 @@ def is_among(numbers: Numbers, others: Numbers) -> Flags:
 
 
 def is_repeated(numbers: Numbers) -> Flags:
-    """Tell of each of *numbers* whether it is there twice."""
+    """Return for each of *numbers* whether it is there twice."""
     ascending = np.sort(numbers)
     return is_among(numbers, ascending[1:][ascending[1:] == ascending[:-1]])

@@ -92,10 +92,10 @@ def _choose_tables(max_distance: int, blocks: int, agreeing: int) -> tuple[Table
     ]
     tables = []
     for chosen in combinations(range(blocks), blocks - max_distance):
-        rest = [place for place in range(blocks) if place not in chosen]
+        remaining = [place for place in range(blocks) if place not in chosen]
         leading = agreeing + sum(ranges[place][1] for place in chosen)
         first = [(bits, agreeing)] if agreeing else []
-        tables.append(Table((*first, *(ranges[place] for place in (*chosen, *rest))), leading))
+        tables.append(Table((*first, *(ranges[place] for place in (*chosen, *remaining))), leading))
     return tuple(tables)
 
 
@@ -118,7 +118,7 @@ def tables_for(max_distance: int, count: int, agreeing: int = 0) -> tuple[Table,
 def find_neighbours(
     signatures: Numbers, max_distance: int, *, memory: int = 1 << 30, flag_runs: FlagRuns | None = None
 ) -> Flags:
-    """Tell of each of *signatures* whether another one equals it or is within *max_distance*.
+    """Return for each of *signatures* whether another one equals it or is within *max_distance*.
 
     Args:
         memory: bytes that a table may take. If they are too few for all signatures, it is searched part by part.
@@ -193,7 +193,7 @@ def _near_in(
 
 
 def flag_near(values: Numbers, leading: int, max_distance: int, flag_runs: FlagRuns) -> Flags:
-    """Tell of each of *values*, which ascend, whether there is a near one with the same leading bits.
+    """Return for each of *values*, which ascend, whether there is a near one with the same leading bits.
 
     Those that agree with too many others in these bits are sorted again, by more of their bits.
     """
@@ -253,7 +253,7 @@ def flag_runs_in_numpy(values: Numbers, rest_bits: int, max_distance: int, flags
 
 
 def _flag_long_run(values: Numbers, max_distance: int, flags: Flags) -> bool:
-    """Flag the near ones of a long run, of which few comparisons flag all if it is dense; tell whether that was all."""
+    """Flag near numbers of a long run: few comparisons flag all if it is dense. Return whether all were flagged."""
     for _ in range(_TRIES):
         if flags.all():
             return True

@@ -46,15 +46,15 @@ class ResidentSignatures:
         """Of each whether something near has passed."""
 
     def pass_by(self, others: Numbers) -> Flags:
-        """Tell of each of *others* whether one of these is near it, and note which of these are near one of them."""
+        """Return for each of *others* whether one of these is near it, and note which of these are near one of them."""
         near_some = np.zeros(len(others), dtype=bool)
         for sorted_table in self._tables:
             permuted = sorted_table.table.permute(others)
             order = np.argsort(permuted)
             values = permuted[order]
             own, flags = np.zeros(len(self.flags), dtype=bool), np.zeros(len(others), dtype=bool)
-            rest = BITS - sorted_table.table.leading
-            unfinished = self._cross_runs(sorted_table.values, values, rest, self._max_distance, own, flags)
+            remaining_bits = BITS - sorted_table.table.leading
+            unfinished = self._cross_runs(sorted_table.values, values, remaining_bits, self._max_distance, own, flags)
             if unfinished.any():
                 crowd = sorted_table.crowd(self._max_distance, self._cross_runs)
                 flags[unfinished] = crowd.pass_by(values[unfinished])

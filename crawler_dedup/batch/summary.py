@@ -59,7 +59,7 @@ def summarise_job(collection: Path, output: Path, report: Report) -> JobData:
         records, are_unchanged = clusters.read(source.path)
         pages = hosts.add_input(shards[source.path], records, are_unchanged)
         inputs.append(InputSummary(source.path, pages, len(records)))
-    largest, others = hosts.top()
+    largest, other_hosts = hosts.top()
     return JobData(
         name=str(output),
         total=PageCounts(
@@ -71,7 +71,7 @@ def summarise_job(collection: Path, output: Path, report: Report) -> JobData:
         candidates=report.candidates,
         known_sites=report.known_sites,
         hosts=largest,
-        other_hosts=others,
+        other_hosts=other_hosts,
         host_count=hosts.count,
         is_incomplete=hosts.is_incomplete,
         rules=[*report.rules.items()],

@@ -47,8 +47,8 @@ def calibrate(folder: Path | None, precision: float, settings: Sequence[str], jo
     """
     config = resolve_tokenizer(read_config(settings))
     folder = find_labelled_pages(folder, config)
-    given = {name: getattr(config, _field_of(name)) for name in (word.partition("=")[0] for word in settings)}
-    if chosen := sorted(given.keys() & set(map(setting_name, THRESHOLD_NAMES))):
+    chosen_settings = {name: getattr(config, _field_of(name)) for name in (word.partition("=")[0] for word in settings)}
+    if chosen := sorted(chosen_settings.keys() & set(map(setting_name, THRESHOLD_NAMES))):
         raise click.BadParameter(f"{', '.join(chosen)}: this is what `calibrate` chooses.")
     if config.scheme != "simhash":
         raise click.BadParameter("calibrate chooses the thresholds of simhash.")
@@ -56,11 +56,11 @@ def calibrate(folder: Path | None, precision: float, settings: Sequence[str], jo
         grid = grid_of(evaluate_folder(folder, config, jobs, start), config, start)
     point = grid.best(precision)
     if json:
-        print_json([_line(grid, point, precision, given)])
+        print_json([_line(grid, point, precision, chosen_settings)])
     elif point is None:
         _print_nearest(grid, precision)
     else:
-        _print_settings(grid, point, precision, given)
+        _print_settings(grid, point, precision, chosen_settings)
     if point is None:
         raise click.exceptions.Exit(1)
 
@@ -70,22 +70,22 @@ def _field_of(setting: str) -> str:
     return setting.removeprefix(PREFIX).lower()
 
 
-def _line(grid: Grid, point: int | None, precision: float, given: Mapping[str, Any]) -> Calibration:
+def _line(grid: Grid, point: int | None, precision: float, chosen_settings: Mapping[str, Any]) -> Calibration:
     """Return what was chosen; if no thresholds reach the precision, those that come nearest."""
     shown = grid.most_precise() if point is None else point
     return Calibration(
         wanted_precision=precision,
         reached=point is not None,
-        settings={} if shown is None else {**given, **threshold_settings(grid.points[shown])},
+        settings={} if shown is None else {**chosen_settings, **threshold_settings(grid.points[shown])},
         counts=None if shown is None else counts_part(grid.counts(shown)),
     )
 
 
-def _print_settings(grid: Grid, point: int, precision: float, given: Mapping[str, Any]) -> None:
+def _print_settings(grid: Grid, point: int, precision: float, chosen_settings: Mapping[str, Any]) -> None:
     """Print calibrated settings as lines of a settings module, with what to expect of them.
 
     Args:
-        given: settings of the command line: the figures hold with them only.
+        chosen_settings: settings of the command line: the figures hold with them only.
     """
     counts = grid.counts(point)
     lines = [
@@ -105,7 +105,7 @@ def _print_settings(grid: Grid, point: int, precision: float, given: Mapping[str
             "# There are too few labelled duplicates to know the recall:"
             f" it may be from {format_figure(low)} to {format_figure(high)}."
         )
-    settings = {**given, **threshold_settings(grid.points[point])}
+    settings = {**chosen_settings, **threshold_settings(grid.points[point])}
     lines += [f"{name} = {value!r}" for name, value in settings.items()]
     click.echo(text_without_credentials("\n".join(lines)))
 

@@ -73,10 +73,10 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     signer = Signer(config)
     # Without addresses the two stand on two hosts: nothing is known about their sites.
     addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
-    loaded = [load_page(where, url, config.max_bytes) for where, url in zip((new, kept), addresses, strict=True)]
+    loaded = [load_page(source, url, config.max_bytes) for source, url in zip((new, kept), addresses, strict=True)]
     new_page, kept_page = (inspect_page(signer, page.url, page.body, page.encoding) for page in loaded)
-    both = (without_credentials(new), new_page.page), (without_credentials(kept), kept_page.page)
-    unsigned = [f"{where}: {page.unsigned}" for where, page in both if page.unsigned]
+    named_pages = (without_credentials(new), new_page.page), (without_credentials(kept), kept_page.page)
+    unsigned = [f"{source}: {page.unsigned}" for source, page in named_pages if page.unsigned]
     if unsigned:
         print_error("; ".join(unsigned))
     sites = PairSites() if target is None else _find_sites(target, scope, new_page.page.url, kept_page.page.url)

@@ -89,12 +89,12 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         check_urls(urls)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    given = _parse_settings(settings)
+    options = _parse_settings(settings)
     if index is not None:
-        given["DEDUP_DIR"] = str(index.absolute())
+        options["DEDUP_DIR"] = str(index.absolute())
     if dry_run:
-        given["DEDUP_ACTION"] = "mark"
-    crawl_settings, config = _read_settings(given, output, replaced)
+        options["DEDUP_ACTION"] = "mark"
+    crawl_settings, config = _read_settings(options, output, replaced)
     arguments = {"urls": listed or "", "allow": ",".join(allow), "max_pages": str(max_pages or 0)}
     run = run_spider(SiteSpider, crawl_settings, url=urls, **arguments)
     sys.stdout.flush()  # pages that were written there; fails if their reader has ended
@@ -102,7 +102,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if json:
         print_json([result])
     else:
-        print_summary(result, is_usual_index="DEDUP_DIR" not in given)
+        print_summary(result, is_usual_index="DEDUP_DIR" not in options)
     if isinstance(run.feed_error, BrokenPipeError):
         return
     if run.interrupts:
@@ -111,26 +111,28 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         raise click.exceptions.Exit(2)
 
 
-def _read_settings(given: Mapping[str, str], output: Sequence[str], replaced: Sequence[str]) -> tuple[Settings, Config]:
-    """Return the settings of the crawl, those that are *given* before others, and what they mean to the filter."""
+def _read_settings(
+    options: Mapping[str, str], output: Sequence[str], replaced: Sequence[str]
+) -> tuple[Settings, Config]:
+    """Return the settings of the crawl, in which *options* take precedence, and the configuration of the filter."""
     from crawler_dedup.spiders.running import project_settings  # noqa: PLC0415  (slow to load)
 
     settings = project_settings()
-    settings.setdict(dict(given), priority="cmdline")
+    settings.setdict(dict(options), priority="cmdline")
     settings.set("FEEDS", _feeds(settings, output, replaced), priority="cmdline")
     return settings, Config.from_settings({name: settings[name] for name in settings if name.startswith(PREFIX)})
 
 
 def _parse_settings(words: Sequence[str]) -> dict[str, str]:
-    given = {}
+    options = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
             raise click.BadParameter(
                 f"{text_without_credentials(word)!r} is no setting; an example is DOWNLOAD_DELAY=0.2."
             )
-        given[name] = value
-    return given
+        options[name] = value
+    return options
 
 
 def _feeds(settings: Settings, output: Sequence[str], replaced: Sequence[str]) -> dict[str, dict[str, object]]:

@@ -87,7 +87,7 @@ def _counts(result: Crawl) -> Text:
 
 
 def _places(result: Crawl) -> str:
-    """Say where the pages, the index and the journal are."""
+    """Return in words where the pages, the index and the journal are."""
     files = [feed for feed in result.feeds if not _is_stdout(feed)]
     if result.failed_feeds:
         pages = "Not all pages were written."

@@ -167,7 +167,7 @@ def _shorten(address: str, length: int) -> str:
 
 
 def _describe_count(reader: DropReader, selection: Selection, size: int | None) -> str:
-    """Say how many drops there are, and which runs they come from."""
+    """Return in words how many drops there are, and which runs they come from."""
     runs = describe_coverage(reader.runs)
     if not len(reader.runs):
         selects_runs = selection.run or selection.since

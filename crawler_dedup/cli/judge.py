@@ -127,7 +127,7 @@ def _fetch_missing(answers: Answers, viewer: _DropViewer) -> None:
 
 
 def _print_answers(answers: Answers) -> None:
-    """Say where the answers are, and what can be done with them."""
+    """Print where the answers are, and what can be done with them."""
     missing = len(answers.without_pages)
     click.echo(f"{quantity(len(answers), 'answer')} in {answers.folder}, {len(answers) - missing:,} with both pages.")
     if missing < len(answers):

@@ -36,16 +36,16 @@ def _figures(pair: Pair) -> Table:
     table = Table()
     for column in ("", "new", "kept"):
         table.add_column(column, overflow="fold")
-    both = (pair.new, pair.kept)
-    table.add_row("address", *(Text(printable(page.url)) for page in both))
-    table.add_row("title", *(Text(printable(page.title)) for page in both))
-    table.add_row("kind", *(page.unsigned or page.kind.name.lower() for page in both))
-    table.add_row("characters of main text", *(str(page.chars) for page in both))
-    table.add_row("different features", *(str(page.features) for page in both))
-    table.add_row("outlinks", *(str(page.link_count) for page in both))
-    table.add_row("a list", *("yes" if is_list(page) else "no" for page in both))
-    table.add_row("signature", *(f"{page.signature:016x}" for page in both))
-    if any(page.unsigned for page in both):
+    both_pages = (pair.new, pair.kept)
+    table.add_row("address", *(Text(printable(page.url)) for page in both_pages))
+    table.add_row("title", *(Text(printable(page.title)) for page in both_pages))
+    table.add_row("kind", *(page.unsigned or page.kind.name.lower() for page in both_pages))
+    table.add_row("characters of main text", *(str(page.chars) for page in both_pages))
+    table.add_row("different features", *(str(page.features) for page in both_pages))
+    table.add_row("outlinks", *(str(page.link_count) for page in both_pages))
+    table.add_row("a list", *("yes" if is_list(page) else "no" for page in both_pages))
+    table.add_row("signature", *(f"{page.signature:016x}" for page in both_pages))
+    if any(page.unsigned for page in both_pages):
         return table
     table.add_section()
     table.add_row("distance", "–" if pair.distance is None else str(pair.distance))

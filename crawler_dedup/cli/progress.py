@@ -19,7 +19,7 @@ def progress_bars() -> Iterator[Start]:
 
     def start(label: str, total: int | None) -> Advance:
         task = bars.add_task(label, total=total)
-        return lambda done: bars.advance(task, done)
+        return lambda advanced: bars.advance(task, advanced)
 
     # Rich before 14.3 writes an empty line when a disabled Progress ends.
     with nullcontext() if bars.disable else bars:

@@ -126,7 +126,7 @@ def read_config(settings: Sequence[str] | None) -> Config:
     Raises:
         DedupError: a setting is not allowed, or the project's cannot be read.
     """
-    given: dict[str, str] = {}
+    options: dict[str, str] = {}
     for word in settings or []:
         name, equals, value = word.partition("=")
         if not name.startswith(PREFIX) or not equals:
@@ -137,8 +137,8 @@ def read_config(settings: Sequence[str] | None) -> Config:
                 else f"an example is {PREFIX}MIN_FEATURES=30."
             )
             raise ConfigError(f"{word!r} is no setting; {hint}")
-        given[name] = value
-    return Config.from_settings({**_project_settings(), **given})
+        options[name] = value
+    return Config.from_settings({**_project_settings(), **options})
 
 
 def _project_settings() -> dict[str, Any]:

@@ -48,7 +48,7 @@ def choose_run(run: str, last: bool, journals: Journals, pages: Backend | None =
 
 
 def describe_coverage(runs: RunPeriods) -> str:
-    """Say which runs the figures of a command cover; of a single run also its number."""
+    """Return which runs the figures of a command cover; of a single run also its number."""
     if len(runs) == 1:
         return f"run {printable(runs.latest)}, {format_period(*runs.span)}"
     hint = "; --last counts the latest run only" if len(runs) else ""

@@ -268,10 +268,10 @@ class Config:
                 leave the filter with its default in silence).
         """
         known = {setting_name(setting.name): setting.name for setting in fields(cls)}
-        given = [name for name in settings if isinstance(name, str) and name.startswith(PREFIX)]
-        if unknown := sorted(set(given) - set(known)):
+        names = [name for name in settings if isinstance(name, str) and name.startswith(PREFIX)]
+        if unknown := sorted(set(names) - set(known)):
             raise ConfigError(" ".join(map(_unknown, unknown)))
-        return cls(**{known[name]: settings[name] for name in given})
+        return cls(**{known[name]: settings[name] for name in names})
 
 
 def _unknown(name: str) -> str:

@@ -40,8 +40,8 @@ def _alternatives(declared: Any) -> tuple[Any, ...]:
 
 def read_value(value: Any, declared: Any) -> Any:
     """Convert *value* to the first alternative of a declared type that takes it; raises :class:`ValueError` and the like."""
-    *others, last = _alternatives(declared)
-    for alternative in others:
+    *earlier, last = _alternatives(declared)
+    for alternative in earlier:
         with suppress(ValueError, TypeError):
             return _read_as(value, alternative)
     return _read_as(value, last)
@@ -88,9 +88,9 @@ _READERS: dict[Any, Callable[[Any], Any]] = {bool: _boolean, int: _whole_number,
 
 
 def describe_values(declared: Any) -> str:
-    """Say which values a declared type takes, after "it takes"."""
-    *others, last = [words for alternative in _alternatives(declared) for words in _allowed_by(alternative)]
-    return f"{', '.join(others)} or {last}" if others else last
+    """Return which values a declared type takes, after "it takes"."""
+    *earlier, last = [words for alternative in _alternatives(declared) for words in _allowed_by(alternative)]
+    return f"{', '.join(earlier)} or {last}" if earlier else last
 
 
 def _allowed_by(declared: Any) -> list[str]:

@@ -134,19 +134,19 @@ def _read(path: Path) -> Iterator[Answer]:
             yield _decode(line, f"{path}, line {number}")
 
 
-def _decode(line: bytes, where: str) -> Answer:
+def _decode(line: bytes, line_name: str) -> Answer:
     try:
         stored = msgspec.json.decode(line, type=_StoredAnswer)
         entry = decode_entry(stored.entry)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DedupError(f"{where}: {error}; remove the line.") from None
+        raise DedupError(f"{line_name}: {error}; remove the line.") from None
     except UnknownVersion as error:
         raise DedupError(
-            f"{where}: another version of crawler-dedup has written it (schema {error.version})."
+            f"{line_name}: another version of crawler-dedup has written it (schema {error.version})."
         ) from None
     label: Label | None = stored.label if stored.right is None else 1 if stored.right else 0
     if entry is None or label is None:
-        raise DedupError(f"{where}: the answer is not complete; remove the line.")
+        raise DedupError(f"{line_name}: the answer is not complete; remove the line.")
     return Answer(entry, label)
 
 

@@ -141,8 +141,8 @@ def leave_one_out(grid: Grid, precision: float) -> list[LeftOutSite]:
         if min(duplicates, int(np.count_nonzero(inside)) - duplicates) < MIN_PAIRS_PER_LABEL:
             continue
         own_keys = {key for pair, is_inside in zip(keys, inside, strict=True) if is_inside for key in pair}
-        others = np.array([own_keys.isdisjoint(pair) for pair in keys], dtype=np.bool_)
-        point = grid.best(precision, others)
+        is_unrelated = np.array([own_keys.isdisjoint(pair) for pair in keys], dtype=np.bool_)
+        point = grid.best(precision, is_unrelated)
         if point is None:
             left_out.append(LeftOutSite(source, None, Counts()))
         else:

@@ -159,12 +159,12 @@ def _read_set(folder: Path, name: str, pairs_file: Path, documents_file: Path) -
     return LabelledSet(name, used, tuple(pairs))
 
 
-def _check_path(folder: Path, document: Document, where: str) -> None:
+def _check_path(folder: Path, document: Document, line_name: str) -> None:
     path = folder / document.html
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise DedupError(f"{where}: the HTML file {document.html} is not in {folder}.")
+        raise DedupError(f"{line_name}: the HTML file {document.html} is not in {folder}.")
     if not path.is_file():
-        raise DedupError(f"{where}: there is no HTML file {path}.")
+        raise DedupError(f"{line_name}: there is no HTML file {path}.")
 
 
 _Line = TypeVar("_Line", Document, LabelledPair)

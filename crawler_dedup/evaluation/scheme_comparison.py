@@ -309,9 +309,9 @@ def _measure_lookup(
     """Return the median microseconds of a look-up: probes, buckets, candidates in their order. No record is read."""
     queries: list[Signature] = []
     with open_trial() as trial:
-        for made in map_in_processes(make, range(-(-pages // _BLOCK)), jobs, advance, chunk_size=1):
-            trial.insert(made.keys, made.numbers)
-            queries += made.queries
+        for block in map_in_processes(make, range(-(-pages // _BLOCK)), jobs, advance, chunk_size=1):
+            trial.insert(block.keys, block.numbers)
+            queries += block.queries
         with trial.reading() as query:
             seconds = [_time_lookup(scheme, query, signature) for signature in queries]
     return _MICRO * median(seconds)

@@ -133,10 +133,10 @@ def _boilerplate(tree: HtmlElement, text: str, max_depth: int) -> tuple[str, ...
             element.tag = "div"
     in_text = Counter(line.strip().removeprefix("- ") for line in text.splitlines())
     searched = text if len(text) < _LONG_TEXT else ""
-    rest = []
+    outside = []
     for block in read_outline(tree, max_depth).blocks:
         if in_text[block.text]:
             in_text[block.text] -= 1
         elif len(block.text) < _LONG_LINE or block.text not in searched:
-            rest.append(block.text)
-    return tuple(rest)
+            outside.append(block.text)
+    return tuple(outside)

@@ -52,32 +52,32 @@ class FetchedPage:
         return BOM_UTF8 + html_to_unicode(f"charset={self.encoding}", self.body)[1].encode("utf-8", "replace")
 
 
-def is_address(where: str) -> bool:
-    """Return whether *where* is an address rather than a path."""
-    return where.lower().startswith(("http://", "https://"))
+def is_address(source: str) -> bool:
+    """Return whether *source* is an address rather than a path."""
+    return source.lower().startswith(("http://", "https://"))
 
 
-def load_page(where: str, url: str, max_bytes: int) -> FetchedPage:
+def load_page(source: str, url: str, max_bytes: int) -> FetchedPage:
     """Fetch a page, or read it from a file (``.gz`` is gunzipped).
 
     Args:
-        where: an http(s) address, or a path.
+        source: an http(s) address, or a path.
         url: the address of the page in a file.
         max_bytes: at most one byte more is read.
 
     Raises:
         DedupError: it cannot be fetched or read; the message says why.
     """
-    if is_address(where):
-        return fetch_page(where, max_bytes)
-    path = Path(where)
+    if is_address(source):
+        return fetch_page(source, max_bytes)
+    path = Path(source)
     try:
         with open_maybe_gzipped(path) as file:
             return FetchedPage(url, file.read(max_bytes + 1))
     except FileNotFoundError:
-        raise DedupError(f"{where} does not exist, and is no address (http://…, https://…).") from None
+        raise DedupError(f"{source} does not exist, and is no address (http://…, https://…).") from None
     except (OSError, *GZIP_ERRORS) as error:
-        raise DedupError(f"{where} cannot be read: {error}") from None
+        raise DedupError(f"{source} cannot be read: {error}") from None
 
 
 def fetch_page(url: str, max_bytes: int) -> FetchedPage:

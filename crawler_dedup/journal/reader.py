@@ -41,15 +41,15 @@ def read(path: Path) -> Iterator[Entry | None]:
 
 
 def _read(path: Path, decode: Callable[[bytes], _Line], advance: Advance) -> Iterator[_Line]:
-    number = done = 0
+    number = bytes_read = 0
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 yield decode(line)
-                done += len(line)
+                bytes_read += len(line)
                 if number % _STEP == 0:
-                    advance(done)
-                    done = 0
+                    advance(bytes_read)
+                    bytes_read = 0
     except OSError as error:
         raise DedupError(f"{path} cannot be read: {error}") from None
     except UnknownVersion as error:
@@ -58,7 +58,7 @@ def _read(path: Path, decode: Callable[[bytes], _Line], advance: Advance) -> Ite
             f"{path}, line {number}, was written by {age} version of crawler-dedup: schema {error.version}; this one"
             f" reads 1 to {VERSION}."
         ) from None
-    advance(done)
+    advance(bytes_read)
 
 
 class Journals:

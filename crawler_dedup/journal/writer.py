@@ -97,7 +97,7 @@ class JournalWriter:
         self._flush()
 
     def _flush(self) -> None:
-        """Append what waits; what cannot be written goes on waiting."""
+        """Append the waiting lines; those that cannot be written wait on."""
         while self._waiting:
             self._taken.append(self._waiting.popleft())
         if not self._taken:

@@ -105,15 +105,15 @@ class JobData:
         return self.spec.get("scheme", "").split(" ")[0] == SimHash.name
 
 
-def render_job(data: JobData, config: Config, made: datetime) -> str:
+def render_job(data: JobData, config: Config, created: datetime) -> str:
     """Lay out the report of a job.
 
     Args:
         config: the limits that are drawn in.
-        made: when, in UTC; all else depends on the other arguments only.
+        created: when the report is made, in UTC; all else depends on the other arguments only.
     """
     return fill_template(
-        "job.html.jinja", made, data=data, config=config, limits=_LIMITS, charts=list(_draw(data, config))
+        "job.html.jinja", created, data=data, config=config, limits=_LIMITS, charts=list(_draw(data, config))
     )
 
 

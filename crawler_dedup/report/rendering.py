@@ -29,16 +29,16 @@ _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 _ADDRESS = re.compile(r"https?://[!-~\xa1-\U0010ffff]+", re.IGNORECASE)
 
 
-def render(data: ReportData, config: Config, made: datetime) -> str:
+def render(data: ReportData, config: Config, created: datetime) -> str:
     """Lay out the report.
 
     Args:
         config: the limits that are drawn in.
-        made: when, in UTC; all else depends on the other arguments only.
+        created: when the report is made, in UTC; all else depends on the other arguments only.
     """
     return fill_template(
         "report.html.jinja",
-        made,
+        created,
         data=data,
         config=config,
         covered=describe_runs(data.run_count, *data.span),
@@ -52,13 +52,13 @@ def render(data: ReportData, config: Config, made: datetime) -> str:
     )
 
 
-def fill_template(name: str, made: datetime, **values: Any) -> str:
+def fill_template(name: str, created: datetime, **values: Any) -> str:
     """Fill in a template of this folder; whatever is filled in is escaped.
 
     Args:
-        made: when, in UTC.
+        created: when the report is made, in UTC.
     """
-    return _make_environment().get_template(name).render(made=made.strftime("%Y-%m-%d %H:%M UTC"), **values)
+    return _make_environment().get_template(name).render(made=created.strftime("%Y-%m-%d %H:%M UTC"), **values)
 
 
 def _make_environment() -> Environment:

@@ -93,7 +93,7 @@ class DemoSites:
     def _archive(self, page: int) -> Page:
         shown = ENGLISH[2 * page - 2 : 2 * page]
         items = [f'<a href="/{article.slug}">{article.title}</a>' for article in shown]
-        items += [f'<a href="/archive/{other}">Page {other}</a>' for other in (1, 2, 3) if other != page]
+        items += [f'<a href="/archive/{number}">Page {number}</a>' for number in (1, 2, 3) if number != page]
         return self._paper(f"Archive, page {page}", _list(items)), "utf-8"
 
     def _paper(self, title: str, body: str, lang: str = "en", charset: str = "utf-8") -> str:

@@ -149,7 +149,7 @@ class SiteSpider(scrapy.Spider):
 
     @staticmethod
     def _language(response: HtmlResponse) -> str:
-        """What the page declares, ``""`` if nothing: nothing is guessed."""
+        """Return the language that the page declares; ``""`` if it declares none: it is not guessed."""
         declared = response.xpath("//html/@lang").get() or response.xpath("//html/@*[name()='xml:lang']").get()
         return (declared or _header(response, "Content-Language")).strip()
 
@@ -158,13 +158,13 @@ def check_urls(urls: Sequence[str]) -> None:
     """Raise :class:`ValueError` if one of *urls* is no address of a web page, or has a user name or password."""
     for url in urls:
         shown = without_credentials(url)
-        given, plain = urlsplit(url), urlsplit(shown)
-        if given.scheme not in ("http", "https") or not given.netloc:
+        parts, shown_parts = urlsplit(url), urlsplit(shown)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
             raise ValueError(f"Not an http(s) URL: {shown} (https:// or http:// must stand before it)")
-        if given.netloc != plain.netloc:  # Scrapy would take them for a part of the host
+        if parts.netloc != shown_parts.netloc:  # Scrapy would take them for a part of the host
             raise ValueError(
                 f"The URL of {shown} has a user name or password. Leave it out of the URL, and set HTTPAUTH_USER,"
-                f" HTTPAUTH_PASS and HTTPAUTH_DOMAIN={plain.netloc}, in a project or with -s (Scrapy 2.17 or newer)."
+                f" HTTPAUTH_PASS and HTTPAUTH_DOMAIN={shown_parts.netloc}, in a project or with -s (Scrapy 2.17 or newer)."
             )
 
 
@@ -183,7 +183,7 @@ def _header(message: scrapy.Request | Response | None, name: str) -> str:
 
 
 def _lines(path: str) -> list[str]:
-    """The lines of a file that are not empty; raises :class:`ValueError` where it cannot be read."""
+    """Return the lines of a file that are not empty; raise :class:`ValueError` if it cannot be read."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -32,6 +32,6 @@ class _WithoutCredentials(logging.Filter):
 def logger_without_credentials(name: str) -> logging.Logger:
     """Return the logger *name*, whose records lose the user names and passwords of the addresses in them."""
     logger = logging.getLogger(name)
-    if not any(isinstance(given, _WithoutCredentials) for given in logger.filters):
+    if not any(isinstance(log_filter, _WithoutCredentials) for log_filter in logger.filters):
         logger.addFilter(_WithoutCredentials())
     return logger

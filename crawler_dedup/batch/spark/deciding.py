@@ -89,8 +89,8 @@ def _all_candidates(rows: Rows, existing: Iterable[Record], matcher: Remembering
         names.extend(int.from_bytes(name[:8], "big") for name in (name_page(page.scope, page.key), *record.aliases))
     repeated: Flags = is_repeated(rows.names) | np.isin(rows.names, np.array(names, dtype=np.uint64))
     repeated |= np.isin(rows.titles, np.array(titles, dtype=np.uint64)) & (rows.titles != 0)
-    every = np.ones(len(rows), dtype=bool)
-    return Candidates(every, repeated, np.ones(len(titles), dtype=bool), np.array(texts, dtype=np.uint64))
+    all_rows = np.ones(len(rows), dtype=bool)
+    return Candidates(all_rows, repeated, np.ones(len(titles), dtype=bool), np.array(texts, dtype=np.uint64))
 
 
 class _CollectedRows:

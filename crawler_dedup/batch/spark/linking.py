@@ -43,8 +43,8 @@ def link_equal(numbers: Numbers, rows: Places) -> tuple[Links, Distinct]:
     is_first = np.ones(len(ascending), dtype=bool)
     np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
     firsts = rows[is_first]
-    others = ~is_first
-    return Links(firsts[np.cumsum(is_first)[others] - 1], rows[others]), Distinct(ascending[is_first], firsts)
+    is_repeated = ~is_first
+    return Links(firsts[np.cumsum(is_first)[is_repeated] - 1], rows[is_repeated]), Distinct(ascending[is_first], firsts)
 
 
 def link_near(tables: Sequence[Table], number: int, permuted: Numbers, rows: Places, max_distance: int) -> Links:
@@ -76,7 +76,7 @@ def link_near(tables: Sequence[Table], number: int, permuted: Numbers, rows: Pla
 
 
 def _agree_before(tables: Sequence[Table], differences: Numbers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Tell of pairs of signatures, of which *differences* are the bits that differ, whether one of *tables* links them."""
+    """Return for pairs of signatures whose bits differ in *differences* whether one of *tables* links them."""
     agree = np.zeros(len(differences), dtype=bool)
     for table in tables:
         agree |= differences & np.uint64(table.mask) == 0
@@ -112,17 +112,17 @@ def find_groups(links: Iterable[Links]) -> Groups:
     groups = Groups(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     pending: list[Links] = []
     count = 0
-    for some in links:
-        pending.append(some)
-        count += len(some.first)
+    for batch in links:
+        pending.append(batch)
+        count += len(batch.first)
         if count > max(_PENDING, len(groups.rows)):
             groups, pending, count = _regroup(groups, pending), [], 0
     return _regroup(groups, pending)
 
 
 def _regroup(groups: Groups, links: Sequence[Links]) -> Groups:
-    first = np.concatenate([groups.numbers, *(some.first for some in links)])
-    second = np.concatenate([groups.rows, *(some.second for some in links)])
+    first = np.concatenate([groups.numbers, *(batch.first for batch in links)])
+    second = np.concatenate([groups.rows, *(batch.second for batch in links)])
     rows = sort_distinct(np.concatenate([first, second]))
     labels = np.arange(len(rows))
     join_labels(labels, np.searchsorted(rows, first), np.searchsorted(rows, second))

@@ -26,6 +26,6 @@ def arrow_schema(columns: str) -> pa.Schema:
 def make_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
     """Yield *rows* as batches of *schema*, so many of them at a time or fewer."""
     waiting = iter(rows)
-    while some := list(islice(waiting, size)):
-        columns = zip(zip(*some, strict=True), schema, strict=True)
+    while batch := list(islice(waiting, size)):
+        columns = zip(zip(*batch, strict=True), schema, strict=True)
         yield pa.RecordBatch.from_arrays([pa.array(column, field.type) for column, field in columns], schema=schema)

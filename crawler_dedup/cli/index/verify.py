@@ -74,8 +74,8 @@ def _verify_in_child(location: Location, *, repair: bool) -> list[str]:
     except EOFError:
         child.join()
         code = child.exitcode or 0
-        how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-        problems = [f"The index is damaged: reading it crashed ({how})."]
+        cause = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        problems = [f"The index is damaged: reading it crashed ({cause})."]
     except KeyboardInterrupt:
         child.terminate()
         raise

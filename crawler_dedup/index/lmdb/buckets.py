@@ -149,10 +149,10 @@ class Buckets:
                 yield _payloads(bytes(chunk)[: len(chunk) // 8 * 8])
 
     def tally(self, txn: lmdb.Transaction) -> Tally:
-        """Tally all entries. Raises as :meth:`chunks`."""
+        """Tally all entries. Raises the errors of :meth:`chunks`."""
         total, chunks = Tally(), self.chunks(txn)
-        while some := list(islice(chunks, _TALLIED)):
-            scopes, keys, payloads = zip(*some, strict=True)
+        while batch := list(islice(chunks, _TALLIED)):
+            scopes, keys, payloads = zip(*batch, strict=True)
             lengths = [len(chunk) for chunk in payloads]
             total += tally(
                 np.repeat(np.array(scopes, dtype=np.uint64), lengths),
@@ -175,12 +175,12 @@ def _name(scope: int, key: int) -> bytes:
     Names are as short as most keys allow, and none begins with another one. Keys of permuted tables have the number of the
     table above 40 bits (:meth:`crawler_dedup.hamming.Design.keys`): beside it stand, with their number, two bytes or five.
     """
-    table, rest = key >> _TABLE_SHIFT, key & _REST
+    table, key_in_table = key >> _TABLE_SHIFT, key & _REST
     if table >= _LONG:
         return (scope << 72 | _LONG << 64 | key).to_bytes(13, "big")
-    if rest < 1 << 16:
-        return (scope << 32 | table << 24 | 2 << 16 | rest).to_bytes(8, "big")
-    return (scope << 56 | table << 48 | 5 << 40 | rest).to_bytes(11, "big")
+    if key_in_table < 1 << 16:
+        return (scope << 32 | table << 24 | 2 << 16 | key_in_table).to_bytes(8, "big")
+    return (scope << 56 | table << 48 | 5 << 40 | key_in_table).to_bytes(11, "big")
 
 
 def _names(scope: int, keys: Iterable[int]) -> list[bytes]:

@@ -144,8 +144,8 @@ class Catalogue:
         scope, signature = hash_scope(record.page.scope), record.page.signature
         place = place_of_signature(scope, signature)
         is_filed = self._has_standing(txn, scope, signature)
-        stands = not is_filed or len(self.numbers.query(txn, place)) < MAX_REPRESENTATIVES
-        if stands:
+        may_stand = not is_filed or len(self.numbers.query(txn, place)) < MAX_REPRESENTATIVES
+        if may_stand:
             self.numbers.insert(txn, place, number)
         if not is_filed:
             self.tables.insert(txn, scope, filing.keys(record.page), signature)
@@ -153,8 +153,8 @@ class Catalogue:
             place = place_of_signature(scope, title)
             if len(self.numbers.query(txn, place)) < MAX_UNDER_TITLE:
                 self.numbers.insert(txn, place, number)
-        if record.stands != stands:
-            self.records.replace(txn, number, msgspec.structs.replace(record, stands=stands))
+        if record.stands != may_stand:
+            self.records.replace(txn, number, msgspec.structs.replace(record, stands=may_stand))
 
     def _has_standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> bool:
         """Return whether a page stands under *signature*, so that it is in the tables. One that cannot be read does."""

@@ -17,7 +17,7 @@ _PIPED = 1 << 20
 
 
 def compact(directory: Path, advance: Advance = ignore_progress) -> tuple[int, int]:
-    """Compact the index in *directory*; returns its bytes before and after.
+    """Compact the index in *directory*; return its size in bytes before and after.
 
     The new file takes the place of the old one when it is complete and on disk. Until then, and if the work is interrupted,
     the index stays as it was.

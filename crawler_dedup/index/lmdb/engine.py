@@ -55,9 +55,9 @@ def _disk_is_full(directory: Path) -> bool:
         return False
 
 
-def unusable_error(directory: Path, what: str, error: Exception | None = None) -> IndexUnusable:
-    """Make an error that says *what* is wrong with the index in *directory*, and why."""
-    return IndexUnusable(f"The index in {directory} {what}{f': {error}' if error else ''}.")
+def unusable_error(directory: Path, fault: str, error: Exception | None = None) -> IndexUnusable:
+    """Make an error that names the *fault* of the index in *directory*, and its cause."""
+    return IndexUnusable(f"The index in {directory} {fault}{f': {error}' if error else ''}.")
 
 
 def no_index_error(directory: Path) -> IndexMissing:

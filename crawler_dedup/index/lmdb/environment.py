@@ -191,13 +191,13 @@ class Environment:
 
         Raises as :meth:`read`.
         """
-        rest, due = iter(items), 0.0
+        remaining, due = iter(items), 0.0
         while True:
             if time.monotonic() >= due:  # also after whoever asked for the item before has taken long
                 self._require()
                 due = time.monotonic() + _WATCH_SECONDS
             try:
-                item = next(rest)
+                item = next(remaining)
             except StopIteration:
                 return
             yield item

@@ -43,5 +43,5 @@ class RecordNumbers:
         txn.drop(self._buckets.db, delete=False)
 
     def tally(self, txn: lmdb.Transaction) -> Tally:
-        """Tally all entries. Raises as :meth:`Buckets.tally`."""
+        """Tally all entries. Raises the errors of :meth:`Buckets.tally`."""
         return self._buckets.tally(txn)

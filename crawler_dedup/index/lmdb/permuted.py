@@ -223,11 +223,11 @@ class PermutedIndex:
 
     def _remove(self, txn: lmdb.Transaction, signatures: Numbers) -> int:
         signatures = _distinct(signatures)
-        there = np.setdiff1d(signatures, self._find_absent(txn, signatures), assume_unique=True)
-        for signature in there.tolist():
+        present = np.setdiff1d(signatures, self._find_absent(txn, signatures), assume_unique=True)
+        for signature in present.tolist():
             self._buckets.remove(txn, _SCOPE, self._design.keys(signature), signature)
-        self._set_count(txn, self._count(txn) - len(there))
-        return len(there)
+        self._set_count(txn, self._count(txn) - len(present))
+        return len(present)
 
     def _rebuild(self, txn: lmdb.Transaction) -> None:
         entries = [np.empty(0, dtype=np.uint64), *self._buckets.salvage(txn)]

@@ -231,7 +231,7 @@ class _Sealed:
 
 
 def tally_sites(keys: Sequence[bytes], times: int = 1) -> Tally:
-    """Tally records by the keys of their sites, each so many times."""
+    """Tally records by the keys of their sites, each as often as given."""
     numbers = np.array([int.from_bytes(key[:8], "big") for key in keys], dtype=np.uint64)
     once = tally(0, 0, numbers)
     return Tally(once.entries * times, once.total * times & (1 << 64) - 1)

@@ -58,7 +58,7 @@ def find_problems(
     findings.wrong["profiles of sites cannot be read"] += unreadable_sites
     findings.wrong["dictionaries cannot be read"] += len(records.dictionaries.find_unreadable(txn))
     findings.wrong["runs cannot be read"] += len(catalogue.runs.find_unreadable(txn))
-    sentences = [f"{count} {what}." for what, count in findings.wrong.items() if count]
+    sentences = [f"{count} {fault}." for fault, count in findings.wrong.items() if count]
     for name, filed, expected in (
         ("numbers", catalogue.numbers.tally(txn), findings.numbers),
         ("tables", catalogue.tables.tally(txn), findings.tables),
