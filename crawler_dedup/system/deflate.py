@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 
 _WINDOW_BITS = -15
+_LEAST_WINDOW_BITS = -9  # enough to look for repeated bytes; a larger window is cleared for each stream
 _MEMORY_LEVEL = 4  # little is compressed at a time
 _LEVEL = 6
 
@@ -15,7 +16,7 @@ class StreamDamaged(ValueError):
 
 def deflate(content: bytes) -> bytes:
     """Compress *content*. Only repeated bytes are looked for: in few bytes there is hardly anything else."""
-    compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW_BITS, _MEMORY_LEVEL, zlib.Z_RLE)
+    compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, _LEAST_WINDOW_BITS, _MEMORY_LEVEL, zlib.Z_RLE)
     return compressor.compress(content) + compressor.flush()
 
 
