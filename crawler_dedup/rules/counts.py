@@ -63,6 +63,7 @@ _HALVE_AT = 240
 _LEFT = 7 * MAX_COUNTERS // 8  # after the rarest were forgotten, so that this is not done with each page
 _MAX_TAUGHT = 1 << 30  # accepted of an imported site: the number must fit a name, and grow
 
+_BEHIND_FIRST: Numbers = np.array([LINK, PART])
 _NO_COUNTERS: Numbers = np.empty(0, dtype=np.uint64)
 _NOTHING: Once = np.empty(0, dtype=np.uint32)
 
@@ -148,15 +149,14 @@ class SiteCounts:
 
         On few pages two different titles may have set the same bit.
         """
-        first, end = np.searchsorted(self._counters, (kind, kind + (ONE << KIND)))
-        counters = self._counters[first:end]
+        counters = self._counters[self._counters.searchsorted(kind) : self._counters.searchsorted(kind + (ONE << KIND))]
         counts, bits = counters >> COUNT & COUNT_BITS, np.bitwise_count(counters & TITLE_BITS)
         is_frequent = (counts >= pages) & (bits >= np.minimum(titles, counts - ONE))
         return frozenset((counters[is_frequent] >> ITEM & HASH_BITS).tolist())
 
     def encode(self) -> bytes:
         """Return the counts as they are stored: see :meth:`decode`."""
-        links, parts = np.searchsorted(self._counters, (LINK, PART)).tolist()
+        links, parts = self._counters.searchsorted(_BEHIND_FIRST).tolist()
         lengths = (links, parts - links, len(self._counters) - parts)
         plain, others = split_counters(self._counters)
         titles = (self._once & ANY_TITLE).astype(np.uint8)
