@@ -74,7 +74,9 @@ class Writer:
         self._most_pages = MOST_PAGES  # fewer while others often change what is read
         self._due = math.inf
         self._looks_at = -math.inf  # when the thread looks for jobs, unless it is woken before
-        self._changed = threading.Condition()
+        self._using = threading.Lock()  # of what is noted of jobs
+        self._awoken = threading.Lock()  # released to wake the thread
+        self._awoken.acquire()
         self._closing = False
         self._unconfirmed: list[tuple[Future[Any], Any]] = []
         self._confirm_at = math.inf
@@ -93,23 +95,28 @@ class Writer:
         if self._process != os.getpid():
             raise IndexUnusable("The index was opened by a process of which this is a fork.")
         future: Future[_T] = Future()
-        with self._changed:
+        with self._using:
             if self._closing:
                 raise IndexUnusable("The index is closed.")
             self._waiting.append(_Waiting(job, future, size))
             due = time.monotonic() + (0 if urgent else _PATIENCE)
             self._due = min(self._due, due)
             if due < self._looks_at:
-                self._changed.notify()
+                self._wake_up()
         return future
+
+    def _wake_up(self) -> None:
+        self._looks_at = -math.inf
+        if self._awoken.locked():
+            self._awoken.release()
 
     def close(self, timeout: float) -> None:
         """Finish what waits, then end the thread, unless that takes longer than *timeout*."""
         if self._process != os.getpid():
             return
-        with self._changed:
+        with self._using:
             self._closing = True
-            self._changed.notify()
+            self._wake_up()
         self._thread.join(timeout)
 
     def _run(self) -> None:
@@ -125,16 +132,18 @@ class Writer:
 
     def _wait(self) -> bool:
         """Wait until jobs are due; return whether there are any. There are none when the index was closed."""
-        with self._changed:
-            awake_until = time.monotonic() + _AWAKE_SECONDS
-            while not self._closing and (now := time.monotonic()) < self._due:
-                self._looks_at = min(self._due, now + _PATIENCE) if now < awake_until else self._due
-                self._changed.wait(None if self._looks_at == math.inf else self._looks_at - now)
-            self._looks_at = -math.inf
-            return bool(self._waiting)
+        awake_until = time.monotonic() + _AWAKE_SECONDS
+        while True:
+            with self._using:
+                now = time.monotonic()
+                if self._closing or now >= self._due:
+                    self._looks_at = -math.inf
+                    return bool(self._waiting)
+                self._looks_at = looks_at = min(self._due, now + _PATIENCE) if now < awake_until else self._due
+            self._awoken.acquire(timeout=-1 if looks_at == math.inf else looks_at - now)
 
     def _take(self) -> list[_Waiting]:
-        with self._changed:
+        with self._using:
             jobs = [self._waiting.popleft() for _ in range(_count_first(self._waiting, self._most_pages))]
             self._due = 0 if self._waiting else math.inf
         return [waiting for waiting in jobs if waiting.future.set_running_or_notify_cancel()]
