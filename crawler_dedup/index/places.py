@@ -37,6 +37,8 @@ def numbers_in(content: bytes, first: int) -> list[int]:
     Raises:
         msgspec.DecodeError: the last payload is cut off.
     """
+    if not content:
+        return []
     if len(content) % 8:
         raise msgspec.DecodeError(f"a bucket of numbers has {len(content)} bytes")
     suffix, numbers = first.to_bytes(8, "little")[NUMBER_BYTES:], []

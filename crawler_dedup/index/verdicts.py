@@ -203,7 +203,7 @@ class Verdicts:
         if chosen is not None:
             kept, match = chosen
             return self._decision(page, Verdict.DUPLICATE, kept, duplicate_of=kept.url, match=match)
-        chosen = self._choose(page, being_handled)
+        chosen = self._choose(page, being_handled) if being_handled else None
         if chosen is not None:
             kept, match = chosen
             reason = BEING_HANDLED

@@ -6,7 +6,7 @@ A cell is a string. A row is replaced as a whole. A bucket, of payloads of 8 byt
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 from crawler_dedup.index.redis.changelog import TOKEN_BYTES
@@ -44,6 +44,7 @@ class CellCache:
         self._left = self._max_bytes = max_bytes
         self._long: dict[bytes, set[bytes]] = {}  # names that are longer than their tokens
         self._prefix = b""
+        self._end = TOKEN_BYTES  # of the token in a name
 
     def get(self, key: bytes) -> bytes | Row | None:
         """Return a cell, or ``None``."""
@@ -74,27 +75,41 @@ class CellCache:
         """Keep a cell, and forget those that were not used for longest."""
         self.drop(key)
         self._cells[key] = cell
-        if len(key) > len(self._prefix) + TOKEN_BYTES:
+        if len(key) > self._end:
             self._long.setdefault(self._token_of(key), set()).add(key)
         self._left -= _measure(cell)
         self._keep_to_size()
 
-    def append(self, key: bytes, payload: bytes) -> None:
-        """Append *payload* to a bucket, if it is here."""
-        content = self._cells.get(key)
-        if content is not None:
-            self._cells[key] = cast("bytes", content) + payload
-            self._left -= len(payload)
-            self._keep_to_size()
+    def put_empty(self, keys: Sequence[bytes]) -> None:
+        """Keep buckets that are empty, and forget those cells that were not used for longest."""
+        cells = self._cells
+        if not cells.keys().isdisjoint(keys):
+            for key in keys:
+                self.drop(key)
+        cells.update(dict.fromkeys(keys, b""))
+        self._left -= _OVERHEAD * len(keys)
+        self._keep_to_size()
+
+    def append_all(self, added: Iterable[tuple[bytes, bytes]]) -> None:
+        """Append a payload to each of some buckets, if it is here."""
+        cells, length = self._cells, 0
+        for key, payload in added:
+            content = cells.get(key)
+            if content is not None:
+                cells[key] = cast("bytes", content) + payload
+                length += len(payload)
+        self._left -= length
+        self._keep_to_size()
 
     def replace(self, key: bytes, content: bytes, decoded: object) -> None:
         """Replace what stands in a row, if it is here."""
         row = self._cells.get(key)
         if row is not None:
-            self._left += _measure(row)
-            self._cells[key] = replaced = Row(content, decoded)
-            self._left -= _measure(replaced)
-            self._keep_to_size()
+            replaced = Row(content, decoded)
+            self._left += _measure(row) - _measure(replaced)
+            self._cells[key] = replaced
+            if self._left < 0:
+                self._keep_to_size()
 
     def drop(self, key: bytes) -> None:
         """Forget a cell."""
@@ -111,14 +126,14 @@ class CellCache:
 
     def _note_dropped(self, key: bytes, cell: bytes | Row) -> None:
         self._left += _measure(cell)
-        if len(key) > len(self._prefix) + TOKEN_BYTES:
+        if len(key) > self._end:
             token = self._token_of(key)
             self._long[token].discard(key)
             if not self._long[token]:
                 del self._long[token]
 
     def _token_of(self, key: bytes) -> bytes:
-        return key[len(self._prefix) : len(self._prefix) + TOKEN_BYTES]
+        return key[len(self._prefix) : self._end]
 
     def _keep_to_size(self) -> None:
         while self._left < 0:
@@ -130,6 +145,7 @@ class CellCache:
         self._long.clear()
         self._left = self._max_bytes
         self._prefix = prefix
+        self._end = len(prefix) + TOKEN_BYTES
 
 
 def _measure(cell: bytes | Row) -> int:

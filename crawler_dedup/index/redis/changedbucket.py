@@ -18,6 +18,8 @@ class ChangedBucket:
         taken: payloads that are removed.
     """
 
+    __slots__ = ("added", "content", "taken")
+
     def __init__(self, content: bytes) -> None:
         self.content = content
         self.added: list[bytes] = []

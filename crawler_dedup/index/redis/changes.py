@@ -45,7 +45,7 @@ def _decode_entry(content: bytes) -> RunEntry:
         return DAMAGED_RUN
 
 
-@dataclass
+@dataclass(slots=True)
 class Changes:
     """What a transaction has read, and what it changes.
 

@@ -70,7 +70,9 @@ class KnownCells:
         Args:
             may_be_new: whether nobody may have written it yet.
         """
-        row = changes.rows.get(key) or cast("Row | None", self._cache.get(key))
+        if (known := changes.rows.get(key)) is not None:
+            return known
+        row = cast("Row | None", self._cache.get(key))
         if row is None:
             if may_be_new and self.is_assuming:
                 row = Row(b"")
@@ -110,11 +112,13 @@ class KnownCells:
         """
         cache = self._cache
         if changes.assumed:
-            self._keep_assumed(changes, [None] * len(changes.assumed))
+            self._keep_assumed_empty(changes)
         for key, content, decoded in zip(records, changes.new, changes.new_decoded, strict=True):
             cache.put(key, Row(content, decoded))
-        for key, number, payload in changes.added:
-            cache.append(key, encoded[number - 1] + payload[NUMBER_BYTES:] if number else payload)
+        cache.append_all(
+            (key, encoded[number - 1] + payload[NUMBER_BYTES:] if number else payload)
+            for key, number, payload in changes.added
+        )
         for key, content in changes.written.items():
             cache.replace(key, content, changes.decoded.get(key))
         for command in changes.commands:
@@ -139,6 +143,14 @@ class KnownCells:
         self._note_emptiness(is_empty=not any(contents))
         for key, content in zip(changes.assumed, contents, strict=True):
             self._cache.put(key, Row(content or b"") if key in changes.rows else content or b"")
+
+    def _keep_assumed_empty(self, changes: Changes) -> None:
+        """Keep the cells that were taken for empty, and are."""
+        self._note_emptiness(is_empty=True)
+        rows = changes.rows.keys() & changes.assumed
+        self._cache.put_empty([key for key in changes.assumed if key not in rows] if rows else changes.assumed)
+        for key in rows:
+            self._cache.put(key, Row(b""))
 
     def _note_emptiness(self, *, is_empty: bool) -> None:
         if self._may_assume:

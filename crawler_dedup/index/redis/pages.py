@@ -130,8 +130,8 @@ class PagesOnServer(RunsInTransaction):
         """Let a recorded page stand for others, if there is room under its signature; return the record to store."""
         scope, signature = hash_scope(record.page.scope), record.page.signature
         place = place_of_signature(scope, signature)
-        is_filed = self._has_standing(scope, signature)
-        stands = not is_filed or len(self._numbers_at(place)) < MAX_REPRESENTATIVES
+        is_filed = bool(numbers := self._numbers_at(place)) and self._has_standing(scope, signature)
+        stands = not is_filed or len(numbers) < MAX_REPRESENTATIVES
         if stands:
             self._put(place, number)
         if not is_filed:

@@ -30,6 +30,10 @@ class Offers:
         """Note that decisions will be made about *pages*. May be called by any thread."""
         self._waiting.append((pages, lookup))
 
+    def clear(self) -> None:
+        """Forget the offers."""
+        self._waiting.clear()
+
     def take(self) -> Iterator[_Offer]:
         """Yield the first offers, and forget them. For the thread that makes transactions."""
         pages = 0
@@ -57,8 +61,11 @@ class ReadAhead:
         if id(pages) in self._done:
             return
         cells, buckets, rows = self._client.cells, list[bytes](), list[bytes]()
+        if cells.is_assuming:
+            self._offers.clear()
+            return
         for some, probing in ((pages, lookup), *self._offers.take()):
-            if not cells.is_assuming and id(some) not in self._done:
+            if id(some) not in self._done:
                 self._done[id(some)] = some
                 self._name_cells(some, probing, buckets, rows)
         cells.read_ahead(dict.fromkeys(buckets), dict.fromkeys(rows))
