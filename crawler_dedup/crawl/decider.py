@@ -1,6 +1,6 @@
-"""From a response to its final decision: gate, signature, answer of the index, and what the crawl makes of it.
+"""From a response to its final decision: gate, signature, answer of the index, and how the crawl changes it.
 
-Whatever goes wrong in these steps lets the page pass: the filter may miss a duplicate, it never loses a page.
+Every error in these steps lets the page pass: the filter may miss a duplicate, it never loses a page.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class CheckedResponse:
     """A response that was checked.
 
     Attributes:
-        response: what goes on to the spider, if it is not dropped.
-        page: what it was signed as; ``None`` if that failed.
+        response: the response that goes on to the spider, if it is not dropped.
+        page: the signed page; ``None`` if signing failed.
         decision: the decision.
         drops: whether the page is dropped because of it.
     """
@@ -45,7 +45,7 @@ class CheckedResponse:
 
 
 class Decider:
-    """Checks the responses of one crawl. What the index has decided is changed here only."""
+    """Checks the responses of one crawl. Decisions of the index are changed here only."""
 
     def __init__(self, session: Session, gate: Gate, config: Config) -> None:
         self._session = session
@@ -55,7 +55,7 @@ class Decider:
         self._watchdog = Watchdog(config.max_duplicates)
 
     async def check(self, request: Request, response: Response) -> CheckedResponse | None:
-        """Decide what becomes of *response*; ``None`` if it is not checked. What goes wrong lets it pass."""
+        """Decide about *response*; return ``None`` if it is not checked. Errors let it pass."""
         action: str = self._config.action
         page = None
         try:
@@ -130,7 +130,7 @@ class Decider:
         return decision
 
     def _watch(self, decision: Decision) -> Decision:
-        """Warn of a kept page that stands for too many; further duplicates of it pass, if the settings say so."""
+        """Warn about a kept page that stands for too many; further duplicates of it pass, if the settings say so."""
         usage = self._watchdog.count_duplicate(decision)
         if usage.is_beyond_limit and self._config.pass_beyond_max_duplicates:
             watched = replace(
@@ -146,6 +146,6 @@ class Decider:
 def is_unwanted(decision: Decision, response: Response, config: Config) -> bool:
     """Return whether the page of *decision* is dropped where duplicates are dropped."""
     if decision.verdict is Verdict.UNCHANGED and config.revisit == "drop":
-        # What a callback asks for a second time in one run, or a cache replays, is no visit.
+        # A page that is requested again in the same run, or that a cache replays, is no new visit.
         return decision.from_earlier_run and "cached" not in response.flags
     return not decision.passes

@@ -25,13 +25,13 @@ _META_INHERITED = "_dedup_redirects"
 
 
 class Identity(NamedTuple):
-    """As what a page is checked.
+    """The identity under which a page is checked.
 
     Attributes:
-        key: page key.
-        scope: what it is compared with; ``None``: the pages in its language, which is known when it is signed.
+        key: the page key.
+        scope: what it is compared with; ``None``: the pages in its language, which is known once it is signed.
         alias: the key of the address that redirected to the page; ``""`` if none did.
-        anchors: what the page that led to it says of it.
+        anchors: what the links of the page that led to it say about it.
     """
 
     key: str
@@ -41,7 +41,7 @@ class Identity(NamedTuple):
 
 
 class Gate:
-    """Tells which responses are checked.
+    """Decides which responses are checked.
 
     Only scheduled requests are, not downloads inside a callback, whose answers no callback of the filter would see. The
     mark of a scheduled request stands in ``meta`` because a scheduler on disk hands out another object. It names the
@@ -99,7 +99,7 @@ class Gate:
 
 
 def action_of(request: Request, default: str) -> str:
-    """Return what becomes of a duplicate: as *request* asks, or *default*. Raises :class:`ConfigError` for another word."""
+    """Return the action for a duplicate: as *request* asks, or *default*. Raises :class:`ConfigError` for another word."""
     action = request.meta.get("dedup_action", default)
     if action not in ("drop", "mark"):
         raise ConfigError(f'meta["dedup_action"] = {action!r} is not allowed; it takes "drop" or "mark".')
@@ -125,7 +125,7 @@ def _redirections(request: Request) -> list[Any]:
 
 
 def configured_scope(config: Config, crawler: Crawler) -> Scope:
-    """Return what gives the scope of a page, as ``DEDUP_SCOPE`` says; raises :class:`ConfigError`."""
+    """Return the function that gives the scope of a page, as ``DEDUP_SCOPE`` says; raises :class:`ConfigError`."""
     if config.scope == "spider":
         return lambda *_: f"spider {crawler.spider.name if crawler.spider else ''}"
     if config.scope == "global":

@@ -31,8 +31,8 @@ class Offers:
 
     Args:
         timeout: seconds that a page waits for the index.
-        count_coming: returns how many pages may be offered soon, those that are being offered among them.
-        claim: whether what passes claims its place, which must be ended then.
+        count_coming: returns how many pages may be offered soon, including those that are being offered.
+        claim: whether a page that passes claims its place; this claim must be ended.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Offers:
 
         Raises:
             IndexUnusable: the index cannot be used.
-            TimeoutError: of asyncio; it does not answer.
+            asyncio.TimeoutError: the index does not answer.
         """
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._gathering.add(_Offer(page, alias, answer))
@@ -61,7 +61,7 @@ class Offers:
             raise
 
     def _submit_all(self, gathered: Sequence[_Offer]) -> None:
-        """Offer the pages of a scope together: those of another may stand on another server, which may be away."""
+        """Offer the pages of a scope together: those of another may be on another server, which may not answer."""
         deadline = asyncio.get_running_loop().time() + self._timeout
         batches: dict[tuple[str, str], list[_Offer]] = {}
         for offer in gathered:
@@ -102,7 +102,7 @@ class Offers:
         timer.cancel()  # last: no page may wait for ever, whatever goes wrong above
 
     def _give_back(self, decision: Decision) -> None:
-        """Release the claim of a page that nobody will handle on the strength of *decision*."""
+        """Release the claim of a page that will not be handled, because nothing waits for its *decision*."""
         if decision.claim:
             with suppress(DedupError):  # closed meanwhile, which releases it too
                 self._deduplicator.end_claim(decision, settled=False)

@@ -1,4 +1,4 @@
-"""Kept pages outside of an index: what a decision asks for stands in memory, the records in a file."""
+"""Kept pages outside of an index: buckets and numbers are in memory, the records in a file."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _NOT_LOADED = (1 << 32) - 1
 
 
 class MemoryPages:
-    """Kept pages of one process (:class:`~crawler_dedup.index.keptpages.KeptPages`), which are gone with it.
+    """Kept pages of one process (:class:`~crawler_dedup.index.keptpages.KeptPages`), which are lost when it ends.
 
     Args:
         file: an empty file, open to write and read; records are appended to it.
-        profiles: what is known of sites. Nothing is learned.
+        profiles: what is known about sites. Nothing is learned.
         load: returns the record of a page that was announced (:meth:`announce`).
 
     Attributes:
-        key_count: under how many keys signatures were filed, all in all.
+        key_count: total number of keys under which signatures were filed.
     """
 
     def __init__(self, file: IO[bytes], profiles: FrozenProfiles, load: Callable[[int], Record]) -> None:
@@ -49,7 +49,7 @@ class MemoryPages:
 
     @property
     def last_number(self) -> int:
-        """The number of the page that was added last; 0: there was none."""
+        """The number of the page that was added last; 0 if none was."""
         return len(self._places)
 
     def number_of(self, scope: str, key: str) -> int | None:
@@ -94,17 +94,17 @@ class MemoryPages:
         page = record.page
         page = msgspec.structs.replace(page, key=shorten_key(page.key))
         standing = self._standing.setdefault(_place(page.scope, page.signature), [])
-        stands = len(standing) < MAX_REPRESENTATIVES
+        may_stand = len(standing) < MAX_REPRESENTATIVES
         self._places.append(0)
         self._lengths.append(0)
         number = self.last_number
         self._numbers[name_page(page.scope, page.key)] = number
         aliases = tuple(name for name in dict.fromkeys(record.aliases) if name not in self._numbers)
         self._numbers.update(dict.fromkeys(aliases, number))
-        self.replace(number, msgspec.structs.replace(record, page=page, stands=stands, aliases=aliases))
+        self.replace(number, msgspec.structs.replace(record, page=page, stands=may_stand, aliases=aliases))
         if not standing:
             self._fill_buckets(self._bucket_keys(page, filing), page.signature)
-        if stands:
+        if may_stand:
             standing.append(number)
         if title := filing.title_key(page):
             self._file_under_title(_place(page.scope, title), number)
@@ -116,10 +116,10 @@ class MemoryPages:
             under_title.append(number)
 
     def announce(self, place: int, scope: str, signature: int, keys: Sequence[int], title: int = 0) -> int:
-        """File a page without its record, and return its number. No page with its key is there, or comes later.
+        """File a page without its record, and return its number. No other page has its key, now or later.
 
         Args:
-            place: what stands for it when its record is loaded.
+            place: a number of the caller's by which its record is loaded.
             keys: the buckets under which it is filed.
             title: the key of the title under which it is filed, too; 0: none.
         """
@@ -173,7 +173,7 @@ class MemoryPages:
             self._under_title.pop(_place(page.scope, title), None)
 
     def _remove_signature(self, page: SignedPage, filing: Filing) -> None:
-        """Take a signature out of its buckets: the last of a bucket takes its place, as in an index."""
+        """Remove a signature from its buckets: the last one of a bucket takes its place, as in an index."""
         for key in self._bucket_keys(page, filing):
             bucket = self._buckets.get(key, bytearray())
             at = np.flatnonzero(np.frombuffer(bytes(bucket), dtype=_PAYLOAD) == page.signature)

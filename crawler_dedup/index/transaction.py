@@ -15,23 +15,23 @@ from crawler_dedup.signedpage import SignedPage
 
 
 class Probing(Filing, Protocol):
-    """Tells where the index looks for a page."""
+    """Returns the buckets in which the index looks for a page."""
 
     def probes(self, page: SignedPage) -> Iterable[int]:
-        """Return the buckets in which the candidates for *page* stand."""
+        """Return the buckets that contain the candidates for *page*."""
 
 
 class Transaction(KeptPages, Protocol):
-    """Reads an index in one state, and changes it at once, or not at all."""
+    """Reads an index in one state, and makes all its changes at once, or none."""
 
     def header(self) -> Header | None:
-        """Return the header as it is now; ``None`` where there is none any more."""
+        """Return the header as it is now; ``None`` if the index was deleted."""
 
     def choose_first(self, pages: Sequence[SignedPage]) -> Sequence[SignedPage]:
         """Return those of *pages*, the first of them at least, that this transaction can decide about."""
 
     def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
-        """Read at once what decisions about *pages* will ask for, where that is cheaper."""
+        """Read in advance what decisions about *pages* will need, if that is cheaper."""
 
     def count(self) -> int:
         """Return how many pages are recorded."""
@@ -42,53 +42,53 @@ class Transaction(KeptPages, Protocol):
     def sharing(
         self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
     ) -> Iterator[Record]:
-        """Yield the records, of every scope, under the signatures that *choose* picks of those in the buckets *probes*.
+        """Yield the records, of every scope, with the signatures that *choose* picks from the buckets *probes*.
 
-        The buckets come in blocks, and so does what *choose* gets.
+        The buckets come in blocks, and so do the signatures that *choose* gets.
         """
 
     def require_copies(self) -> None:
-        """Let the answer wait until all copies of the index have the changes of this transaction.
+        """Delay the answer until all copies of the index have the changes of this transaction.
 
-        It takes something back: were that lost later, a page could stand for others that is not stored.
+        The transaction takes something back: if that were lost later, a page that is not stored could stand for others.
         """
 
     def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
-        """Note that a run lives, and return the time that its records get. It never goes back, even if clocks do."""
+        """Note that a run is alive, and return the time for its records, which never goes back, even if clocks do."""
 
     def end_run(
         self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
     ) -> None:
-        """End a run of which all is stored that it settled and that is recorded, but for what *stored_until* excepts."""
+        """End a run. All recorded pages that it settled are stored, except those settled after *stored_until*."""
 
     def find_run(self, number: int) -> RunEntry | None:
         """Return the entry of a run, or ``None``."""
 
     def find_dead_runs(self) -> dict[int, RunEntry]:
-        """Find the runs that are over and did not finish, or left something behind.
+        """Find the runs that are over and did not finish, or left claims behind.
 
         A run that ends at this moment seems dead too, unless this transaction may write. The entry of such a run
         differs in the next transaction, that of a dead run does not.
         """
 
     def run_states(self) -> RunStates:
-        """Return what has become of the runs, as of now; for a transaction that may write."""
+        """Return the states of the runs as they are now; for a transaction that may write."""
 
     def run_states_in_reading(self, dead: Container[int]) -> RunStates:
-        """Return what has become of the runs, for a transaction that may not write.
+        """Return the states of the runs, for a transaction that may not write.
 
         Args:
-            dead: the runs that had died before. What the transaction reads of another run is from while that lived.
+            dead: the runs that had died before. What it reads of other runs is from a time when they were alive.
         """
 
     def find_snapshot(self, key: bytes, number: int, moment: float) -> Snapshot | None:
-        """Return the snapshot of a site that had *number* at a *moment*; ``None``: it is not there any more."""
+        """Return the snapshot of a site that had *number* at a *moment*; ``None`` if it is no longer kept."""
 
     def sites(self) -> Iterator[StoredSite]:
         """Yield all sites of which pages were counted and that can be read."""
 
     def merge_site(self, site: StoredSite, now: int) -> None:
-        """Let *site* take the place of what is known of it, if more of its pages were counted and any is recorded."""
+        """Replace what is known about a site by *site*, if that counts more pages and any page of it is recorded."""
 
     def measure_sites(self) -> SiteFigures:
-        """Count the sites and what is stored of them."""
+        """Count the sites, and measure what is stored about them."""

@@ -1,6 +1,6 @@
-"""What happens to the pages of an index in one transaction.
+"""The operations on the pages of an index, each in one transaction or in several.
 
-A backend (:mod:`crawler_dedup.index.lmdb`, :mod:`crawler_dedup.index.redis`) says how transactions are made, and what they
+A backend (:mod:`crawler_dedup.index.lmdb`, :mod:`crawler_dedup.index.redis`) defines how transactions are made, and how they
 read and write.
 """
 
@@ -34,13 +34,13 @@ _T = TypeVar("_T")
 _Release = Callable[[Transaction], object]
 _SLICE = 500
 SITES_SLICE = 256
-"""Sites that are merged in one transaction: each may take 400 KB."""
+"""Number of sites that are merged in one transaction: each may take 400 KB."""
 _MAX_OPEN_CLAIMS = 10_000
 _END_TIMEOUT = 5.0
 
 
 class TransactionalBackend(Backend):
-    """The pages of one open index of which all is read and changed in transactions."""
+    """The pages of one open index that is only read and changed in transactions."""
 
     def __init__(self, header: Header) -> None:
         super().__init__(header)
@@ -50,14 +50,14 @@ class TransactionalBackend(Backend):
 
     @abstractmethod
     def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
-        """Run *job* in the next transaction that writes; its future is done once that is stored.
+        """Run *job* in the next write transaction; its future is done once that is stored.
 
-        One that is not *urgent* waits a moment for others with which it is written. It is about *size* pages.
+        A job that is not *urgent* waits a moment for others with which it is written. It is about *size* pages.
         """
 
     @abstractmethod
     def _write(self, job: Callable[[Transaction], _T], timeout: float | None = None) -> _T:
-        """Run *job* in the next transaction that writes and wait until that is stored.
+        """Run *job* in the next write transaction and wait until that is stored.
 
         Raises:
             IndexUnusable: the transaction did not begin within *timeout* seconds (``None``: 30); *job* is not run then.
@@ -65,7 +65,7 @@ class TransactionalBackend(Backend):
 
     @abstractmethod
     def _read(self) -> AbstractContextManager[Transaction]:
-        """Begin a transaction that reads, and sees what is stored now."""
+        """Begin a read transaction, which sees what is stored now."""
 
     def _now(self) -> int:
         """Return the time by the clock of the index, in seconds since 1970."""
@@ -200,7 +200,7 @@ class TransactionalBackend(Backend):
         return is_handled
 
     def _find_dead(self) -> dict[int, RunEntry]:
-        """Find the runs that have died, or ended and left something behind, without writing."""
+        """Find the runs that have died, or ended and left claims behind, without writing."""
         with self._read() as txn:
             dead = txn.find_dead_runs()
         with self._read() as txn:
@@ -239,9 +239,9 @@ class TransactionalBackend(Backend):
     ) -> None:
         """Remember which claims this run has made. Called in the writing thread.
 
-        A claim stays open for ever where another middleware takes the page away. Of too many of them it is enough to know
-        that there were some: the next run looks for them. Where it is not known whether an offer was stored, its pages pass
-        without a claim, and are released with the next offer that succeeds.
+        A claim stays open for ever if another middleware discards the page. If there are too many such claims, only their
+        existence is remembered: the next run searches for them. If it is not known whether an offer was stored, its pages
+        pass without a claim, and are released with the next offer that succeeds.
         """
         if offer.cancelled():
             return
@@ -258,7 +258,7 @@ class TransactionalBackend(Backend):
             self._release_doubtful()
 
     def give_back(self, decision: Decision, matcher: Matcher, terms: OfferTerms) -> None:
-        """Release the claim of *decision* with the next offer that succeeds: nobody learns of it."""
+        """Release the claim of *decision* with the next offer that succeeds, without reporting the outcome."""
         self._doubtful.append(partial(_end_claim, decision=decision, matcher=matcher, terms=terms, settled=False))
 
     def _release_doubtful(self) -> None:
@@ -283,12 +283,12 @@ class TransactionalBackend(Backend):
 
 
 def _end_claim(txn: Transaction, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool) -> bool:
-    own = txn.find(decision.scope, decision.key)
-    if not settled and (own is None or own[1].settled):
-        txn.require_copies()  # also where it was removed already, but perhaps not from all copies
-    if own is None:
+    recorded = txn.find(decision.scope, decision.key)
+    if not settled and (recorded is None or recorded[1].settled):
+        txn.require_copies()  # also if it was removed already, but perhaps not from all copies
+    if recorded is None:
         return False
-    number, record = own
+    number, record = recorded
     if decision.claim and (record.run, record.claim) != (terms.run, decision.claim):
         return False
     if not settled:

@@ -1,6 +1,6 @@
-"""Decide about the pages that are offered and file those that pass, one after the other.
+"""Decisions about the pages that are offered, one after the other, and filing of those that pass.
 
-The kept pages stand in an index, which is read and changed within one transaction, or in memory.
+The kept pages are in an index, which is read and changed within one transaction, or in memory.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from crawler_dedup.index.runs import Fate, RunStates, wall_clock
 from crawler_dedup.signedpage import PageKind, SignedPage
 
 MAX_COMPARED = 256
-"""Kept pages that are compared with one new page, nearest first."""
+"""Maximum number of kept pages that are compared with one new page, nearest first."""
 _MAX_SNAPSHOTS = 256  # of sites that were looked up; one of a hostile site takes 400 KB
 
 
 class Matcher(Filing, CountsReader, Protocol):
-    """Answers what the index has to know about signatures and pages; the index knows neither scheme nor rules."""
+    """Answers the questions of the index about signatures and pages; the index knows neither scheme nor rules."""
 
     def prepare(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
-        """Return *page* with what it is filed and looked up by, as its site is known now."""
+        """Return *page* with the keys for filing and look-up, by what is known about its site now."""
 
     def trim(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
-        """Return *page*, which was handled, without what no later page is compared with, as its site is known now."""
+        """Return *page*, which was handled, without data that no rule uses, by what is known about its site now."""
 
     def bucket_limit(self, page: SignedPage) -> int | None:
-        """Return the number of pages under one key that are looked at; ``None``: all."""
+        """Return the maximum number of pages under one key that are read; ``None``: all."""
 
     def probes(self, page: SignedPage) -> Iterable[int]:
-        """Return the buckets in which the candidates for *page* stand."""
+        """Return the buckets that contain the candidates for *page*."""
 
     def near(self, page: SignedPage, filed: Numbers) -> Sequence[int]:
         """Return the signatures of *filed* that are candidates, each once, nearest first."""
@@ -49,7 +49,7 @@ class Matcher(Filing, CountsReader, Protocol):
         """Return the first of the *kept* pages that covers *new*, with the match. They come nearest first.
 
         Args:
-            snapshot_of: returns what is known of the site of a page.
+            snapshot_of: returns what is known about the site of a page.
         """
 
 
@@ -59,12 +59,12 @@ class OfferTerms:
 
     Attributes:
         run: number of the run; 0: none, so that its pages are settled whatever happens.
-        grace: seconds for which what the run settles may not be stored, if it dies.
+        grace: seconds during which pages that the run settled may not be stored yet, if it dies.
         next_claim: returns the number of the next claim; ``None``: a page that passes is settled at once.
-        max_age: seconds after which a page that was not visited counts no more; 0: never.
+        max_age: seconds after which a page that was not visited no longer counts; 0: it always counts.
         clock: returns the time, in seconds since 1970.
-        stored_until: returns the time from which on what the run has settled is not stored yet; ``None``: the grace
-            covers it.
+        stored_until: returns the time from which on pages that the run has settled are not stored yet; ``None``: the grace
+            covers them.
     """
 
     run: int = 0
@@ -76,23 +76,23 @@ class OfferTerms:
 
     @property
     def makes_claims(self) -> bool:
-        """Whether a page that passes is settled later, not at once."""
+        """Whether a page that passes is settled later and not at once."""
         return self.next_claim is not None
 
 
 @dataclass
 class _Changes:
-    """What a decision changes in the index.
+    """The changes that a decision makes in the index.
 
     Attributes:
-        gone: records that no longer count, or whose place the page takes, by number.
-        lost_aliases: pairs of the number of a record and a key that leads to it no more.
+        outdated: records that no longer count, or whose place the page takes, by number.
+        lost_aliases: pairs of the number of a record and a key that is no longer an alias of it.
         visited: number and record of the page itself, which is unchanged.
         is_filed: whether the page is filed.
         claim: number of the claim that it makes; 0: it is settled at once.
     """
 
-    gone: dict[int, Record] = field(default_factory=dict)
+    outdated: dict[int, Record] = field(default_factory=dict)
     lost_aliases: list[tuple[int, str]] = field(default_factory=list)
     visited: tuple[int, Record] | None = None
     is_filed: bool = False
@@ -104,9 +104,9 @@ class Verdicts:
 
     Args:
         kept: the kept pages, in one state.
-        terms: of all these pages.
+        terms: the terms on which all these pages are offered.
         now: the time, in seconds since 1970.
-        runs: what has become of the runs.
+        runs: the states of the runs.
     """
 
     def __init__(self, kept: KeptPages, matcher: Matcher, terms: OfferTerms, *, now: int, runs: RunStates) -> None:
@@ -121,16 +121,16 @@ class Verdicts:
     def decide(self, page: SignedPage, alias: str = "") -> Decision:
         """Decide about *page*, and file it if it passes.
 
-        A page alike to one that is being handled gets :data:`~crawler_dedup.decision.BEING_HANDLED`, and is not filed; it
+        A page similar to one that is being handled gets :data:`~crawler_dedup.decision.BEING_HANDLED`, and is not filed; it
         can be offered again.
 
         Args:
-            alias: another key by which the page is known from then on; ``""``: none.
+            alias: another key by which the page is found from then on; ``""``: none.
         """
         changes = _Changes()
         page = self._prepare(page)
         decision = self._judge(page, alias, changes)
-        for number, record in changes.gone.items():
+        for number, record in changes.outdated.items():
             self._kept.remove(number, record, self._matcher)
             self._snapshots.clear()  # with its last page a site is forgotten
         for number, key in changes.lost_aliases:
@@ -151,43 +151,43 @@ class Verdicts:
         return page if page.unsigned else self._matcher.prepare(page, self._snapshot_of(page))
 
     def _judge(self, page: SignedPage, alias: str, changes: _Changes) -> Decision:
-        """Decide about *page*, and put into *changes* what follows from that for the index."""
+        """Decide about *page*, and put the changes in the index that this implies into *changes*."""
         if page.unsigned:
             return Decision(Verdict.UNCHECKED, page.url, page.key, page.scope, page.unsigned)
         return self._compare_with_itself(page, alias, changes) or self._compare_with_others(page, changes)
 
     def _compare_with_itself(self, page: SignedPage, alias: str, changes: _Changes) -> Decision | None:
-        """Decide about a page that is recorded, under its key or as what its first address led to; else ``None``."""
+        """Decide about a page that is recorded, under its key or under *alias*; return ``None`` if it is not."""
         for key in (page.key, alias) if alias else (page.key,):
-            own = self._kept.find(page.scope, key)
-            if own is None:
+            recorded = self._kept.find(page.scope, key)
+            if recorded is None:
                 continue
-            number, record = own
+            number, record = recorded
             if self._fate_of(record) is Fate.RELEASED:
-                changes.gone[number] = record
+                changes.outdated[number] = record
                 continue
             is_own = record.page.key == shorten_key(page.key)
             kept = self._comparable(record)
-            # The rules tell by the key that it is no variant of the page.
+            # By the page key the rules recognise that it is the page itself, and no variant of it.
             chosen = self._choose(page, [msgspec.structs.replace(kept, key=page.key) if is_own else kept])
             if chosen is not None and not (is_own and _lacks_keys(kept, page)):
                 return self._renew(page, number, record, chosen[1], changes)
             if is_own:
-                changes.gone[number] = record
+                changes.outdated[number] = record
                 return self._file_as(Verdict.CHANGED, page, changes)
             if record.page.key != shorten_key(key):
-                # The address led to another page once, which may still be there.
+                # The address redirected to another page once, which may still exist.
                 changes.lost_aliases.append((number, key))
         return None
 
     def _renew(self, page: SignedPage, number: int, record: Record, match: Match, changes: _Changes) -> Decision:
-        """Decide about an unchanged page. Its record stays, so that many small changes do not carry it away.
+        """Decide about an unchanged page. Its record is kept, so that many small changes add up to a change.
 
-        A page that is being handled is not kept yet: what is handled now takes its place, whatever becomes of the other.
+        A page that is being handled is not kept yet: the present visit takes its place, however the other one ends.
         """
         fate = self._fate_of(record)
         if fate is Fate.OPEN and self._terms.makes_claims:
-            changes.gone[number] = record
+            changes.outdated[number] = record
             return self._file_as(Verdict.UNCHANGED, page, changes, record.page, match=match)
         earlier = record.run != self._terms.run and fate is Fate.STANDS and self._runs.has_finished(record.run)
         if self._terms.run and not earlier and self._runs.is_over(record.run):
@@ -211,12 +211,14 @@ class Verdicts:
         return self._file_as(Verdict.NEW, page, changes)
 
     def _candidates(self, page: SignedPage, being_handled: list[SignedPage], changes: _Changes) -> Iterator[SignedPage]:
-        """Yield the pages near *page*, or under its title, that stand for others; put those that do not stand yet into
-        *being_handled*, and those that no longer count into *changes*."""
+        """Yield the settled pages near *page* or under its title.
+
+        Pages that are still open are put into *being_handled*, and records that no longer count into *changes*.
+        """
         for number, record in islice(self._read_candidates(page), MAX_COMPARED):
             fate = self._fate_of(record)
             if fate is Fate.RELEASED:
-                changes.gone[number] = record
+                changes.outdated[number] = record
             elif fate is Fate.OPEN:
                 being_handled.append(self._comparable(record))
             else:
@@ -241,7 +243,7 @@ class Verdicts:
             self._kept.replace(number, self._kept.remove_alias(number, record, key))
 
     def _note_visit(self, page: SignedPage, alias: str, number: int, record: Record) -> None:
-        """Note that the page of *record* was visited as *page*, whose keys lead to it from now on."""
+        """Note that the page of *record* was visited as *page*, by whose keys it is found from now on."""
         for key in (page.key, alias):
             if key and shorten_key(key) != record.page.key:
                 record = self._kept.add_alias(number, record, key)
@@ -260,7 +262,7 @@ class Verdicts:
         return self._decision(page, verdict, kept, claim=changes.claim, **fields)
 
     def _file(self, page: SignedPage, alias: str, claim: int) -> None:
-        """File *page*. Without a claim it is handled: its site is learned from it now."""
+        """File *page*. Without a claim it counts as handled, and is counted for its site now."""
         self._kept.add(self.record_of(page, alias, claim), self._matcher)
         if not claim:
             self._kept.teach(page, self._matcher, self._now)
@@ -282,7 +284,7 @@ class Verdicts:
         return self._matcher.choose(page, kept, self._snapshot_of)
 
     def _comparable(self, record: Record) -> SignedPage:
-        """Return the page of *record* as it is when it was handled, with which it is always compared."""
+        """Return the page of *record* as it will be once it is handled: pages are compared in this form."""
         return record.page if record.settled else self._matcher.trim(record.page, self._snapshot_of(record.page))
 
     def _snapshot_of(self, page: SignedPage) -> Snapshot:
@@ -300,5 +302,5 @@ class Verdicts:
 
 
 def _lacks_keys(kept: SignedPage, new: SignedPage) -> bool:
-    """Tell whether a thin page was filed under no key, as those of an older export are, and has some now."""
+    """Return whether a thin page was filed under no key, as pages of an older export are, and has some now."""
     return kept.kind is new.kind is PageKind.THIN and bool(new.value) and not kept.value

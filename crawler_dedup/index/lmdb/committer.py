@@ -1,7 +1,7 @@
-"""The one writing thread: everything that waits goes into one transaction.
+"""The one writing thread: all waiting jobs go into one transaction.
 
 LMDB makes a commit durable with one fsync, and that is nearly all that a small commit costs. So the thread first
-takes the write lock and only then the jobs: whoever came while another process wrote or the disk was busy shares the
+takes the write lock and only then the jobs: those that came while another process wrote or the disk was busy share the
 next fsync. A job is withdrawn (``Future.cancel``) as long as the lock is awaited. One that is not urgent waits a moment
 for others whose fsync it can share.
 """
@@ -25,13 +25,13 @@ from crawler_dedup.index.lmdb.deferred import DeferredRows
 _T = TypeVar("_T")
 _READERS_INTERVAL = 60.0
 _PATIENCE = 0.1
-"""Seconds that a job waits that is not urgent."""
+"""Seconds that a job waits if it is not urgent."""
 _PROMPT = 0.01
-"""Seconds after which the files are looked at once more before they are used."""
+"""If the lock was awaited for more than these seconds, the files are checked again before they are used."""
 _STUCK = 5.0
 """Seconds for which another process may hold the write lock before urgent jobs are refused."""
 _MANY = 1000
-"""Waiting jobs among which withdrawn ones are looked for."""
+"""Number of waiting jobs from which on withdrawn ones are searched for and removed."""
 _Job = Callable[[lmdb.Transaction], Any]
 
 
@@ -64,10 +64,10 @@ class Committer:
         """Start the thread.
 
         Args:
-            explain: turns what LMDB raises into what futures get.
-            require: raises where *env* must not be used; called before and in each transaction.
-            follow_up: says after each commit what must be done in a transaction by itself.
-            deferred: what the jobs of a transaction leave to be written before its commit.
+            explain: turns an error of LMDB into the error that futures get.
+            require: raises an error if *env* must not be used; called before and in each transaction.
+            follow_up: returns after each commit a job that must be done in a transaction of its own, or ``None``.
+            deferred: the rows that the jobs of a transaction leave to be written before its commit.
         """
         self._env = env
         self._explain = explain
@@ -112,7 +112,7 @@ class Committer:
         self._clear_at = max(_MANY, 2 * len(self._waiting))
 
     def close(self, timeout: float) -> bool:
-        """Finish what waits, then end the thread; ``False`` when it is still waiting for the lock after *timeout*."""
+        """Finish the waiting jobs and end the thread; return ``False`` if it still waits for the lock after *timeout*."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -127,8 +127,8 @@ class Committer:
     def _run(self) -> None:
         while True:
             with self._changed:
-                while not self._closing and (left := self._due - time.monotonic()) > 0:
-                    self._changed.wait(None if left == math.inf else left)
+                while not self._closing and (seconds_left := self._due - time.monotonic()) > 0:
+                    self._changed.wait(None if seconds_left == math.inf else seconds_left)
                 if not self._waiting:
                     return
             self._commit(None)
@@ -136,7 +136,7 @@ class Committer:
             self._clear_dead_readers()
 
     def _commit(self, jobs: list[tuple[_Job, Future[Any]]] | None) -> None:
-        """Commit *jobs* (``None``: all that wait once the lock is ours) and tell the futures."""
+        """Commit *jobs* (``None``: all that wait once the lock is held) and set the results of the futures."""
         results = []
         self._deferred.clear()  # of a transaction that was aborted
         self._locked_out_since = time.monotonic()
@@ -165,7 +165,7 @@ class Committer:
                 self._commit([(job, Future())])
 
     def _clear_dead_readers(self) -> None:
-        """Clear the readers that killed processes left: what they read would be kept for ever, and the file would grow."""
+        """Clear the readers of killed processes: otherwise the pages that they read are never reused, and the file grows."""
         if time.monotonic() > self._readers_checked + _READERS_INTERVAL:
             self._readers_checked = time.monotonic()
             with suppress(IndexUnusable, lmdb.Error):
