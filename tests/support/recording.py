@@ -122,9 +122,9 @@ class _Recorder:
         """Let each job that *writer* runs, and that is an event, write with its transaction what it was."""
         submit = writer.submit
 
-        def submit_recorded(self_: Any, job: Callable[[Any], Any], *, urgent: bool = True) -> Future[Any]:
+        def submit_recorded(self_: Any, job: Callable[[Any], Any], **options: Any) -> Future[Any]:
             recorded = self._recorded(job, self._event, record) if self._event else job
-            future: Future[Any] = submit(self_, recorded, urgent=urgent)
+            future: Future[Any] = submit(self_, recorded, **options)
             return future
 
         writer.submit = submit_recorded
