@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the handling of one page ended.
+    """The outcome of the handling of one page.
 
     Attributes:
         callback: whether the callback ran to its end without an exception that nobody handled.

@@ -27,7 +27,7 @@ _Payloads = Mapping[RecordPlace, Payload]
 
 
 class CopyReceipt(msgspec.Struct, frozen=True):
-    """What a copy was made from.
+    """The inputs from which a copy was made.
 
     Attributes:
         source: the input as it was.
@@ -48,7 +48,7 @@ class CopyReceipt(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Applied:
-    """What was written.
+    """The result of writing copies.
 
     Attributes:
         files: how many copies there are.
@@ -75,7 +75,7 @@ class _Copy:
 
 @dataclass(frozen=True)
 class _Job:
-    """How copies are written."""
+    """The parameters with which copies are written."""
 
     clusters: ClusterFile
     decisions: str

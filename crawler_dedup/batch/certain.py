@@ -31,7 +31,7 @@ _PIECE = 1 << 16  # pairs that are compared at a time
 
 
 class Certain(NamedTuple):
-    """What is certain of some pages, in the order in which they are decided.
+    """Facts about some pages that are certain before they are decided, in the order of the decisions.
 
     Attributes:
         new: whether each is new for certain.

@@ -33,7 +33,7 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class CollectionHeader(msgspec.Struct, frozen=True):
-    """What a signed collection is.
+    """The header of a signed collection.
 
     Attributes:
         format: version of the layout.
@@ -58,7 +58,7 @@ class CollectionHeader(msgspec.Struct, frozen=True):
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What a shard holds that is whole.
+    """The contents of a shard that is complete.
 
     Attributes:
         source_bytes: length of the input that was signed.

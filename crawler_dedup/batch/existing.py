@@ -28,7 +28,7 @@ from crawler_dedup.system.processes import CallAll, call_here
 
 
 class ExistingBatch(NamedTuple):
-    """Some pages that are kept already, in their order.
+    """A batch of pages that are kept already, in their order.
 
     Attributes:
         texts: whether a page is compared by its main text.
@@ -52,7 +52,7 @@ class ExistingPages(Protocol):
 
     @property
     def path(self) -> Path:
-        """Where they stand."""
+        """Their location."""
 
     def __len__(self) -> int:
         """Return how many pages there are."""

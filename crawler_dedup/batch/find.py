@@ -66,7 +66,7 @@ class ReportInput(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What was found.
+    """The result of a search for duplicates.
 
     Attributes:
         inputs: the inputs in their order.
@@ -101,7 +101,7 @@ class Report(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Decided:
-    """What was decided: of each row the code of its verdict and how many pages it stands for, and all rules."""
+    """The decisions: for each row the code of its verdict and the number of pages it stands for; and all rules."""
 
     codes: np.ndarray[tuple[int], np.dtype[np.uint8]]
     duplicates: np.ndarray[tuple[int], np.dtype[np.int64]]

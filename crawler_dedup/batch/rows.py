@@ -23,7 +23,7 @@ ORDERS = ("time", "size", "chars")
 
 
 class StoredPages(NamedTuple):
-    """Some pages as they stand in a shard.
+    """A batch of pages as a shard contains them.
 
     Attributes:
         rows: their numbers in the collection, ascending.

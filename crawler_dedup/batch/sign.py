@@ -42,7 +42,7 @@ LANGUAGE = "language"
 
 @dataclass(frozen=True)
 class Signing:
-    """What was signed.
+    """The result of signing.
 
     Attributes:
         inputs: how many inputs there are.
@@ -69,7 +69,7 @@ class Signing:
 
 @dataclass(frozen=True)
 class _Job:
-    """How the pages of a shard are signed."""
+    """The parameters with which the pages of a shard are signed."""
 
     config: Config
     columns: Columns

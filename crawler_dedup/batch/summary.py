@@ -138,7 +138,7 @@ class _Hosts:
 
     @property
     def count(self) -> int:
-        """How many hosts there are."""
+        """Number of hosts."""
         return len(self._counts)
 
     def add_input(self, shard: Shard, left_out: Places, are_unchanged: Flags) -> int:

@@ -185,7 +185,7 @@ def _count_cells(counts: Counts) -> list[str]:
 
 
 def sum_counts(left_out: Iterable[LeftOutSite]) -> Counts:
-    """Add up what became of the pairs of several sites."""
+    """Add up the outcomes of the pairs of several sites."""
     return sum((site.counts for site in left_out), Counts())
 
 

@@ -18,7 +18,7 @@ JUDGED = "judged"
 
 @dataclass(frozen=True)
 class Target:
-    """What a command works on.
+    """The index on which a command works.
 
     Attributes:
         index: where the index is.

@@ -1,4 +1,4 @@
-"""``crawler-dedup why``: what became of a page, and why."""
+"""``crawler-dedup why``: what was decided about a page, and why."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | Non
 
 
 def _outcome(entry: Entry) -> str:
-    """Say in a sentence what became of the page of a journal entry."""
+    """Return a sentence on what happened to the page of a journal entry."""
     url, kept = printable(entry.url), printable(entry.duplicate_of)
     match entry.event:
         case "unchecked":

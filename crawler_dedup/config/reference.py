@@ -12,7 +12,7 @@ from crawler_dedup.config.values import describe_values
 
 
 class SettingDescription(NamedTuple):
-    """What the documentation says about a setting.
+    """The documentation of a setting.
 
     Attributes:
         name: ``DEDUP_MAX_DISTANCE``.

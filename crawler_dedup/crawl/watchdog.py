@@ -36,7 +36,7 @@ class UsedPage:
 
 
 class Usage(NamedTuple):
-    """How a kept page is used after one more duplicate of it.
+    """The use of a kept page after one more duplicate of it.
 
     Attributes:
         is_beyond_limit: whether it has stood for more pages of one site than it should.

@@ -18,7 +18,7 @@ _WORDS = re.compile(r"[a-zA-Z0-9À-ɏ]+\s*|.\s*")
 
 
 class Change(Enum):
-    """How a line of the new page differs from the kept page."""
+    """The difference of a line of the new page from the kept page."""
 
     EQUAL = "equal"
     CHANGED = "changed"

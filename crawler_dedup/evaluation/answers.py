@@ -25,7 +25,7 @@ Label = Literal[0, 1]
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a person says of one drop.
+    """The answer of a person about one drop.
 
     Attributes:
         entry: the line of the journal, without the text.
@@ -45,7 +45,7 @@ class _StoredAnswer(msgspec.Struct):
 
 
 class PageContent(msgspec.Struct, frozen=True):
-    """What is available of a page: its HTML as it is now, or its stored main text and title, or neither."""
+    """The available content of a page: its HTML as it is now, or its stored main text and title, or neither."""
 
     html: bytes = b""
     text: str = ""

@@ -37,7 +37,7 @@ _Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Grid:
-    """What the filter says of labelled pairs at every point of the grid.
+    """The results of the filter for labelled pairs at every point of a grid of thresholds.
 
     Attributes:
         points: the settings at each point, the strictest first.
@@ -99,7 +99,7 @@ class LeftOutSite:
     Attributes:
         source: the site.
         config: the chosen settings; ``None`` if no point of the grid has the wanted precision on the others.
-        counts: what became of the site's pairs with these settings; all zero without settings.
+        counts: the outcomes of the site's pairs with these settings; all zero without settings.
     """
 
     source: str

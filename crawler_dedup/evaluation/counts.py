@@ -10,14 +10,14 @@ _Z = 1.959964  # 95 % of the normal distribution lie within so many standard dev
 
 @dataclass(frozen=True)
 class Share:
-    """How many of *total* are *hits*."""
+    """The share of *hits* in *total*."""
 
     hits: int
     total: int
 
     @property
     def value(self) -> float | None:
-        """From 0 to 1; ``None`` if *total* is 0."""
+        """The share, 0 to 1; ``None`` if *total* is 0."""
         return self.hits / self.total if self.total else None
 
     @property
@@ -40,7 +40,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Counts:
-    """Labelled pairs by what became of them.
+    """Labelled pairs by the outcome.
 
     Attributes:
         found: duplicates that are called so.
@@ -64,12 +64,12 @@ class Counts:
 
     @property
     def precision(self) -> Share:
-        """How many of the pairs that are called duplicates are."""
+        """The share of duplicates among the pairs that are called duplicates."""
         return Share(self.found, self.found + self.false)
 
     @property
     def recall(self) -> Share:
-        """How many of the duplicates are found."""
+        """The share of the duplicates that are found."""
         return Share(self.found, self.found + self.missed)
 
     @property

@@ -35,7 +35,7 @@ NOTHING_LEARNED = "nothing learned"
 
 
 class DirectionResult(NamedTuple):
-    """What the rules say of one page of a pair while the other is kept.
+    """The result of the rules for one page of a pair while the other is kept.
 
     Attributes:
         pair: the two pages, measured.
@@ -174,7 +174,7 @@ def evaluate_pairs(
 def count_outcomes(
     results: Iterable[PairResult], is_called: Callable[[PairResult], bool] = lambda result: result.is_duplicate
 ) -> Counts:
-    """Count what became of pairs; grey ones are left out.
+    """Count the outcomes of pairs; grey ones are left out.
 
     Args:
         is_called: whether a pair is called a duplicate, where something else than the rules decides.

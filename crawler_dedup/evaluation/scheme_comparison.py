@@ -80,7 +80,7 @@ MakeDetector = Callable[[str, Config], Detector]
 
 
 class SetCounts(NamedTuple):
-    """What became of one set of pairs.
+    """The results for one set of pairs.
 
     Attributes:
         name: the set.
@@ -95,7 +95,7 @@ class SetCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class SchemeResult:
-    """What was measured of one detector.
+    """The measurements of one detector.
 
     Attributes:
         name: as it was given.

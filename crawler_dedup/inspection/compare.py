@@ -45,7 +45,7 @@ class InspectedPage:
 
 @dataclass(frozen=True)
 class RuleResult:
-    """What a rule says about a pair.
+    """The result of a rule for a pair.
 
     Attributes:
         name: the name of the rule.
@@ -62,7 +62,7 @@ class RuleResult:
 
 @dataclass(frozen=True)
 class SignatureResult:
-    """What the scheme says of the signatures of a pair, whatever its look-up and its thresholds are.
+    """The result of the scheme for the signatures of a pair, regardless of its look-up and its thresholds.
 
     Attributes:
         scheme: its name and options.

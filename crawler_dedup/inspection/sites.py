@@ -12,7 +12,7 @@ from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile
 
 @dataclass(frozen=True)
 class PairSites:
-    """What is known about the sites of two pages.
+    """The profiles of the sites of two pages.
 
     Attributes:
         new: the site of the page that may be dropped.

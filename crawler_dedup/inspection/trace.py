@@ -152,7 +152,7 @@ class _Joined:
 
     @property
     def letters(self) -> int:
-        """How many letters of the text lie in a passage."""
+        """Number of letters of the text that are in a passage."""
         order = np.argsort(self.starts, kind="stable")
         starts, ends = self.starts[order], np.maximum.accumulate(self.ends[order])
         return int(np.maximum(0, ends - np.maximum(starts, np.append(0, ends[:-1]))).sum())

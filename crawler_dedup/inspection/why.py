@@ -22,7 +22,7 @@ _ENDING = 12
 
 @dataclass
 class PageHistory:
-    """What is known about an address in one scope.
+    """The history of an address in one scope.
 
     Attributes:
         entries: its journal entries, the latest last; the last twenty.
@@ -51,7 +51,7 @@ class PageHistory:
 
 @dataclass
 class AddressHistory:
-    """What is known about an address.
+    """The history of an address.
 
     Attributes:
         url: the address.

@@ -106,7 +106,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class RunLine(msgspec.Struct):
-    """What an entry says of its run."""
+    """The run in an entry."""
 
     version: int
     time: str

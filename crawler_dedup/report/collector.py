@@ -107,7 +107,7 @@ class _Collector:
 
     @property
     def run_count(self) -> int:
-        """How many runs are known."""
+        """Number of runs."""
         return len(self._runs)
 
     # The journal

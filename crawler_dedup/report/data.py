@@ -165,7 +165,7 @@ class PartsWithoutDuplicates(NamedTuple):
 
 @dataclass(frozen=True)
 class Savings:
-    """What duplicates would have cost: bytes of their bodies, and outlinks."""
+    """The saved cost of duplicates: bytes of their bodies, and outlinks."""
 
     bytes: int = 0
     links: int = 0
@@ -177,7 +177,7 @@ class Savings:
 
 @dataclass(frozen=True)
 class SignatureDistribution:
-    """How the signatures of kept texts lie in their space.
+    """The distribution of the signatures of kept texts in their space.
 
     Attributes:
         kept: how many texts are kept.

@@ -59,7 +59,7 @@ class Pair:
 
     @computed
     def agreement(self) -> Agreement | None:
-        """How the signatures agree by the scheme; ``None``: they do not, or one of the pages is thin."""
+        """The agreement of the signatures by the scheme; ``None`` if they do not agree, or one of the pages is thin."""
         if self.new.kind is PageKind.TEXT and self.kept.kind is PageKind.TEXT:
             return self.scheme.compare(self.new.signed, self.kept.signed)
         return None

@@ -54,7 +54,7 @@ _BEGINS_DATA = ("{", "[", '"')  # JSON without white space, which may contain ad
 
 
 class Trait(IntFlag):
-    """What is known about a block besides what it says."""
+    """Properties of a block besides its text."""
 
     ENTRY = 1
     """It is mainly a link."""

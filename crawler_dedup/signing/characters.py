@@ -43,7 +43,7 @@ _WIDE_PUNCTUATION = re.compile(f"[{WIDE_PUNCTUATION_RANGES}]")
 
 
 class Trait(IntFlag):
-    """What is known about a character."""
+    """Properties of a character."""
 
     SPACE = 1
     WIDE = 2

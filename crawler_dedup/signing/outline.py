@@ -41,7 +41,7 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
 class Block(NamedTuple):
-    """What a reader sees as one paragraph, heading, cell or line of a list.
+    """A part of a page that a reader sees as one paragraph, heading, cell or line of a list.
 
     Attributes:
         text: its text, with runs of white space as one space.

@@ -55,7 +55,7 @@ _TOO_SHORT = "too little text"
 
 
 class _Content(NamedTuple):
-    """What was read of a page: its tree, title, all its blocks, those of its main text, and the text that was extracted."""
+    """The data read from a page: its tree, title, all its blocks, those of its main text, and the extracted text."""
 
     tree: HtmlElement
     title: str

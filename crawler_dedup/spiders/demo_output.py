@@ -26,7 +26,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What came of a demo.
+    """The result of a demo.
 
     Attributes:
         drops: the decisions about the pages that were dropped.

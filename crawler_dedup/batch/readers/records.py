@@ -14,7 +14,7 @@ from crawler_dedup.urls import stand_in_address
 
 
 class Columns(msgspec.Struct, frozen=True):
-    """Where the parts of a page stand: names of columns, of keys of JSON objects, or of WARC headers.
+    """Places of the parts of a page: names of columns, of keys of JSON objects, or of WARC headers.
 
     Attributes:
         html: the HTML, as text or bytes. A WARC file has it in its records.
@@ -33,7 +33,7 @@ class Columns(msgspec.Struct, frozen=True):
 
     @property
     def content(self) -> str:
-        """Where the content stands."""
+        """Place of the content."""
         return self.text or self.html
 
 
@@ -65,7 +65,7 @@ class InputPage:
 
 @dataclass(frozen=True)
 class PassedOver:
-    """What stands in a file and is not a page to look at.
+    """A record in a file that is passed over: it is no page to be signed, or cannot be read.
 
     Attributes:
         record: its number in the file, as that of a page.

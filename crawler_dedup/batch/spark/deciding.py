@@ -43,7 +43,7 @@ _DECISIONS = 5_000  # that are given back at a time
 
 @dataclass(frozen=True)
 class Deciding:
-    """How groups of rows are decided.
+    """The parameters with which groups of rows are decided.
 
     Attributes:
         matcher: knows scheme and rules.

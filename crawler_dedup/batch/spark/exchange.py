@@ -101,7 +101,7 @@ def _unpack(column: pa.Array) -> Numbers:
 
 
 class _Gathered:
-    """What has arrived in a partition: numbers and rows by kind."""
+    """The data received by a partition: numbers and rows by kind."""
 
     def __init__(self) -> None:
         self._parts: dict[int, list[tuple[Numbers, Numbers]]] = defaultdict(list)

@@ -31,7 +31,7 @@ _ROWS = 500
 
 @dataclass(frozen=True)
 class Signing:
-    """How rows are signed."""
+    """The parameters with which rows are signed."""
 
     config: Config
     columns: Columns

@@ -62,7 +62,7 @@ class SignedRows(Protocol):
 
 @dataclass(frozen=True)
 class Search:
-    """How near-duplicates are searched on Spark.
+    """The parameters of a search for near-duplicates on Spark.
 
     Attributes:
         rows: the signed rows.

@@ -11,14 +11,14 @@ from crawler_dedup.errors import DedupError
 
 
 class RecordPlace(NamedTuple):
-    """Where a page stands: the path of its input, and the number of its record in it (``None``: it is an index)."""
+    """The place of a page: the path of its input, and the number of its record in it (``None``: it is an index)."""
 
     input: str
     record: int | None
 
 
 class Payload(NamedTuple):
-    """What a WARC file says of a response.
+    """The response in a record of a WARC file.
 
     Attributes:
         digest: SHA-1 of its payload, as WARC writes it.

@@ -54,7 +54,7 @@ def check_order(_: click.Context, __: click.Parameter, value: str) -> str:
 
 @dataclass(frozen=True)
 class Reading:
-    """How pages are read and signed: what :func:`reading_options` ask for."""
+    """The values of :func:`reading_options`: how pages are read and signed."""
 
     input_format: str | None
     html: str
@@ -66,7 +66,7 @@ class Reading:
 
     @property
     def columns(self) -> Columns:
-        """Where the parts of a page stand."""
+        """Places of the parts of a page."""
         from crawler_dedup.batch.readers.records import Columns  # noqa: PLC0415  (needs an extra)
 
         return Columns(self.html, self.text, self.url, self.identifier, self.time)
@@ -74,7 +74,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Search:
-    """How duplicates are found: what :func:`finding_options` ask for."""
+    """The values of :func:`finding_options`: how duplicates are found."""
 
     max_distance: int | None
     order: str

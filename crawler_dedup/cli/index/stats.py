@@ -31,7 +31,7 @@ _MAX_ROWS = 20
 
 @dataclass(frozen=True)
 class _Stats:
-    """What is known about an index.
+    """The figures of an index.
 
     Attributes:
         stored_bytes: what the index takes where it is.

@@ -78,7 +78,7 @@ class PermutedIndex:
 
     @property
     def tables(self) -> int:
-        """How many tables it has."""
+        """Number of tables."""
         return self._design.tables
 
     def insert(self, signatures: Signatures) -> int:

@@ -26,7 +26,7 @@ _Numbered = tuple[int, Record | None]
 
 @dataclass
 class _Findings:
-    """What the records say should stand in the buckets, and what is wrong with the records."""
+    """The entries that the buckets should have according to the records, and the faults of the records."""
 
     wrong: Counter[str] = field(default_factory=Counter)
     numbers: Tally = field(default_factory=Tally)

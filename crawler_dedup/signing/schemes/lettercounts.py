@@ -34,7 +34,7 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """How the counts of a window make a number, its vector.
+    """The layout of the counts of a window in a number, its vector.
 
     Attributes:
         classes: number of the classes of letters.

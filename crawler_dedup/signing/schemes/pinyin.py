@@ -113,7 +113,7 @@ class Pinyin(LexicalScheme, PassageScheme):
 
     @cached_property
     def _expected(self) -> bytes:
-        """How many letters of each class a window of the reference has, a byte each."""
+        """Number of letters of each class in a window of the reference, a byte each."""
         sums = np.bincount(self._class_of, self.lexicon.initial_counts.astype(np.float64), minlength=self.classes)
         share = sums / max(1.0, float(sums.sum()))
         return np.rint(self.window * share).clip(0, 255).astype(np.uint8).tobytes()
@@ -227,7 +227,7 @@ class _NewText:
 
     @cached_property
     def index(self) -> PieceIndex:
-        """Of its vectors."""
+        """Index of its vectors."""
         return self.scheme.index_pieces(self.numbers)
 
     @cached_property

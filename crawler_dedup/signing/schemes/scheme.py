@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a new text agrees with a kept one: what the scheme measures, ``None`` where it does not.
+    """The agreement of a new text with a kept one: what the scheme measures, ``None`` where it does not.
 
     Attributes:
         distance: Hamming distance of the signatures, in bits; ``DEDUP_MAX_DISTANCE`` decides.

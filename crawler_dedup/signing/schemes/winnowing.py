@@ -88,7 +88,7 @@ class Winnowing(PassageScheme):
 
     @property
     def _window(self) -> int:
-        """How many runs of letters follow each other of which one is chosen."""
+        """Number of successive runs of letters of which one is chosen."""
         return self.guarantee - self.noise + 1
 
     def load(self) -> None:
