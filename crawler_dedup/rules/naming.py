@@ -58,6 +58,8 @@ class Naming:
     def same_title(self) -> bool:
         """Whether both titles can be those of one page."""
         new, kept = titles.split_title(self.new.title), titles.split_title(self.kept.title)
+        if self.same_host and self._identifiers_differ:
+            return False
         if new == kept:
             return True
         if not self._are_sites_known and self.new_named and self.new_named == self._kept_named:
@@ -68,6 +70,12 @@ class Naming:
         if not self.kept_parts and self.new_parts and self.kept.features > _MORE * self.new.features:
             return False
         return self.other_parts_agree
+
+    @property
+    def _identifiers_differ(self) -> bool:
+        """Whether both titles have names of functions or files with underscores, and not the same ones."""
+        new, kept = titles.find_identifiers(self.new.title), titles.find_identifiers(self.kept.title)
+        return bool(new and kept) and new != kept
 
     @property
     def other_parts_agree(self) -> bool:

@@ -17,6 +17,7 @@ _NOT_LETTER = re.compile(r"[\W_](?<![+#&*<=>^~%])(?<![-/!](?=[=>]))")
 # What the pattern matches in a text of ASCII without = and >, with which operators of several signs end.
 _PUNCTUATION = bytes(code for code in range(128) if _NOT_LETTER.fullmatch(chr(code)))
 _ORNAMENTS = re.compile(r"[&*<=>^~%]+\s+(.*?)(?:\s[&*<=>^~%]+)?", re.DOTALL)
+_IDENTIFIER = re.compile(r"(?<!\w)[a-z0-9]+(?:_[a-z0-9]+)+(?!\w)")
 MAX_TITLE_CHARS = 200
 """Characters of a title that are looked at."""
 _TELLING = 15
@@ -33,6 +34,16 @@ def split_title(title: str) -> frozenset[str]:
     parts = _SEPARATORS.split(_without_ornaments(folded))
     split = ((_NOT_LETTER.sub("", part), part.rstrip().endswith("...")) for part in parts)
     return frozenset(letters + "…" * is_cut for letters, is_cut in split if letters)
+
+
+@lru_cache(maxsize=512)
+def find_identifiers(title: str) -> frozenset[str]:
+    """Return the names in *title* that are written with underscores, as those of functions and files are.
+
+    Among the parts of the title their words stand without order: those of ``rgb_to_hsv`` are those of ``hsv_to_rgb``.
+    """
+    folded = unicodedata.normalize("NFKC", title[:MAX_TITLE_CHARS]).casefold()
+    return frozenset(_IDENTIFIER.findall(folded)) if "_" in folded else frozenset()
 
 
 def letters_of(plain: str) -> str:

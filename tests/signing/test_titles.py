@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup.signing.titles import split_title, titles_agree
+from crawler_dedup.signing.titles import find_identifiers, split_title, titles_agree
 
 # Parts
 
@@ -149,3 +149,24 @@ def test_titles_that_agree_with_knowledge_of_the_site_agree_without_it(
 
 def test_a_title_that_is_too_long_is_not_compared() -> None:
     assert split_title("a" * 200 + "\u0301" * 300) == split_title("a" * 200)
+
+
+# Identifiers
+
+
+@pytest.mark.parametrize(
+    ("title", "identifiers"),
+    [
+        ("", set()),
+        ("Steeping | Tea", set()),
+        ("re_match() — manual", {"re_match"}),
+        ("re_match_i() — manual", {"re_match_i"}),
+        ("FLTK: koi8_U.h Source File", {"koi8_u"}),
+        ("rgb_to_hsv, hsv_to_rgb", {"rgb_to_hsv", "hsv_to_rgb"}),
+        ("Steeping _ Tea", set()),
+        ("春茶_云雾茶庄", set()),
+        ("_private and public_", set()),
+    ],
+)
+def test_identifiers_are_names_with_underscores(title: str, identifiers: set[str]) -> None:
+    assert find_identifiers(title) == identifiers

@@ -75,6 +75,18 @@ def _method(name: str, says: str) -> Page:
     return MANUAL.page(f"/latest/api/{name}", f"Kiln.{name}", p(says, shared), h2("Returns"), p("None."))
 
 
+def _function(name: str, pattern: str, path: str = "") -> Page:
+    text = p(
+        f"Tells whether {pattern}. Letters are compared by the tables that were loaded last, in composed form and with "
+        "regard to the locale of the plan, unless the caller has set another one. Lines of a log may end in any way that "
+        "an operating system has for it, and are read without their end. The call may be made from several threads.",
+        "What matched last is kept for each thread until the next call, and can be read with the functions of this chapter.",
+    )
+    return MANUAL.page(
+        path or f"/latest/functions/{name}", f"{name}()", text, h2("Returns"), p("A number, which is 0 or 1.")
+    )
+
+
 _ASH = (
     "Ash glazes are made of the ash of wood or straw, feldspar and clay. Ash brings lime and potash, which melt, and "
     "phosphorus, which makes the glaze run in rivulets. Washed ash is milder than unwashed ash, but loses what it owes "
@@ -136,6 +148,24 @@ _CASES: tuple[Case, ...] = (
         _method("open_lid", "Releases the bolt of the lid, as soon as the chamber is colder than sixty degrees."),
         _method("close_lid", "Draws the bolt of the lid, and waits until the contact says that it is shut."),
         "They do the opposite.",
+    ),
+    new(
+        "two functions whose names begin alike",
+        _function("match_line", "a line of a log fits an expression"),
+        _function("match_line_i", "a line of a log fits an expression, whether its letters are large or small"),
+        "They are two functions, one of which regards the case of letters.",
+    ),
+    new(
+        "two functions whose names have the same words",
+        _function("plan_to_log", "all steps of a plan were written into a log"),
+        _function("log_to_plan", "all steps of a log were written into a plan"),
+        "They do the opposite.",
+    ),
+    duplicate(
+        "a function under two addresses",
+        _function("match_line", "a line of a log fits an expression"),
+        _function("match_line", "a line of a log fits an expression", path="/latest/fn?name=match_line"),
+        "It is the same page.",
     ),
     duplicate(
         "a mirror in another frame",
