@@ -1,4 +1,4 @@
-"""How sizes of memory are written in messages."""
+"""Sizes of memory as they are written in messages."""
 
 from __future__ import annotations
 

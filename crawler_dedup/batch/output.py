@@ -1,4 +1,4 @@
-"""What is written of the pages that are kept."""
+"""Writing of the pages that are kept."""
 
 from __future__ import annotations
 

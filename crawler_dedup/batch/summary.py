@@ -1,4 +1,4 @@
-"""What the report of a job shows, counted from the files that the job has written; each is read once."""
+"""The contents of the report of a job, counted from the files that the job has written; each is read once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell offers for the values of options when the Tab key is pressed."""
+"""Completion of the values of options in a shell."""
 
 from __future__ import annotations
 

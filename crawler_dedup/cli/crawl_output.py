@@ -1,4 +1,4 @@
-"""What ``crawler-dedup crawl`` prints at its end."""
+"""The output of ``crawler-dedup crawl`` at its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``crawler-dedup evaluate --json`` prints."""
+"""The output of ``crawler-dedup evaluate --json``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``crawler-dedup evaluate`` prints for people."""
+"""The output of ``crawler-dedup evaluate`` for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How commands print: errors as messages, and text that cannot steer the terminal."""
+"""Printing of commands: errors as messages, and text without control sequences of terminals."""
 
 from __future__ import annotations
 

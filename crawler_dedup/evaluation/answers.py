@@ -1,4 +1,4 @@
-"""What a person answers in ``crawler-dedup judge``: which drops are right.
+"""The answers of a person in ``crawler-dedup judge``: which drops are right.
 
 The answers stand in a folder that ``crawler-dedup evaluate`` and ``crawler-dedup calibrate`` read.
 """

@@ -1,4 +1,4 @@
-"""How many answers were right: counts, and the shares that they make."""
+"""Counts of right and wrong answers, and the shares computed from them."""
 
 from __future__ import annotations
 

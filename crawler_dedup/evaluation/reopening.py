@@ -1,4 +1,4 @@
-"""Whether decisions depend on how often an index is closed and opened again."""
+"""A check that decisions do not depend on how often an index is closed and opened again."""
 
 from __future__ import annotations
 

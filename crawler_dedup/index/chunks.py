@@ -1,4 +1,4 @@
-"""How much of a long bucket a look-up reads: whole chunks, on whatever backend, so that the answers are the same."""
+"""The part of a long bucket that a look-up reads: whole chunks, so that the answers are the same on every backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a journal says of drops: by rule, by host, by the page that stands for them, and by run."""
+"""The drops in a journal, counted: by rule, by host, by the page that stands for them, and by run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was known about the sites of two pages when one of them was decided about."""
+"""The knowledge about the sites of two pages at the time of a decision about one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a text was copied from: which passages it shares with which kept pages."""
+"""The origins of a text: the passages that it shares with kept pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report shows: plain data, apart from how it is collected and drawn."""
+"""The contents of a report: plain data, independent of how it is collected and drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the signatures of kept texts lie in their space: near each other, evenly, or in clusters."""
+"""The distribution of the signatures of kept texts in their space: near each other, even, or in clusters."""
 
 from __future__ import annotations
 

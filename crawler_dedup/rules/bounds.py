@@ -1,4 +1,4 @@
-"""What a text must have in common with a kept one to be covered by it, whatever else the rules look at.
+"""The least that a text must have in common with a kept one to be covered by it, whatever else the rules compare.
 
 This is computed for many pairs at once. A pair that has less in common is called different by a row of
 :data:`crawler_dedup.rules.table.TABLE` that does not count as a variant, so that the rules need not be asked about it. All

@@ -1,4 +1,4 @@
-"""What an index has to know about pages, answered by a scheme and the rules."""
+"""The matcher of an index, which answers its questions about pages from a scheme and the rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the demo prints: what was dropped because of which page, a pair of pages, and what to do next."""
+"""The output of the demo: what was dropped because of which page, a pair of pages, and what to do next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may use the files of an index: whoever may use its directory, whatever the umask is.
+"""Access rights to the files of an index: those of its directory, whatever the umask is.
 
 Made by the filter, a directory is for its user alone. In one that is there already (that of a group, say) new files get
 its group and its rights to read and write, so that several users can share an index on purpose.

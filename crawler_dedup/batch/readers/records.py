@@ -1,4 +1,4 @@
-"""What readers yield: pages, and what they pass over."""
+"""The records that readers yield: pages, and those that are passed over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an executor of Spark does with groups of rows: decide about them, by the code of the index."""
+"""Decisions about groups of rows in an executor of Spark, with the code of the index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What executors of Spark do with batches of rows: sign them, learn sites."""
+"""Work of executors of Spark on batches of rows: signing them, learning sites."""
 
 from __future__ import annotations
 

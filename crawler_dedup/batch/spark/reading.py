@@ -1,4 +1,4 @@
-"""How executors read the shards of a collection: as rows of Spark, numbered through all shards."""
+"""Reading the shards of a collection in executors: as rows of Spark, numbered through all shards."""
 
 from __future__ import annotations
 

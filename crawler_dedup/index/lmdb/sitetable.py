@@ -1,4 +1,4 @@
-"""What is stored of each site in LMDB."""
+"""The data about each site in LMDB."""
 
 from __future__ import annotations
 
