@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -530,3 +531,15 @@ def test_a_user_needs_few_commands_and_the_keys_of_the_index(server: Server) -> 
         assert store.verify(NEAR) == []
         assert store.stored_bytes > 0
         assert store.forget(lambda _: True, NEAR) == 1
+
+
+def test_keys_that_a_server_names_twice_are_no_damage(filled: ServerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server does so while it makes room for more keys."""
+    scan = Client.scan
+
+    def scan_twice(client: Client, pattern: bytes) -> Iterator[list[bytes]]:
+        yield from itertools.chain(scan(client, pattern), scan(client, pattern))
+
+    monkeypatch.setattr(Client, "scan", scan_twice)
+    with closing(maintenance.open_pages(filled)) as store:
+        assert store.verify(NEAR) == []
