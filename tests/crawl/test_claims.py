@@ -814,18 +814,22 @@ def test_a_page_waits_for_the_outcome_of_an_alike_one_in_another_process(tmp_pat
             arrived.set()
             return html(article(name, frame="twin"))
 
-        def act(name: str) -> Answer:
+        def wait(name: str) -> Answer:
             # Asked for together with the page, which has been waiting for a while then.
             assert arrived.wait(60)
             arrived.clear()
             time.sleep(0.4)
+            return html(f"<title>The deed about {name}</title>")
+
+        def act(name: str) -> Answer:
             deeds[name]()
             return html(f"<title>Done with {name}</title>")
 
         pages: dict[str, Any] = {}
         for name in names:
             pages[f"/{name}"] = lambda name=name: send(name)
-            pages[f"/{name}/deed"] = lambda name=name: act(name)
+            pages[f"/{name}/deed"] = lambda name=name: wait(name)
+            pages[f"/{name}/deed/done"] = lambda name=name: act(name)
         with Site(pages) as site:
             settings = {"CONCURRENT_REQUESTS": 2, "DEDUP_CLAIM_TIMEOUT": 60}
             crawl = run_script(tmp_path, WALK_IN_PAIRS, settings, site=site.url, paths=[f"/{name}" for name in names])
@@ -854,8 +858,10 @@ class Spider(Walker):
             except asyncio.TimeoutError:
                 self.notes.append("held up")
 
-    def deed(self, response):
-        self.notes.append("called " + path_of(response.url))
+    async def deed(self, response):
+        path = path_of(response.url)
+        self.notes.append("called " + path)
+        await self.download(self.request(path + "/done"))
 
     def parse(self, response):
         self.notes.append(f"called {path_of(response.url)} {response.meta['dedup'].verdict}")
