@@ -94,9 +94,9 @@ def find_location(text: str | os.PathLike[str]) -> Location:
     are_options = len(pairs) == len(dict(pairs)) and options.keys() <= {"db"} and all(options.values())
     if not _has_place(parts) or parts.fragment or not is_named or not are_options:
         raise ConfigError(
-            "The address of the index is wrong. Right are redis://[[user]:password@]host[:port][/database], rediss:// (with"
-            " TLS), and unix://[[user]:password@]/path/of/socket[?db=database]; behind ? or & also index=NAME, of letters,"
-            f" digits and _ . -, and shards=N, 1 to {MAX_SHARDS}"
+            "The address of the index is wrong. Right are redis://host[:port][/database], rediss:// (with TLS), and"
+            " unix:///path/of/socket[?db=database], with user and password before the host as in other addresses; behind ?"
+            f" or & also index=NAME, of letters, digits and _ . -, and shards=N, 1 to {MAX_SHARDS}"
         )
     return ServerAddress(_join(scheme, parts.netloc, parts.path, options), name, int(shards) if shards else None)
 

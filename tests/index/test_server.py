@@ -88,6 +88,8 @@ def test_an_invalid_address_of_a_server_is_refused_without_the_password(text: st
     with pytest.raises(ConfigError) as caught:
         find_location(text)
     assert "secret" not in str(caught.value)
+    assert "redis://host" in str(caught.value)  # the right form is not taken for an address with a password
+    assert "unix:///path" in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["index", "/var/dedup", r"C:\dedup", "a://b"])

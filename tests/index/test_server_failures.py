@@ -99,6 +99,47 @@ def test_the_claim_of_a_killed_client_holds_until_its_signs_of_life_have_ended(
 
 
 @pytest.mark.usefixtures("short_lives")
+@pytest.mark.parametrize("shards", [1, 3])
+def test_no_page_is_dropped_for_what_a_killed_client_settled_last_when_another_one_begins_at_once(
+    address: ServerAddress, server: Server, shards: int
+) -> None:
+    url = server.url(shards=shards)
+    with running_program(_CLAIMS, url) as client:
+        assert client.stdin is not None
+        assert client.stdout is not None
+        client.stdin.write("settle\n")
+        client.stdin.flush()
+        assert client.stdout.readline().strip() == "True"
+        client.kill()
+        client.wait()
+    answers: list[str] = []
+    with Deduplicator.open(url, CONFIG) as run:
+
+        def is_new() -> bool:
+            answers.append(check(run, 2 + len(answers)))
+            return answers[-1] == "new"
+
+        wait_for(is_new)
+    # The sign of life of the killed client is there for a while; whether the page was written to a feed is not known.
+    assert set(answers[:-1]) <= {BEING_HANDLED}
+
+
+@pytest.mark.usefixtures("short_lives")
+def test_pages_of_a_living_client_stand_for_others_once_it_has_shown_that_it_lives(
+    address: ServerAddress, server: Server
+) -> None:
+    with running_program(_CLAIMS, server.url()) as client:
+        assert client.stdin is not None
+        assert client.stdout is not None
+        client.stdin.write("settle\n")
+        client.stdin.flush()
+        assert client.stdout.readline().strip() == "True"
+        with Deduplicator.open(server.url(), CONFIG) as run:
+            wait_for(lambda: check(run, 2) == "duplicate")
+            assert check(run, 3) == "duplicate"
+
+
+@pytest.mark.usefixtures("short_lives")
 def test_a_client_that_was_stopped_for_too_long_cannot_settle_any_more(address: ServerAddress, server: Server) -> None:
     with Deduplicator.open(server.url(), CONFIG) as run, running_program(_CLAIMS, server.url()) as client:
         client.send_signal(signal.SIGSTOP)

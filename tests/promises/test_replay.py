@@ -113,7 +113,15 @@ class _Crowd:
             worker = self._workers[slot] = Worker("tests.support.recording")
             worker.send("open", self._now, (self._location, GRACE))
             self._runs[slot] = worker.answer()
+            self._show_life()
         return worker
+
+    def _show_life(self) -> None:
+        """Let all processes show that they live: the one that has just begun does not know which of them do."""
+        for worker in self._workers:
+            if worker is not None:
+                worker.send("show_life", self._now, None)
+                assert worker.answer()
 
     def work(self, slot: int, steps: list[Any]) -> None:
         self._worker(slot).send("work", self._now, steps)

@@ -183,6 +183,10 @@ class _Process:
         with self._event("offer", (pages, claim)):
             return self._deduplicator.submit(pages, claim=claim)
 
+    def show_life(self, _: None) -> bool:
+        """Show that the run lives, as a thread does every five seconds."""
+        return self._deduplicator._opened.lock.is_visible
+
     def forget(self, url: str) -> int:
         """Forget a page."""
         with self._event("forget", url):

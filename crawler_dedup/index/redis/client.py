@@ -24,6 +24,7 @@ from crawler_dedup.index.redis.connection import (
 from crawler_dedup.index.redis.copies import Copies
 from crawler_dedup.index.redis.keys import LAYOUT, REPAIRED, Keys, meta_key
 from crawler_dedup.index.redis.knowncells import KnownCells
+from crawler_dedup.index.runs import RUN_NAME_BYTES
 
 _READ_KEYS = 1000  # that are asked for at once
 _KNOWN_SCOPES = 10_000
@@ -61,6 +62,8 @@ class Client:
         self._scopes: set[int] = set()
         self._marks = Marks()
         self._ahead = 0.0
+        self._created = monotonic()
+        self._alive: set[int] = set()
 
     def prepare(self) -> None:
         """Make sure that there is a connection, and forget what was read before it was made.
@@ -84,6 +87,13 @@ class Client:
                 self._state, layout = read
                 self.keys = Keys(self._connection.address, self.epoch, layout)
                 self._opened = self._connection.opened
+
+    def has_shown_life(self, run: int) -> bool:
+        """Return whether *run* has shown that it lives since this client was made."""
+        name = self.keys.life(run.to_bytes(RUN_NAME_BYTES, "big"))
+        if run not in self._alive and float(self.call(b"GET", name) or 0) > self._created + self._ahead:
+            self._alive.add(run)
+        return run in self._alive
 
     def find_new_scopes(self, scopes: set[int]) -> set[int]:
         """Return those of *scopes* that may not be entered yet."""
@@ -194,8 +204,7 @@ class Client:
             raise IndexUnusable(f"The index in {self._connection.address} is being repaired by another process.")
         self.forget()
         self.prepare()
-        last: int = answer[1]
-        return last
+        return int(answer[1])
 
     @property
     def other_keys(self) -> Keys:
@@ -250,10 +259,10 @@ class Client:
         """
         keys = self.keys
         try:
-            state, log = self._connection.call(b"MGET", keys.state, keys.log)
+            state, log = self.call(b"MGET", keys.state, keys.log)
         except ConnectionMoved:
             try:
-                state, log = self._connection.call(b"MGET", keys.state, keys.log)
+                state, log = self.call(b"MGET", keys.state, keys.log)
             except ConnectionMoved as error:  # which would mean that nothing was made
                 raise ConnectionLost(*error.args) from None
         if state is None:  # it was emptied
@@ -278,7 +287,7 @@ class Client:
         self.runs.entries.update(changes.entries)
         if changes.with_runs:
             try:
-                self.load_runs()
+                self._read_runs()
             except IndexUnusable:  # what was changed is stored: that is no failure of the transaction
                 self.forget()
         return numbers
@@ -296,14 +305,10 @@ class Client:
             tokens = set(read_tokens(noted))
             self.cells.drop_changed(tokens)
             if RUNS in tokens:
-                self.load_runs()
-
-    def load_runs(self) -> None:
-        """Read the runs as they are now."""
-        self._read_runs()
+                self._read_runs()
 
     def _read_runs(self) -> tuple[bytes, int] | None:
-        """Read the runs; return state and layout of the index as they were then, ``None``: there is none any more."""
+        """Read the runs; return state and layout of the index as they are then, ``None``: there is none any more."""
         read = self._connection.evaluate(scripts.RUNS, [self.keys.state, self.keys.meta], [self.keys.prefix])
         if read[0] == b"gone" or read[3] is None:
             return None

@@ -7,6 +7,7 @@ from collections.abc import Container
 from crawler_dedup.errors import IndexGone
 from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.client import Client
+from crawler_dedup.index.redis.runs import is_held_here
 from crawler_dedup.index.runs import RUN_NAME_BYTES, RunEntry, RunStates, encode_run
 
 
@@ -60,8 +61,11 @@ class RunsInTransaction:
     def run_states(self) -> RunStates:
         return RunStates(self.find_run, self._lives)
 
-    def _lives(self, number: int) -> bool:
-        return number not in self.client.runs.dead
+    def _lives(self, number: int) -> bool | None:
+        if number in self.client.runs.dead:
+            return False
+        return True if is_held_here(number) or self.client.has_shown_life(number) else None
 
     def run_states_in_reading(self, dead: Container[int]) -> RunStates:  # noqa: ARG002  (those that are known are read at once)
-        return self.run_states()
+        # A command that reads is over before a run could show that it lives.
+        return RunStates(self.find_run, lambda number: number not in self.client.runs.dead)

@@ -1,9 +1,12 @@
 """A run of an index on a server, and its signs of life.
 
-A run shows that it lives by a key that lasts a minute, and that a thread renews every quarter of one. That the key is
+A run shows that it lives by a key that lasts a minute, and that a thread renews every five seconds. That the key is
 missing is only a suspicion: the run is dead once another one has written that down, atomically, having seen that it is
 missing on a server that was there all the time. A run that could not reach the server for long takes it that others could
 not either, and gives them time. One that was stopped for long, or cut off alone, learns of its death with its next page.
+
+A crawl that was killed and started again at once finds the key of the killed run. Therefore a client takes a run for alive
+only if it has shown that since the client has begun (:meth:`~crawler_dedup.index.redis.client.Client.has_shown_life`).
 """
 
 from __future__ import annotations
@@ -24,8 +27,9 @@ from crawler_dedup.index.runs import RUN_NAME_BYTES, Run
 
 LIFE_SECONDS = 60
 """Seconds for which a sign of life lasts."""
-BEAT_SECONDS = 15.0
-"""Seconds between two signs of life."""
+BEAT_SECONDS = 5.0
+"""Seconds between two signs of life: for so long a client that begins does not know whether the run still lives."""
+_held: set[int] = set()
 _MOST_MOVES = 5
 
 
@@ -52,6 +56,7 @@ class ServerRun(Run):
         self._released = threading.Event()
         self._shown = monotonic()
         self._beat()
+        _held.add(self.number)
         threading.Thread(target=self._show_life, name="crawler-dedup-life", daemon=True).start()
 
     @property
@@ -71,6 +76,7 @@ class ServerRun(Run):
         if not self.is_held:
             return
         self._released.set()
+        _held.discard(self.number)
         with suppress(IndexUnusable):  # where it is not told, the sign of life expires
             self._tell_release()
             self._connection.drop()
@@ -115,3 +121,12 @@ class ServerRun(Run):
         """Learn the epoch of the index."""
         self._epoch = read_epoch(self._connection, self._header)
         self._keys = Keys(self._connection.address, self._epoch)
+
+
+def is_held_here(number: int) -> bool:
+    """Return whether this process holds the run with *number*."""
+    return number in _held
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_held.clear)

@@ -220,11 +220,12 @@ end
 
 BEAT = (
     """
--- Shows that a run lives, and declares dead those that have not shown it for long. ARGV: epoch, prefix, run, seconds that
--- the sign of life lasts, which server this is, whether the run could not show it for long (1 or 0). A server that was away,
--- was stopped or was loading has seen no signs: it must have been there for as long as they last.
+-- Shows that a run lives, and when, and declares dead those that have not shown it for long. ARGV: epoch, prefix, run,
+-- seconds that the sign of life lasts, which server this is, whether the run could not show it for long (1 or 0). A server
+-- that was away, was stopped or was loading has seen no signs: it must have been there for as long as they last.
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 'gone' end
-local prefix, now = ARGV[2], tonumber(redis.call('TIME')[1])
+local prefix, time = ARGV[2], redis.call('TIME')
+local now = tonumber(time[1])
 """
     + _NOTE_RUNS
     + """
@@ -232,7 +233,7 @@ local own = 'lives'
 if redis.call('SISMEMBER', prefix .. 'd', ARGV[3]) == 1 then
   own = 'dead'
 else
-  redis.call('SET', prefix .. 'l' .. ARGV[3], '1', 'EX', ARGV[4])
+  redis.call('SET', prefix .. 'l' .. ARGV[3], string.format('%d.%06d', time[1], time[2]), 'EX', ARGV[4])
 end
 local server = redis.call('HMGET', KEYS[1], 'server', 'since')
 if server[1] ~= ARGV[5] or ARGV[6] == '1' then
