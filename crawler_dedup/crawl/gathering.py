@@ -71,34 +71,37 @@ class Turns(Generic[_T]):
         self._page_seconds = _TURN_SECONDS
         self._turn_began = 0.0
         self._pages_of_turn = 0
+        self._most_of_turn = 1
 
     def give(self, page: asyncio.Future[_T], answer: _T) -> None:
         """Give *page* its *answer* when it is its turn, after those that wait already."""
         self._waiting.append((page, answer))
-        if not self._is_running:
+        loop = asyncio.get_running_loop()
+        if self._is_running:
+            self._answer(loop)
+        else:
             self._is_running = True
-            self._answer_next(asyncio.get_running_loop())
+            self._begin_turn(loop)
 
-    def _answer_next(self, loop: asyncio.AbstractEventLoop) -> None:
-        most = self._begin_turn()
-        while self._waiting:
+    def _begin_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._waiting:
+            self._is_running = False
+            return
+        now = self._clock()
+        if self._pages_of_turn:  # what the loop has done since the last turn, it has done for the pages of that turn
+            page_seconds = (now - self._turn_began) / self._pages_of_turn
+            self._page_seconds += (page_seconds - self._page_seconds) * _WEIGHT
+        self._turn_began, self._pages_of_turn = now, 0
+        self._most_of_turn = max(1, int(_TURN_SECONDS / max(self._page_seconds, 1e-6)))
+        loop.call_soon(self._begin_turn, loop)
+        self._answer(loop)
+
+    def _answer(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Give as many answers as this turn has left."""
+        while self._waiting and self._pages_of_turn < self._most_of_turn:
             page, answer = self._waiting.popleft()
             if page.done():
                 loop.call_soon(self._take_back, answer)  # the page was given up
-                continue
-            page.set_result(answer)
-            self._pages_of_turn += 1
-            if self._pages_of_turn == most:
-                loop.call_soon(self._answer_next, loop)
-                return
-        self._is_running = False
-
-    def _begin_turn(self) -> int:
-        """Take the time since the last turn into the average, and return how many pages go on in this one."""
-        now = self._clock()
-        if self._pages_of_turn:
-            page_seconds = (now - self._turn_began) / self._pages_of_turn
-            self._page_seconds += (page_seconds - self._page_seconds) * _WEIGHT
-        self._turn_began = now
-        self._pages_of_turn = 0
-        return max(1, int(_TURN_SECONDS / max(self._page_seconds, 1e-6)))
+            else:
+                page.set_result(answer)
+                self._pages_of_turn += 1

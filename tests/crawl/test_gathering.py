@@ -105,6 +105,18 @@ def test_as_many_pages_continue_in_a_turn_as_take_a_fiftieth_of_a_second() -> No
         before = sum(page.done() for page in handled)
         await asyncio.sleep(0)
         assert sum(page.done() for page in handled) == before + expected
+        while not handled[-1].done():
+            await asyncio.sleep(0)
+        for _ in range(3):  # pages that come together after a pause
+            await asyncio.sleep(0)
+            later_pages = [asyncio.get_running_loop().create_future() for _ in range(50)]
+            handled += later_pages
+            for number, page in enumerate(later_pages):
+                turns.give(page, number)
+            while not later_pages[-1].done():
+                before = sum(page.done() for page in later_pages)
+                await asyncio.sleep(0)
+                assert sum(page.done() for page in later_pages) <= before + expected
 
     run(go_on(0.0048, 4))
     run(go_on(0.0195, 1))

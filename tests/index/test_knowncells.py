@@ -36,9 +36,9 @@ def count_calls(server: Server, command: str) -> int:
     return int(stats.get("calls", 0))  # type: ignore[attr-defined]
 
 
-def offer_each(store: Backend, pages: list[SignedPage]) -> list[Verdict]:
+def offer_each(store: Backend, pages: list[SignedPage], matcher: ByDistance = NEAR) -> list[Verdict]:
     """Offer pages one after the other."""
-    return [store.offer([offered], NEAR).result()[0].verdict for offered in pages]
+    return [store.offer([offered], matcher).result()[0].verdict for offered in pages]
 
 
 def test_a_page_of_a_small_index_takes_a_single_call(address: ServerAddress, server: Server) -> None:
@@ -112,8 +112,11 @@ def test_a_conflict_with_another_client_costs_one_more_read(address: ServerAddre
         assert store.verify(NEAR) == []
 
 
-def test_clients_that_remember_empty_cells_answer_as_a_directory(address: ServerAddress, tmp_path: Path) -> None:
-    source = random.Random(5)
+@pytest.mark.parametrize("tables", [4, 10])
+def test_clients_that_remember_empty_cells_answer_as_a_directory(
+    address: ServerAddress, tmp_path: Path, tables: int
+) -> None:
+    source, matcher = random.Random(5), ByDistance(7 if tables == 4 else 3, tables)
     numbers = iter(range(10_000))
     start = [page(next(numbers), signature) for signature in uniform(5, 2 * _ENOUGH)]
     further = [page(next(numbers), signature, f"{source.randrange(3)}") for signature in clusters(5, 300)]
@@ -122,8 +125,8 @@ def test_clients_that_remember_empty_cells_answer_as_a_directory(address: Server
         closing(open_backend(address)) as first,
         closing(open_backend(address)) as second,
     ):
-        verdicts = offer_each(first, start[:_ENOUGH]) + offer_each(second, start[_ENOUGH:])
-        verdicts += [offer_each(source.choice((first, second)), [offered])[0] for offered in further]
-        assert offer_each(directory, start + further) == verdicts
-        assert first.forget(lambda record: record.page.signature % 3 == 0, NEAR) > 20
-        assert second.verify(NEAR) == []
+        verdicts = offer_each(first, start[:_ENOUGH], matcher) + offer_each(second, start[_ENOUGH:], matcher)
+        verdicts += [offer_each(source.choice((first, second)), [offered], matcher)[0] for offered in further]
+        assert offer_each(directory, start + further, matcher) == verdicts
+        assert first.forget(lambda record: record.page.signature % 3 == 0, matcher) > 20
+        assert second.verify(matcher) == []

@@ -254,6 +254,17 @@ def test_a_cache_keeps_to_its_size_and_evicts_the_least_recently_used() -> None:
     assert all(cache.get(key) is None for key in (b"1", b"2", b"3", b"large"))
 
 
+def test_a_cache_forgets_a_bucket_with_a_long_name_by_its_token() -> None:
+    cache = cells.CellCache(1_000)
+    for name in (b"first 8 and more", b"others 8 and more"):
+        cache.put_empty([name])
+    cache.drop_changed([b"first 8 "])
+    assert cache.get(b"first 8 and more") is None
+    assert cache.get(b"others 8 and more") == b""
+    cache.put(b"large", bytes(5_000))
+    assert cache.get(b"others 8 and more") is None
+
+
 def test_pages_that_another_client_removes_and_adds_are_seen(address: ServerAddress) -> None:
     with closing(open_backend(address)) as one_client, closing(open_backend(address)) as other_client:
         for turn in range(20):

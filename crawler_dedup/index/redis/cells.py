@@ -75,8 +75,7 @@ class CellCache:
         """Keep a cell, and forget those that were not used for longest."""
         self.drop(key)
         self._cells[key] = cell
-        if len(key) > self._end:
-            self._long.setdefault(self._token_of(key), set()).add(key)
+        self._note_long(key)
         self._left -= _measure(cell)
         self._keep_to_size()
 
@@ -86,8 +85,11 @@ class CellCache:
         if not cells.keys().isdisjoint(keys):
             for key in keys:
                 self.drop(key)
-        cells.update(dict.fromkeys(keys, b""))
-        self._left -= _OVERHEAD * len(keys)
+        empty = dict.fromkeys(keys, b"")
+        cells.update(empty)
+        for key in empty:
+            self._note_long(key)
+        self._left -= _OVERHEAD * len(empty)
         self._keep_to_size()
 
     def append_all(self, added: Iterable[tuple[bytes, bytes]]) -> None:
@@ -131,6 +133,10 @@ class CellCache:
             self._long[token].discard(key)
             if not self._long[token]:
                 del self._long[token]
+
+    def _note_long(self, key: bytes) -> None:
+        if len(key) > self._end:
+            self._long.setdefault(self._token_of(key), set()).add(key)
 
     def _token_of(self, key: bytes) -> bytes:
         return key[len(self._prefix) : self._end]

@@ -169,7 +169,9 @@ class ServerConnection:
 
     def ensure(self) -> None:
         """Make the connection, if there is none. Raises :class:`ConnectionLost`."""
-        if self._open_connection() is None:
+        with self._using:
+            connection = self._open_connection()
+        if connection is None:
             self.call(b"PING")
 
     def drop(self) -> None:

@@ -169,6 +169,8 @@ class Writer:
             for waiting, outcome in zip(jobs, outcomes, strict=False):
                 self._answer(waiting.future, outcome)
             jobs = jobs[len(outcomes) :]
+            if time.monotonic() > self._confirm_at:
+                self._confirm()
 
     def _answer(self, future: Future[Any], outcome: _Outcome) -> None:
         if outcome.needs_copies:
