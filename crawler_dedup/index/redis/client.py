@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from time import monotonic
 from typing import Any
@@ -45,6 +45,7 @@ class Client:
         epoch: the name of the life of the index that is read.
         runs: as they were last read. They are checked with each commit.
         cells: as they are known. They are checked, too.
+        runs_changed: is called when another client has entered or ended a run.
     """
 
     def __init__(self, address: ServerAddress, header: Header, cache_bytes: int, *, is_writing: bool = False) -> None:
@@ -55,6 +56,7 @@ class Client:
         self._connection = ServerConnection(address)
         self._copies = Copies(self._connection)
         self._is_writing = is_writing
+        self.runs_changed: Callable[[], None] = lambda: None
         self._unconfirmed = 0
         self.cells = KnownCells(self._connection, cache_bytes, may_assume=is_writing)
         self._opened = 0
@@ -306,6 +308,7 @@ class Client:
             self.cells.drop_changed(tokens)
             if RUNS in tokens:
                 self._read_runs()
+                self.runs_changed()
 
     def _read_runs(self) -> tuple[bytes, int] | None:
         """Read the runs; return state and layout of the index as they are then, ``None``: there is none any more."""

@@ -7,6 +7,7 @@ not either, and gives them time. One that was stopped for long, or cut off alone
 
 A crawl that was killed and started again at once finds the key of the killed run. Therefore a client takes a run for alive
 only if it has shown that since the client has begun (:meth:`~crawler_dedup.index.redis.client.Client.has_shown_life`).
+A run shows it at once when its client learns that another run has begun.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from crawler_dedup.index.runs import RUN_NAME_BYTES, Run
 LIFE_SECONDS = 60
 """Seconds for which a sign of life lasts."""
 BEAT_SECONDS = 5.0
-"""Seconds between two signs of life: for so long a client that begins does not know whether the run still lives."""
-_held: set[int] = set()
+"""Seconds between two signs of life: for so long at most a client that begins does not know whether the run still lives."""
+_held: set[ServerRun] = set()
 _MOST_MOVES = 5
 
 
@@ -54,9 +55,10 @@ class ServerRun(Run):
         self._follow()
         self._process = os.getpid()
         self._released = threading.Event()
+        self._awoken = threading.Event()
         self._shown = monotonic()
         self._beat()
-        _held.add(self.number)
+        _held.add(self)
         threading.Thread(target=self._show_life, name="crawler-dedup-life", daemon=True).start()
 
     @property
@@ -76,7 +78,8 @@ class ServerRun(Run):
         if not self.is_held:
             return
         self._released.set()
-        _held.discard(self.number)
+        self._awoken.set()
+        _held.discard(self)
         with suppress(IndexUnusable):  # where it is not told, the sign of life expires
             self._tell_release()
             self._connection.drop()
@@ -90,9 +93,17 @@ class ServerRun(Run):
                 return
 
     def _show_life(self) -> None:
-        while not self._released.wait(BEAT_SECONDS):
+        while True:
+            self._awoken.wait(BEAT_SECONDS)
+            self._awoken.clear()
+            if self._released.is_set():
+                return
             with suppress(IndexUnusable):  # a later one may succeed
                 self._beat()
+
+    def show_life_soon(self) -> None:
+        """Give a sign of life now, in the thread of the run."""
+        self._awoken.set()
 
     def _beat(self) -> bytes:
         """Show that the run lives, and declare dead those that do not. Return ``lives``, ``dead`` or ``gone``."""
@@ -123,9 +134,15 @@ class ServerRun(Run):
         self._keys = Keys(self._connection.address, self._epoch)
 
 
+def show_life_soon() -> None:
+    """Give signs of life of all runs that this process holds: a client that has begun waits for them."""
+    for run in tuple(_held):
+        run.show_life_soon()
+
+
 def is_held_here(number: int) -> bool:
     """Return whether this process holds the run with *number*."""
-    return number in _held
+    return any(run.number == number for run in tuple(_held))
 
 
 if hasattr(os, "register_at_fork"):

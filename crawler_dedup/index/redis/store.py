@@ -26,7 +26,7 @@ from crawler_dedup.index.redis.measuring import measure_bytes
 from crawler_dedup.index.redis.pages import UNDIVIDED, PagesOnServer
 from crawler_dedup.index.redis.parts import offer_in_pieces
 from crawler_dedup.index.redis.readahead import Offers
-from crawler_dedup.index.redis.runs import ServerRun
+from crawler_dedup.index.redis.runs import ServerRun, show_life_soon
 from crawler_dedup.index.redis.verification import find_problems, rebuild
 from crawler_dedup.index.redis.writer import MOST_JOBS, MOST_PAGES, Writer
 from crawler_dedup.index.transactional import TransactionalBackend
@@ -78,9 +78,14 @@ class ServerStore(TransactionalBackend):
         self._quick = ServerConnection(address, _QUICK_SECONDS)
         self._is_closed = False
         self._offers = Offers(MOST_JOBS)
-        self._writer = None if readonly else Writer(Client(address, header, cache_bytes, is_writing=True), self._begin)
+        self._writer = None if readonly else Writer(self._make_client(cache_bytes), self._begin)
         with self._counting:
             self._open[address.whole] = self._open.get(address.whole, 0) + 1
+
+    def _make_client(self, cache_bytes: int) -> Client:
+        client = Client(self.address, self.header, cache_bytes, is_writing=True)
+        client.runs_changed = show_life_soon
+        return client
 
     @classmethod
     def is_open(cls, address: ServerAddress) -> bool:
