@@ -23,6 +23,7 @@ from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.features import Features, normalise
 from crawler_dedup.signing.initials import LETTERS, NO_INITIAL, find_initials, initial_of_each
+from crawler_dedup.signing.segmentation import jieba_file
 from crawler_dedup.signing.stemming import stem_words
 from crawler_dedup.signing.text import Text, hash_words
 from crawler_dedup.system.compression import compress, decompress
@@ -213,7 +214,7 @@ def lexicon_digest(name: str) -> str:
 
 
 def _general_files() -> tuple[bytes, bytes]:
-    return (files("crawler_dedup") / "data/english.txt.zst").read_bytes(), (files("jieba") / "dict.txt").read_bytes()
+    return (files("crawler_dedup") / "data/english.txt.zst").read_bytes(), jieba_file().read_bytes()
 
 
 def _table(content: str) -> list[tuple[str, str]]:

@@ -30,7 +30,7 @@ def cutter(request: pytest.FixtureRequest) -> CoreCutter:
 
 
 def entries() -> list[tuple[str, int]]:
-    rows = (line.split(" ")[:2] for line in segmentation._jieba_file().read_text(encoding="utf-8").splitlines())
+    rows = (line.split(" ")[:2] for line in segmentation.jieba_file().read_text(encoding="utf-8").splitlines())
     return [(word, int(count)) for word, count in rows]
 
 

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The agreement of a new text with a kept one: what the scheme measures, ``None`` where it does not.
+    """How closely a new text agrees with a kept text. A value that the scheme does not measure is ``None``.
 
     Attributes:
         distance: Hamming distance of the signatures, in bits; ``DEDUP_MAX_DISTANCE`` decides.
-        resemblance: |A∩B| / |A∪B| of what the scheme compares, 0 to 1. Where it is ``None``, the sketches say it, and
-            ``DEDUP_MIN_RESEMBLANCE`` and ``DEDUP_MIN_COVERAGE`` decide; else the scheme itself has decided.
-        coverage: the share of the new text's that the kept one has, 0 to 1.
+        resemblance: |A∩B| / |A∪B| of what the scheme compares, 0 to 1. If it is ``None``, it is estimated from the
+            sketches, and ``DEDUP_MIN_RESEMBLANCE`` and ``DEDUP_MIN_COVERAGE`` decide; else the scheme itself has decided.
+        coverage: |A∩B| / |A|, where A is what the scheme compares of the new text, 0 to 1.
     """
 
     distance: int | None = None

@@ -5,6 +5,17 @@ cdef enum:
     FIRST_CUT = 0x4E00   # what stands outside is a word of its own, and ends what is cut
     LAST_CUT = 0x9FD5
     LONGEST_RUN = 5000
+    AHEAD = 8            # characters for which a step is fetched from memory before it is needed
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define fetch_ahead(address) __builtin_prefetch(address)
+    #else
+    #define fetch_ahead(address) ((void) (address))
+    #endif
+    """
+    void fetch_ahead(const void* address) nogil
 
 
 cdef struct Step:
@@ -23,7 +34,8 @@ cdef class HanDictionary:
         log: the natural logarithm.
     """
 
-    cdef Step* steps
+    cdef Step* firsts         # for each character that is cut, the step from nothing to it, whose key is not used
+    cdef Step* steps          # all others
     cdef size_t room, size    # of the steps; the first is a power of two
     cdef uint32_t beginnings
     cdef double* weights      # logarithms of probabilities; the first is that of a character that begins no word
@@ -31,10 +43,12 @@ cdef class HanDictionary:
     def __cinit__(self):
         self.room = 1 << 16
         self.steps = <Step*> calloc(self.room, sizeof(Step))
-        if self.steps == NULL:
+        self.firsts = <Step*> calloc(LAST_CUT - FIRST_CUT + 1, sizeof(Step))
+        if self.steps == NULL or self.firsts == NULL:
             raise MemoryError
 
     def __dealloc__(self):
+        free(self.firsts)
         free(self.steps)
         free(self.weights)
 
@@ -79,25 +93,38 @@ cdef class HanDictionary:
     cdef int add(self, const unsigned char* at, const unsigned char* end, uint32_t weight) except -1:
         """Add a word, unless it has a character that is never cut together with others."""
         cdef const unsigned char* character = at
-        cdef uint32_t beginning = 0, code
-        cdef Step* step = NULL
+        cdef uint32_t code
+        cdef Step* step
         while character < end:
             if not is_cut(read_code(&character, end)):
                 return 0
+        if at == end:
+            return 0
+        step = self.begin(read_code(&at, end))
+        self.number(step)
         while at < end:
             code = read_code(&at, end)
-            if 2 * (self.size + 1) > self.room:
-                self.grow()
-            step = self.find(beginning, code)
-            if not step.key:
-                step.key = key_of(beginning, code)
-                self.size += 1
-                self.beginnings += 1
-                step.beginning = self.beginnings
-            beginning = step.beginning
-        if step != NULL:
-            step.weight = weight
+            step = self.make(step.beginning, code)
+            self.number(step)
+        step.weight = weight
         return 0
+
+    cdef inline Step* make(self, uint32_t beginning, uint32_t code) except NULL:
+        """Return the step from a beginning to that with another character, which is added if it is new."""
+        cdef Step* step
+        if 2 * (self.size + 1) > self.room:
+            self.grow()
+        step = self.find(beginning, code)
+        if not step.key:
+            step.key = key_of(beginning, code)
+            self.size += 1
+        return step
+
+    cdef inline void number(self, Step* step) noexcept nogil:
+        """Give the beginning to which *step* leads a number."""
+        if not step.beginning:
+            self.beginnings += 1
+            step.beginning = self.beginnings
 
     cdef int grow(self) except -1:
         cdef Step* before = self.steps
@@ -113,11 +140,17 @@ cdef class HanDictionary:
         free(before)
         return 0
 
+    cdef inline Step* begin(self, uint32_t code) noexcept nogil:
+        return &self.firsts[code - FIRST_CUT]
+
     cdef inline Step* find(self, uint32_t beginning, uint32_t code) noexcept nogil:
         return self.place_of(key_of(beginning, code))
 
+    cdef inline size_t slot_of(self, uint64_t key) noexcept nogil:
+        return key * 0x9E3779B97F4A7C15ULL >> 32 & (self.room - 1)
+
     cdef inline Step* place_of(self, uint64_t key) noexcept nogil:
-        cdef size_t at = key * 0x9E3779B97F4A7C15ULL >> 32 & (self.room - 1)
+        cdef size_t at = self.slot_of(key)
         while self.steps[at].key and self.steps[at].key != key:
             at = (at + 1) & (self.room - 1)
         return &self.steps[at]
@@ -128,7 +161,6 @@ cdef class HanDictionary:
         cdef double* best
         cdef uint32_t* ends
         cdef double way
-        cdef uint32_t beginning
         cdef const Step* step
         ways.size = 0
         reserve(ways, (size + 1) * (sizeof(double) + sizeof(uint32_t)))
@@ -136,21 +168,28 @@ cdef class HanDictionary:
         ends = <uint32_t*> (best + size + 1)
         best[size] = 0
         for place in range(size - 1, -1, -1):
-            ends[place] = 0
-            beginning, behind = 0, place
-            while behind < size:
-                step = self.find(beginning, read_at(text, begin + behind))
-                if not step.key:
-                    break
-                beginning = step.beginning
-                behind += 1
+            if place >= AHEAD:
+                self.fetch(text, begin + place - AHEAD)
+            ends[place], behind = 0, place + 1
+            step = self.begin(read_at(text, begin + place))
+            while step.beginning:
                 if step.weight:
                     way = self.weights[step.weight] + best[behind]
                     if not ends[place] or way >= best[place]:  # of equal ones the longest
                         best[place], ends[place] = way, <uint32_t> behind
+                if behind == size:
+                    break
+                step = self.find(step.beginning, read_at(text, begin + behind))
+                behind += 1
             if not ends[place]:
                 best[place], ends[place] = self.weights[0] + best[place + 1], <uint32_t> place + 1
         return 0
+
+    cdef inline void fetch(self, const Text* text, Py_ssize_t at) noexcept nogil:
+        """Fetch the step with two characters from memory, as nearly each look-up of one has to."""
+        cdef const Step* first = self.begin(read_at(text, at))
+        if first.beginning:
+            fetch_ahead(&self.steps[self.slot_of(key_of(first.beginning, read_at(text, at + 1)))])
 
     cdef int count_words(self, Words* words, const Text* text) except -1:
         """Count the words of the Chinese runs of a normalised text."""
