@@ -33,6 +33,8 @@ _PAGE = 256
 _BMP = 0x10000
 LAST_MARK = 0x1F000
 """Characters above this one (emoji, ideographs, tags, private use) do not combine."""
+_NOT_IDEOGRAPHS = (range(0x3400), range(0xA000, 0xAC00), range(0xD7A4, 0xD800), range(0xF900, _BMP))
+"""The first 65,536 characters without Chinese ones, Hangul syllables and private ones: by Unicode none of these combines."""
 _JAMO = (range(0x1100, 0x1200), range(0xA960, 0xA980), range(0xD7B0, 0xD800))
 _FINAL_SIGMA = "Σ"  # becomes another letter in lower case at the end of a word
 
@@ -131,7 +133,7 @@ def describe_casefold(page: int) -> list[str]:
 @cache
 def _changing() -> re.Pattern[str]:
     """Match those of the first 65,536 characters that combine, compose with the one before, or depend on the next one."""
-    characters = [*map(chr, range(_BMP))]
+    characters = [chr(code) for codes in _NOT_IDEOGRAPHS for code in codes]
     decompositions = [parts for parts in map(unicodedata.decomposition, characters) if parts and parts[0] != "<"]
     second = (chr(int(parts[1], 16)) for parts in map(str.split, decompositions) if len(parts) == 2)
     jamo = (chr(code) for codes in _JAMO for code in codes)

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup.signing.features import Features, normalise, weigh_text, weigh_tokens
+from crawler_dedup.signing.features import Features, cut_han_runs, normalise, weigh_text, weigh_tokens
 from crawler_dedup.signing.schemes.simhash import simhash
 from crawler_dedup.signing.segmentation import han_cutter
 from crawler_dedup.signing.sketch import sketch
 from crawler_dedup.signing.summary import sketch_numbers
-from crawler_dedup.signing.text import Text
+from crawler_dedup.signing.text import Text, hash_words
 from tests.support.examples import examples
 from tests.support.native import assert_equal
 
@@ -67,8 +67,8 @@ texts = st.one_of(
 )
 
 
-def weighed_text(plain: str, han_tokens: list[str]) -> list[Any]:
-    return as_lists(weigh_text(plain, lambda: han_tokens, CUT_HAN))
+def weighed_text(plain: str) -> list[Any]:
+    return as_lists(weigh_text(plain, lambda: cut_han_runs(plain, CUT_HAN), CUT_HAN))
 
 
 def weighed_tokens(tokens: list[str]) -> list[Any]:
@@ -85,7 +85,7 @@ def assert_signed_alike(raw: str) -> None:
     text = Text(raw, CUT_HAN)
     for plain in (raw, text.plain):  # not normalised, too
         assert_equal(sketch_numbers, plain)
-        assert_equal(weighed_text, plain, text.han_tokens)
+        assert_equal(weighed_text, plain)
     assert_equal(weighed_tokens, text.tokens)
     assert_equal(simhash, text.features)
     assert_equal(sketch, text.features.content)
@@ -95,6 +95,7 @@ def assert_signed_alike(raw: str) -> None:
 @given(texts)
 @example("")
 @example("\n\né\n")
+@example("㍻")  # becomes Chinese when it is normalised
 @example("。。\n。é\u0301。")
 def test_core_and_python_weigh_any_text_alike(raw: str) -> None:
     assert_signed_alike(raw)
@@ -127,6 +128,16 @@ def test_core_and_python_weigh_long_texts_alike(piece: str, size: int) -> None:
 @given(st.lists(st.one_of(st.sampled_from(["", "?", "a?b", "a\ud800b", "\udfff", "the"]), texts), max_size=30))
 def test_core_and_python_weigh_any_tokens_alike(tokens: list[str]) -> None:
     assert_equal(weighed_tokens, tokens)
+
+
+@pytest.mark.parametrize("bits", [11, 22, 30])
+def test_core_and_python_sort_words_alike_whose_hashes_begin_alike(bits: int) -> None:
+    words = [f"w{number}" for number in range(300_000)]
+    firsts = hash_words(words) >> np.uint64(64 - bits)
+    values, counts = np.unique(firsts, return_counts=True)
+    chosen = [words[place] for place in np.flatnonzero(np.isin(firsts, values[counts.argsort()[-20:]]))]
+    assert_equal(weighed_tokens, chosen)
+    assert_equal(weighed_tokens, chosen + words[:5000])
 
 
 @settings(max_examples=examples(500))

@@ -13,40 +13,53 @@ cdef enum:
     FEW = 32
 
 
-cdef int sort_features(Feature* features, Feature* other, size_t size) noexcept nogil:
-    """Sort by hash, in linear time. The result is in *features*."""
-    cdef size_t counts[DIGITS]
-    cdef size_t at, digit, sum, count
-    cdef int shift = 0
+cdef void sort_features(Feature* features, Feature* other, size_t size, int shift=64 - DIGIT_BITS) noexcept nogil:
+    """Sort by hash, in linear time. The result is in *features*.
+
+    Args:
+        other: room for as many.
+        shift: of the first digit by which they may differ; negative: there is none.
+    """
+    cdef size_t ends[DIGITS]
+    cdef size_t digit, begin = 0
+    if size <= FEW or shift < 0:
+        insert_sorted(features, size)
+        return
+    scatter_by_digit(features, other, size, shift, ends)
+    shift = shift - DIGIT_BITS if shift >= DIGIT_BITS else 0 if shift else -1
+    for digit in range(DIGITS):  # of one page, the first digit nearly sorts them
+        sort_features(other + begin, features + begin, ends[digit] - begin, shift)
+        begin = ends[digit]
+    memcpy(features, other, size * sizeof(Feature))
+
+
+cdef void insert_sorted(Feature* features, size_t size) noexcept nogil:
+    """Sort a few features, or many that are equal."""
+    cdef size_t at, place
     cdef Feature moved
-    cdef Feature* first = features
-    if size <= FEW:
-        for count in range(1, size):
-            moved = features[count]
-            at = count
-            while at > 0 and features[at - 1].hash > moved.hash:
-                features[at] = features[at - 1]
-                at -= 1
-            features[at] = moved
-        return 0
-    while shift < 64:
-        memset(counts, 0, sizeof(counts))
-        for at in range(size):
-            counts[features[at].hash >> shift & (DIGITS - 1)] += 1
-        sum = 0
-        for digit in range(DIGITS):
-            count = counts[digit]
-            counts[digit] = sum
-            sum += count
-        for at in range(size):
-            digit = features[at].hash >> shift & (DIGITS - 1)
-            other[counts[digit]] = features[at]
-            counts[digit] += 1
-        features, other = other, features
-        shift += DIGIT_BITS
-    if features != first:
-        memcpy(first, features, size * sizeof(Feature))
-    return 0
+    for place in range(1, size):
+        moved = features[place]
+        at = place
+        while at > 0 and features[at - 1].hash > moved.hash:
+            features[at] = features[at - 1]
+            at -= 1
+        features[at] = moved
+
+
+cdef void scatter_by_digit(const Feature* features, Feature* other, size_t size, int shift, size_t* ends) noexcept nogil:
+    """Copy features in the order of one digit of the hash; *ends* tells where those with each digit end."""
+    cdef size_t at, digit, sum = 0, count
+    memset(ends, 0, DIGITS * sizeof(size_t))
+    for at in range(size):
+        ends[features[at].hash >> shift & (DIGITS - 1)] += 1
+    for digit in range(DIGITS):
+        count = ends[digit]
+        ends[digit] = sum
+        sum += count
+    for at in range(size):
+        digit = features[at].hash >> shift & (DIGITS - 1)
+        other[ends[digit]] = features[at]
+        ends[digit] += 1
 
 
 cdef class _Weigher:
