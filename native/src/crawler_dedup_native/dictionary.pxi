@@ -5,6 +5,7 @@ cdef enum:
     FIRST_CUT = 0x4E00   # what stands outside is a word of its own, and ends what is cut
     LAST_CUT = 0x9FD5
     LONGEST_RUN = 5000
+    LONGEST_PATH = 16
     AHEAD = 8            # characters for which a step is fetched from memory before it is needed
 
 cdef extern from *:
@@ -25,6 +26,12 @@ cdef struct Step:
     uint32_t weight    # number of the weight of the word; 0: it is none
 
 
+cdef struct Passed:
+    # A character of a word, and the number of the beginning that ends with it.
+    uint32_t code
+    uint32_t beginning
+
+
 cdef class HanDictionary:
     """A dictionary that cuts Chinese.
 
@@ -38,6 +45,8 @@ cdef class HanDictionary:
     cdef Step* steps          # all others
     cdef size_t room, size    # of the steps; the first is a power of two
     cdef uint32_t beginnings
+    cdef Passed path[LONGEST_PATH]  # of the last word that was added: the next one often begins like it
+    cdef int path_size
     cdef double* weights      # logarithms of probabilities; the first is that of a character that begins no word
 
     def __cinit__(self):
@@ -93,20 +102,25 @@ cdef class HanDictionary:
     cdef int add(self, const unsigned char* at, const unsigned char* end, uint32_t weight) except -1:
         """Add a word, unless it has a character that is never cut together with others."""
         cdef const unsigned char* character = at
-        cdef uint32_t code
-        cdef Step* step
+        cdef uint32_t code, beginning = 0
+        cdef int place = 0
+        cdef Step* step = NULL
         while character < end:
             if not is_cut(read_code(&character, end)):
                 return 0
-        if at == end:
-            return 0
-        step = self.begin(read_code(&at, end))
-        self.number(step)
         while at < end:
             code = read_code(&at, end)
-            step = self.make(step.beginning, code)
-            self.number(step)
-        step.weight = weight
+            if place < self.path_size and self.path[place].code == code and at < end:
+                beginning = self.path[place].beginning
+            else:
+                step = self.make(beginning, code) if place else self.begin(code)
+                beginning = self.number(step)
+                if place < LONGEST_PATH:
+                    self.path[place] = Passed(code, beginning)
+                    self.path_size = place + 1
+            place += 1
+        if step != NULL:
+            step.weight = weight
         return 0
 
     cdef inline Step* make(self, uint32_t beginning, uint32_t code) except NULL:
@@ -120,11 +134,12 @@ cdef class HanDictionary:
             self.size += 1
         return step
 
-    cdef inline void number(self, Step* step) noexcept nogil:
-        """Give the beginning to which *step* leads a number."""
+    cdef inline uint32_t number(self, Step* step) noexcept nogil:
+        """Return the number of the beginning to which *step* leads, which gets one if it is new."""
         if not step.beginning:
             self.beginnings += 1
             step.beginning = self.beginnings
+        return step.beginning
 
     cdef int grow(self) except -1:
         cdef Step* before = self.steps
