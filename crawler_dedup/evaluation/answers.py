@@ -1,6 +1,6 @@
-"""The answers of a person in ``crawler-dedup judge``: which drops are right.
+"""A person's answers in ``crawler-dedup judge``, which say for each drop whether it was right.
 
-The answers stand in a folder that ``crawler-dedup evaluate`` and ``crawler-dedup calibrate`` read.
+They are stored in a folder that ``crawler-dedup evaluate`` and ``crawler-dedup calibrate`` read.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from crawler_dedup.journal.reader import Selection
 from crawler_dedup.urls import host_of
 
 Label = Literal[0, 1]
-"""As that of a labelled pair: 1 of a duplicate, 0 of another page."""
+"""The same values as the label of a labelled pair: 1 for a duplicate, 0 for any other page."""
 
 
 class Answer(msgspec.Struct, frozen=True):
     """The answer of a person about one drop.
 
     Attributes:
-        entry: the line of the journal, without the text.
+        entry: the journal entry of the drop, without the text of the page.
         label: whether the page is a duplicate.
     """
 
@@ -37,7 +37,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class _StoredAnswer(msgspec.Struct):
-    """An answer as it stands in a file; earlier versions wrote ``right`` instead of ``label``."""
+    """An answer as it is stored in a file; earlier versions wrote ``right`` instead of ``label``."""
 
     entry: msgspec.Raw
     label: Label | None = None
@@ -45,7 +45,7 @@ class _StoredAnswer(msgspec.Struct):
 
 
 class PageContent(msgspec.Struct, frozen=True):
-    """The available content of a page: its HTML as it is now, or its stored main text and title, or neither."""
+    """The available content of a page: its present HTML, or its stored main text and title, or neither."""
 
     html: bytes = b""
     text: str = ""
@@ -58,12 +58,12 @@ class PageContent(msgspec.Struct, frozen=True):
 class Answers:
     """The answers in a folder.
 
-    ``answers.jsonl`` has all of them; ``docs.jsonl`` and ``pairs.jsonl`` (docs/evaluation.md) those of pairs of which both
-    pages are there.
+    ``answers.jsonl`` has all answers; ``docs.jsonl`` and ``pairs.jsonl`` (docs/evaluation.md) have those of pairs whose
+    pages are both available.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Read the answers in *folder*. Raises :class:`DedupError` if it holds something else."""
+        """Read the answers in *folder*. Raises :class:`DedupError` if it has labelled pairs, but no answers."""
         self.folder = folder
         has_pairs = (folder / "pairs.jsonl").exists()
         if has_pairs and not (folder / ANSWERS).exists():
@@ -72,25 +72,25 @@ class Answers:
         self._with_pages = set(_read_pairs(folder)) if has_pairs else set()
 
     def __contains__(self, entry: Entry) -> bool:
-        """Return whether there is an answer about the two pages of *entry*."""
+        """Return whether a person has answered about the two pages of *entry*."""
         return _pair_of(entry) in self._answers
 
     def __len__(self) -> int:
-        """Return how many answers there are."""
+        """Return the number of answers."""
         return len(self._answers)
 
     @property
     def without_pages(self) -> list[Answer]:
-        """The answers about pages that are not there, so that `evaluate` cannot use them."""
+        """The answers whose pages are not in the folder, so that `evaluate` cannot use them."""
         return [answer for pair, answer in self._answers.items() if pair not in self._with_pages]
 
     def precision(self, selection: Selection) -> Share:
-        """Count how many of the answers about selected drops say that they are right."""
+        """Return the share of the answers about selected drops that call the drop right."""
         labels = [answer.label for answer in self._answers.values() if answer.entry in selection]
         return Share(sum(labels), len(labels))
 
     def add(self, entry: Entry, new: PageContent, kept: PageContent, label: Label) -> None:
-        """Write an answer to disk at once, and the two pages if both are there."""
+        """Write an answer to disk at once, and the two pages if both are available."""
         self.folder.mkdir(parents=True, exist_ok=True)
         answer = Answer(msgspec.structs.replace(entry, text=b""), label)
         self._append(ANSWERS, answer)
@@ -98,7 +98,7 @@ class Answers:
         self.add_pages(answer, new, kept)
 
     def add_pages(self, answer: Answer, new: PageContent, kept: PageContent) -> None:
-        """Write the two pages that *answer* is about, if both are there."""
+        """Write the two pages of *answer*, if both are available."""
         if not (new and kept):
             return
         entry = answer.entry
@@ -120,7 +120,7 @@ class Answers:
         return name
 
     def _append(self, name: str, line: msgspec.Struct) -> None:
-        with (self.folder / name).open("ab", buffering=0) as file:  # one write, whole or not at all
+        with (self.folder / name).open("ab", buffering=0) as file:  # unbuffered, so that a line is one write
             file.write(msgspec.json.encode(line) + b"\n")
 
 

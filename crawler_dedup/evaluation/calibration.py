@@ -1,7 +1,8 @@
 """Find the thresholds that find most duplicates among labelled pairs at a wanted precision.
 
-The rules are asked at the points of a grid of ``max_distance``, ``min_resemblance`` and ``min_coverage``. Pages are signed
-once, and each pair is asked about only where its answer is not known yet, so that thousands of pairs take seconds.
+The rules are applied at the points of a grid of ``max_distance``, ``min_resemblance`` and ``min_coverage``. Pages are
+signed once, and the rules are applied to a pair only at points whose result does not follow from other points, so that
+thousands of pairs take seconds.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from crawler_dedup.evaluation.pairs import PairResult
 from crawler_dedup.system.callbacks import Advance
 
 THRESHOLD_NAMES = ("max_distance", "min_resemblance", "min_coverage")
-"""The fields of the settings that are chosen."""
+"""The names of the thresholds that are chosen, as fields of :class:`Config`."""
 
 MIN_PAIRS_PER_LABEL = 5
-"""A site is left out in turn if it has so many duplicates and so many others at least."""
+"""A site is left out in turn if it has at least this number of duplicates, and of pairs that are not duplicates."""
 
-# Each from its strictest value to its loosest. The sketch's standard error of .06 makes finer steps pointless.
+# Each from the strictest value to the loosest. The sketch's standard error of .06 makes finer steps pointless.
 _DISTANCES = tuple(range(8))
 _RESEMBLANCES = tuple(percent / 100 for percent in range(95, 35, -5))
 _COVERAGES = tuple(percent / 100 for percent in range(95, 45, -5))
@@ -42,8 +43,8 @@ class Grid:
     Attributes:
         points: the settings at each point, the strictest first.
         results: the pairs.
-        duplicate: bool, shape (pairs,): whether people call it one.
-        called: bool, shape (pairs, points): whether the filter does.
+        duplicate: bool, shape (pairs,): whether the pair is labelled a duplicate.
+        called: bool, shape (pairs, points): whether the filter calls the pair a duplicate at this point.
     """
 
     points: Sequence[Config]
@@ -52,7 +53,7 @@ class Grid:
     called: _Mask
 
     def counts(self, point: int, among: _Mask | None = None) -> Counts:
-        """Count outcomes at one point, of all pairs or those *among* (bool, shape (pairs,))."""
+        """Count the outcomes at one point, of all pairs or of the pairs in *among* (bool, shape (pairs,))."""
         rows = slice(None) if among is None else among
         called, duplicate = self.called[rows, point], self.duplicate[rows]
         return Counts(
@@ -63,10 +64,14 @@ class Grid:
         )
 
     def best(self, precision: float, among: _Mask | None = None) -> int | None:
-        """Return the point with the greatest recall of those with a *precision* from 0 to 1; ``None`` if none has it.
+        """Return the point with the greatest recall among the points that reach *precision*; ``None`` if no point does.
 
-        Of those with the same recall it is the one with the greatest precision, of those the strictest: least distance,
-        then greatest resemblance, then greatest coverage.
+        Of points with the same recall it is the most precise, and of equally precise points the strictest: that with the
+        least distance, then the greatest resemblance, then the greatest coverage.
+
+        Args:
+            precision: from 0 to 1.
+            among: bool, shape (pairs,): the pairs to count; ``None``: all pairs.
         """
         found, false = self._count_called(among)
         reaches = (found > 0) & (found / np.maximum(found + false, 1) >= precision)
@@ -75,9 +80,9 @@ class Grid:
         return int(np.lexsort((np.arange(len(found)), false, -found, ~reaches))[0])
 
     def most_precise(self) -> int | None:
-        """Return the point with the greatest precision, of equal ones that with the greatest recall.
+        """Return the point with the greatest precision, and of equally precise points that with the greatest recall.
 
-        ``None`` if no point finds a duplicate.
+        Return ``None`` if no point finds a duplicate.
         """
         found, false = self._count_called(None)
         if not found.any():
@@ -86,7 +91,7 @@ class Grid:
         return int(np.lexsort((np.arange(len(found)), -found, -share))[0])
 
     def _count_called(self, among: _Mask | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count how many duplicates and how many others are called duplicates, at each point."""
+        """Return how many duplicates, and how many other pairs, are called duplicates at each point."""
         rows = slice(None) if among is None else among
         called, duplicate = self.called[rows], self.duplicate[rows]
         return np.count_nonzero(called[duplicate], axis=0), np.count_nonzero(called[~duplicate], axis=0)
@@ -94,12 +99,12 @@ class Grid:
 
 @dataclass(frozen=True)
 class LeftOutSite:
-    """A site that was evaluated with thresholds chosen on the others.
+    """A site that was evaluated with thresholds chosen on the other sites.
 
     Attributes:
         source: the site.
-        config: the chosen settings; ``None`` if no point of the grid has the wanted precision on the others.
-        counts: the outcomes of the site's pairs with these settings; all zero without settings.
+        config: the chosen settings; ``None`` if no point of the grid has the wanted precision on the other sites.
+        counts: the outcomes of the site's pairs with these settings; all zero if *config* is ``None``.
     """
 
     source: str
@@ -108,12 +113,12 @@ class LeftOutSite:
 
 
 def build_grid(results: Sequence[PairResult], config: Config, advance: Advance) -> Grid:
-    """Ask the rules about every pair at every point of the grid.
+    """Apply the rules to every pair at every point of the grid.
 
     Args:
-        results: pairs of which none is grey.
-        config: all other settings.
-        advance: called with numbers of pairs that are done.
+        results: the labelled pairs, without grey pairs.
+        config: all settings but the thresholds.
+        advance: called with the number of pairs that were done since the last call.
     """
     points = [
         replace(config, max_distance=distance, min_resemblance=resemblance, min_coverage=coverage)
@@ -128,9 +133,9 @@ def build_grid(results: Sequence[PairResult], config: Config, advance: Advance) 
 
 
 def leave_one_out(grid: Grid, precision: float) -> list[LeftOutSite]:
-    """Choose thresholds without a site and evaluate them on it, for each site with enough pairs.
+    """Choose thresholds without a site and evaluate them on that site, for each site with enough pairs.
 
-    A site's pages may stand in pairs of another source too (two states of one site): such pairs are left out with it.
+    A site's pages may occur in pairs of another source too (two states of one site): these pairs are left out with the site.
     """
     sources = np.array([result.source for result in grid.results])
     keys = [_document_keys(result) for result in grid.results]
@@ -155,7 +160,7 @@ def _document_keys(result: PairResult) -> list[DocumentKey]:
 
 
 def _cached_calls(result: PairResult, points: Sequence[Config]) -> Callable[[_Point], bool]:
-    """Return whether the filter calls a pair duplicates, by point; each point is asked about once."""
+    """Return a function that says whether the filter calls a pair a duplicate at a point, and remembers its results."""
     known: dict[_Point, bool] = {}
 
     def called(point: _Point) -> bool:
@@ -167,10 +172,10 @@ def _cached_calls(result: PairResult, points: Sequence[Config]) -> Callable[[_Po
 
 
 def _fill(row: _Mask, called: Callable[[_Point], bool], strictest: _Point, loosest: _Point) -> None:
-    """Fill the box between two points, ends included, asking about few of its points.
+    """Fill the box between two points, both included, and call *called* for few of its points.
 
-    A looser threshold never makes two pages different. So where the strictest corner and the loosest agree, the whole box
-    does; where they do not, it is halved along its longest side.
+    A pair that is a duplicate with strict thresholds is one with looser thresholds too. So if the strictest and the loosest
+    corner have the same result, the whole box has it; otherwise the box is halved along its longest side.
     """
     answer = called(loosest)
     sides = [high - low for low, high in zip(strictest, loosest, strict=True)]

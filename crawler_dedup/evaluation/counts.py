@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-_Z = 1.959964  # 95 % of the normal distribution lie within so many standard deviations
+_Z = 1.959964  # 95 % of a normal distribution lie within this number of standard deviations
 
 
 @dataclass(frozen=True)
@@ -22,17 +22,17 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the share of all such pairs lies, with 95 % confidence, as far as these few can tell.
+        """The 95 % confidence interval of the share, from 0 to 1.
 
         Wilson's score interval ("Probable inference, the law of succession, and statistical inference", Journal of the
-        American Statistical Association 22, 1927), which holds for shares near 0 and 1 and for small numbers too.
+        American Statistical Association 22, 1927), which is valid for shares near 0 and 1 and for small numbers too.
         """
         if not self.total:
             return 0.0, 1.0
         share, z2 = self.hits / self.total, _Z * _Z
         middle = (share + z2 / (2 * self.total)) / (1 + z2 / self.total)
         half = _Z * sqrt(share * (1 - share) / self.total + z2 / (4 * self.total * self.total)) / (1 + z2 / self.total)
-        # Rounding must not move the ends that are exact.
+        # The ends 0 and 1 are exact: rounding must not move them.
         low = middle - half if self.hits else 0.0
         high = middle + half if self.hits < self.total else 1.0
         return low, high
@@ -43,10 +43,10 @@ class Counts:
     """Labelled pairs by the outcome.
 
     Attributes:
-        found: duplicates that are called so.
-        missed: duplicates that are not.
-        false: others that are called duplicates.
-        apart: others that are not.
+        found: duplicates that are called duplicates.
+        missed: duplicates that are not called duplicates.
+        false: other pairs that are called duplicates.
+        apart: other pairs that are not called duplicates.
     """
 
     found: int = 0
@@ -74,6 +74,6 @@ class Counts:
 
     @property
     def f1(self) -> float | None:
-        """The harmonic mean of the two, 0 to 1; ``None`` without duplicates."""
+        """The harmonic mean of precision and recall, 0 to 1; ``None`` without duplicates."""
         called = 2 * self.found + self.false + self.missed
         return 2 * self.found / called if self.found + self.missed else None

@@ -1,4 +1,4 @@
-"""Precision and recall against the distance, drawn."""
+"""Draw precision and recall against the distance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ALONE_TO = 12
-"""Largest distance of the curve of signatures alone: beyond what the index finds, to show what is lost and gained there."""
+"""Largest distance of the curve of signatures alone, to show the gain and the loss beyond the distances of the index."""
 
 _COLOURS = {"precision": "tab:blue", "recall": "tab:orange"}
 
@@ -34,8 +34,8 @@ def counts_by_rules(results: Sequence[PairResult], config: Config) -> list[Count
 
 
 def draw_curves(results: Sequence[PairResult], config: Config, path: Path) -> None:
-    """Write an SVG: on the left precision and recall against the distance (as figure 1 of Manku, Jain and Das Sarma,
-    "Detecting near-duplicates for web crawling", WWW 2007), on the right how distances are distributed.
+    """Write an SVG file: on the left precision and recall against the distance (as figure 1 of Manku, Jain and Das Sarma,
+    "Detecting near-duplicates for web crawling", WWW 2007), on the right the distribution of distances.
     """
     from matplotlib import rc_context  # noqa: PLC0415  (it takes a while)
     from matplotlib.figure import Figure  # noqa: PLC0415
@@ -48,7 +48,7 @@ def draw_curves(results: Sequence[PairResult], config: Config, path: Path) -> No
     left.grid(alpha=0.3)
     left.legend(loc="lower right")
     _draw_histograms(right, results)
-    with rc_context({"svg.hashsalt": "crawler-dedup"}):  # with the empty date: the same pairs, the same file
+    with rc_context({"svg.hashsalt": "crawler-dedup"}):  # with the empty date: the same pairs give the same file
         figure.savefig(path, format="svg", metadata={"Date": None})
 
 
@@ -80,7 +80,7 @@ def _draw_histograms(axes: Axes, results: Sequence[PairResult]) -> None:
         ]
         distances = [distance for distance in measured if distance is not None]
         if distances:
-            # Shares, not numbers: there may be ten times as many others.
+            # Shares, not numbers, since one label may have ten times as many pairs as the other.
             weights = [1 / len(distances)] * len(distances)
             bins = [edge - 0.5 for edge in range(66)]
             axes.hist(distances, bins=bins, weights=weights, alpha=0.6, color=colour, label=f"{len(distances)} {name}")

@@ -1,4 +1,4 @@
-"""Labelled documents as the filter sees them: signed, in several processes."""
+"""Sign labelled documents as the filter does, in several processes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from crawler_dedup.urls import stand_in_address
 _OPENING_CHARS = 100
 
 DocumentKey = tuple[str, str]
-"""Name of a set, identifier in it."""
+"""(name of a set, identifier of a document in it)."""
 
 
 @dataclass(frozen=True)
 class SignedDocument:
-    """A page as the filter sees it.
+    """A labelled page, signed.
 
     Attributes:
-        page: what is kept of it.
+        page: the signed page.
         text: its main text.
     """
 
@@ -43,10 +43,10 @@ class SignedDocument:
 def sign_documents(
     folder: Path, sets: Sequence[LabelledSet], config: Config, jobs: int, advance: Advance
 ) -> dict[DocumentKey, SignedDocument]:
-    """Sign every document of *sets* in *jobs* processes: (name of the set, identifier) → document.
+    """Sign every document of *sets* in *jobs* processes.
 
     Args:
-        advance: called with numbers of documents that are done.
+        advance: called with the number of documents that were done since the last call.
 
     Raises:
         DedupError: a file cannot be read, or a process died.
@@ -58,7 +58,7 @@ def sign_documents(
 
 @lru_cache(maxsize=1)
 def cached_signer(config: Config) -> Signer:
-    """Return the signer of this process: it holds a dictionary that takes a second to load."""
+    """Return the signer of this process. It is cached because its dictionary takes a second to load."""
     return Signer(config)
 
 

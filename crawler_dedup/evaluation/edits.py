@@ -1,4 +1,4 @@
-"""Texts with known changes, made of real ones: what labelled pages have too few of."""
+"""Make texts with known changes from real texts, since labelled pages have too few such pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crawler_dedup.signing.tables import READ_CODES, read_readings
 from crawler_dedup.signing.text import Text
 
 MAX_TEXTS = 200
-"""Largest number of texts in a set that are edited."""
+"""Largest number of texts that are edited for a set."""
 
 _SHORT_CHARS = (100, 250)
 _LONG_CHARS = 400
@@ -31,11 +31,11 @@ Edit = Callable[[str, random.Random], str]
 
 
 class EditedPair(NamedTuple):
-    """An edited text beside the text it was made of, or beside another text.
+    """An edited text together with the text it was made of, or with another text.
 
     Attributes:
         new: the edited text.
-        kept: the other one.
+        kept: the other text.
         label: 1 if *new* was made of *kept*, so that it may be dropped; else 0.
     """
 
@@ -45,7 +45,7 @@ class EditedPair(NamedTuple):
 
 
 def edited_sets(texts: Iterable[str]) -> Iterator[tuple[str, list[EditedPair]]]:
-    """Yield sets of pairs by name: up to :data:`MAX_TEXTS` edited texts, each with its text and with another one.
+    """Yield (name, pairs) of each set: up to :data:`MAX_TEXTS` edited texts, each with its original and with another text.
 
     The choice depends on the texts alone, not on their order.
     """
@@ -68,7 +68,7 @@ def edited_sets(texts: Iterable[str]) -> Iterator[tuple[str, list[EditedPair]]]:
 
 
 def is_chinese(text: str) -> bool:
-    """Return whether three tenths of the characters of *text* at least are Chinese ones."""
+    """Return whether at least three tenths of the characters of *text* are Chinese."""
     plain = normalise(text)
     return bool(plain) and 10 * len(HAN.findall(plain)) >= 3 * len(plain)
 
@@ -110,7 +110,7 @@ def _middle(text: str) -> str:
 
 
 def _traditional() -> Edit:
-    """Write with the characters of Big5, of which those that are most common come first."""
+    """Return an edit that writes a text with characters of Big5, preferring common ones, which come first in Big5."""
     forms: dict[int, str] = {}
     for character in sorted(filter(_is_in_big5, map(chr, READ_CODES)), key=lambda form: form.encode("big5")):
         simplified = simplify_han(character)
@@ -147,7 +147,7 @@ def _exchange_homophones(texts: Sequence[str]) -> Edit:
 
 
 def _choose_other(word: str, among: Sequence[str], source: random.Random) -> str:
-    """Choose one of *among*, another than *word* if there is another."""
+    """Choose an element of *among* other than *word* if there is any."""
     chosen = source.choice(among) if among else word
     while chosen == word and len(among) > 1:
         chosen = source.choice(among)

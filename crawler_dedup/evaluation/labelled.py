@@ -1,4 +1,4 @@
-"""A folder of labelled pages: which pages there are, and which pairs of them are duplicates.
+"""Read a folder of labelled pages: the pages, and the labels of pairs of them.
 
 ``docs/evaluation.md`` describes the files.
 """
@@ -17,7 +17,7 @@ from crawler_dedup.signing.plaintext import write_html
 from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
 
 ANSWERS = "answers.jsonl"
-"""What a person has answered in ``crawler-dedup judge``, also about pairs whose pages are not there."""
+"""The file of a person's answers in ``crawler-dedup judge``, including pairs whose pages are not in the folder."""
 _PAIRS = "pairs.jsonl"
 _DOCUMENTS = "docs.jsonl"
 
@@ -26,11 +26,11 @@ class Document(msgspec.Struct, frozen=True):
     """A page.
 
     Attributes:
-        id: its identifier, which no other page of the file has.
+        id: its identifier, unique in the file.
         url: its address, against which relative links are resolved.
-        html: its HTML file, relative to the folder; a name that ends in ``.gz`` is gunzipped.
-        text: instead of an HTML file the plain text itself, paragraphs separated by empty lines.
-        title: the title of a page of which only the text is there; an HTML file has its own.
+        html: its HTML file, relative to the folder; a file whose name ends in ``.gz`` is gunzipped.
+        text: its plain text in place of an HTML file, with empty lines between paragraphs.
+        title: the title of a page that has only a text; an HTML file has its own title.
     """
 
     id: str
@@ -50,11 +50,11 @@ class LabelledPair(msgspec.Struct, frozen=True):
     Attributes:
         id_a: identifier of one page.
         id_b: identifier of the other.
-        label: 1 for duplicates, 0 for others, "grey" for what people would argue about.
-        kind_a: "page", or what kind of list the page is; ``""`` if nobody has looked.
-        kind_b: the same of the other page.
-        category: a part of the file that is reported by itself.
-        source: the site, or whatever else makes pairs alike.
+        label: 1 for duplicates, 0 for other pairs, "grey" for pairs on which people would disagree.
+        kind_a: "page", or the kind of list that the page is; ``""`` if it is not known.
+        kind_b: the same for the other page.
+        category: a part of the file for which results are reported separately.
+        source: the site, or another origin that pairs have in common.
         j_sub: resemblance of the two texts by a measure that does not depend on this package, 0 to 1.
         min_chars: length of the shorter text without the site's furniture, in characters.
     """
@@ -71,13 +71,13 @@ class LabelledPair(msgspec.Struct, frozen=True):
 
     @property
     def has_list(self) -> bool:
-        """Whether one of the two is known to be a list."""
+        """Whether at least one of the two pages is known to be a list."""
         return not {self.kind_a, self.kind_b} <= {"page", ""}
 
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """The pairs of one file, and those of its documents that occur in them, by identifier."""
+    """The pairs of one file, and the documents that occur in them, by identifier."""
 
     name: str
     documents: Mapping[str, Document]
@@ -85,10 +85,10 @@ class LabelledSet:
 
 
 def read_folder(folder: Path) -> list[LabelledSet]:
-    """Read every set in *folder* and one level below, in the order of their names.
+    """Read every set in *folder*, then every set in its direct subfolders, in the order of their paths.
 
     Raises:
-        DedupError: there is none, or one cannot be used; the message names file and line.
+        DedupError: there is no set, or a set cannot be used; the message names file and line.
     """
     pairs_files = [path for below in ("", "*/") for path in sorted(folder.glob(f"{below}*{_PAIRS}*")) if path.is_file()]
     sets: dict[str, LabelledSet] = {}
@@ -131,7 +131,7 @@ def read_body(folder: Path, document: Document) -> bytes:
 
 
 def _stem(pairs: Path) -> str | None:
-    """Return what stands before ``pairs.jsonl`` in a name: ``""`` or ``NAME.``; ``None`` if it names no pairs."""
+    """Return the part of a file name before ``pairs.jsonl``, ``""`` or ``NAME.``; ``None`` for any other file."""
     stem, _, end = pairs.name.rpartition(_PAIRS)
     return stem if end in ("", ".gz") and (not stem or stem.endswith(".")) else None
 
@@ -171,7 +171,7 @@ _Line = TypeVar("_Line", Document, LabelledPair)
 
 
 def _read_lines(path: Path, kind: type[_Line]) -> Iterator[tuple[int, _Line]]:
-    """Yield the lines of a file that are not empty, with their numbers from 1."""
+    """Yield (number from 1, decoded line) of the lines of a file that are not empty."""
     decoder = msgspec.json.Decoder(kind)
     number = 0
     try:

@@ -1,7 +1,6 @@
 """Count how often the filter is right about labelled pairs of pages.
 
-The rules of the crawl are asked about each pair in both directions, because it is chance which of two pages a crawl meets
-first.
+The rules of the crawl are applied to each pair in both directions, because a crawl may meet either of the two pages first.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 
 SHORT = 250
-"""Characters of own text below which a pair counts as short."""
+"""A pair counts as short if its shorter text has fewer characters than this, without the site's furniture."""
 THIN_PAGES = "thin pages"
-"""The row of pairs of which both pages have too little main text, so that they are compared by their blocks."""
+"""The row of pairs whose pages both have too little main text, so that they are compared by their blocks."""
 NOTHING_LEARNED = "nothing learned"
 """The row of all pairs, judged as if nothing were known about their sites."""
 
 
 class DirectionResult(NamedTuple):
-    """The result of the rules for one page of a pair while the other is kept.
+    """The result of the rules for one page of a pair if the other page is kept.
 
     Attributes:
         pair: the two pages, measured.
-        rule: the row of the rules that decided, or why none was asked.
+        rule: the name of the rule that decided, or the reason why no rule decided.
         is_duplicate: whether the new page would be dropped.
     """
 
@@ -50,15 +49,15 @@ class DirectionResult(NamedTuple):
 
 @dataclass(frozen=True)
 class PairResult:
-    """A labelled pair with what the filter says of it.
+    """A labelled pair with the result of the filter for it.
 
     Attributes:
-        set_name: the set in which it stands.
-        labelled: what people say.
+        set_name: the name of its set.
+        labelled: the pair and its label.
         a: one page.
-        b: the other.
-        forward: may *a* be dropped because *b* is kept?
-        backward: may *b* be dropped because *a* is kept?
+        b: the other page.
+        forward: the result for *a* if *b* is kept.
+        backward: the result for *b* if *a* is kept.
     """
 
     set_name: str
@@ -70,11 +69,11 @@ class PairResult:
 
     @property
     def is_duplicate(self) -> bool:
-        """Whether a crawl that meets the two in one order or the other drops one of them."""
+        """Whether a crawl drops one of the two pages in at least one of the two orders."""
         return self.forward.is_duplicate or self.backward.is_duplicate
 
     def is_duplicate_with(self, config: Config) -> bool:
-        """Return :attr:`is_duplicate` for other settings, of which none changes signatures."""
+        """Return :attr:`is_duplicate` for other settings, which must not change signatures."""
         directions = (self.forward, self.backward)
         return any(_apply_rules(replace(direction.pair, limits=config)).is_duplicate for direction in directions)
 
@@ -106,7 +105,7 @@ class PairResult:
 
     @property
     def deciding_direction(self) -> DirectionResult:
-        """The direction that makes the pair a duplicate, or else the one in which more of the new page is covered."""
+        """The direction that makes the pair a duplicate, or else that in which more of the new page is covered."""
         if not self.is_signed:
             return self.forward
         return max(
@@ -115,17 +114,17 @@ class PairResult:
 
     @property
     def source(self) -> str:
-        """The site; a pair that names none has its set for one."""
+        """The site of the pair; the name of its set if the pair names no site."""
         return self.labelled.source or self.set_name
 
     @property
     def is_wrong(self) -> bool:
-        """Whether filter and people disagree. Grey pairs cannot be wrong."""
+        """Whether the filter contradicts the label. Grey pairs cannot be wrong."""
         return self.labelled.label != "grey" and self.is_duplicate != bool(self.labelled.label)
 
 
 class SiteMean(NamedTuple):
-    """The mean of a figure over the sites that have it; ``None`` if none has."""
+    """The mean of a figure over the sites that have it, ``None`` if no site has it, and the number of these sites."""
 
     value: float | None
     sites: int
@@ -134,7 +133,7 @@ class SiteMean(NamedTuple):
 def decide_direction(
     new: SignedPage, kept: SignedPage, config: Config, sites: Sites, scheme: Scheme
 ) -> DirectionResult:
-    """Decide as a crawl does that meets *new* while *kept* is kept."""
+    """Decide as a crawl does if it meets *new* and *kept* is kept."""
     new = with_site_keys(new, sites.profile_of(new))
     kept = without_unneeded(with_site_keys(kept, sites.profile_of(kept)), sites.profile_of(kept))
     result = _apply_rules(Pair(new, kept, config, scheme, sites.profile_of(new), sites.profile_of(kept)))
@@ -150,14 +149,14 @@ def _apply_rules(pair: Pair) -> DirectionResult:
 
 
 def mix(pages: Iterable[SignedPage]) -> list[SignedPage]:
-    """Return *pages* in an order that mixes two states of a site, as a crawl meets them. It is always the same."""
+    """Return *pages* ordered by the hash of their keys. This mixes two states of a site, as a crawl would meet them."""
     return sorted(pages, key=lambda page: xxh3_64_hexdigest(page.key.encode()))
 
 
 def evaluate_pairs(
     sets: Iterable[LabelledSet], documents: Mapping[DocumentKey, SignedDocument], config: Config
 ) -> list[PairResult]:
-    """Decide about every pair of *sets*, with what a crawl of all their pages learns about their sites."""
+    """Decide about every pair of *sets*, with the site profiles that a crawl of all their pages learns."""
     pages = [document.page for document in documents.values()]
     sites = learn_sites(mix(pages))
     scheme = scheme_of(config.scheme, config)
@@ -174,10 +173,10 @@ def evaluate_pairs(
 def count_outcomes(
     results: Iterable[PairResult], is_called: Callable[[PairResult], bool] = lambda result: result.is_duplicate
 ) -> Counts:
-    """Count the outcomes of pairs; grey ones are left out.
+    """Count the outcomes of pairs without the grey pairs.
 
     Args:
-        is_called: whether a pair is called a duplicate, where something else than the rules decides.
+        is_called: returns whether a pair is called a duplicate; by default the rules decide.
     """
     numbers = Counter((result.labelled.label, is_called(result)) for result in results)
     return Counts(found=numbers[1, True], missed=numbers[1, False], false=numbers[0, True], apart=numbers[0, False])
@@ -189,15 +188,15 @@ PARTS: tuple[tuple[str, Callable[[LabelledPair], bool]], ...] = (
     (f"short (under {SHORT} characters)", lambda pair: pair.min_chars is not None and pair.min_chars < SHORT),
     ("long", lambda pair: pair.min_chars is not None and pair.min_chars >= SHORT),
 )
-"""Parts of all sets together: name, and whether a pair belongs to it."""
+"""The parts of all sets together: (name, function that returns whether a pair belongs to the part)."""
 
 
 def count_by_part(results: Sequence[PairResult]) -> list[tuple[str, str, Counts]]:
-    """Return the rows of the table: set, part of it (``""``: the whole), counts. The set ``""`` is all of them together.
+    """Return the rows of the table: (set, part, counts). The set ``""`` is all sets together, the part ``""`` a whole set.
 
-    Parts without a labelled pair are left out: those of a set are its categories; those of all sets together are pairs of
-    pages, pairs with a list, short and long pairs, as far as that is known of a pair, and :data:`THIN_PAGES`. If something
-    is known about a site, :data:`NOTHING_LEARNED` is the last row.
+    The parts of a set are its categories. The parts of all sets together are those of :data:`PARTS`, as far as the needed
+    properties of a pair are known, and :data:`THIN_PAGES`. Parts without a labelled pair are left out. If something is known
+    about a site, :data:`NOTHING_LEARNED` is the last row.
     """
     rows = []
     for name in dict.fromkeys(result.set_name for result in results):
@@ -217,7 +216,7 @@ def count_by_part(results: Sequence[PairResult]) -> list[tuple[str, str, Counts]
 
 
 def grey_shares(results: Iterable[PairResult]) -> list[tuple[str, Share]]:
-    """Count how many of the grey pairs are dropped, by the tenth in which their labelled resemblance lies."""
+    """Return the share of grey pairs that are dropped, by tenths of their labelled resemblance."""
     names = ["under .3", ".3–.4", ".4–.5", ".5–.6", ".6–.7", ".7–.8", ".8 and more", "not given"]
     dropped: list[list[bool]] = [[] for _ in names]
     for result in results:
@@ -233,7 +232,7 @@ def _bin(resemblance: float | None) -> int:
 
 
 def average_over_sites(results: Iterable[PairResult]) -> tuple[SiteMean, SiteMean]:
-    """Return mean precision and mean recall over the sites: each counts the same, however many pairs it has."""
+    """Return mean precision and mean recall over the sites. Each site has the same weight, however many pairs it has."""
     sites: dict[str, list[PairResult]] = {}
     for result in results:
         sites.setdefault(result.source, []).append(result)

@@ -1,4 +1,4 @@
-"""A check that decisions do not depend on how often an index is closed and opened again."""
+"""Check that decisions do not depend on how often an index is closed and opened again."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from crawler_dedup.system.callbacks import Advance, Start
 
 @dataclass(frozen=True)
 class Reopening:
-    """Decisions about the same pages in the same order, by an index that is opened once, and by one that is reopened.
+    """Decisions about the same pages in the same order, in an index that is opened once and in an index that is reopened.
 
     Attributes:
         every: pages after which the second index is closed and opened again.
         openings: how often the second index was opened.
-        pages: how many pages were offered to each of them.
-        dropped: how many the first index calls duplicates.
-        differing: about how many the decisions differ.
+        pages: how many pages were offered to each index.
+        dropped: how many pages are duplicates in the first index.
+        differing: for how many pages the decisions differ.
     """
 
     every: int
@@ -36,10 +36,10 @@ class Reopening:
 
 
 def compare_reopened(results: Iterable[PairResult], config: Config, every: int, start: Start) -> Reopening:
-    """Offer the pages of all pairs, in one mixed order, to an index that is opened once and to one that is reopened."""
+    """Offer the pages of all pairs, in the same mixed order, to an index that is opened once and to one that is reopened."""
     pages = mix(_distinct_pages(results))
     advance = start("reopening", 2 * len(pages))
-    config = replace(config, fresh=False)  # which would empty the index at each opening
+    config = replace(config, fresh=False)  # ``fresh`` would empty the index at each opening
     batches = [pages[first : first + every] for first in range(0, len(pages), every)]
     whole = _decide([batches], config, advance)
     parts = _decide([[batch] for batch in batches], config, advance)
@@ -62,7 +62,7 @@ def _distinct_pages(results: Iterable[PairResult]) -> list[SignedPage]:
 
 
 def _decide(openings: Sequence[Sequence[Sequence[SignedPage]]], config: Config, advance: Advance) -> list[Decision]:
-    """Return what a new index decides about the batches of pages of each of its *openings*."""
+    """Return the decisions of a new index that is opened for each of *openings* and decides about its batches of pages."""
     decisions = []
     with tempfile.TemporaryDirectory() as folder:
         for batches in openings:

@@ -1,4 +1,4 @@
-"""Schemes side by side: how often each is right about the same texts, and what it costs."""
+"""Compare schemes on the same texts: how often each is right, and its cost."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ _MICRO = 1e6
 
 
 class Detector(Protocol):
-    """A method that tells from two texts whether they are duplicates."""
+    """A method that decides whether two texts are duplicates."""
 
     def sign(self, text: Text) -> Any:
-        """Return what is kept of a text."""
+        """Return the signature of a text."""
 
     def is_duplicate(self, new: Any, kept: Any) -> bool:
-        """Return whether *new* is found and called a duplicate while *kept* is kept."""
+        """Return whether *new* is found and called a duplicate if *kept* is kept."""
 
     def size_of(self, signature: Any) -> int:
         """Return the size of a signature in bytes."""
 
 
 class SchemeDetector:
-    """A scheme of this package, or of another one that is installed, by itself: without the rules."""
+    """A scheme of this package or of another installed package, without the rules."""
 
     def __init__(self, name: str, config: Config) -> None:
         self.scheme = scheme_of(name, config)
@@ -84,8 +84,9 @@ class SetCounts(NamedTuple):
 
     Attributes:
         name: the set.
-        alone: where the detector alone decides.
-        with_rules: where the rules of the crawl decide; ``None`` for what is no scheme, and for texts that are no pages.
+        alone: the outcomes if the detector alone decides.
+        with_rules: the outcomes if the rules of the crawl decide; ``None`` for a detector that is not a scheme, and for
+            texts that are not pages.
     """
 
     name: str
@@ -98,8 +99,8 @@ class SchemeResult:
     """The measurements of one detector.
 
     Attributes:
-        name: as it was given.
-        sets: labelled sets, parts of all of them, edited texts.
+        name: the name of the detector.
+        sets: the results for the labelled sets, for parts of all of them, and for edited texts.
         sign_micros: mean processor time from a main text to its signature, in microseconds.
         signature_bytes: mean size of a signature.
         lookup_micros: median time of a look-up in an index of many pages, in microseconds; ``None``: not measured.
@@ -127,12 +128,12 @@ def compare_schemes(
     start: Start,
     make: MakeDetector = SchemeDetector,
 ) -> Iterator[SchemeResult]:
-    """Measure the detectors with *names*, one after the other.
+    """Measure the detectors with *names*, one after another.
 
     Args:
         config: all settings but the scheme.
-        jobs: processes.
-        lookups: pages of the index that look-ups are timed in, rounded up to 500; 0: none are.
+        jobs: the number of processes.
+        lookups: number of pages in the index in which look-ups are timed, rounded up to a multiple of 500; 0: no look-ups.
         make: makes a detector from its name, in each process.
     """
     count = sum(len(labelled_set.documents) for labelled_set in sets)
@@ -168,7 +169,7 @@ def _texts_of(edited: Sequence[tuple[str, Sequence[EditedPair]]]) -> Iterator[st
             yield from (pair.new, pair.kept)
 
 
-# In the processes
+# Functions that run in the processes
 
 
 @lru_cache(maxsize=1)
@@ -189,11 +190,11 @@ def _sign(name: str, config: Config, make: MakeDetector, raw: str) -> _TimedSign
 
 
 class _MadePages(NamedTuple):
-    """The signatures of pages that were made for an index.
+    """The signatures of generated pages.
 
     Attributes:
-        numbers: for each key of each page the number of its signature.
-        keys: these keys.
+        numbers: for each key of each page, the number of the page's signature.
+        keys: the keys of all pages, in the order of ``numbers``.
         queries: the signatures of some of the pages.
     """
 
@@ -203,7 +204,7 @@ class _MadePages(NamedTuple):
 
 
 def _make_pages(name: str, config: Config, passages: Sequence[str], first: int) -> _MadePages:
-    """Make and sign pages, each of some of the *passages*."""
+    """Make and sign pages, each from a random choice of *passages*; *first* is the seed."""
     scheme, source = scheme_of(name, config), random.Random(first)  # noqa: S311  (the same every time)
     signatures = [
         scheme.sign(cached_signer(config).text_of("\n".join(source.choices(passages, k=_PASSAGES_A_PAGE))))
@@ -306,7 +307,7 @@ def _passages(texts: Iterator[str]) -> list[str]:
 def _measure_lookup(
     scheme: Scheme, make: Callable[[int], _MadePages], pages: int, jobs: int, advance: Advance
 ) -> float:
-    """Return the median microseconds of a look-up: probes, buckets, candidates in their order. No record is read."""
+    """Return the median time of a look-up in microseconds: probes, buckets, candidates in order. No record is read."""
     queries: list[Signature] = []
     with open_trial() as trial:
         for block in map_in_processes(make, range(-(-pages // _BLOCK)), jobs, advance, chunk_size=1):

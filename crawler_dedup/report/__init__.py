@@ -1,4 +1,4 @@
-"""The report of a crawl as one HTML file: collected from an index and its journals, drawn, laid out."""
+"""The report of a crawl as one HTML file, made from an index and its journals."""
 
 from crawler_dedup.report.collector import collect
 from crawler_dedup.report.data import ReportData

@@ -1,4 +1,4 @@
-"""Charts as SVG that takes its colours from the page around it."""
+"""Draw charts as SVG whose colours are CSS variables of the surrounding page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COLOURS = {
     _LIMIT: "var(--limit)",
     _EXPECTED: "var(--text)",
 }
-"""Colours that are drawn with, and what they become: so a chart is dark where its page is."""
+"""The colours matplotlib draws with, and the CSS variables that replace them, so that a dark page has dark charts."""
 
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -63,7 +63,7 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart, and its numbers as a table.
+    """A chart and its numbers as a table.
 
     Attributes:
         title: the title of the chart.
@@ -127,7 +127,7 @@ def draw_distances(counts: Mapping[int, int], limit: int) -> Chart:
 
 
 def draw_shares(title: str, percents: Mapping[int, int], limit: float | None) -> Chart:
-    """Draw the duplicates by a share that was counted in per cent; *limit* is the least one that the rules ask for."""
+    """Draw the duplicates by a share in per cent; *limit* is the smallest share that the rules accept, from 0 to 1."""
     least = min(90, *percents, 100 if limit is None else math.floor(limit * 100))
     width = 1 if least >= 80 else 2 if least >= 60 else 5
     first = least // width * width
@@ -150,7 +150,7 @@ def draw_shares(title: str, percents: Mapping[int, int], limit: float | None) ->
 
 
 def draw_nearest(distribution: SignatureDistribution, limit: int) -> Chart:
-    """Draw how far each kept text is from the nearest other one."""
+    """Draw the distance of each kept text from the nearest other kept text."""
     numbers = list(distribution.nearest)
     last = max(limit + 4, *(at for at, number in enumerate(numbers) if number))
 
@@ -173,7 +173,7 @@ def draw_nearest(distribution: SignatureDistribution, limit: int) -> Chart:
 
 
 def draw_intervals(distribution: SignatureDistribution) -> Chart:
-    """Draw the signatures in equal parts of their space, with what an even distribution would give."""
+    """Draw the number of signatures in equal parts of their space, with the range expected of an even distribution."""
     numbers = list(distribution.intervals)
     even = distribution.sampled / INTERVALS
     low, high = max(0.0, even - 2 * math.sqrt(even)), even + 2 * math.sqrt(even)
@@ -195,7 +195,7 @@ def draw_intervals(distribution: SignatureDistribution) -> Chart:
 
 
 def draw_first_different_bits(distribution: SignatureDistribution) -> Chart:
-    """Draw the first bit in which neighbours in sorted order differ, with what random signatures would give."""
+    """Draw the first bit in which neighbours in sorted order differ, with the counts expected of random signatures."""
     numbers = list(distribution.first_different_bits)
     expected = expected_first_different_bits(distribution.sampled)
     last = max(8, *(at for at in range(BITS) if numbers[at] or expected[at] >= 0.5))
@@ -226,8 +226,8 @@ def _chart(
     rows: Sequence[Sequence[str]],
 ) -> Chart:
     with rc_context():
-        rcdefaults()  # not what a user has set for charts of their own
-        rcParams.update({**_STYLE, "svg.hashsalt": title})  # of its own, so that no two charts have an id in common
+        rcdefaults()  # a user may have changed the defaults for other charts
+        rcParams.update({**_STYLE, "svg.hashsalt": title})  # no two charts may share an id
         figure = Figure(figsize=(_SIZE[0] / 72, _SIZE[1] / 72), layout="constrained")
         axes = figure.subplots()
         axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
@@ -240,14 +240,14 @@ def _chart(
 
 
 def _inline(drawn: str, label: str) -> Markup:
-    """Return the ``<svg>`` element of a file that matplotlib wrote, for an HTML file."""
+    """Return the ``<svg>`` element of an SVG file by matplotlib, changed so that it can stand in an HTML file."""
     drawn = drawn[drawn.index("<svg") :]
     drawn = re.sub(r"<svg [^>]*>", "", drawn, count=1)
     drawn = re.sub(
         r"<defs>\s*<style.*?</defs>", "", drawn, count=1, flags=re.DOTALL
-    )  # it would hold for the whole page
-    drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)  # the same in every chart
-    drawn = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font-size: \1", drawn)  # the page has a font
+    )  # the style would apply to the whole page
+    drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)  # these ids are the same in every chart
+    drawn = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font-size: \1", drawn)  # the page sets the font family
     drawn = re.sub(r"\n\s*", "\n", drawn)
     for colour, variable in _COLOURS.items():
         drawn = drawn.replace(colour, variable)
@@ -274,7 +274,7 @@ def _when(seconds: int) -> str:
 
 
 def _tick(seconds: int, width: int) -> str:
-    """Return a time in UTC, as exact as a period of *width* seconds needs it."""
+    """Return a time in UTC, with the precision that suits periods of *width* seconds."""
     at = datetime.fromtimestamp(seconds, timezone.utc)
     if width < 3_600:
         return at.strftime("%H:%M" if width >= 60 else "%H:%M:%S")

@@ -1,4 +1,4 @@
-"""Collect what a report shows from an index and its journals, each read once; memory does not grow with them."""
+"""Collect the contents of a report from an index and its journals, each read once, in bounded memory."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import host_of
 
 MAX_HOSTS = 25
-"""Hosts that are shown by name."""
+"""Largest number of hosts that are shown by name."""
 MAX_ROWS = 20
-"""Rows that are shown of everything else."""
+"""Largest number of rows of every other table."""
 MAX_CASES = 10
-"""Cases of the watchdog that are shown."""
+"""Largest number of watchdog cases that are shown."""
 MAX_EXAMPLES = 3
-"""Addresses that are shown of a group."""
+"""Largest number of addresses that are shown of a group."""
 
-_COUNTERS = 100_000  # of hosts, groups and the like: up to so many are counted exactly
+_COUNTERS = 100_000  # up to this number of hosts, groups and so on, all are counted exactly
 _BLOCK = 10_000
-# What a page would have cost was saved, or would have been.
+# The events whose pages count as savings, and whether the cost was saved ("drop") or could have been ("mark").
 _SAVING: dict[Event, str] = {"drop": "drop", "unchanged_dropped": "drop", "mark": "mark"}
 
 
@@ -56,12 +56,13 @@ def collect(
     """Read *journals* and then the index.
 
     Args:
-        run: only what this run did, 8 hexadecimal digits. How signatures lie is reported of the whole index.
-        advance: called with numbers of records that were read.
-        read: called with numbers of bytes of the journals that were read.
+        run: the only run to report, 8 hexadecimal digits; ``""``: all runs. The distribution of signatures is always that
+            of the whole index.
+        advance: called with the number of records that were read since the last call.
+        read: called with the number of bytes of the journals that were read since the last call.
 
     Raises:
-        DedupError: a journal cannot be read, or nothing is known about *run*.
+        DedupError: a journal cannot be read, or neither the journals nor the index contain *run*.
     """
     index = IndexInfo(pages.name, pages.header.spec, pages.header.libraries, pages.stored_bytes)
     collector = _Collector(index, run)
@@ -102,7 +103,7 @@ class _Collector:
         self._watchdog_cases: deque[WatchdogCase] = deque(maxlen=MAX_CASES)
         self._watchdog_count = 0
         self._runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
-        # Of other schemes signatures are hashes.
+        # Signatures of other schemes are hashes, so that their distances mean nothing.
         self._signatures = SignatureSample() if index.scheme == SimHash.name else None
 
     @property
@@ -149,7 +150,7 @@ class _Collector:
 
     def _add_duplicate(self, entry: Entry, host: str) -> None:
         self._rules.add(entry.rule)
-        if entry.distance is not None and 0 <= entry.distance <= BITS:  # a journal is a file like any other
+        if entry.distance is not None and 0 <= entry.distance <= BITS:  # a journal may be damaged
             self._distances[entry.distance] += 1
         for counts, share in ((self._resemblances, entry.resemblance), (self._coverages, entry.coverage)):
             if share is not None and 0 <= share <= 1:
@@ -166,7 +167,7 @@ class _Collector:
             duplicates.example = duplicates.example or entry.url
 
     def choose_groups(self) -> None:
-        """Choose what to look for in the index, after the journal was read: kept pages with most duplicates."""
+        """Choose the kept pages with most duplicates, to look for them in the index. Call it after the last entry."""
         self._largest = {kept: group for kept, size, group in self._groups.top(MAX_ROWS) if size > 1}
         self._history.end_duplicates(*self._timeline.middle())
 
@@ -239,7 +240,7 @@ class _Collector:
         return self._history.find_parts(knows_all_groups=not self._groups.has_forgotten)
 
     def _host_pairs(self) -> list[HostPair]:
-        """Return the pairs of hosts with most duplicates between them, in both directions together."""
+        """Return the pairs of hosts with most duplicates between them, adding up both directions."""
         counts: Counter[tuple[str, str]] = Counter()
         for (host, kept_host), count, _ in self._cross_host.top(len(self._cross_host)):
             counts[min(host, kept_host), max(host, kept_host)] += count

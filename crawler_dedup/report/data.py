@@ -1,4 +1,4 @@
-"""The contents of a report: plain data, independent of how it is collected and drawn."""
+"""The contents of a report: plain data, independent of how they are collected and drawn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crawler_dedup.journal.runs import RunPeriod
 
 
 class Period(NamedTuple):
-    """A period of time: when it begins, in seconds since 1970, and the pages in it."""
+    """A period of time: its start in seconds since 1970, and the numbers of pages found in it."""
 
     start: int
     kept: int
@@ -22,13 +22,13 @@ class Period(NamedTuple):
 
 @dataclass
 class PageCounts:
-    """Numbers of pages by what became of them.
+    """Numbers of pages by their outcome.
 
     Attributes:
         kept: pages that the index holds.
         dropped: duplicates that were dropped.
         marked: duplicates that passed, because the action was "mark".
-        unchanged: pages that came again as they were, whether they passed then or not.
+        unchanged: pages that were fetched again unchanged, whether they were dropped then or passed.
         unchecked: pages that could not be judged.
     """
 
@@ -45,7 +45,7 @@ class PageCounts:
 
     @property
     def all_pages(self) -> int:
-        """All of them, whatever became of them."""
+        """All pages, whatever their outcome."""
         return self.kept + self.duplicates + self.unchanged + self.unchecked
 
     @property
@@ -62,7 +62,7 @@ class PageCounts:
 
 @dataclass
 class RunSummary(RunPeriod):
-    """A run: its time, and its pages."""
+    """The period of a run and its numbers of pages."""
 
     pages: PageCounts = field(default_factory=PageCounts)
 
@@ -88,22 +88,22 @@ class DuplicateGroup:
 
 @dataclass
 class CrossHostDuplicates:
-    """Duplicates on one host whose kept pages stand on another: how many, and the address of the first."""
+    """Duplicates on one host whose kept pages are on another: their number, and the address of the first."""
 
     count: int = 0
     example: str = ""
 
 
 class HostPair(NamedTuple):
-    """Two hosts, one with duplicates whose kept pages stand on the other, or each with such duplicates.
+    """Two hosts, of which at least one has duplicates whose kept pages are on the other.
 
     Attributes:
-        duplicates_of_first: duplicates on the first host whose kept page stands on the second.
-        duplicates_of_second: duplicates on the second host whose kept page stands on the first.
+        duplicates_of_first: duplicates on the first host whose kept page is on the second.
+        duplicates_of_second: duplicates on the second host whose kept page is on the first.
         share_of_first: ``duplicates_of_first`` as a share of all pages of the first host.
         share_of_second: ``duplicates_of_second`` as a share of all pages of the second host.
-        example_of_first: the address of one of the duplicates on the first host.
-        example_of_second: the address of one of the duplicates on the second host.
+        example_of_first: the address of one of these duplicates on the first host; ``""``: there are none.
+        example_of_second: the address of one of these duplicates on the second host; ``""``: there are none.
     """
 
     first: str
@@ -117,7 +117,7 @@ class HostPair(NamedTuple):
 
 
 class WatchdogCase(NamedTuple):
-    """A kept page that stood for suspiciously many: when, in which run, the latest duplicate, and the page itself."""
+    """A kept page with suspiciously many duplicates: time, run, address of its latest duplicate, and its own address."""
 
     time: str
     run: str
@@ -126,15 +126,15 @@ class WatchdogCase(NamedTuple):
 
 
 class PruningTrial(NamedTuple):
-    """What would have come of it if the parts that had no duplicate at a moment had been left out of the index from then on.
+    """The result of leaving the parts that had no duplicate at some moment out of the index from then on.
 
     Attributes:
-        moment: in seconds since 1970; half of the duplicates were found before.
+        moment: the moment, in seconds since 1970; about half of the duplicates were found before it.
         part_count: how many parts would have been left out.
-        not_filed: kept pages of them since then, which would not stand in the index.
-        filed: all kept pages since then.
-        missed: duplicates since then that might not have been found: they or their kept pages are in these parts.
-        duplicates: all duplicates since then.
+        not_filed: kept pages of these parts since the moment, which would not be in the index.
+        filed: all kept pages since the moment.
+        missed: duplicates since the moment that might not have been found: they or their kept pages are in these parts.
+        duplicates: all duplicates since the moment.
     """
 
     moment: float
@@ -146,14 +146,14 @@ class PruningTrial(NamedTuple):
 
 
 class PartsWithoutDuplicates(NamedTuple):
-    """The hosts, or depths of addresses, or kinds of pages that never had a duplicate, and whose pages were never one.
+    """The hosts, directories, depths of addresses or kinds of pages that have neither duplicates nor their kept pages.
 
     Attributes:
-        name: what the parts are.
-        largest: the name of a part, and its kept pages; those with most come first.
-        part_count: how many such parts there are.
-        pages: kept pages of all of them.
-        trial: what would have come of it in the second half of the history.
+        name: what the parts are, "Hosts" for example.
+        largest: (name, number of kept pages) of the largest parts, largest first.
+        part_count: how many parts without duplicates there are.
+        pages: kept pages of all these parts.
+        trial: the result of leaving out such parts in the second half of the history.
     """
 
     name: str
@@ -171,7 +171,7 @@ class Savings:
     links: int = 0
 
     def plus(self, bytes_: int, links: int) -> Savings:
-        """Return these savings and those of another page."""
+        """Return these savings with those of one more page added."""
         return Savings(self.bytes + bytes_, self.links + links)
 
 
@@ -181,12 +181,12 @@ class SignatureDistribution:
 
     Attributes:
         kept: how many texts are kept.
-        sampled: of how many of them the signatures were looked at.
-        nearest: of ``compared`` texts, how many have the nearest other one of their scope at each distance, 0 to 64.
-        compared: how many texts were compared with all that were sampled.
+        sampled: how many kept texts are in the sample.
+        nearest: how many of the ``compared`` texts have the nearest other text of their scope at each distance, 0 to 64.
+        compared: how many texts were compared with all texts in the sample.
         intervals: signatures in each of 128 equal parts of the 64-bit space.
-        first_different_bits: neighbours in sorted order that differ first in each of the 64 bits, the most significant
-            first.
+        first_different_bits: for each of the 64 bits, the most significant first, neighbours in sorted order that differ
+            first in it.
         equal: neighbours in sorted order with the same signature.
     """
 
@@ -201,7 +201,7 @@ class SignatureDistribution:
 
 @dataclass(frozen=True)
 class IndexInfo:
-    """The index itself: where it is, what its header says, and the bytes it takes on disk."""
+    """The index itself: its name, the contents of its header, and its size on disk in bytes."""
 
     name: str
     spec: Mapping[str, str]
@@ -222,9 +222,9 @@ class ReportData:
         index: the index itself.
         run: the only run that is reported, 8 hexadecimal digits; ``""``: all runs.
         total: all pages.
-        open_claims: kept pages of which it is not known that they were handled.
-        dropped: what was saved by dropping duplicates.
-        marked: what would have been saved by dropping those that were marked.
+        open_claims: kept pages that are not settled.
+        dropped: the cost saved by dropping duplicates.
+        marked: the cost that dropping the marked duplicates would have saved.
         hosts: the hosts with most pages.
         other_hosts: the pages of all other hosts.
         host_count: how many hosts there are in all.
@@ -236,21 +236,21 @@ class ReportData:
         coverages: duplicates by coverage in per cent, rounded down.
         rules: duplicates by the rule that decided.
         reasons: unchecked pages by reason.
-        groups: (address of the kept page, its duplicates) of those with several duplicates, largest first.
+        groups: (address, duplicates) of the kept pages with several duplicates, largest first.
         group_count: how many kept pages have duplicates.
         several_count: how many kept pages have more than one duplicate.
         host_pairs: pairs of hosts with most duplicates between them.
-        without_duplicates: what never had a duplicate, by host, depth and kind; empty if one run is reported, or if the
-            journal has no duplicate.
+        without_duplicates: the hosts, directories, depths and kinds of pages that never had a duplicate; empty if one run
+            is reported, or if the journal has no duplicate.
         watchdog_cases: the latest cases of the watchdog.
         watchdog_count: how many cases of the watchdog there are.
         runs: (number, summary) of the latest runs.
-        run_count: how many runs there are, all of which the figures add up.
-        span: the first and the last time known of them, in seconds since 1970; 0: none is known.
-        distribution: how the signatures of all kept texts lie; ``None``: signatures of this scheme are hashes, or no text
-            is kept.
+        run_count: how many runs the figures cover.
+        span: the first and the last known time of these runs, in seconds since 1970; 0: no time is known.
+        distribution: the distribution of the signatures of all kept texts; ``None``: signatures of this scheme are hashes,
+            or no text is kept.
         files: the files of the journal.
-        entries: how many journal entries were read, of whatever run.
+        entries: how many journal entries were read, of all runs.
         damaged: how many lines could not be read, by file.
     """
 

@@ -1,4 +1,4 @@
-"""The report of a batch job: what it shows, and how it is laid out."""
+"""The report of a batch job: its contents, and its layout as an HTML file."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _LIMITS = ("max_distance", "min_resemblance", "min_coverage")
 
 @dataclass
 class JobGroup:
-    """A kept page and the pages for which it stands.
+    """A kept page and some of the pages that it stands for.
 
     Attributes:
-        identifier: of the kept page.
-        url: its address; ``""``: it has none, or was kept before.
-        title: its title; ``""``: it has none, or was kept before.
-        size: for how many pages it stands.
-        examples: identifier of some of them, and the rule that has left each out.
-        place: where it stands: the input, and the record there.
+        identifier: the identifier of the kept page.
+        url: its address; ``""``: it has none, or was kept before the job.
+        title: its title; ``""``: it has none, or was kept before the job.
+        size: how many pages it stands for.
+        examples: (identifier, rule that left it out) of some of these pages.
+        place: the input and the record of the kept page.
     """
 
     identifier: str
@@ -40,7 +40,7 @@ class JobGroup:
 
 
 class InputSummary(NamedTuple):
-    """An input: its path, its pages, and how many of them are left out."""
+    """An input: its path, its number of pages, and how many of them are left out."""
 
     path: str
     pages: int
@@ -54,26 +54,26 @@ class JobData:
     Attributes:
         name: the directory of the decisions.
         total: all pages.
-        candidates: of how many pages another one was near enough to be compared, or had the same identifier.
-        known_sites: of how many sites it is known what their pages have in common.
+        candidates: pages for which another page was near enough to be compared, or had the same identifier.
+        known_sites: sites whose pages are known to have certain parts in common.
         hosts: the hosts with most pages.
         other_hosts: the pages of all other hosts.
         host_count: how many hosts there are.
         is_incomplete: whether there were too many hosts to count them all.
         rules: pages that are left out, by the rule that decided.
         reasons: pages that could not be signed, by reason.
-        passed_over: records that are no pages to look at, by reason.
+        passed_over: records that are not pages to check, by reason.
         bad: records that could not be read, by reason.
         distances: pages that are left out by the distance of the signatures.
-        resemblances: the same by resemblance in per cent, rounded down.
-        coverages: the same by coverage in per cent, rounded down.
-        groups: the kept pages that stand for most pages, these first.
+        resemblances: pages that are left out by resemblance in per cent, rounded down.
+        coverages: pages that are left out by coverage in per cent, rounded down.
+        groups: the kept pages that stand for most pages, largest first.
         group_count: how many kept pages stand for others.
-        several_count: how many of them stand for more than one.
-        inputs: the inputs of which most pages are left out.
+        several_count: how many kept pages stand for more than one other page.
+        inputs: the inputs with most pages that are left out.
         input_count: how many inputs there are.
         seconds: how long each step took.
-        spec: what signatures depend on.
+        spec: the scheme and the parameters that signatures depend on.
     """
 
     name: str
@@ -101,7 +101,7 @@ class JobData:
 
     @property
     def is_simhash(self) -> bool:
-        """Whether texts are found by the distance of their signatures."""
+        """Whether the scheme finds texts by the distance of their signatures."""
         return self.spec.get("scheme", "").split(" ")[0] == SimHash.name
 
 
@@ -109,8 +109,8 @@ def render_job(data: JobData, config: Config, created: datetime) -> str:
     """Lay out the report of a job.
 
     Args:
-        config: the limits that are drawn in.
-        created: when the report is made, in UTC; all else depends on the other arguments only.
+        config: the settings whose limits the charts show.
+        created: the time of the report, in UTC. Everything else in the file depends on the other arguments only.
     """
     return fill_template(
         "job.html.jinja", created, data=data, config=config, limits=_LIMITS, charts=list(_draw(data, config))

@@ -1,7 +1,7 @@
-"""Which parts of a collection never had a duplicate: what could be left out of an index (Manku, Jain and Das Sarma, §6 B).
+"""Find parts of a collection without duplicates, which an index could leave out (Manku, Jain and Das Sarma, §6 B).
 
-A part is a host, a depth of addresses, or a kind of page. Whether such a part stays without duplicates is tried on the
-history itself: the parts that had none when half of the duplicates were found are looked at from then on.
+A part is a host, a directory, a depth of addresses, or a kind of page. Whether a part stays without duplicates is tried on
+the history itself: the parts without duplicates when half of all duplicates were found are followed from then on.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.urls import host_of
 
 LEAST_PAGES = 30
-"""Kept pages of a part, fewer of which say nothing."""
+"""Parts with fewer kept pages than this are not reported, since they prove nothing."""
 MAX_PARTS = 10
-"""Parts that are shown."""
+"""Largest number of parts that are shown."""
 
 _COUNTERS = 100_000
 _MAX_DEPTH = 12
@@ -43,7 +43,7 @@ class _Kept:
 
 
 class History:
-    """Counts duplicates, and then kept pages, by host, depth of the address, and kind of page."""
+    """Counts duplicates, and then kept pages, by host, directory, depth of the address, and kind of page."""
 
     def __init__(self) -> None:
         self._hosts = PartHistory("Hosts")
@@ -54,21 +54,22 @@ class History:
         self._duplicates_since = 0
 
     def add_duplicate(self, entry: Entry) -> None:
-        """Count a duplicate. Its kind is that of its kept page, which is known with :meth:`add_kept`."""
+        """Count a duplicate. Its kind is that of its kept page, and is counted by :meth:`add_kept`."""
         self._hosts.add_duplicates(host_of(entry.url), host_of(entry.duplicate_of), entry.seconds)
         self._directories.add_duplicates(directory_of(entry.url), directory_of(entry.duplicate_of), entry.seconds)
         self._depths.add_duplicates(depth_of(entry.url), depth_of(entry.duplicate_of), entry.seconds)
 
     def end_duplicates(self, moment: float, duplicates_since: int) -> None:
-        """Say that all duplicates are counted: half of them were found before *moment*, and so many since.
+        """Note that all duplicates are counted.
 
         Args:
-            moment: infinite: there are none.
+            moment: the time before which about half of them were found, in seconds since 1970; infinite: there are none.
+            duplicates_since: how many of them were found since *moment*.
         """
         self._moment, self._duplicates_since = moment, duplicates_since
 
     def add_kept(self, page: SignedPage, filed: float, duplicates: DuplicateGroup | None) -> None:
-        """Count a kept page, and its *duplicates* by its kind."""
+        """Count a kept page, and its *duplicates* under the kind of the page."""
         is_late = filed >= self._moment
         self._hosts.add_kept(host_of(page.url), is_late=is_late)
         self._directories.add_kept(directory_of(page.url), is_late=is_late)
@@ -79,10 +80,10 @@ class History:
             self._kinds.add_duplicates(kind, kind, duplicates.first, duplicates.size)
 
     def find_parts(self, *, knows_all_groups: bool) -> list[PartsWithoutDuplicates]:
-        """Return the parts without a duplicate, of what is known well enough; nothing without a duplicate.
+        """Return the parts without duplicates; empty if the history has no duplicate at all.
 
         Args:
-            knows_all_groups: whether the duplicates of all kept pages were counted.
+            knows_all_groups: whether the duplicates of all kept pages were counted; if not, kinds of pages are left out.
         """
         if not math.isfinite(self._moment):
             return []
@@ -95,7 +96,7 @@ class PartHistory:
     """Counts kept pages and duplicates by part.
 
     Args:
-        name: what the parts are.
+        name: what the parts are, "Hosts" for example.
     """
 
     def __init__(self, name: str) -> None:
@@ -110,13 +111,13 @@ class PartHistory:
         duplicates.first = min(duplicates.first, first)
 
     def add_kept(self, part: str, *, is_late: bool) -> None:
-        """Count a kept page of *part*, filed before the moment of the trial or late."""
+        """Count a kept page of *part*; *is_late*: it was filed after the moment of the trial."""
         kept = self._kept.add(part)
         kept.late += is_late
         kept.early += not is_late
 
     def find_parts(self, moment: float, duplicates_since: int) -> PartsWithoutDuplicates | None:
-        """Return the parts without a duplicate; ``None`` if there are too many parts with duplicates to know that."""
+        """Return the parts without duplicates; ``None`` if there are too many parts with duplicates to count them all."""
         if self._duplicates.has_forgotten:
             return None
         kept = {part: counts for part, _, counts in self._kept.top(len(self._kept))}
@@ -131,7 +132,7 @@ class PartHistory:
         return PartsWithoutDuplicates(self._name, largest, len(sizes), sum(sizes.values()), trial)
 
     def _first_duplicates(self) -> dict[str, float]:
-        """Return for each part when the first duplicate was found that is in it, or whose kept page is in it."""
+        """Return for each part the time of the first duplicate that is in it or whose kept page is in it."""
         first: dict[str, float] = {}
         for parts, _, duplicates in self._duplicates.top(len(self._duplicates)):
             for part in parts:

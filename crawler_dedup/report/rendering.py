@@ -1,4 +1,4 @@
-"""Lay out a report as one HTML file that needs no other. What comes from pages is hostile."""
+"""Lay out a report as one HTML file that needs no other. Texts and addresses of pages are not trusted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from crawler_dedup.signing.schemes import SimHash
 
 _MAX_CHARS = 160
 _MAX_LINK = 2_000
-_JOINERS = "\u200c\u200d"  # words of several scripts need them, and they turn nothing round
+_JOINERS = "\u200c\u200d"  # several scripts need them within words, and they do not change the direction of writing
 _LIMITS = ("max_distance", "min_resemblance", "min_coverage", "max_duplicates")
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 _ADDRESS = re.compile(r"https?://[!-~\xa1-\U0010ffff]+", re.IGNORECASE)
@@ -33,8 +33,8 @@ def render(data: ReportData, config: Config, created: datetime) -> str:
     """Lay out the report.
 
     Args:
-        config: the limits that are drawn in.
-        created: when the report is made, in UTC; all else depends on the other arguments only.
+        config: the settings whose limits the charts show.
+        created: the time of the report, in UTC. Everything else in the file depends on the other arguments only.
     """
     return fill_template(
         "report.html.jinja",
@@ -53,10 +53,10 @@ def render(data: ReportData, config: Config, created: datetime) -> str:
 
 
 def fill_template(name: str, created: datetime, **values: Any) -> str:
-    """Fill in a template of this folder; whatever is filled in is escaped.
+    """Fill in a template of this folder; all values are escaped.
 
     Args:
-        created: when the report is made, in UTC.
+        created: the time of the report, in UTC.
     """
     return _make_environment().get_template(name).render(made=created.strftime("%Y-%m-%d %H:%M UTC"), **values)
 
@@ -82,7 +82,7 @@ def _make_environment() -> Environment:
 
 
 def plain(text: str, longest: int = _MAX_CHARS) -> str:
-    """Return *text* without what is invisible, steers, or turns the direction of writing, and not too long."""
+    """Return *text* shortened, and without characters that are invisible, control, or change the direction of writing."""
     words = " ".join(text.split())
     shown = "".join(letter if letter.isprintable() or letter in _JOINERS else "\ufffd" for letter in words)
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
@@ -112,13 +112,13 @@ def _percent(share: float) -> str:
 
 
 def _length(seconds: int) -> str:
-    """Return a length of time in words, in the largest unit that it is a multiple of."""
+    """Return a length of time in words, in the largest unit of which it is a multiple."""
     unit, name = next((unit, name) for unit, name in _UNITS if seconds % unit == 0)
     return f"{seconds // unit} {name}{'s' if seconds > unit else ''}"
 
 
 def _draw_limits(data: ReportData, config: Config) -> Iterator[Chart]:
-    """Draw how near to the limits pages are: duplicates to kept pages, and kept pages to each other."""
+    """Draw how near to the limits the distances are: of duplicates to kept pages, and of kept pages to each other."""
     if data.distances:
         yield charts.draw_distances(data.distances, config.max_distance)
     if data.distribution and data.distribution.compared:
@@ -129,7 +129,7 @@ def _draw_limits(data: ReportData, config: Config) -> Iterator[Chart]:
 def draw_agreement(
     resemblances: Mapping[int, int], coverages: Mapping[int, int], config: Config, *, is_simhash: bool
 ) -> Iterator[Chart]:
-    """Draw how many words duplicates share with their kept pages, by per cent; for simhash with the limits."""
+    """Draw duplicates by resemblance and by coverage; for simhash with the limits."""
     if resemblances:
         yield charts.draw_shares("Resemblance", resemblances, config.min_resemblance if is_simhash else None)
     if coverages:
@@ -137,7 +137,7 @@ def draw_agreement(
 
 
 def _draw_signatures(data: ReportData) -> Iterator[Chart]:
-    """Draw how signatures lie in their space."""
+    """Draw the distribution of signatures in their space."""
     if data.distribution:
         yield charts.draw_intervals(data.distribution)
         if data.distribution.sampled > 1:

@@ -1,4 +1,4 @@
-"""The distribution of the signatures of kept texts in their space: near each other, even, or in clusters."""
+"""Measure how the signatures of kept texts are distributed in their space."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crawler_dedup.report.data import SignatureDistribution
 from crawler_dedup.signedpage import SignedPage
 
 INTERVALS = 128
-"""As in figure 2 of Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007."""
+"""Number of equal parts, as in figure 2 of Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007."""
 
 _SAMPLED = 2_000_000
 _COMPARED = 10_000
@@ -21,11 +21,11 @@ _MAX_COMPARISONS = 2_000_000_000  # a few seconds
 
 
 class SignatureSample:
-    """The signatures of texts with their scopes: all of them, or of very many a random sample.
+    """The signatures of texts with their scopes: all of them up to *limit*, otherwise a random sample.
 
     Args:
         limit: the size of the sample.
-        seed: of the random choice; the same seed and pages, the same sample.
+        seed: the seed of the random choice; the same seed and pages give the same sample.
     """
 
     def __init__(self, limit: int = _SAMPLED, seed: int = 0) -> None:
@@ -56,7 +56,7 @@ class SignatureSample:
         return self._signatures[: min(self._seen, self._limit)]
 
     def distribution(self) -> SignatureDistribution | None:
-        """Return how the signatures lie; ``None`` if there is none."""
+        """Return the distribution of the signatures; ``None`` if there are none."""
         if not self._seen:
             return None
         sampled = len(self.signatures)
@@ -82,10 +82,10 @@ class SignatureSample:
             self._scopes = np.resize(self._scopes, wanted)
 
     def _nearest(self, signatures: Numbers, scopes: Numbers) -> NDArray[np.int64]:
-        """Return the distance of some signatures to the nearest other one of their scope, if there is another.
+        """Return the distances of some signatures to the nearest other signature of their scope, if it has any.
 
         Args:
-            signatures: shape (n,), together with *scopes* sorted by scope.
+            signatures: shape (n,), sorted by scope as *scopes* is.
         """
         number = min(_COMPARED, len(signatures), max(1, _MAX_COMPARISONS // max(1, len(signatures))))
         chosen = np.sort(self._source.choice(len(signatures), number, replace=False))
@@ -103,20 +103,20 @@ class SignatureSample:
 def expected_first_different_bits(number: int) -> NDArray[np.float64]:
     """Return what ``first_different_bits`` would be on average for *number* random signatures, shape (64,).
 
-    A bit is the first to differ between two neighbours when both halves of a part of the space that agrees in the bits
-    before it have a signature.
+    The signatures that agree in all bits before a bit form a part of the space. The bit is the first to differ between two
+    neighbours if both halves of such a part have a signature.
     """
     half: NDArray[np.float64] = np.ldexp(1.0, -np.arange(1, BITS + 1))
     parts = 0.5 / half
     exact = 1 - 2 * np.exp(number * np.log1p(-half)) + np.exp(number * np.log1p(-np.minimum(2 * half, 1 - 1e-16)))
-    few = number * (number - 1.0) * half**2  # where the other one would be lost in rounding
+    few = number * (number - 1.0) * half**2  # where ``exact`` would be lost in rounding
     return np.multiply(parts, np.where(number * half < 1e-4, few, exact), dtype=np.float64)
 
 
 def _first_different_bits(in_order: Numbers) -> tuple[list[int], int]:
     differing = in_order[1:] ^ in_order[:-1]
     unequal = differing[differing > 0]
-    # Halves of 32 bits are exact as float64, of which frexp tells the leading bit.
+    # Halves of 32 bits are exact as float64, and frexp returns the position of their leading bit.
     high, low = unequal >> np.uint64(32), unequal & np.uint64(0xFFFFFFFF)
     lengths = np.where(high > 0, 32 + np.frexp(high.astype(np.float64))[1], np.frexp(low.astype(np.float64))[1])
     return np.bincount(BITS - lengths, minlength=BITS).tolist(), len(differing) - len(unequal)

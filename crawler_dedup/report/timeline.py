@@ -1,4 +1,4 @@
-"""Count kept pages and duplicates over time, without knowing beforehand how long that is."""
+"""Count kept pages and duplicates over a time whose length is not known beforehand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _WIDTHS = (1, 5, 15, 30, _MINUTE, 5 * _MINUTE, 15 * _MINUTE, _HOUR, 3 * _HOUR, 6 * _HOUR, _DAY, 7 * _DAY, 28 * _DAY)
 _MAX_PERIODS = 5_000
 _SHOWN = 48
-_EARLIEST, _LATEST = 946_684_800, 4_102_444_800  # the years 2000 to 2099: a record that was imported may say anything
+_EARLIEST, _LATEST = 946_684_800, 4_102_444_800  # the years 2000 to 2099: an imported record may have any time
 
 
 @dataclass
@@ -21,7 +21,7 @@ class _Counts:
 
 
 class Timeline:
-    """Counts pages by periods of time, which become longer when there are too many."""
+    """Counts pages by periods of time, which are made longer when there are too many."""
 
     def __init__(self) -> None:
         self._step = 0
@@ -38,9 +38,8 @@ class Timeline:
             self._widen()
 
     def middle(self) -> tuple[float, int]:
-        """Return the beginning of the first period by whose end half of the duplicates were found, and how many since then.
-
-        Without duplicates it is infinite.
+        """Return the start of the first period by whose end half of the duplicates were found, and how many were found
+        since that start. Without duplicates the start is infinite.
         """
         left = total = sum(counts.duplicates for counts in self._counts.values())
         for number, counts in sorted(self._counts.items()):
@@ -50,9 +49,9 @@ class Timeline:
         return math.inf, 0
 
     def periods(self) -> tuple[int, list[Period]]:
-        """Return the length of the periods in seconds, and the periods in order of time, also those without pages.
+        """Return the length of the periods in seconds, and the periods in order of time, including empty periods.
 
-        There are at most as many as a chart takes, unless that would need periods of more than 28 days.
+        There are at most 48 periods, as many as a chart takes, unless that would need periods of more than 28 days.
         """
         while self._span() > _SHOWN and self._step + 1 < len(_WIDTHS):
             self._widen()

@@ -1,6 +1,6 @@
-"""Cells: the values of an index on a server, as a client keeps them.
+"""A cache of cells: the string values of an index on a server.
 
-A cell is a string. A row is replaced as a whole. A bucket, of payloads of 8 bytes, grows at its end.
+A cell is a row, which is replaced as a whole, or a bucket of 8-byte payloads, which grows at its end.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from crawler_dedup.index.redis.changelog import TOKEN_BYTES
 PAYLOAD_BYTES = 8
 """Bytes of a payload in a bucket."""
 
-_OVERHEAD = 250  # bytes of a cell in memory beside its content, with its name
+_OVERHEAD = 250  # bytes that a cell takes in memory besides its content, with its name
 
 
 class Row:
-    """A row as it was read, or is known to be.
+    """A row as it was read or written.
 
     Attributes:
-        content: of nothing empty.
-        decoded: what stands in it, if that was decoded.
+        content: the stored bytes; empty if the row does not exist.
+        decoded: the decoded content; ``None`` if it was not decoded yet.
     """
 
     __slots__ = ("content", "decoded")
@@ -33,28 +33,28 @@ class Row:
 
 
 class CellCache:
-    """The cells that were used last, up to some bytes. A bucket is its content.
+    """A least-recently-used cache of cells, limited in bytes. A bucket is represented by its content.
 
     Args:
-        max_bytes: how many bytes they may take.
+        max_bytes: maximum size of all cells together.
     """
 
     def __init__(self, max_bytes: int) -> None:
         self._cells: OrderedDict[bytes, bytes | Row] = OrderedDict()
         self._left = self._max_bytes = max_bytes
-        self._long: dict[bytes, set[bytes]] = {}  # names that are longer than their tokens
+        self._long: dict[bytes, set[bytes]] = {}  # token → names that are longer than prefix and token
         self._prefix = b""
-        self._end = TOKEN_BYTES  # of the token in a name
+        self._end = TOKEN_BYTES  # position in a name where the token ends
 
     def get(self, key: bytes) -> bytes | Row | None:
-        """Return a cell, or ``None``."""
+        """Return a cell, or ``None`` if it is not cached."""
         cell = self._cells.get(key)
         if cell is not None:
             self._cells.move_to_end(key)
         return cell
 
     def find(self, keys: Iterable[bytes], known: dict[bytes, bytes]) -> list[bytes]:
-        """Add to *known* the buckets *keys* that it does not have and that are here; return those that are not."""
+        """Add the cached ones of the buckets *keys* to *known*; return the keys of those that are in neither."""
         cells, touch, missing = self._cells, self._cells.move_to_end, list[bytes]()
         for key in keys:
             if key not in known:
@@ -67,12 +67,12 @@ class CellCache:
         return missing
 
     def find_missing(self, keys: Iterable[bytes]) -> list[bytes]:
-        """Return those of *keys* of which the cells are not here."""
+        """Return those of *keys* whose cells are not cached."""
         cells = self._cells
         return [key for key in keys if key not in cells]
 
     def put(self, key: bytes, cell: bytes | Row) -> None:
-        """Keep a cell, and forget those that were not used for longest."""
+        """Cache a cell, and drop the least recently used cells if the cache is full."""
         self.drop(key)
         self._cells[key] = cell
         self._note_long(key)
@@ -80,7 +80,7 @@ class CellCache:
         self._keep_to_size()
 
     def put_empty(self, keys: Sequence[bytes]) -> None:
-        """Keep buckets that are empty, and forget those cells that were not used for longest."""
+        """Cache empty buckets, and drop the least recently used cells if the cache is full."""
         cells = self._cells
         if not cells.keys().isdisjoint(keys):
             for key in keys:
@@ -93,7 +93,7 @@ class CellCache:
         self._keep_to_size()
 
     def append_all(self, added: Iterable[tuple[bytes, bytes]]) -> None:
-        """Append a payload to each of some buckets, if it is here."""
+        """Append payloads to the buckets that are cached, given pairs of key and payload."""
         cells, length = self._cells, 0
         for key, payload in added:
             content = cells.get(key)
@@ -104,7 +104,7 @@ class CellCache:
         self._keep_to_size()
 
     def replace(self, key: bytes, content: bytes, decoded: object) -> None:
-        """Replace what stands in a row, if it is here."""
+        """Replace the content of a row if it is cached."""
         row = self._cells.get(key)
         if row is not None:
             replaced = Row(content, decoded)
@@ -114,13 +114,13 @@ class CellCache:
                 self._keep_to_size()
 
     def drop(self, key: bytes) -> None:
-        """Forget a cell."""
+        """Remove a cell from the cache."""
         cell = self._cells.pop(key, None)
         if cell is not None:
             self._note_dropped(key, cell)
 
     def drop_changed(self, tokens: Iterable[bytes]) -> None:
-        """Forget the cells that have one of *tokens*."""
+        """Remove the cells whose names have one of *tokens*."""
         for token in tokens:
             self.drop(self._prefix + token)
             for key in tuple(self._long.get(token, ())):
@@ -146,7 +146,7 @@ class CellCache:
             self._note_dropped(*self._cells.popitem(last=False))
 
     def begin(self, prefix: bytes) -> None:
-        """Forget all cells. The names of those that come begin with *prefix*."""
+        """Remove all cells. The names of all later cells begin with *prefix*."""
         self._cells.clear()
         self._long.clear()
         self._left = self._max_bytes
@@ -155,5 +155,5 @@ class CellCache:
 
 
 def _measure(cell: bytes | Row) -> int:
-    """Return how many bytes a cell takes, roughly: what stands in a row is decoded, and takes some times as much."""
+    """Estimate how many bytes a cell takes: the decoded content of a row takes several times its stored length."""
     return _OVERHEAD + (4 * len(cell.content) if isinstance(cell, Row) else len(cell))

@@ -13,9 +13,9 @@ class ChangedBucket:
     """A bucket that a transaction changes.
 
     Attributes:
-        content: as the transaction has left it.
-        added: payloads that are appended.
-        taken: payloads that are removed.
+        content: the content with the changes that were made so far.
+        added: payloads to append.
+        taken: payloads to remove.
     """
 
     __slots__ = ("added", "content", "taken")
@@ -31,7 +31,7 @@ class ChangedBucket:
         self.added.append(payload)
 
     def take(self, payload: bytes) -> None:
-        """Remove a payload: the last one takes its place. Where it does not stand, do nothing."""
+        """Remove a payload, whose place the last payload takes. Do nothing if the bucket does not contain it."""
         at = self.content.find(payload)
         while at % PAYLOAD_BYTES > 0 <= at:
             at = self.content.find(payload, at + 1)
@@ -46,10 +46,10 @@ class ChangedBucket:
             self.taken.append(payload)
 
     def collect(self, key: bytes, new: Mapping[int, int], changes: Changes) -> None:
-        """Put what changes the bucket *key* into *changes*.
+        """Add the changes of this bucket, whose name is *key*, to *changes*.
 
         Args:
-            new: number of a new record, which gets another one when it is stored → its place among the new ones.
+            new: temporary number of a new record → its position among the new records, from 1.
         """
         for payload in self.taken:
             changes.commands.append((b"take", key, payload))

@@ -1,9 +1,9 @@
-"""The log of an index on a server: which cells were changed, the latest at its end.
+"""The log of an index on a server: the names of the cells that were changed, the latest at its end.
 
-A client that knows the index as of some place in the log learns from what follows what it does not know any more. Of the
-log only the end is kept. An entry is the tokens of the names of what a change has changed, and its mark, which no other
-entry has. The token of a name is its first bytes behind the prefix that all names have. The state of the index says how long
-the log has become and two counts, and ends with the last mark.
+A client that knows the index as of some position in the log finds in the rest of the log which of its cells are outdated.
+Only the end of the log is kept. An entry consists of the tokens of the names of the changed cells, and of a mark, which no
+other entry has. The token of a name is its first 8 bytes after the prefix that all names have. The state of the index
+contains the length that the log has reached and two counts, and ends with the last mark.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import NamedTuple
 TOKEN_BYTES = 8
 MARK_BYTES = 2 * TOKEN_BYTES
 LONGEST = 1 << 17
-"""Bytes of the end of the log that a script looks at. At least as many are kept."""
+"""Number of bytes at the end of the log that a script reads at most. At least as many are kept."""
 RUNS = b"u".ljust(TOKEN_BYTES, b"\0")
-"""The token of what is known of runs."""
+"""The token that an entry contains if the runs were changed."""
 
 FORGOTTEN = 1 << 40
-"""By how much the log seems to grow when clients are to forget all they know."""
+"""Number of bytes that is added to the position in the log to make all clients forget what they know."""
 
 _STATE = Struct("<QQQ")
 
@@ -31,7 +31,7 @@ class State(NamedTuple):
     """The state of an index.
 
     Attributes:
-        position: bytes that the log has got.
+        position: number of bytes that were ever appended to the log.
         last: the number of the newest record.
         records: how many records there are.
     """
@@ -42,12 +42,12 @@ class State(NamedTuple):
 
     @classmethod
     def decode(cls, content: bytes) -> State:
-        """Decode what is stored."""
+        """Decode the stored state."""
         return cls(*_STATE.unpack_from(content))
 
 
 class Marks:
-    """Gives marks to entries: no two that this or another client has given are the same (but for a chance of 2^-64)."""
+    """Generates the marks of entries, unique among all clients (except with a probability of 2^-64)."""
 
     def __init__(self) -> None:
         self._writer = os.urandom(TOKEN_BYTES)
@@ -59,11 +59,11 @@ class Marks:
 
 
 def read_tokens(entries: bytes) -> Iterator[bytes]:
-    """Yield the tokens in *entries*, and what looks like some: the marks."""
+    """Yield the tokens in *entries*, and also the halves of the marks, which cannot be told from tokens."""
     return (entries[at : at + TOKEN_BYTES] for at in range(0, len(entries), TOKEN_BYTES))
 
 
 def make_tokens(names: Iterable[bytes], prefix_length: int) -> bytes:
-    """Return the tokens of *names*, whose prefix has so many bytes."""
+    """Return the tokens of *names*, joined. The prefix of the names has *prefix_length* bytes."""
     end = prefix_length + TOKEN_BYTES
     return b"".join([name[prefix_length:end] for name in names])

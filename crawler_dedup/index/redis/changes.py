@@ -1,4 +1,4 @@
-"""What a transaction of an index on a server has read, and what it changes."""
+"""The cells that a transaction of an index on a server has read, and the changes that it makes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, RunEntry, deco
 
 Command = Sequence["bytes | str | int"]
 CHANGING = frozenset((b"DEL", b"SET", b"take"))
-"""Commands that change cells, of which the name comes next."""
+"""Commands that change a cell, whose name is their first argument."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class KnownRuns:
     """The runs of an index.
 
     Attributes:
-        entries: of the runs that are entered, by number.
-        dead: numbers of those that are over.
+        entries: number of a run → its entry.
+        dead: numbers of the runs that are over.
     """
 
     entries: dict[int, RunEntry] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class KnownRuns:
 
     @classmethod
     def decode(cls, flat: Sequence[bytes], dead: Sequence[bytes]) -> KnownRuns:
-        """Decode what :data:`crawler_dedup.index.redis.scripts.RUNS` returns of them."""
+        """Decode the entries and dead runs that :data:`crawler_dedup.index.redis.scripts.RUNS` returns."""
         stored = zip(flat[::2], flat[1::2], strict=True)
         entries = {
             int.from_bytes(name, "big"): _decode_entry(run) for name, run in stored if len(name) == RUN_NAME_BYTES
@@ -47,25 +47,25 @@ def _decode_entry(content: bytes) -> RunEntry:
 
 @dataclass(slots=True)
 class Changes:
-    """What a transaction has read, and what it changes.
+    """The cells that a transaction has read, and the changes that it makes.
 
     Attributes:
-        buckets: the content of the buckets that it has read.
-        rows: the rows that it has read.
-        counts: the number of records of sites that it has read.
-        assumed: those of *buckets* and *rows* that it has taken for empty without reading them.
-        new: the contents of new records, in the order of their numbers.
-        written: the contents of rows that are written.
-        added: payloads that are appended to buckets: name, number among the new records of that of which the number is
-            to be in it, 0: of none, and payload.
-        commands: what else is done, each a command of the server or of :data:`crawler_dedup.index.redis.scripts.COMMIT`.
-        entries: of runs, as they are written.
-        with_runs: whether others must know what is changed of runs.
-        decoded: what stands in cells that are written.
-        new_decoded: what stands in new records, as in *new*.
-        scopes: hashes of scopes that are entered.
-        count: by how many the number of records grows.
-        needs_copies: whether all copies of the index must have this before it is answered.
+        buckets: name → content of each bucket that it has read.
+        rows: name → row, for each row that it has read.
+        counts: key of a site → its number of records, for each number that it has read.
+        assumed: names of those *buckets* and *rows* that it has assumed to be empty without reading them.
+        new: contents of the new records, in the order of their numbers.
+        written: name → new content of each row that it writes.
+        added: payloads to append to buckets: the name of the bucket, the position (from 1) of the new record whose number
+            is inserted into the payload, or 0, and the payload.
+        commands: further changes, each a command of the server or of :data:`crawler_dedup.index.redis.scripts.COMMIT`.
+        entries: number of a run → its entry, for each entry that it writes.
+        with_runs: whether other clients must learn that runs were changed.
+        decoded: name → decoded content of rows that it writes.
+        new_decoded: the decoded contents of *new*, in the same order.
+        scopes: hashes of the scopes of the pages that it files.
+        count: change of the number of records.
+        needs_copies: whether all copies of the index must have the changes before the jobs are answered.
     """
 
     buckets: dict[bytes, bytes] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Changes:
 
     @property
     def changes_anything(self) -> bool:
-        """Whether anything is to be changed."""
+        """Whether the transaction makes any change."""
         return bool(self.new or self.written or self.added or self.commands or self.needs_copies)
 
     def changed_names(self) -> Iterator[bytes]:

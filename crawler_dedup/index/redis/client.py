@@ -1,4 +1,4 @@
-"""What one thread knows of an index on a server: cells, runs, and how it changes them."""
+"""The client of an index on a server: it reads and caches cells and runs, and commits changes."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from crawler_dedup.index.redis.keys import LAYOUT, REPAIRED, Keys, meta_key
 from crawler_dedup.index.redis.knowncells import KnownCells
 from crawler_dedup.index.runs import RUN_NAME_BYTES
 
-_READ_KEYS = 1000  # that are asked for at once
+_READ_KEYS = 1000  # in one step of a scan
 _KNOWN_SCOPES = 10_000
 
 
 class Client:
-    """Reads cells, which it keeps, and changes them if they are still what they were when they were read.
+    """Reads and caches cells, and changes them unless a cell that was read has changed since.
 
-    For one thread at a time.
+    It must be used by one thread at a time.
 
     Args:
-        header: what the index is.
-        cache_bytes: how many bytes of cells are kept.
-        is_writing: whether changes are made that all copies of the index must have.
+        header: the header that the index must have.
+        cache_bytes: maximum size of the cached cells.
+        is_writing: whether it makes changes that all copies of the index must have.
 
     Attributes:
-        keys: the names of what the index keeps.
-        epoch: the name of the life of the index that is read.
-        runs: as they were last read. They are checked with each commit.
-        cells: as they are known. They are checked, too.
-        runs_changed: is called when another client has entered or ended a run.
+        keys: the names of the keys of the index.
+        epoch: the random name that the index got when it was created or last emptied.
+        runs: the runs as they were last read. Each commit checks that they have not changed.
+        cells: the known cells. Each commit checks those that were read.
+        runs_changed: called when another client has entered or ended a run.
     """
 
     def __init__(self, address: ServerAddress, header: Header, cache_bytes: int, *, is_writing: bool = False) -> None:
@@ -68,12 +68,12 @@ class Client:
         self._alive: set[int] = set()
 
     def prepare(self) -> None:
-        """Make sure that there is a connection, and forget what was read before it was made.
+        """Connect if there is no connection; after a new connection, forget all cells and read the runs again.
 
         Raises:
             ConnectionLost: the server cannot be reached.
-            IndexGone: there is no index any more.
-            IndexUnusable: it was emptied for another configuration.
+            IndexGone: the index was removed.
+            IndexUnusable: the index was emptied for another configuration.
         """
         self._connection.ensure()
         if self._opened != self._connection.opened:
@@ -91,18 +91,18 @@ class Client:
                 self._opened = self._connection.opened
 
     def has_shown_life(self, run: int) -> bool:
-        """Return whether *run* has shown that it lives since this client was made."""
+        """Return whether *run* has given a sign of life since this client was created."""
         name = self.keys.life(run.to_bytes(RUN_NAME_BYTES, "big"))
         if run not in self._alive and float(self.call(b"GET", name) or 0) > self._created + self._ahead:
             self._alive.add(run)
         return run in self._alive
 
     def find_new_scopes(self, scopes: set[int]) -> set[int]:
-        """Return those of *scopes* that may not be entered yet."""
+        """Return those of *scopes* that may not be in the stored set of scopes yet."""
         return scopes - self._scopes
 
     def read_count(self, changes: Changes, key: bytes) -> int:
-        """Return the number of records of a site, as *changes* has read it before, or as it is now."""
+        """Return the number of records of a site: as *changes* has read it before, or else as it is now."""
         if key not in changes.counts:
             changes.counts[key] = int(self.call(b"HGET", self.keys.counts, key) or 0)
         return changes.counts[key]
@@ -112,13 +112,13 @@ class Client:
         return self._connection.call(*words)
 
     def commit(self, changes: Changes) -> list[int] | None:
-        """Make *changes* if what they have read is still so, and return the numbers of the new records; else ``None``.
+        """Make *changes* and return the numbers of the new records; return ``None`` if a cell that was read has changed.
 
-        What has changed is known then, so that another attempt succeeds.
+        After ``None``, the client knows the present contents of these cells, so that another attempt can succeed.
 
         Raises:
-            ConnectionLost: whether they were made is not known.
-            ServerReadOnly: they were not made.
+            ConnectionLost: it is not known whether the changes were made.
+            ServerReadOnly: the changes were not made.
         """
         mark = self._marks.next()
         arguments = self._arguments(changes, mark)
@@ -129,7 +129,7 @@ class Client:
             *(name for name, _, _ in changes.added),
             *changes.written,
         ]
-        if changes.needs_copies:  # a replica that leaves while they are made counts
+        if changes.needs_copies:  # so that a replica that leaves during the commit is counted
             self._copies.look()
         try:
             answer = self._evaluate(keys, arguments)
@@ -139,7 +139,7 @@ class Client:
             raise
         except ConnectionLost:
             was_written = self._was_written(mark)
-            if was_written and changes.needs_copies:  # only the connection that is lost could wait for these
+            if was_written and changes.needs_copies:  # only the lost connection could wait for the copies
                 raise
             return [] if was_written else None
         match answer[0]:
@@ -154,25 +154,25 @@ class Client:
         return None
 
     def _evaluate(self, keys: Sequence[bytes], arguments: Sequence[bytes | str | int]) -> list[Any]:
-        # A script that the server runs later, because it was stopped, changes nothing: nobody waits for its answer then.
+        # If the server was stopped and runs the script too late, nothing is changed: nobody waits for the answer any more.
         until = int(1000 * (monotonic() + self._ahead + ANSWER_SECONDS))
         known = (self.keys.prefix, self._state, until)
         answer: list[Any] = self._connection.evaluate(scripts.COMMIT, keys, [*known, *arguments])
         return answer
 
     def confirm(self) -> None:
-        """Wait until all copies of the index have what must not be lost.
+        """Wait until all copies of the index have the changes that must not be lost.
 
         Raises:
-            IndexUnusable: they do not have it, or that is not known.
+            IndexUnusable: a copy does not have them, or this is not known.
         """
         opened, self._unconfirmed = self._unconfirmed, 0
         self._copies.confirm()
-        if opened != self._connection.opened:  # to the same server, or to one that took its place
+        if opened != self._connection.opened:  # it was made anew, perhaps to another server
             raise ConnectionLost(f"The connection to the index in {self._connection.address} was lost.")
 
     def scan(self, pattern: bytes) -> Iterator[list[bytes]]:
-        """Yield the names of keys, some at a time."""
+        """Yield the names of the keys that match *pattern*, in lists."""
         cursor = b"0"
         while True:
             cursor, names = self.call(b"SCAN", cursor, b"MATCH", pattern, b"COUNT", _READ_KEYS)
@@ -182,20 +182,20 @@ class Client:
                 return
 
     def read_state(self) -> State:
-        """Return the state of the index. Raises :class:`IndexGone` where it was emptied meanwhile."""
+        """Return the state of the index. Raises :class:`IndexGone` if the index was emptied meanwhile."""
         state = self.call(b"GET", self.keys.state)
         if state is None:
             raise self._complain_of_emptying()
         return State.decode(state)
 
     def begin_other_buckets(self) -> int:
-        """Let all clients forget what they know, count no records, and use the names of *other_keys* for buckets.
+        """Switch to the bucket names of :attr:`other_keys`, reset the counts, and make all clients forget what they know.
 
-        Return the number of the newest record of those that have to be filed and counted again.
+        Return the number of the newest record: all records up to it must be filed and counted again.
 
         Raises:
-            IndexGone: as :meth:`read_state`.
-            IndexUnusable: another repair has done this.
+            IndexGone: the index was emptied meanwhile.
+            IndexUnusable: another repair has switched the names first.
         """
         keys = self.keys
         names = [keys.state, keys.meta, keys.counts, keys.scopes]
@@ -210,11 +210,11 @@ class Client:
 
     @property
     def other_keys(self) -> Keys:
-        """The names, with those of buckets that nobody uses now."""
+        """The names of all keys, with the bucket names that are not in use now."""
         return Keys(self._connection.address, self.epoch, LAYOUT if self.keys.layout == REPAIRED else REPAIRED)
 
     def require_epoch(self, epoch: bytes | None) -> None:
-        """Raise :class:`IndexGone` where *epoch* is not the name of the life of the index that is read."""
+        """Raise :class:`IndexGone` if the index no longer has *epoch*, because it was emptied."""
         if epoch != self.epoch:
             raise self._complain_of_emptying()
 
@@ -222,7 +222,7 @@ class Client:
         return IndexGone(f"The index in {self._connection.address} was emptied meanwhile.")
 
     def forget(self) -> None:
-        """Forget all that was read: it is read again with the next transaction."""
+        """Forget everything that was read; :meth:`prepare` reads it again."""
         self._opened = 0
 
     def close(self) -> None:
@@ -230,7 +230,7 @@ class Client:
         self._connection.drop()
 
     def _arguments(self, changes: Changes, mark: bytes) -> list[bytes | str | int]:
-        """Return what :data:`crawler_dedup.index.redis.scripts.COMMIT` is told of *changes*."""
+        """Return the arguments of :data:`crawler_dedup.index.redis.scripts.COMMIT` that describe *changes*."""
         prefix_length = len(self.keys.prefix)
         read = make_tokens(chain(changes.buckets, changes.rows), prefix_length)
         arguments: list[bytes | str | int] = [read, len(changes.assumed), len(changes.counts)]
@@ -250,14 +250,14 @@ class Client:
         return arguments
 
     def _learn_time(self) -> None:
-        """Learn by how much the clock of the server is ahead of ours. It may be set at any time."""
+        """Measure how far the clock of the server, which may be set at any time, is ahead of :func:`monotonic`."""
         self._ahead = read_time(self._connection) - monotonic()
 
     def _was_written(self, mark: bytes) -> bool:
-        """Return whether the change with *mark* was made, although its answer is lost.
+        """Return whether the changes with *mark* were made, after the answer of the server was lost.
 
         Raises:
-            ConnectionLost: that cannot be told.
+            ConnectionLost: this cannot be determined.
         """
         keys = self.keys
         try:
@@ -265,9 +265,9 @@ class Client:
         except ConnectionMoved:
             try:
                 state, log = self.call(b"MGET", keys.state, keys.log)
-            except ConnectionMoved as error:  # which would mean that nothing was made
+            except ConnectionMoved as error:  # callers would conclude that nothing was changed
                 raise ConnectionLost(*error.args) from None
-        if state is None:  # it was emptied
+        if state is None:  # the index was emptied
             return False
         if mark in (log or b""):
             return True
@@ -277,7 +277,7 @@ class Client:
         return False
 
     def _note_done(self, changes: Changes, answer: list[Any]) -> list[int]:
-        """Note what was changed: the cells are known without reading them again."""
+        """Update what is known after a commit, so that the changed cells need not be read again."""
         if changes.needs_copies:
             self._unconfirmed = self._unconfirmed or self._connection.opened
         _, state, noted, encoded = answer
@@ -290,19 +290,19 @@ class Client:
         if changes.with_runs:
             try:
                 self._read_runs()
-            except IndexUnusable:  # what was changed is stored: that is no failure of the transaction
+            except IndexUnusable:  # the changes are stored: the transaction has not failed
                 self.forget()
         return numbers
 
     def _note_stale(self, changes: Changes, answer: list[Any]) -> None:
-        """Note what has changed of what *changes* has read, and what else has."""
+        """Update what is known after a commit that was refused because cells had changed."""
         _, state, noted, contents = answer
         self._forget_changed(noted)
         self.cells.note_stale(changes, contents)
         self._state = state
 
     def _forget_changed(self, noted: bytes) -> None:
-        """Forget what others have changed, as they have noted."""
+        """Forget what other clients have changed, according to *noted*, their entries in the log."""
         if noted:
             tokens = set(read_tokens(noted))
             self.cells.drop_changed(tokens)
@@ -311,7 +311,7 @@ class Client:
                 self.runs_changed()
 
     def _read_runs(self) -> tuple[bytes, int] | None:
-        """Read the runs; return state and layout of the index as they are then, ``None``: there is none any more."""
+        """Read the runs; return the state and layout of the index at that moment, ``None`` if there is no index any more."""
         read = self._connection.evaluate(scripts.RUNS, [self.keys.state, self.keys.meta], [self.keys.prefix])
         if read[0] == b"gone" or read[3] is None:
             return None
@@ -321,11 +321,11 @@ class Client:
 
 
 def read_epoch(connection: ServerConnection, header: Header) -> bytes:
-    """Return the epoch of the shard of an index.
+    """Return the epoch of a shard.
 
     Raises:
-        IndexGone: there is no index any more.
-        IndexUnusable: it was emptied, and is another one than *header* says.
+        IndexGone: the index was removed.
+        IndexUnusable: the index was emptied, and has another header, number of shards or layout now.
     """
     address = connection.address
     epoch, stored, shards, layout = connection.call(
@@ -341,7 +341,7 @@ def read_epoch(connection: ServerConnection, header: Header) -> bytes:
 
 
 def require_layout(address: ServerAddress, layout: bytes | None) -> None:
-    """Raise :class:`IndexUnusable` where the keys of an index are laid out in another way."""
+    """Raise :class:`IndexUnusable` if this version cannot read *layout*, the layout of the keys of an index."""
     number = int(layout or 1)
     if number not in (LAYOUT, REPAIRED):
         raise IndexUnusable(

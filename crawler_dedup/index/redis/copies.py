@@ -1,7 +1,8 @@
-"""Copies of an index: its replicas, and what the server has written to its disk.
+"""The copies of an index: on the replicas of its server, and on the disk of the server.
 
-A server answers before its replicas have a change, and with ``appendfsync everysec`` before it is on disk. When it is lost
-then, the change is. For most changes that means at worst that a page is stored twice. What takes something back waits here.
+A server answers before its replicas have a change, and with ``appendfsync everysec`` before the change is on disk. If the
+server is lost at that moment, so is the change. For most changes this means at worst that a page is stored twice. A change
+that takes something back must wait for the copies.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from crawler_dedup.index.redis.connection import ConnectionLost, ServerConnectio
 
 _WAIT_SECONDS = 2.0
 _PAUSE_SECONDS = 30.0
-"""Seconds for which nothing is waited for after it was waited for in vain: that holds up all others."""
+"""Seconds after a wait in vain during which :meth:`Copies.confirm` fails at once: waiting holds up all other jobs."""
 _MISSED_SECONDS = 600.0
-"""Seconds for which a replica that is not there any more is expected to have what is written."""
+"""Seconds for which a replica that has disappeared is still required to have what is written."""
 _LOOK_SECONDS = 60.0
 """Seconds after which the replicas are counted again."""
 _ONLINE = re.compile(r"(^|,)state=online(,|$)")
@@ -28,17 +29,17 @@ class Copies:
     def __init__(self, connection: ServerConnection) -> None:
         self._connection = connection
         self._replicas = 0
-        self._missed: list[float] = []  # when each replica that is not there any more was first missed
+        self._missed: list[float] = []  # when each of the missing replicas was first missed
         self._look_at = 0.0
         self._failed = 0.0
 
     def look_from_time_to_time(self) -> None:
-        """Count the replicas, unless that was done a moment ago."""
+        """Count the replicas, unless this was done in the last minute."""
         if monotonic() >= self._look_at:
             self.look()
 
     def look(self) -> None:
-        """Count the replicas. One that was there at an earlier look still counts for minutes: it may take over."""
+        """Count the replicas. A replica that has disappeared is still counted for ten minutes: it may take over."""
         facts = self._connection.info("replication").items()
         online = sum(name.startswith("slave") and _ONLINE.search(value) is not None for name, value in facts)
         now = monotonic()
@@ -51,10 +52,10 @@ class Copies:
         self._look_at = now + _LOOK_SECONDS
 
     def confirm(self) -> None:
-        """Wait until all replicas have what was written, and it is on the disk of the server.
+        """Wait until what was written is on all replicas and on the disk of the server.
 
         Raises:
-            IndexUnusable: it is not within seconds.
+            IndexUnusable: this takes longer than a few seconds, or did so a moment ago.
         """
         if monotonic() < self._failed + _PAUSE_SECONDS and self._failed:
             raise self._complain("a moment ago, they had not what was written")
@@ -70,7 +71,7 @@ class Copies:
         self._failed = 0.0
 
     def _is_written_to_disk(self) -> bool:
-        """Return whether the server can tell when something is on its disk. Another one may have taken its place."""
+        """Return whether the server can report that a change is on its disk. It may be another server than before."""
         if self._connection.info("persistence").get("aof_enabled") != "1":
             return False
         try:
@@ -83,7 +84,7 @@ class Copies:
             policy = self._connection.call(b"CONFIG", b"GET", b"appendfsync")
         except ConnectionLost:
             raise
-        except IndexUnusable:  # the user may not ask, as with many hosted servers, which write it
+        except IndexUnusable:  # the user may not ask, as on many hosted servers, which write to disk
             return True
         return bool(policy[1:] != [b"no"])
 
