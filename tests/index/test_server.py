@@ -362,6 +362,34 @@ def test_an_index_that_a_crawl_uses_is_not_repaired(filled: ServerAddress, serve
         store.repair(NEAR)
 
 
+def test_an_index_is_not_repaired_by_two_processes_at_once(filled: ServerAddress, server: Server) -> None:
+    with closing(maintenance.open_to_write(filled)) as first, closing(maintenance.open_to_write(filled)) as second:
+
+        def repair_too(_: int) -> None:
+            with pytest.raises(IndexUnusable, match="Another process repairs the index"):
+                second.repair(NEAR)
+
+        first.repair(NEAR, repair_too)
+        assert first.verify(NEAR) == []
+        second.repair(NEAR)
+        assert second.verify(NEAR) == []
+
+
+def test_a_repair_that_was_stopped_for_so_long_that_another_began_gives_up(
+    filled: ServerAddress, server: Server
+) -> None:
+    with closing(maintenance.open_to_write(filled)) as first, closing(maintenance.open_to_write(filled)) as second:
+
+        def repair_meanwhile(_: int) -> None:
+            (name,) = (name for name in server.run("KEYS", "*") if name[13:14] == b"p")  # type: ignore[attr-defined]
+            server.run("DEL", name)  # as if it had expired
+            second.repair(NEAR)
+
+        with pytest.raises(IndexUnusable, match="Another repair of the index has begun"):
+            first.repair(NEAR, repair_meanwhile)
+        assert second.verify(NEAR) == []
+
+
 def test_a_repair_ends_even_if_a_crawl_begins_during_it(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,7 @@ class Keys:
         runs: the hash of the entries of runs.
         dead: the set of the runs that are over.
         scopes: the set of the hashes of scopes.
+        repair: the name of the repair that is under way, for a minute at most.
         layout: which names buckets have.
     """
 
@@ -58,6 +59,7 @@ class Keys:
         self.runs = prefix + b"u"
         self.dead = prefix + b"d"
         self.scopes = prefix + b"o"
+        self.repair = prefix + b"p"
         self.layout = layout
         self.buckets = prefix + (b"B" if layout == REPAIRED else b"b")
         self.numbers = prefix + (b"N" if layout == REPAIRED else b"n")
@@ -68,7 +70,7 @@ class Keys:
     @property
     def singles(self) -> list[bytes]:
         """The names of which there is one in each life of the index."""
-        return [self.meta, self.state, self.log, self.counts, self.runs, self.dead, self.scopes]
+        return [self.meta, self.state, self.log, self.counts, self.runs, self.dead, self.scopes, self.repair]
 
     def record(self, number: int) -> bytes:
         """Return the name of a record."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import islice
+from secrets import token_bytes
 
 import msgspec
 import numpy as np
 
-from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.places import numbers_in, place_entry, place_of_name, place_of_signature
@@ -26,6 +27,8 @@ from crawler_dedup.index.tally import Tally, tally
 from crawler_dedup.system.callbacks import Advance
 
 _SLICE = 500
+_REPAIR_SECONDS = 60
+"""After so many seconds without a step of it, a repair counts as killed."""
 _Stored = tuple[int, bytes]
 
 
@@ -76,17 +79,47 @@ def rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
     Where it is interrupted, it has to be done again: until then near-duplicates are missed.
 
     Raises:
-        IndexUnusable: a run uses the index.
+        IndexUnusable: a run uses the index, or another repair is under way.
     """
+    with _only_repair(pages.client) as go_on:
+
+        def advance_and_go_on(count: int) -> None:
+            advance(count)
+            go_on()
+
+        _rebuild(pages, filing, advance_and_go_on)
+
+
+@contextmanager
+def _only_repair(client: Client) -> Iterator[Callable[[], None]]:
+    """Let no other repair begin within the context. Yield a function that has to be called at least once a minute."""
+    key, name = client.keys.repair, token_bytes(8)
+
+    def go_on() -> None:
+        if client.call(b"GET", key) != name:
+            raise IndexUnusable("Another repair of the index has begun. Repair it again when that has ended.")
+        client.call(b"EXPIRE", key, _REPAIR_SECONDS)
+
+    if client.call(b"SET", key, name, b"NX", b"EX", _REPAIR_SECONDS) is None and client.call(b"GET", key) != name:
+        raise IndexUnusable("Another process repairs the index, or was killed less than a minute ago while it did.")
+    try:
+        yield go_on
+    finally:
+        with suppress(DedupError):  # what was raised first says more
+            if client.call(b"GET", key) == name:
+                client.call(b"DEL", key)
+
+
+def _rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
     client, keys = pages.client, pages.client.keys
     if any(True for _ in client.scan(keys.prefix + b"l*")):
         raise IndexUnusable("A crawl uses the index, or has used it a minute ago: repair it when none does.")
-    _remove_buckets(client, client.other_keys)  # of a repair that was interrupted
+    _remove_buckets(client, client.other_keys, advance)  # of a repair that was interrupted
     for number, run in client.runs.entries.items():
         if run is DAMAGED_RUN:
             client.call(b"HSET", keys.runs, number.to_bytes(RUN_NAME_BYTES, "big"), encode_run(run))
     last = client.begin_other_buckets()
-    _remove_buckets(client, keys)
+    _remove_buckets(client, keys, advance)
     stored = pages.read_records(1, last)
     while batch := list(islice(stored, _SLICE)):
         readable = dict(_decoded(batch))
@@ -97,9 +130,10 @@ def rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
         advance(len(batch))
 
 
-def _remove_buckets(client: Client, keys: Keys) -> None:
+def _remove_buckets(client: Client, keys: Keys, advance: Advance) -> None:
     for pattern in (keys.numbers, keys.buckets):
         for names in client.scan(pattern + b"*"):
+            advance(0)
             client.call(b"UNLINK", *names)
 
 
