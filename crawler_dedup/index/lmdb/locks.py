@@ -121,7 +121,7 @@ class SharedLock:
 
 
 def _lock(file: IO[Any], *, shared: bool) -> bool:
-    """Lock *file*; return ``False`` if other processes hold a lock that forbids it."""
+    """Lock *file*; return ``False`` if another lock forbids it."""
     try:
         return lock(file, shared=shared)
     except LockFailed as error:
