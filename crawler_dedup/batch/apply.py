@@ -27,14 +27,14 @@ _Payloads = Mapping[RecordPlace, Payload]
 
 
 class CopyReceipt(msgspec.Struct, frozen=True):
-    """The inputs from which a copy was made.
+    """The receipt of a copy, by which later calls see that the copy is complete and up to date.
 
     Attributes:
-        source: the input as it was.
-        decisions: checksum of the decisions.
+        source: the input, as it was signed.
+        decisions: checksum of the file with the decisions.
         mark: the column with the mark; ``""``: there is none.
         bytes: length of the copy.
-        checksum: of the copy.
+        checksum: checksum of the copy.
         left_out: how many pages are left out, or marked.
     """
 
@@ -52,8 +52,8 @@ class Applied:
 
     Attributes:
         files: how many copies there are.
-        written_now: how many of them were written by this call; the others had been before.
-        left_out: how many pages are left out of them, or marked.
+        written_now: how many of them were written by this call; the others had been written before.
+        left_out: how many pages are left out of the copies, or marked in them.
     """
 
     files: int
@@ -63,7 +63,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class _Copy:
-    """A copy to write: the input, where the copy goes, and the receipt that it gets."""
+    """A copy to write: its source, its path, and the path of its receipt."""
 
     source: ReportInput
     target: Path
@@ -89,16 +89,16 @@ _decode_receipt = msgspec.json.Decoder(CopyReceipt).decode
 def apply_decisions(
     inputs: Sequence[Path], decisions: Path, output: Path, start: Start, *, mark: str = "", jobs: int = 1
 ) -> Applied:
-    """Write copies of *inputs* into *output*. A copy that is there already, by the same decisions, is not written again.
+    """Write copies of *inputs* into *output*. Copies that are complete and up to date are not written again.
 
     Args:
         decisions: the directory with the decisions.
-        mark: the column that gets the identifier of the kept page; ``""``: pages for which one stands are left out.
+        mark: the column that gets the identifier of the representative; ``""``: pages that have one are left out.
         jobs: number of processes.
 
     Raises:
-        DedupError: there are no decisions about an input, it was changed since it was signed, or it cannot be copied. The
-            others are copied then.
+        DedupError: there are no decisions about an input, or it was changed since it was signed (nothing is copied then);
+            or an input cannot be copied (all others are copied then).
     """
     copies = _find_copies(inputs, _read_report(decisions), output)
     clusters = ClusterFile.open(decisions / CLUSTERS)
@@ -126,7 +126,7 @@ def _read_report(decisions: Path) -> Report:
 
 
 def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_Copy]:
-    """Return the copies to write; their paths relative to each other are those of the inputs."""
+    """Return the copies to write, whose relative paths in *output* are those of the inputs below their common folder."""
     decided = {source.path: source for source in report.inputs}
     paths = find_files(inputs)
     unknown = [str(path) for path in paths if str(path) not in decided]
@@ -142,7 +142,7 @@ def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_
 
 
 def _is_done(job: _Job, copy: _Copy) -> bool:
-    """Return whether a copy is whole, and is what would be written now."""
+    """Return whether a copy is complete and up to date."""
     try:
         receipt = _decode_receipt(copy.receipt.read_bytes())
         is_same = (receipt.source, receipt.decisions, receipt.mark) == (copy.source, job.decisions, job.mark)
@@ -157,7 +157,7 @@ def _is_done(job: _Job, copy: _Copy) -> bool:
 def _read_payloads(
     copies: Sequence[_Copy], clusters: ClusterFile, jobs: int, start: Start
 ) -> dict[RecordPlace, Payload]:
-    """Return what WARC files say of all pages with the same bytes as another one, and of that one."""
+    """Return the payloads of the pages in WARC files that have the same bytes as their representative, and of the latter."""
     wanted: defaultdict[str, set[int]] = defaultdict(set)
     for copy in copies:
         if copy.source.format == "warc":
@@ -170,7 +170,7 @@ def _read_payloads(
 
 
 def _read_input(task: tuple[str, set[int]]) -> dict[RecordPlace, Payload]:
-    """Return the payloads of one input; none if it cannot be read: then no page is a revisit of its pages."""
+    """Return the payloads of one input; none if it cannot be read: then there are no revisit records of its pages."""
     from crawler_dedup.batch.writers.warc import read_payloads  # noqa: PLC0415  (slow, and for this format only)
 
     path, wanted = task
@@ -182,13 +182,13 @@ def _read_input(task: tuple[str, set[int]]) -> dict[RecordPlace, Payload]:
 
 
 def _same_bytes(copy: _Copy, clusters: ClusterFile) -> list[dict[str, Any]]:
-    """Return the rows about pages of one input that have the same bytes as a page of an input."""
+    """Return the rows about pages of one input that have the same bytes as a representative in one of the inputs."""
     rows = clusters.read(copy.source.path)
     return [row for row in rows if row["rule"] == SAME_BYTES and row["representative_record"] is not None]
 
 
 def _same_payloads(copy: _Copy, clusters: ClusterFile, payloads: _Payloads) -> set[RecordPlace]:
-    """Return the places of which the copy of one input needs to know the payload."""
+    """Return the places whose payloads are needed to copy one input."""
     if not payloads or copy.source.format != "warc":
         return set()
     places = set()
@@ -202,7 +202,7 @@ def _same_payloads(copy: _Copy, clusters: ClusterFile, payloads: _Payloads) -> s
 
 
 def _try_to_write(job: _Job, part: tuple[_Copy, _Payloads]) -> str:
-    """Write one copy; return why that was not possible, or nothing."""
+    """Write one copy; return the message of an error, or ``""``."""
     try:
         _write_copy(job, part)
     except DedupError as error:

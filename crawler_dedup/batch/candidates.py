@@ -1,4 +1,4 @@
-"""Which pages of a collection a look-up can find, or find others: all others are new, whatever else there is."""
+"""Find the candidates of a collection: pages that a look-up can return, or whose look-up can return pages."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from crawler_dedup.system.callbacks import Advance
 
 
 class Candidates(NamedTuple):
-    """Which pages may be duplicates, or have one, or be there twice.
+    """The pages that may be duplicates, have duplicates, or occur twice.
 
     Attributes:
-        rows: those of the collection.
-        repeated: the rows whose name another page has, or under whose title an existing text is filed.
-        existing: those that are kept already.
-        existing_texts: the signatures of the texts among these.
+        rows: whether each row of the collection is a candidate.
+        repeated: whether another page has the name of the row, or an existing text is filed under its title.
+        existing: whether each existing page is a candidate.
+        existing_texts: the signatures of the texts among the existing candidates.
     """
 
     rows: Flags
@@ -39,7 +39,7 @@ class Candidates(NamedTuple):
 
 
 def looks_up_by_keys(scheme: Scheme) -> bool:
-    """Return whether texts are found by the keys that they share, and not by the distance of their signatures."""
+    """Return whether *scheme* finds texts by the keys that they share, and not by the distance of their signatures."""
     return not isinstance(scheme, SimHash)
 
 
@@ -52,18 +52,18 @@ def find_candidates(
     memory: int,
     advance: Advance,
 ) -> Candidates:
-    """Find the candidates.
+    """Find the candidates among the rows of a collection and the existing pages.
 
-    They are no fewer pages than a look-up in an index finds: of texts those with a signature near another one, and those
-    under one title, of other pages those that share a key, and pages with one name.
+    They include all pages that a look-up in an index can return: texts with near signatures, texts with the same title,
+    other pages that share a key, and pages with the same name.
 
     Args:
         existing: pages that are kept already.
-        memory: bytes that may be taken.
-        advance: called with numbers of pages that were looked at.
+        memory: bytes of memory that may be used.
+        advance: called with numbers of pages that were processed.
 
     Raises:
-        DedupError: memory does not suffice for their keys.
+        DedupError: memory does not suffice for the keys or the signatures.
     """
     by_distance = scheme if isinstance(scheme, SimHash) else None
     entries = collect_keys(rows, scheme, matcher, profiles, memory, advance)
@@ -85,10 +85,10 @@ def find_candidates(
 def collect_keys(
     rows: Rows, scheme: Scheme, matcher: RuleMatcher, profiles: FrozenProfiles, memory: int, advance: Advance
 ) -> KeyEntries:
-    """Return the keys under which rows are looked up that are found by keys.
+    """Return the keys of the rows that are found by keys: of thin pages, and with some schemes of texts, too.
 
     Raises:
-        DedupError: they take more than *memory*.
+        DedupError: the keys take more than *memory* bytes.
     """
     entries = KeyEntries()
     wanted = rows.thins | rows.texts if looks_up_by_keys(scheme) else rows.thins
@@ -105,12 +105,12 @@ def collect_keys(
 
 
 class ResidentPages:
-    """Names, keys and signatures by which existing pages find those of a collection.
+    """The names, titles, keys and signatures of a collection, with which existing pages are compared.
 
     Attributes:
         scheme: the scheme of the signatures.
-        flags: of each row whether an existing page is near, or has its name, its title or one of its keys.
-        repeated: whether one has its name or title.
+        flags: for each row, whether an existing page is near, or has its name, its title or one of its keys.
+        repeated: for each row, whether an existing page has its name or its title.
     """
 
     def __init__(self, rows: Rows, entries: KeyEntries, scheme: Scheme, memory: int) -> None:
@@ -143,7 +143,7 @@ class ResidentPages:
         return flags
 
     def pass_by(self, batch: ExistingBatch) -> Flags:
-        """Return for each page of *batch* whether it finds a row, and note which."""
+        """Return for each page of *batch* whether it matches a row, and flag the rows that match."""
         is_candidate = np.zeros(len(batch.texts), dtype=bool)
         is_candidate[batch.name_places[self._names.match(batch.names, self.repeated)]] = True
         is_candidate |= self._titles.match(batch.titles, self.repeated)
@@ -154,14 +154,14 @@ class ResidentPages:
 
 
 class _SortedNumbers:
-    """Numbers, sorted, and the place of the page that each belongs to."""
+    """Sorted numbers of pages, each with the place of its page."""
 
     def __init__(self, numbers: Numbers, places: Places) -> None:
         order = np.argsort(numbers)
         self._numbers, self._places = numbers[order], places[order]
 
     def match(self, others: Numbers, flags: Flags) -> Flags:
-        """Return which of *others* are among the numbers, and set the *flags* of the pages to which these belong."""
+        """Return which of *others* are among the numbers, and set the *flags* of the pages that have these numbers."""
         sought = np.unique(others)
         starts, ends = (np.searchsorted(self._numbers, sought, side) for side in ("left", "right"))
         matched = ends > starts
@@ -171,7 +171,7 @@ class _SortedNumbers:
 
 
 def _pass_by(resident: ResidentPages, batches: Iterable[ExistingBatch], advance: Advance) -> tuple[Flags, Numbers]:
-    """Return which of the existing pages find one of the collection, and the signatures of the texts among them."""
+    """Return for each existing page whether it matches a row, and the signatures of the texts that match."""
     flags, texts = [np.zeros(0, dtype=bool)], [np.zeros(0, dtype=np.uint64)]
     for batch in batches:
         is_candidate = resident.pass_by(batch)

@@ -1,8 +1,8 @@
-"""Which candidates need no decision: they are new, whatever is decided about others.
+"""Find candidates that need no decision, because they are new whatever is decided about other pages.
 
-Of each pair of near texts, or of texts under one title, it is computed whether the earlier one could cover the later one
-at all (:mod:`crawler_dedup.rules.bounds`). A text that no earlier one could cover is new. If it could cover no later one
-either, nothing needs to be compared with it.
+For each pair of texts that are near each other or have the same title, it is computed whether the earlier text could cover
+the later one at all (:mod:`crawler_dedup.rules.bounds`). A text that no earlier text could cover is new. If it could not
+cover any later text either, no page needs to be compared with it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from crawler_dedup.index.verdicts import MAX_COMPARED
 from crawler_dedup.rules.bounds import Measures, may_be_covered
 from crawler_dedup.signing.schemes import Scheme, SimHash
 
-_MOST_NEAR = 16  # earlier texts with which one is compared here
-_MOST_PAIRS = 4  # of a text, on average, that are held in memory
+_MOST_NEAR = 16  # near earlier texts with which a text is compared here
+_MOST_PAIRS = 4  # pairs for each text, on average, that are held in memory
 _PIECE = 1 << 16  # pairs that are compared at a time
 
 
 class Certain(NamedTuple):
-    """Facts about some pages that are certain before they are decided, in the order of the decisions.
+    """What is certain about pages before they are decided, in the order of the decisions.
 
     Attributes:
-        new: whether each is new for certain.
-        paired: whether all earlier pages are known that may cover it.
-        filed: whether a later page that is neither may be compared with it.
-        earlier: places of the pages that may cover each paired one, in the order in which they are compared with it.
-        starts: where these begin for each page, and behind them their number.
+        new: whether the page is certainly new.
+        paired: whether all earlier pages that may cover the page are known.
+        filed: whether a later page that is neither new nor paired may be compared with the page.
+        earlier: places of the pages that may cover each paired page, in the order in which they are compared with it.
+        starts: index of the first of these places for each page, and at the end the number of all places.
     """
 
     new: Flags
@@ -49,7 +49,7 @@ class Certain(NamedTuple):
 
 
 def nothing_certain(count: int) -> Certain:
-    """Return that nothing is certain of so many pages."""
+    """Return the value for *count* pages about which nothing is certain."""
     new, paired = (np.zeros(count, dtype=bool) for _ in range(2))
     starts = np.zeros(count + 1, dtype=np.int64)
     return Certain(new, paired, np.ones(count, dtype=bool), starts[:0], starts)
@@ -64,14 +64,14 @@ def find_certain(
     measures: Measures | None,
     limits: Config,
 ) -> Certain:
-    """Find what is certain of the rows *chosen*, which ascend.
+    """Find what is certain about the rows *chosen*, which ascend.
 
-    Of texts only, whose names no other pages have. Such a text is new for certain if no text before it that is near, or has
-    its title, may cover it. It is paired if there are few of these, all of which stay once they are kept.
+    Something is certain only about texts whose names no other pages have. Such a text is new if no earlier text that is near
+    or has its title may cover it. It is paired if few earlier texts may cover it, none of which is replaced once it is kept.
 
     Args:
         order: the places of the rows in the order in which they are decided.
-        measures: of the rows; ``None``: there was no memory for them.
+        measures: the measures of the rows; ``None``: there was no memory for them.
         limits: the settings with the thresholds.
     """
     if not isinstance(scheme, SimHash):
@@ -87,7 +87,7 @@ def find_certain(
 
 
 def measure_pages(picked: Iterable[StoredPages], measures: list[Measures]) -> Iterator[StoredPages]:
-    """Yield *picked* pages, and add what is measured of them to *measures*.
+    """Yield *picked* pages, and append their measures to *measures*.
 
     Raises:
         DedupError: a page is damaged.
@@ -104,9 +104,9 @@ class _Comparison:
     """Compares texts pair by pair.
 
     Args:
-        signatures: of existing texts, and behind them of those that are decided, in their order.
-        existing: how many of them are existing texts.
-        places: of the texts that are decided, in *measures*.
+        signatures: signatures of the existing texts, followed by those of the texts to decide, in the order of decisions.
+        existing: how many existing texts there are.
+        places: places of the texts to decide in *measures*.
     """
 
     def __init__(
@@ -125,9 +125,9 @@ class _Comparison:
         self._measures = measures
         self._limits = limits
         count = len(places)
-        self._uncertain = np.zeros(count, dtype=bool)  # whether an earlier one may cover it
-        self._is_open = np.zeros(count, dtype=bool)  # whether not all of these are known
-        self._filed = np.zeros(count, dtype=bool)  # whether an open one may be compared with it
+        self._uncertain = np.zeros(count, dtype=bool)  # whether an earlier text may cover the text
+        self._is_open = np.zeros(count, dtype=bool)  # whether not all of these earlier texts are known
+        self._filed = np.zeros(count, dtype=bool)  # whether an open text may be compared with the text
         self._frequent = _is_frequent(signatures, MAX_REPRESENTATIVES)[existing:]
         self._pairs: list[Pairs] = []
         self._room = _MOST_PAIRS * count + _PIECE
@@ -135,7 +135,7 @@ class _Comparison:
     def compare_near(self) -> None:
         """Compare the texts with near signatures."""
         crowded = np.zeros(len(self._signatures), dtype=bool)
-        times = np.zeros(len(self._signatures), dtype=np.int32)  # how many earlier ones are near
+        times = np.zeros(len(self._signatures), dtype=np.int32)  # how many earlier texts are near
         for earlier, later in self._list_near(crowded):
             np.add.at(times, later, 1)
             is_looked_at = (earlier >= self._existing) & (times[later] <= _MOST_NEAR)
@@ -144,7 +144,7 @@ class _Comparison:
         own = crowded[self._existing :]
         self._uncertain |= own
         self._is_open |= own | self._frequent
-        # Where limits of the index cut candidates off, pages that cover nothing take the place of others.
+        # Where limits of the index cut candidates off, pages that cover nothing count towards the limit, too.
         self._filed |= own | self._frequent
         cut_off = crowded | (times > MAX_COMPARED - MAX_UNDER_TITLE)
         if cut_off.any():
@@ -160,7 +160,7 @@ class _Comparison:
                 yield earlier[piece][is_decided[piece]], later[piece][is_decided[piece]]
 
     def compare_under_titles(self, titles: Numbers) -> None:
-        """Compare the texts that have one title; 0: none."""
+        """Compare the texts that have the same title; 0: no title."""
         order = np.argsort(titles, kind="stable")
         order = order[titles[order] != 0]
         ordered = titles[order]
@@ -177,7 +177,7 @@ class _Comparison:
             for first in range(0, len(pairs), _PIECE):
                 piece = pairs[first : first + _PIECE]
                 earlier, later = order[piece], order[piece + step]
-                is_far = ~self._are_near(earlier, later)  # the others were compared
+                is_far = ~self._are_near(earlier, later)  # near ones were compared before
                 self._compare(earlier[is_far], later[is_far])
 
     def _are_near(self, earlier: Places, later: Places) -> Flags:
@@ -200,12 +200,12 @@ class _Comparison:
         self._pairs.append((earlier, later))
 
     def _leave_open(self, earlier: Places, later: Places) -> None:
-        """Note pairs that are not known: the later text is looked up, and earlier ones, or existing ones, are filed."""
+        """Note pairs that are not listed: the later text is looked up, so the earlier one is filed (existing ones are)."""
         self._uncertain[later] = self._is_open[later] = True
         self._filed[earlier[earlier >= 0]] = True
 
     def conclude(self, repeated: Flags, texts: Places, count: int) -> Certain:
-        """Return what is certain of all pages.
+        """Return what is certain about all pages.
 
         Args:
             repeated: whether each text has the name of another page.
@@ -214,7 +214,7 @@ class _Comparison:
         """
         none = np.zeros(0, dtype=np.int64)
         earlier, later = map(np.concatenate, zip((none, none), *self._pairs, strict=True))
-        # A page with a name that comes again is replaced then; of many with one signature not all are compared.
+        # A page is replaced when its name comes again. Of many pages with the same signature, not all are compared.
         self._is_open |= repeated
         self._is_open[later[(repeated | self._frequent)[earlier]]] = True
         is_open = self._is_open[later]
@@ -236,7 +236,7 @@ class _Comparison:
 
 
 def _is_frequent(numbers: Numbers, most: int) -> Flags:
-    """Return for each of *numbers* whether it is there more often than *most* times."""
+    """Return for each of *numbers* whether it occurs more than *most* times."""
     ascending = np.sort(numbers)
     frequent = ascending[most:][ascending[most:] == ascending[:-most]]
     return np.isin(numbers, np.unique(frequent))

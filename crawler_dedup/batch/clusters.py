@@ -1,4 +1,4 @@
-"""The pages for which kept ones stand: written in the order of the inputs, so that those of one input stand together."""
+"""The file of pages that have a representative, in the order of the inputs: the pages of one input stand together."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CLUSTERS_SCHEMA = pa.schema(
 )
 
 LEFT_OUT_BYTES = 48
-"""What a page that is left out takes in memory."""
+"""Bytes of memory that a page that is left out takes."""
 
 _GROUP_ROWS = 50_000
 _NO_DISTANCE = -1
@@ -48,12 +48,12 @@ _VERDICTS = pa.array([str(verdict) for verdict in VERDICTS], pa.string())
 
 
 class Clusters:
-    """Collects the pages for which kept ones stand.
+    """Collects the pages that have a representative.
 
     Args:
         pages: the pages that are decided.
-        file: an empty file, open to write and read, for the addresses of pages that were kept before.
-        against: what holds these; ``""``: there are none.
+        file: an empty file, open to write and read, for the addresses of representatives that were kept before.
+        against: path of the index or collection that has these representatives; ``""``: there is none.
     """
 
     def __init__(self, rows: Rows, pages: PickedPages, file: IO[bytes], against: str = "") -> None:
@@ -67,7 +67,7 @@ class Clusters:
         self._address_ends = array("Q", [0])
 
     def add(self, decided: PlacedDecision) -> None:
-        """Add a page, if a kept one stands for it."""
+        """Add a page, if it has a representative."""
         match = decided.match
         if match is None:
             return
@@ -81,14 +81,14 @@ class Clusters:
         self._address_ends.append(self._address_ends[-1] + self._file.write(decided.address.encode()))
 
     def write(self, path: Path) -> None:
-        """Write all of them."""
+        """Write the file, in the order of the inputs."""
         order = np.argsort(np.frombuffer(self._places, np.int64)) if self._places else np.empty(0, np.int64)
         with open_table(path, CLUSTERS_SCHEMA) as writer:
             for first in range(0, len(order), _GROUP_ROWS):
                 writer.write_table(self._make_table(order[first : first + _GROUP_ROWS]))
 
     def _make_table(self, chosen: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
-        """Return the rows about *chosen* ones of the pages that were added."""
+        """Return the rows about the pages that were added with the numbers *chosen*."""
 
         def take(values: array[Any]) -> np.ndarray[Any, Any]:
             taken: np.ndarray[Any, Any] = np.array(values)[chosen]
@@ -133,10 +133,10 @@ class Clusters:
 
 @dataclass(frozen=True)
 class ClusterFile:
-    """A file of the pages for which kept ones stand.
+    """A file of the pages that have a representative.
 
     Attributes:
-        path: where it stands.
+        path: path of the file.
         groups: the row groups that have pages of each input.
     """
 
@@ -164,7 +164,7 @@ class ClusterFile:
 
 
 def _read_inputs(path: Path) -> Iterator[list[str]]:
-    """Yield the different inputs of each row group."""
+    """Yield the distinct inputs in each row group."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for number in range(file.metadata.num_row_groups):

@@ -40,7 +40,7 @@ class CollectionHeader(msgspec.Struct, frozen=True):
         spec: what the signatures depend on.
         libraries: versions of the libraries on which they depend.
         columns: where the parts of a page stand in the inputs.
-        scope: ``domain``: the registered domain of each page; else the scope of all pages.
+        scope: ``domain`` or ``language``: the registered domain or language of each page; else the scope of all pages.
         sources: the inputs, in their order.
     """
 
@@ -53,12 +53,12 @@ class CollectionHeader(msgspec.Struct, frozen=True):
 
     @property
     def identity(self) -> dict[str, str]:
-        """In what pages that are compared with others must agree."""
+        """The properties in which collections must agree if their pages are compared."""
         return {**self.spec, "scope": self.scope}
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """The contents of a shard that is complete.
+    """The receipt of a complete shard.
 
     Attributes:
         source_bytes: length of the input that was signed.
@@ -67,7 +67,7 @@ class Receipt(msgspec.Struct, frozen=True):
         checksum: XXH3 of the shard, 128 bits.
         pages: how many pages it has.
         unsigned: how many of them could not be signed, by reason.
-        passed_over: how many records of the input are no pages to look at, by reason.
+        passed_over: how many records of the input are no pages to be signed, by reason.
         bad: how many records could not be read, by reason.
     """
 
@@ -102,21 +102,21 @@ class Shard:
     receipt: Path
 
     def read_receipt(self) -> Receipt | None:
-        """Return the receipt; ``None``: the shard is not signed, or its receipt cannot be read."""
+        """Return the receipt, or ``None`` if the shard is not signed or its receipt cannot be read."""
         try:
             return _decode_receipt(self.receipt.read_bytes())
         except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
             return None
 
     def is_whole(self, receipt: Receipt) -> bool:
-        """Return whether the signed pages are those of which *receipt* is: reads all of them."""
+        """Return whether the file of signed pages has the length and checksum in *receipt*: reads all of it."""
         try:
             return self.data.stat().st_size == receipt.shard_bytes and checksum_of(self.data) == receipt.checksum
         except FileNotFoundError:
             return False
 
     def is_current(self, receipt: Receipt) -> bool:
-        """Return whether the input is the one that was signed."""
+        """Return whether the input has not changed since it was signed."""
         source = Path(self.source.path).stat()
         return (source.st_size, source.st_mtime_ns) == (receipt.source_bytes, receipt.source_changed)
 
@@ -125,9 +125,9 @@ class Collection:
     """A signed collection.
 
     Attributes:
-        directory: where it stands.
-        header: what it is.
-        dropped: the inputs that it had before it was created anew, and has no more.
+        directory: the directory of the collection.
+        header: its header.
+        dropped: the inputs of an earlier call of :meth:`create` that are no longer part of the collection.
     """
 
     def __init__(self, directory: Path, header: CollectionHeader, dropped: Sequence[str] = ()) -> None:
@@ -138,10 +138,10 @@ class Collection:
 
     @classmethod
     def create(cls, directory: Path, header: CollectionHeader) -> Collection:
-        """Create a collection, or go on with one that was signed in the same way.
+        """Create a collection, or continue one that was signed in the same way.
 
         Raises:
-            DedupError: the directory holds one that was signed in another way.
+            DedupError: the directory holds a collection that was signed in another way.
         """
         dropped: list[str] = []
         if (directory / _HEADER).exists():
@@ -183,8 +183,8 @@ class Collection:
         """Return the receipts of all shards.
 
         Args:
-            advance: called with numbers of shards that were looked at.
-            call_all: calls what looks at a shard.
+            advance: called with numbers of shards that were checked.
+            call_all: calls the function that checks a shard.
 
         Raises:
             DedupError: a shard is missing or damaged; the message names all of them.
@@ -214,13 +214,13 @@ def _read_state(shard: Shard) -> tuple[Receipt | None, bool]:
 
 
 def _terms_of(header: CollectionHeader) -> dict[str, str]:
-    """Return what a call that goes on with a collection must have in common with the call that began it."""
+    """Return the properties that must be the same in all calls that sign a collection."""
     columns = {f"column {name}": value for name, value in msgspec.to_builtins(header.columns).items()}
     return {**header.identity, **columns}
 
 
 def name_shard(path: Path) -> str:
-    """Return the name of the shard of an input: readable, and another one for each path."""
+    """Return a readable name for the shard of an input, which is different for each path."""
     stem = re.sub(r"[^\w.-]", "_", path.name)[:100]
     return f"{stem}-{xxh3_64_hexdigest(str(path).encode('utf-8', 'surrogateescape'))[:12]}"
 

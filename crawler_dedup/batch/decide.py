@@ -30,15 +30,15 @@ from crawler_dedup.signedpage import Signature, SignedPage
 from crawler_dedup.signing.schemes import Scheme
 
 KEPT_BYTES = 500
-"""What a kept page takes in memory, with four keys under which it is filed."""
+"""Bytes of memory that a kept page takes, with four keys under which it is filed."""
 FURTHER_KEY_BYTES = 150
-"""What each further key takes."""
+"""Bytes of memory that each further key takes."""
 
 _KEYS = 4
 
 _NO_PLACE = -1
-_POSITIONS = 10_000  # of which the loop takes numbers out of arrays at a time
-_REMEMBERED = 1_000  # kept texts that are not read again
+_POSITIONS = 10_000  # positions whose numbers the loop takes out of arrays at a time
+_REMEMBERED = 1_000  # kept texts that are cached
 _KEPT = (Verdict.NEW, Verdict.CHANGED)
 
 
@@ -54,7 +54,7 @@ _decode_identity = msgspec.msgpack.Decoder(_Identified).decode
 
 
 class PickedPages:
-    """Pages of some rows in a file, to be read in any order.
+    """The pages of some rows, written to a file so that they can be read in any order.
 
     Attributes:
         rows: the rows, ascending.
@@ -94,7 +94,7 @@ class PickedPages:
 
 
 class _Written(NamedTuple):
-    """Some pages that were written into a file, one behind the other, with these lengths."""
+    """Columns of pages that were written to a file one after another, with their lengths in it."""
 
     rows: Places
     records: Places
@@ -142,14 +142,14 @@ class RememberingMatcher(RuleMatcher):
 
 
 class PlacedDecision(NamedTuple):
-    """A decision about one of some picked pages.
+    """A decision about a page of :class:`PickedPages`.
 
     Attributes:
-        place: of the page among the picked ones.
-        verdict: the answer.
-        match: how it agrees with the kept page that stands for it; ``None``: it is kept.
-        representative: place of that page; ``None``: the page is kept, or one stands for it that was kept before.
-        address: of the page that was kept before; ``""``: there is none.
+        place: place of the page among the picked pages.
+        verdict: the verdict on the page.
+        match: how the page agrees with its representative; ``None``: it is kept.
+        representative: place of the representative; ``None``: the page is kept, or its representative was kept before.
+        address: address of a representative that was kept before; ``""``: there is none.
     """
 
     place: int
@@ -169,11 +169,11 @@ def decide_pages(
     file: IO[bytes],
     memory: int,
 ) -> Iterator[PlacedDecision]:
-    """Decide about *pages* in *order*, each also by those before it, as :meth:`Deduplicator.decide` does.
+    """Decide about *pages* in *order*, comparing each with the pages kept so far, as :meth:`Deduplicator.decide` does.
 
     Args:
         order: places of the pages.
-        certain: what is certain of them. Decisions about those that are new for certain are not yielded.
+        certain: what is certain about them. Decisions about pages that are certainly new are not yielded.
         existing: pages that are kept already.
         profiles: what is known about their sites.
         file: an empty file, open to write and read.
@@ -204,10 +204,10 @@ def decide_pages(
 
 
 class _PairedTexts:
-    """Decides about texts of which all kept pages are known that may cover them: nothing needs to be looked up.
+    """Decides about paired texts: all pages that may cover them are known, so that nothing needs to be looked up.
 
     Attributes:
-        is_kept: whether each of the pages is kept, as far as that is decided.
+        is_kept: for each page, whether it is kept, as far as that is decided.
     """
 
     def __init__(
@@ -253,7 +253,7 @@ class _PairedTexts:
 
 
 class _OtherPages:
-    """Decides about pages as an index does: by those that are filed."""
+    """Decides about pages that are not paired as an index does, by looking up pages that are filed."""
 
     def __init__(
         self,
@@ -269,13 +269,13 @@ class _OtherPages:
         self._memory = memory
         self._kept = MemoryPages(file, profiles, lambda place: self._verdicts.record_of(pages.read(place)))
         self._verdicts = Verdicts(self._kept, matcher, OfferTerms(), now=1, runs=NO_RUNS)
-        self._place_of = array("q", [_NO_PLACE])  # of each kept page by its number
+        self._place_of = array("q", [_NO_PLACE])  # the place of each kept page, by its number
         for record in existing:
             self._kept.add(record, matcher)
             self._note_filed(_NO_PLACE)
 
     def announce(self, place: int) -> None:
-        """File a page that is kept. It is read when another one is compared with it."""
+        """File a page that is kept. It is only read when another page is compared with it."""
         signature = int(self._pages.signatures[place])
         keys, title = self._matcher.keys_of_text(signature), int(self._pages.titles[place])
         self._kept.announce(place, self._pages.read_scope(place), signature, keys, title)

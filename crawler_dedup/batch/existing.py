@@ -31,11 +31,11 @@ class ExistingBatch(NamedTuple):
     """A batch of pages that are kept already, in their order.
 
     Attributes:
-        texts: whether a page is compared by its main text.
-        signatures: as they were signed.
+        texts: whether each page is compared by its main text.
+        signatures: the signature of each page, as a number.
         titles: 64 bits that stand for the title under which each text is filed; 0: under none.
         names: 64 bits that stand for each key and alias in its scope.
-        name_places: of which page of the batch each of *names* is.
+        name_places: the place in the batch of the page that has each of *names*.
         entries: the keys of pages that are looked up by keys alone.
     """
 
@@ -61,29 +61,29 @@ class ExistingPages(Protocol):
         """Yield what is known about sites."""
 
     def batches(self, matcher: RuleMatcher, profiles: FrozenProfiles, *, texts_by_key: bool) -> Iterator[ExistingBatch]:
-        """Yield all pages.
+        """Yield all pages, batch by batch.
 
         Args:
             texts_by_key: whether texts, too, are looked up by keys alone.
         """
 
     def parts(self) -> Iterator[ExistingPages]:
-        """Yield parts that can be read side by side, all pages of which are these, in their order."""
+        """Yield parts that can be read in parallel. Together they have all pages, in the same order."""
 
     def read_records(self, wanted: Flags, matcher: RuleMatcher, profiles: FrozenProfiles) -> Iterator[Record]:
         """Yield the records of the *wanted* pages, in their order."""
 
 
 def open_existing(path: Path, collection: Collection, advance: Advance, call_all: CallAll = call_here) -> ExistingPages:
-    """Open what *collection* is decided against: an exported index, or the directory of another collection.
+    """Open the pages against which *collection* is decided: an exported index, or the directory of another collection.
 
     Args:
         advance: called with numbers of shards that were checked.
-        call_all: calls what checks a shard.
+        call_all: calls the function that checks a shard.
 
     Raises:
-        IndexMismatch: it was signed in another way.
-        DedupError: it has no pages, or cannot be read.
+        IndexMismatch: the existing pages were signed in another way.
+        DedupError: *path* has no pages, or cannot be read.
     """
     if path.is_dir():
         other_collection = Collection.open(path)

@@ -36,11 +36,11 @@ from crawler_dedup.system.files import open_replacement
 
 PROFILES, REPORT = "profiles.dedup", "report.json"
 MEMORY = 8 << 30
-"""Bytes that are taken unless others are asked for."""
+"""Default of the bytes of memory that the process may take."""
 
-_EXISTING_BYTES = 2  # of a page that is kept already
-_LIBRARIES = 250 << 20  # bytes of the process before any page is read
-_JOIN_BYTES = 20  # of a row, while neighbours are searched, beside what a table takes
+_EXISTING_BYTES = 2  # bytes for each page that is kept already
+_LIBRARIES = 250 << 20  # bytes that the process takes before any page is read
+_JOIN_BYTES = 20  # bytes for each row while neighbours are searched, beside the table
 _LEAST = 32 << 20
 
 
@@ -48,8 +48,8 @@ class ReportInput(msgspec.Struct, frozen=True):
     """An input as it was signed.
 
     Attributes:
-        path: where it stands.
-        format: of its content.
+        path: its path.
+        format: the format of its content.
         bytes: its length.
         changed: when it was changed last, in nanoseconds since 1970.
     """
@@ -60,7 +60,7 @@ class ReportInput(msgspec.Struct, frozen=True):
     changed: int
 
     def is_current(self) -> bool:
-        """Return whether the input is still what was signed."""
+        """Return whether the input has not changed since it was signed."""
         state = Path(self.path).stat()
         return (state.st_size, state.st_mtime_ns) == (self.bytes, self.changed)
 
@@ -75,10 +75,10 @@ class Report(msgspec.Struct, frozen=True):
         verdicts: how many pages got each verdict.
         rules: how many pages each rule has dropped.
         unsigned: how many pages could not be signed, by reason.
-        passed_over: how many records of the inputs are no pages to look at, by reason.
+        passed_over: how many records of the inputs are no pages to be signed, by reason.
         bad: how many records of the inputs could not be read, by reason.
-        candidates: of how many pages another one was near enough to be compared, or had the same identifier.
-        known_sites: of how many sites it is known what their pages have in common.
+        candidates: how many pages were near enough to another page to be compared, or had the same identifier.
+        known_sites: for how many sites it is known what their pages have in common.
         seconds: how long each step took.
         spec: what the signatures depend on.
         max_distance: largest distance of duplicates, in bits.
@@ -101,7 +101,7 @@ class Report(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Decided:
-    """The decisions: for each row the code of its verdict and the number of pages it stands for; and all rules."""
+    """The decisions: for each row, the code of its verdict and how many pages it stands for; and the drops by rule."""
 
     codes: np.ndarray[tuple[int], np.dtype[np.uint8]]
     duplicates: np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -140,11 +140,11 @@ def find_duplicates(
     """Find the near-duplicates of the collection in *directory*, and write what is kept into *output*.
 
     Args:
-        config: the thresholds; what signatures depend on is that of the collection.
+        config: the thresholds; the settings on which signatures depend are those of the collection.
         order: in which order pages are decided (:func:`~crawler_dedup.batch.rows.read_rows`).
         profiles: an export whose knowledge of sites is used; ``None``: it is learned from the collection.
-        against: an export of an index, or another collection, with pages that are kept already. Of the sites that the
-            index knows nothing is learned.
+        against: an export of an index, or another collection, with pages that are kept already. Nothing is learned about
+            sites that are known in the index.
         memory: bytes that the process may take.
 
     Raises:
@@ -176,7 +176,7 @@ def find_duplicates(
         candidates = find_candidates(
             rows, existing, signer.scheme, matcher, frozen, free, start("finding neighbours", None)
         )
-    (output / REPORT).unlink(missing_ok=True)  # `apply` asks for it: what is written from now on belongs together
+    (output / REPORT).unlink(missing_ok=True)  # it is written last: where it exists, all files belong together
     with clock.step("deciding"):
         decided = _decide(rows, existing, candidates, matcher, frozen, output, free + _JOIN_BYTES * count, start)
     with clock.step("writing"):
@@ -204,7 +204,7 @@ def write_report(
     seconds: dict[str, float],
     max_distance: int,
 ) -> Report:
-    """Write the report, behind everything else, and return it. The arguments are as in :class:`Report`."""
+    """Write the report, after all other files, and return it. The arguments are as in :class:`Report`."""
     count = len(decided.codes)
     verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
     counts = {str(verdict): number for verdict, number in zip(VERDICTS, verdicts, strict=True)}
@@ -233,7 +233,7 @@ def write_report(
 
 
 def _find_free_memory(count: int, memory: int) -> int:
-    """Return the bytes that are free beside what all rows take; raise :class:`DedupError` where they are too few."""
+    """Return the bytes of *memory* that the rows do not take; raise :class:`DedupError` if they are too few."""
     needed = _LIBRARIES + count * (ROW_BYTES + _JOIN_BYTES)
     if memory < needed + _LEAST:
         raise DedupError(
@@ -253,7 +253,7 @@ def _decide(
     memory: int,
     start: Start,
 ) -> Decided:
-    """Decide about all pages, and write those for which a kept one stands. What is no candidate is new, if it is signed."""
+    """Decide about all pages, and write those that have a representative. Signed pages that are no candidates are new."""
     unchecked, new = VERDICTS.index(Verdict.UNCHECKED), VERDICTS.index(Verdict.NEW)
     codes = np.where(rows.texts | rows.thins, new, unchecked).astype(np.uint8)
     duplicates = np.zeros(len(rows), dtype=np.int64)

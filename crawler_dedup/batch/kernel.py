@@ -10,16 +10,16 @@ import numpy as np
 
 from crawler_dedup.hamming import Numbers
 
-_LONG = 1_024  # numbers that agree in their leading bits
-_ROOM = _LONG * _LONG // 2  # pairs that are listed at a time: those of one run at least
-_TRIES = 64  # of a long run of n numbers so many times n pairs are compared
+_LONG = 1_024  # a run of more numbers with the same leading bits is long
+_ROOM = _LONG * _LONG // 2  # pairs that are listed at a time: at least those of one run that is not long
+_TRIES = 64  # the search of a long run of n numbers ends after so many times n comparisons
 _ONES, _TWOS, _FOURS = (np.uint64(mask) for mask in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
 _SUM = np.uint64(0x0101010101010101)
 _SHIFT_1, _SHIFT_2, _SHIFT_4, _SHIFT_56 = (np.uint64(shift) for shift in (1, 2, 4, 56))
 
 
 def _compile(function: Any) -> Any:
-    """Compile a function with numba, once for all processes where there is a folder that can be written to."""
+    """Compile a function with numba; the result is stored for other processes if there is a folder to write it to."""
     try:
         return numba.njit(cache=True)(function)
     except RuntimeError:  # no such folder
@@ -49,7 +49,7 @@ def _flag(values: Any, rest_bits: Any, max_distance: Any, flags: Any, unfinished
                     if _count(values[first] ^ values[second]) <= max_distance:
                         flags[first] = True
                         flags[second] = True
-        else:  # of a long run that is dense, few comparisons flag all
+        else:  # if a long run is dense, few comparisons flag all of its numbers
             left = _TRIES * (end - start)
             for first in range(start, end):
                 if flags[first]:
@@ -79,7 +79,7 @@ def flag_runs(values: Numbers, rest_bits: int, max_distance: int, flags: Any) ->
 def _list(
     values: Any, rest_bits: Any, max_distance: Any, start: Any, firsts: Any, seconds: Any, crowded: Any
 ) -> tuple[Any, Any]:
-    """List near numbers from *start* on, as far as there is room; return how many pairs there are, and where to go on."""
+    """List near numbers from *start* on while there is room; return the number of pairs, and the place to continue at."""
     listed, count = 0, len(values)
     while start < count:
         prefix = values[start] >> rest_bits
@@ -120,7 +120,7 @@ def _cross(
     start = end = place = 0
     while place < len(second):
         prefix = second[place] >> rest_bits
-        # Leap to the numbers with this prefix: they are near if there are as many numbers in both arrays.
+        # Leap to the numbers with this prefix: they are not far if both arrays have about as many numbers.
         leap = 1
         start = end
         while start + leap < len(first) and first[start + leap] >> rest_bits < prefix:

@@ -12,14 +12,14 @@ from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.index.records import hash_scope
 
 ENTRY_BYTES = 56
-"""What a key of a page takes in memory, while keys are compared."""
+"""Bytes of memory that a key of a page takes while keys are compared."""
 
 _SPREAD = 0x9E3779B97F4A7C15
 _ALL_BITS = (1 << 64) - 1
 
 
 class KeyEntries:
-    """Keys, as 64 bits that stand for each in its scope, and the page of each by its place."""
+    """The keys of pages: 64 bits that stand for each key in its scope, and the place of its page."""
 
     def __init__(self) -> None:
         self._keys = array("Q")
@@ -38,7 +38,7 @@ class KeyEntries:
 
     @property
     def keys(self) -> Numbers:
-        """The keys."""
+        """All keys, as 64 bits that stand for each in its scope."""
         return mix_bits(np.array(self._keys, dtype=np.uint64))
 
     @property

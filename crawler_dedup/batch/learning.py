@@ -1,4 +1,4 @@
-"""Learn what the sites of a collection have in common, before its pages are decided."""
+"""Learn what the pages of each site of a collection have in common, before they are decided."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance
 
 LEARNED_PAGES = 240
-"""Pages of a site from which it is learned, evenly spread over the collection: so many are counted exactly."""
+"""Maximum number of pages from which a site is learned, evenly spread over the collection: so many are counted exactly."""
 COPIES = 2
-"""Pages of one signature that count."""
-_LIVE_SITES = 5_000  # that are counted at a time: 40 KB each at most
-_MOST_FILES = 200  # open at a time
-_PARTS = 16  # in which pages are chosen, to save memory
+"""Maximum number of pages with the same signature that are counted."""
+_LIVE_SITES = 5_000  # sites that are counted at a time: 40 KB each at most
+_MOST_FILES = 200  # files that are open at a time
+_PARTS = 16  # parts of the sites whose pages are chosen one part after another, to save memory
 
 _Frame = struct.Struct("<QI")  # site and length of a page
 
@@ -37,11 +37,11 @@ _Frame = struct.Struct("<QI")  # site and length of a page
 def learn_profiles(rows: Rows, path: Path, header: Header, known: Iterable[StoredSite], advance: Advance) -> None:
     """Learn the sites of all pages, and write what is known about them as an export.
 
-    Of pages with the same signature the first two count, so that both designs of a site that was stored twice are known,
-    and a page that was stored a hundred times makes nothing common.
+    Of the pages with the same signature, only the first two are counted: then both designs of a site that was stored twice
+    are known, and a page that was stored a hundred times does not make its content common.
 
     Args:
-        known: what is known about sites already: of these nothing is learned.
+        known: the sites that are known already: nothing is learned about them.
         advance: called with numbers of pages that were counted.
     """
     wanted, totals = _choose_pages(rows)
@@ -50,7 +50,7 @@ def learn_profiles(rows: Rows, path: Path, header: Header, known: Iterable[Store
 
 
 def merge_sites(known: Iterable[StoredSite], learned: Iterable[StoredSite]) -> Iterator[StoredSite]:
-    """Yield the sites of which something is known, and the learned ones that are not among them."""
+    """Yield the *known* sites that have a snapshot, and the *learned* sites that are not among them."""
     keys = set()
     for site in known:
         if site.number:
@@ -65,7 +65,7 @@ def export_header(spec: dict[str, str], libraries: dict[str, str]) -> Header:
 
 
 def _choose_pages(rows: Rows) -> tuple[Flags, dict[int, int]]:
-    """Return from which rows sites are learned, and from how many each site (the 64 bits that stand for it)."""
+    """Return which rows sites are learned from, and the number of such rows by site (the 64 bits that stand for it)."""
     wanted = np.zeros(len(rows), dtype=bool)
     totals: dict[int, int] = {}
     is_signed = (rows.texts | rows.thins) & (rows.sites != 0)
@@ -73,9 +73,9 @@ def _choose_pages(rows: Rows) -> tuple[Flags, dict[int, int]]:
         own = np.flatnonzero(is_signed & (rows.sites % np.uint64(_PARTS) == part))
         by_site = _find_countable(rows, own)
         sites, counts = np.unique(rows.sites[by_site], return_counts=True)
-        place = np.arange(len(by_site)) - np.repeat(np.cumsum(counts) - counts, counts)  # in the site
+        place = np.arange(len(by_site)) - np.repeat(np.cumsum(counts) - counts, counts)  # of each row in its site
         total = np.repeat(counts, counts)
-        # Of n pages those are taken at which the share of the pages before them passes a multiple of 1/240.
+        # Of n pages, those are taken at which the share of the pages so far reaches a multiple of 1/240.
         most = np.maximum(total, LEARNED_PAGES)
         is_spread = (place + 1) * LEARNED_PAGES // most > place * LEARNED_PAGES // most
         wanted[by_site[is_spread & (total >= MIN_PAGES)]] = True
@@ -86,10 +86,10 @@ def _choose_pages(rows: Rows) -> tuple[Flags, dict[int, int]]:
 
 
 def _find_countable(rows: Rows, own: Places) -> Places:
-    """Return the first rows of each signature of each site, site by site and there in their order."""
+    """Return the first :data:`COPIES` rows of each signature of each site, sorted by site and then by row."""
     order = own[np.lexsort((rows.signatures[own], rows.sites[own]))]  # stable
     sites, signatures = rows.sites[order], rows.signatures[order]
-    is_more = np.zeros(len(order), dtype=bool)  # than COPIES of its signature
+    is_more = np.zeros(len(order), dtype=bool)  # whether COPIES rows of its signature precede the row
     is_more[COPIES:] = (sites[COPIES:] == sites[:-COPIES]) & (signatures[COPIES:] == signatures[:-COPIES])
     countable = np.sort(order[~is_more])
     by_site: Places = countable[np.argsort(rows.sites[countable], kind="stable")]
@@ -99,7 +99,7 @@ def _find_countable(rows: Rows, own: Places) -> Places:
 def _learn(
     rows: Rows, wanted: Flags, totals: Mapping[int, int], directory: Path, advance: Advance
 ) -> Iterator[StoredSite]:
-    """Yield what is known about each site. Pages of very many sites are first put into files of *directory*, by site."""
+    """Yield what is known about each site. Pages of very many sites are first written to files in *directory*, by site."""
     pages = (
         page
         for stored in rows.read_contents(wanted)

@@ -1,4 +1,4 @@
-"""Pairs of near signatures, each once."""
+"""List the pairs of near signatures, each pair once."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from crawler_dedup.hamming import BITS, Numbers
 
 Pairs = tuple[Places, Places]
 ListRuns = Callable[[Numbers, int, int, Flags], Iterator[Pairs]]
-"""Yields the places of near numbers among some sorted ones with the same leading bits, many pairs at a time.
+"""A function that yields the places of near numbers with the same leading bits in a sorted array, many pairs at a time.
 
-Arguments: the numbers, how many bits follow the leading ones, the largest distance, flags. Sets the flags of numbers that
-have the same leading bits as so many others that they were not compared.
+Arguments: the numbers, how many bits follow the leading bits, the largest distance, flags. It sets the flags of numbers
+that were not compared, because too many others have the same leading bits.
 """
 
 
@@ -24,9 +24,9 @@ def list_near_pairs(
     """Yield the places of signatures that are equal or within *max_distance*, each pair once, the smaller place first.
 
     Args:
-        crowded: flags that are set for signatures which agree with so many others in the leading bits of a table that they
-            were not compared with these.
-        list_runs: ``None``: the fastest that is installed.
+        crowded: flags that are set for signatures that were not compared with all others in a table, because too many have
+            the same leading bits.
+        list_runs: the implementation; ``None``: the fastest that is installed.
     """
     if len(signatures) < 2:
         return
@@ -39,7 +39,7 @@ def list_near_pairs(
         for firsts, seconds in list_runs(values, BITS - table.leading, max_distance, own):
             ends = order[firsts], order[seconds]
             differing = signatures[ends[0]] ^ signatures[ends[1]]
-            is_new = np.ones(len(differing), dtype=bool)  # to this table
+            is_new = np.ones(len(differing), dtype=bool)  # whether no earlier table has this pair
             for mask in masks:
                 is_new &= differing & mask != 0
             yield np.minimum(*ends)[is_new], np.maximum(*ends)[is_new]

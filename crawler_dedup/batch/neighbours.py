@@ -1,8 +1,8 @@
-"""Which signatures of a collection have a neighbour: the others can be duplicates of nothing.
+"""Find the signatures of a collection that have a neighbour. Texts with other signatures have no near-duplicates.
 
 As in Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §3: signatures within distance k,
-cut into b blocks, agree in b - k of these blocks. For each choice of b - k blocks all signatures are sorted with these
-blocks in front, and those that agree in them stand together.
+cut into b blocks, agree in b - k of these blocks. For each choice of b - k blocks, all signatures are sorted with these
+blocks in front, so that signatures that agree in them stand together.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from crawler_dedup.hamming import BITS, Numbers, sort_distinct
 Flags = NDArray[np.bool_]
 Places = NDArray[np.int64]
 FlagRuns = Callable[[Numbers, int, int, Flags], Flags]
-"""Sets the flags of those of some sorted numbers that have a near one among those with the same leading bits.
+"""A function that sets the flags of the numbers in a sorted array that have a near number with the same leading bits.
 
-Arguments: the numbers, how many bits follow the leading ones, the largest distance, the flags. Returns which numbers have
-the same leading bits as so many others that not all of these were compared.
+Arguments: the numbers, how many bits follow the leading bits, the largest distance, the flags. Returns which numbers were
+not compared with all others, because too many have the same leading bits.
 """
 
 LONG = 1_024
-"""So many numbers that agree in their leading bits are too many to be compared one by one."""
+"""Maximum number of numbers with the same leading bits of which all pairs are compared."""
 FEW = 200_000
-"""Signatures, for which compiling takes longer than it saves."""
+"""Number of signatures below which compiling takes longer than it saves."""
 
-_MORE_BLOCKS = 4  # than agree for certain
-_SORTING, _COMPARING = 25, 0.6  # nanoseconds of a number, and of a pair
-_WORKING_BYTES = 18  # of a number, while one table is searched
-_PIECE = 1 << 16  # signatures that are permuted at a time: what is made of them stays in the cache of the processor
-_TRIES = 64  # of a long run of n numbers so many times n pairs are compared
+_MORE_BLOCKS = 4  # maximum of b - k
+_SORTING, _COMPARING = 25, 0.6  # nanoseconds that it takes for a number, and for a pair
+_WORKING_BYTES = 18  # bytes for each number while one table is searched
+_PIECE = 1 << 16  # signatures that are permuted at a time: their arrays fit into the cache of the processor
+_TRIES = 64  # in a long run of n numbers, so many times n pairs are compared at most
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Table:
 
     @property
     def mask(self) -> int:
-        """The bits of a signature that lead."""
+        """The bits of a signature that lead in the table, as a mask."""
         bits, left = 0, self.leading
         for low, width in self.ranges:
             if left > 0:
@@ -70,7 +70,7 @@ class Table:
         return permuted
 
     def restore(self, permuted: Numbers) -> Numbers:
-        """Return the signatures that were permuted."""
+        """Return the signatures of which *permuted* is the permutation."""
         signatures = np.zeros_like(permuted)
         for low, width, place in self._pieces():
             signatures |= (permuted >> place & (np.uint64(1) << width) - np.uint64(1)) << low
@@ -100,10 +100,10 @@ def _choose_tables(max_distance: int, blocks: int, agreeing: int) -> tuple[Table
 
 
 def tables_for(max_distance: int, count: int, agreeing: int = 0) -> tuple[Table, ...]:
-    """Return the tables with which the neighbours of *count* signatures, evenly spread, cost least to find.
+    """Return the tables with which finding the neighbours of *count* evenly distributed signatures costs least.
 
     Args:
-        agreeing: how many of their highest bits agree in signatures that are compared.
+        agreeing: how many of the highest bits are the same in all signatures that are compared.
     """
     bits = BITS - agreeing
 
@@ -118,11 +118,11 @@ def tables_for(max_distance: int, count: int, agreeing: int = 0) -> tuple[Table,
 def find_neighbours(
     signatures: Numbers, max_distance: int, *, memory: int = 1 << 30, flag_runs: FlagRuns | None = None
 ) -> Flags:
-    """Return for each of *signatures* whether another one equals it or is within *max_distance*.
+    """Return for each of *signatures* whether another signature equals it or is within *max_distance*.
 
     Args:
-        memory: bytes that a table may take. If they are too few for all signatures, it is searched part by part.
-        flag_runs: ``None``: the fastest that is installed.
+        memory: bytes that a table may take. If they are too few for all signatures, the table is searched part by part.
+        flag_runs: the implementation; ``None``: the fastest that is installed.
     """
     distinct = sort_distinct(signatures)
     near = [_repeated(signatures, distinct)]
@@ -139,7 +139,7 @@ def find_neighbours(
 
 
 def _repeated(signatures: Numbers, distinct: Numbers) -> Numbers:
-    """Return those of *signatures*, of which there are so many *distinct* ones, that are there twice."""
+    """Return the *distinct* signatures that occur more than once in *signatures*."""
     if len(distinct) == len(signatures):
         return distinct[:0]
     ascending = np.sort(signatures)
@@ -147,10 +147,10 @@ def _repeated(signatures: Numbers, distinct: Numbers) -> Numbers:
 
 
 class _Buffer:
-    """Memory for numbers, used again and again: the system takes longer to hand out memory than sorting takes.
+    """An array of numbers that grows and is reused, because allocating memory takes longer than sorting.
 
     Args:
-        size: how many numbers there will be, roughly.
+        size: roughly how many numbers there will be.
     """
 
     def __init__(self, size: int) -> None:
@@ -173,14 +173,14 @@ class _Buffer:
 
     @property
     def numbers(self) -> Numbers:
-        """All numbers, until others are added."""
+        """All numbers. Valid until others are added."""
         return self._numbers[: self._count]
 
 
 def _near_in(
     table: Table, signatures: Numbers, max_distance: int, parts: int, flag_runs: FlagRuns, buffer: _Buffer
 ) -> Iterator[Numbers]:
-    """Yield those of *signatures* that have a near one with the same leading bits, in so many *parts*."""
+    """Yield the *signatures* that have a near one with the same leading bits in *table*, in so many *parts*."""
     limits = [((1 << table.leading) * part // parts << BITS - table.leading) for part in range(parts + 1)]
     for low, high in pairwise(limits):
         buffer.clear()
@@ -193,9 +193,9 @@ def _near_in(
 
 
 def flag_near(values: Numbers, leading: int, max_distance: int, flag_runs: FlagRuns) -> Flags:
-    """Return for each of *values*, which ascend, whether there is a near one with the same leading bits.
+    """Return for each of *values*, which ascend, whether there is a near value with the same leading bits.
 
-    Those that agree with too many others in these bits are sorted again, by more of their bits.
+    Values that have these bits in common with too many others are sorted again, by more of their bits.
     """
     flags = np.zeros(len(values), dtype=bool)
     left = np.flatnonzero(flag_runs(values, BITS - leading, max_distance, flags))
@@ -209,7 +209,7 @@ def flag_near(values: Numbers, leading: int, max_distance: int, flag_runs: FlagR
 
 
 def fastest_search(count: int) -> FlagRuns:
-    """Return the fastest search for so many signatures that is installed."""
+    """Return the fastest installed search for *count* signatures."""
     if count < FEW:
         return flag_runs_in_numpy
     try:
@@ -220,7 +220,7 @@ def fastest_search(count: int) -> FlagRuns:
 
 
 class Runs:
-    """Where runs of sorted numbers end that agree in all but their last *rest_bits*, and how long they are."""
+    """The ends and lengths of runs of sorted numbers that agree in all but their last *rest_bits* bits."""
 
     def __init__(self, values: Numbers, rest_bits: int) -> None:
         prefixes = values >> np.uint64(rest_bits)
@@ -253,7 +253,7 @@ def flag_runs_in_numpy(values: Numbers, rest_bits: int, max_distance: int, flags
 
 
 def _flag_long_run(values: Numbers, max_distance: int, flags: Flags) -> bool:
-    """Flag near numbers of a long run: few comparisons flag all if it is dense. Return whether all were flagged."""
+    """Flag near numbers of a long run: if it is dense, few comparisons flag all. Return whether all are flagged."""
     for _ in range(_TRIES):
         if flags.all():
             return True

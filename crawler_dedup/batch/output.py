@@ -1,4 +1,4 @@
-"""Writing of the pages that are kept."""
+"""Write the pages that are kept."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _ROWS = 10_000
 
 VERDICTS = tuple(Verdict)
 Codes = NDArray[np.uint8]
-"""Of each row the place of its verdict in :data:`VERDICTS`."""
+"""For each row, the index of its verdict in :data:`VERDICTS`."""
 
 
 @contextmanager
 def open_table(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
-    """Open a Parquet file to write that takes the place of *path* once it is whole."""
+    """Open a Parquet file for writing, which replaces *path* once it is complete."""
     with (
         open_replacement(path) as file,
         pq.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True) as writer,
@@ -51,10 +51,10 @@ def write_kept(path: Path, shards: Sequence[Shard], starts: Places, codes: Codes
     """Write the pages that are kept, in the order of the inputs.
 
     Args:
-        shards: all pages, in the order of the inputs.
+        shards: the shards with all pages, in the order of the inputs.
         starts: the first row of each shard.
         codes: the verdict of each row.
-        duplicates: for how many pages each row stands.
+        duplicates: the number of pages for which each row stands.
     """
     names = np.array([str(verdict) for verdict in VERDICTS])
     passing = np.array([verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED) for verdict in VERDICTS])
@@ -76,7 +76,7 @@ def write_kept(path: Path, shards: Sequence[Shard], starts: Places, codes: Codes
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield *batches*, some of them together."""
+    """Yield the rows of *batches* as tables of at least :data:`_ROWS` rows, except for the last."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)

@@ -1,4 +1,4 @@
-"""The rows of a signed collection: of each page the few numbers that are held in memory, and pages read by row."""
+"""The rows of a signed collection: the few numbers of each page that are held in memory. Pages are read by row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.signedpage import SignedPage
 
 ROW_BYTES = 42
-"""What a row takes in memory."""
+"""Bytes of memory that a row takes."""
 ORDERS = ("time", "size", "chars")
 """Columns by which rows can be ordered."""
 
@@ -45,15 +45,15 @@ class Rows:
     """All pages of a collection, in the order of the inputs and of the records in each.
 
     Attributes:
-        shards: in their order.
-        starts: the first row of each shard, and behind them the number of all rows.
-        signatures: as they were signed.
+        shards: the shards, in their order.
+        starts: the first row of each shard, followed by the number of all rows.
+        signatures: the signature of each page, as a number.
         names: 64 bits that stand for key and scope of each page.
         titles: 64 bits that stand for the title under which each text is filed; 0: under none.
         sites: 64 bits that stand for the site of each page; 0: it has none.
         texts: whether a page is compared by its main text.
-        thins: whether it is a thin page. The others are not signed.
-        order_keys: by what rows are ordered; ``None``: by their numbers.
+        thins: whether a page is thin. Pages that are neither are not signed.
+        order_keys: numbers by which rows are ordered; ``None``: they are in order.
     """
 
     shards: Sequence[Shard]
@@ -71,13 +71,13 @@ class Rows:
         return int(self.starts[-1])
 
     def sort(self, rows: Places) -> Places:
-        """Return the places of *rows*, which ascend, in the order in which pages are decided."""
+        """Return the indexes of *rows*, which ascend, in the order in which their pages are decided."""
         if self.order_keys is None:
             return np.arange(len(rows))
         return np.argsort(self.order_keys[rows], kind="stable")
 
     def read_contents(self, wanted: Flags) -> Iterator[StoredPages]:
-        """Yield the *wanted* rows, ascending, some at a time. Raises :class:`DedupError` where a shard is damaged."""
+        """Yield the *wanted* rows, ascending, in batches. Raises :class:`DedupError` where a shard is damaged."""
         for shard, first, end in zip(self.shards, self.starts.tolist(), self.starts[1:].tolist(), strict=False):
             if not wanted[first:end].any():
                 continue
@@ -101,7 +101,7 @@ def read_rows(shards: Sequence[Shard], receipts: Sequence[Receipt], order: str =
     """Read the rows of all shards.
 
     Args:
-        order: a column of :data:`ORDERS`, with a minus in front of it for the largest first; ``""``: as they stand.
+        order: a column of :data:`ORDERS`, with a minus in front of it for the largest first; ``""``: order of the inputs.
 
     Raises:
         DedupError: a shard is damaged, or there is no such column.

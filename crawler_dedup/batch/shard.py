@@ -62,7 +62,7 @@ class SignedRow(NamedTuple):
 
 
 def columns_of(row: SignedRow) -> tuple[Any, ...]:
-    """Return what stands in the columns of a row, in the order of :data:`SCHEMA`."""
+    """Return the values of a row, in the order of :data:`SCHEMA`."""
     page = row.page
     return (
         row.record,
@@ -117,7 +117,7 @@ class ShardWriter:
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield columns of a shard, some rows at a time. Raises :class:`DedupError` where it is damaged."""
+    """Yield columns of a shard, in batches of rows. Raises :class:`DedupError` where it is damaged."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             yield from file.iter_batches(_READ_ROWS, columns=list(columns), use_threads=False)

@@ -46,13 +46,13 @@ class Signing:
 
     Attributes:
         inputs: how many inputs there are.
-        signed_now: how many of them were signed by this call; the others had been before.
+        signed_now: how many of them were signed by this call; the others had been signed before.
         damaged: the shards that were damaged, and signed again.
         dropped: the inputs of an earlier call that are no part of the collection any more.
-        ignored: how many files of folders are not looked at, because their names say no format.
-        pages: how many pages they have.
+        ignored: how many files in folders are ignored, because their suffixes belong to no format.
+        pages: how many pages the inputs have.
         unsigned: how many pages could not be signed, by reason.
-        passed_over: how many records are no pages to look at, by reason.
+        passed_over: how many records are no pages to be signed, by reason.
         bad: how many records could not be read, by reason.
     """
 
@@ -88,18 +88,19 @@ def sign_collection(  # noqa: PLR0913  (what a command asks for)
     jobs: int = 1,
     call_all: CallAll | None = None,
 ) -> Signing:
-    """Sign the pages of *inputs* into *directory*. What was signed before, and did not change, is not signed again.
+    """Sign the pages of *inputs* into *directory*. Inputs that were signed before and did not change are not signed again.
 
     Args:
-        input_format: of all inputs; ``None``: as their names say.
+        input_format: the format of all inputs; ``None``: each has the format to which its suffix belongs.
         columns: where the parts of a page stand.
         scope: pages are compared with those of the same scope; :data:`DOMAIN`: of the same registered domain,
             :data:`LANGUAGE`: in the same language.
         jobs: number of processes.
-        call_all: calls what signs an input; ``None``: processes of this machine do.
+        call_all: calls the function that signs an input; ``None``: processes of this machine call it.
 
     Raises:
-        DedupError: an input cannot be read, none has a page, or the directory holds what was signed in another way.
+        DedupError: an input cannot be read, none has a page, or the directory holds a collection that was signed in another
+            way.
     """
     signer = Signer(resolve_tokenizer(config))
     sources = _find_sources(inputs, input_format)
@@ -133,7 +134,7 @@ def _find_sources(inputs: Sequence[Path], input_format: str | None) -> list[Sour
 
 
 def find_files(inputs: Sequence[Path]) -> list[Path]:
-    """Return the files that *inputs* name, each once; of a folder all files below it whose names say a format.
+    """Return the files that *inputs* name, each once; for a folder, all files below it whose suffixes belong to a format.
 
     Raises:
         DedupError: there is none.
@@ -145,7 +146,7 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    """Return the files below *folder* whose names say a format, in the order of their names."""
+    """Return the files below *folder* whose suffixes belong to a format, in the order of their names."""
     return sorted(filter(has_format, _walk(folder)))
 
 
@@ -178,7 +179,7 @@ def _sum_up(
 
 @lru_cache(maxsize=1)
 def cached_signer(config: Config) -> Signer:
-    """Return what signs pages with *config*, loaded once in a process."""
+    """Return a signer with *config*, which is created once in each process."""
     return Signer(config)
 
 

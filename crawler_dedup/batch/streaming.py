@@ -1,4 +1,4 @@
-"""Signatures that stream past those of a collection: which of the two are near another one of the other kind.
+"""Compare a stream of existing signatures with the signatures of a collection, and flag those near one of the other set.
 
 Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §3.3: the tables are made of the new
 signatures, which are few and fit into memory, and the file of existing ones is read once.
@@ -14,13 +14,13 @@ import numpy as np
 from crawler_dedup.batch.neighbours import FEW, LONG, Flags, Table, tables_for
 from crawler_dedup.hamming import BITS, Numbers
 
-_TABLE_BYTES = 16  # of a signature in one table: itself in its order, and its place
+_TABLE_BYTES = 16  # bytes for each signature in a table: its permuted bits, and its place
 
 CrossRuns = Callable[[Numbers, Numbers, int, int, Flags, Flags], Flags]
-"""Sets the flags of those of two sorted arrays that have a near one in the other among those with the same leading bits.
+"""A function that flags the numbers of two sorted arrays that have a near number with the same leading bits in the other.
 
-Arguments: both arrays, how many bits follow the leading ones, the largest distance, the flags of each. Returns which numbers
-of the second have the same leading bits as so many of the first that they were not compared.
+Arguments: both arrays, how many bits follow the leading bits, the largest distance, the flags of each. Returns which numbers
+of the second array were not compared, because too many of the first have the same leading bits.
 """
 
 
@@ -28,10 +28,10 @@ class ResidentSignatures:
     """Signatures that are held in memory, sorted once for each permuted table.
 
     Args:
-        signatures: different ones.
-        max_distance: in bits.
-        agreeing: how many of their highest bits agree where they are compared.
-        cross_runs: ``None``: the fastest that is installed.
+        signatures: the signatures, each once.
+        max_distance: largest distance of near signatures, in bits.
+        agreeing: how many of the highest bits are the same in all signatures that are compared.
+        cross_runs: the implementation; ``None``: the fastest that is installed.
     """
 
     def __init__(
@@ -43,10 +43,10 @@ class ResidentSignatures:
         tables = tables_for(max_distance, len(signatures), agreeing) if len(signatures) else ()
         self._tables = [_SortedTable(table, signatures) for table in tables]
         self.flags = np.zeros(len(signatures), dtype=bool)
-        """Of each whether something near has passed."""
+        """For each signature, whether a near one has passed by."""
 
     def pass_by(self, others: Numbers) -> Flags:
-        """Return for each of *others* whether one of these is near it, and note which of these are near one of them."""
+        """Return for each of *others* whether a resident signature is near it, and flag the resident signatures that are."""
         near_some = np.zeros(len(others), dtype=bool)
         for sorted_table in self._tables:
             permuted = sorted_table.table.permute(others)
@@ -76,14 +76,14 @@ class _SortedTable:
 
     @cached_property
     def are_crowded(self) -> Flags:
-        """Whether each agrees in the leading bits with very many others."""
+        """For each signature, whether very many others have the same leading bits."""
         prefixes = self.values >> np.uint64(BITS - self.table.leading)
         ends = np.append(np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1, len(prefixes))
         lengths = np.diff(ends, prepend=0)
         return np.repeat(lengths > LONG, lengths)
 
     def crowd(self, max_distance: int, cross_runs: CrossRuns) -> ResidentSignatures:
-        """Return those that agree in the leading bits with very many others, sorted by more of their bits."""
+        """Return the crowded signatures (:attr:`are_crowded`), sorted by more of their bits."""
         if self._crowd is None:
             values = self.values[self.are_crowded]
             self._crowd = ResidentSignatures(values, max_distance, self.table.leading, cross_runs=cross_runs)
@@ -91,7 +91,7 @@ class _SortedTable:
 
 
 def estimate_bytes(count: int, max_distance: int) -> int:
-    """Return what the tables of so many signatures take in memory."""
+    """Return the bytes of memory that the tables of *count* signatures take."""
     return _TABLE_BYTES * count * len(tables_for(max_distance, count))
 
 

@@ -30,12 +30,12 @@ MAX_ROWS = 20
 MAX_EXAMPLES = 3
 """Pages that are shown of a group."""
 
-_COUNTERS = 100_000  # of hosts and groups: up to so many are counted exactly
-_START_OF_ADDRESS = r"^(?P<start>[^/?#]*(?://[^/?#]*)?)"  # as far as the host
+_COUNTERS = 100_000  # up to so many hosts and groups are counted exactly
+_START_OF_ADDRESS = r"^(?P<start>[^/?#]*(?://[^/?#]*)?)"  # up to the end of the host
 
 
 class _Kept(NamedTuple):
-    """A kept page: its identifier, input and record; no record: it was kept before the job."""
+    """A kept page: its identifier, input and record (``None``: it was kept before the job)."""
 
     identifier: str
     source: str
@@ -48,7 +48,7 @@ def summarise_job(collection: Path, output: Path, report: Report) -> JobData:
     Args:
         collection: the directory of the signed pages.
         output: the directory into which :func:`~crawler_dedup.batch.find.find_duplicates` has written.
-        report: what it has returned.
+        report: the report that this function has returned.
 
     Raises:
         DedupError: a file is damaged.
@@ -95,7 +95,7 @@ class _Clusters:
     """Counts the pages that are left out.
 
     Attributes:
-        groups: the kept pages that stand for others, with some of these: identifier and rule.
+        groups: the representatives, each with the identifier and rule of some of its duplicates.
         distances: the pages by the distance of their signatures.
         resemblances: the same by resemblance in per cent.
         coverages: the same by coverage in per cent.
@@ -125,7 +125,7 @@ class _Clusters:
 
 
 class _Hosts:
-    """Counts the pages of hosts.
+    """Counts the pages of each host.
 
     Attributes:
         is_incomplete: whether there were too many hosts to count them all.
@@ -179,7 +179,7 @@ class _Hosts:
 
 
 def _describe(kept: _Kept, size: int, examples: list[tuple[str, str]], shards: dict[str, Shard]) -> JobGroup:
-    """Return what is shown of a kept page and those for which it stands."""
+    """Return the group of a kept page and the pages for which it stands, as the report shows it."""
     url = title = place = ""
     if kept.record is not None:
         place = f"{kept.source}, record {kept.record}"

@@ -1,4 +1,4 @@
-"""Which keys come most often, counted in bounded memory."""
+"""Counting the most frequent keys in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class _Counter(Generic[_Value]):
 
 
 class HeavyHitters(Generic[_Key, _Value]):
-    """Counts keys, however many there are, and holds a value for each key that has a counter.
+    """Counters for the most frequent of any number of keys, each with a value for its key.
 
     Space-Saving (Metwally, Agrawal and El Abbadi, "Efficient computation of frequent and top-k elements in data streams",
-    ICDT 2005): a key without a counter takes over the smallest one, and with it its count, which is then too high by what
-    it has inherited. Every key that makes up more than a share of 1 / *capacity* has a counter. :meth:`top` leaves out
-    what was inherited: a key came at least so often, and exactly so often where no counter was ever taken over.
+    ICDT 2005): a key without a counter takes over the smallest counter and its count, so that the count is too high by
+    the inherited part. Every key with more than a share of 1 / *capacity* of all counted keys has a counter. :meth:`top`
+    subtracts the inherited part: its counts are lower bounds, and exact if no counter was ever taken over.
 
     Args:
         capacity: the number of counters. Up to so many keys are counted exactly.
-        make_value: makes the value of a key that gets a counter.
+        make_value: returns the value of a key that gets a counter.
 
     Attributes:
         has_forgotten: whether a counter was ever taken over.
@@ -43,7 +43,7 @@ class HeavyHitters(Generic[_Key, _Value]):
         self.has_forgotten = False
 
     def add(self, key: _Key) -> _Value:
-        """Count *key* once more; returns its value."""
+        """Count *key* once more, and return its value."""
         counter = self._counters.get(key)
         if counter is not None:
             self._remove(key, counter.count)
@@ -62,9 +62,9 @@ class HeavyHitters(Generic[_Key, _Value]):
         return None if counter is None else counter.value
 
     def top(self, number: int) -> list[tuple[_Key, int, _Value]]:
-        """Return the *number* most frequent keys, most frequent first; of equally frequent ones in their order.
+        """Return the *number* most frequent keys as (key, lower bound of its count, value), most frequent first.
 
-        Each with how often it came at least, and its value.
+        Equally frequent keys are in ascending order.
         """
         hitters = ((key, held.count - held.inherited, held.value) for key, held in self._counters.items())
         return heapq.nsmallest(number, hitters, key=lambda hitter: (-hitter[1], hitter[0]))
@@ -74,11 +74,11 @@ class HeavyHitters(Generic[_Key, _Value]):
         return (counter.value for counter in self._counters.values())
 
     def __len__(self) -> int:
-        """Return how many keys have a counter."""
+        """Return the number of keys that have a counter."""
         return len(self._counters)
 
     def _take_over(self) -> _Counter[_Value]:
-        """Take the smallest counter from the key that has had it for longest."""
+        """Take the smallest counter; of several equal counters, the one that has had its count for longest."""
         count = self._smallest
         loser = next(iter(self._keys[count]))
         self._remove(loser, count)
@@ -87,7 +87,7 @@ class HeavyHitters(Generic[_Key, _Value]):
         return _Counter(count, count, self._make_value())
 
     def _remove(self, key: _Key, count: int) -> None:
-        """Remove *key* from those with this count. A key is about to have the next one."""
+        """Remove *key* from the keys with this *count*; the caller then gives some key the next count."""
         keys = self._keys[count]
         del keys[key]
         if not keys:

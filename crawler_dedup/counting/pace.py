@@ -1,4 +1,4 @@
-"""Pages a minute."""
+"""The pace of a crawl."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections import deque
 
 
 class Pace:
-    """Measures how many pages there are a minute.
+    """The pace of a crawl in pages a minute.
 
     Args:
-        window: seconds over which it is measured, or the time since the last update where that is longer.
+        window: seconds over which the pace is measured; the time since the last update if that is longer.
     """
 
     def __init__(self, window: float = 0.0) -> None:
@@ -18,7 +18,7 @@ class Pace:
         self._updates = deque([(time.monotonic(), 0)])
 
     def update(self, pages: int) -> float:
-        """Note that there are *pages* by now; returns pages a minute."""
+        """Note that there are *pages* by now, and return the pages a minute."""
         now = time.monotonic()
         self._updates.append((now, pages))
         while len(self._updates) > 2 and now - self._updates[0][0] > self._window:

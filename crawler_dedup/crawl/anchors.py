@@ -1,4 +1,4 @@
-"""Anchor texts: what the links of a page say about their targets, noted with the requests that its callback yields."""
+"""Note the anchor texts of a page's links with the requests for their targets that its callback yields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _META_ANCHORS = "_dedup_anchors"
 
 
 class AnchorNotes:
-    """Notes in the ``meta`` of requests what the links of *response* say about their targets.
+    """Notes the anchor texts of the links of *response* in the ``meta`` of the requests for their targets.
 
     The text, of a few hundred characters, is kept in ``meta`` because the request may be sent much later, after a restart.
     """
@@ -27,7 +27,7 @@ class AnchorNotes:
         self._config = config
 
     def note(self, request: Request) -> None:
-        """Note the anchor texts for *request*, and remove those that it has copied with the ``meta`` of its parent."""
+        """Note the anchor texts for *request*, and remove those that were copied with the ``meta`` of its parent."""
         request.meta.pop(_META_ANCHORS, None)
         text = self._anchors.text_about(request.url) if self._anchors is not None else ""
         if text:

@@ -29,13 +29,13 @@ TOO_MANY_WAIT = "too many pages waiting"
 """Reason of an ``unchecked`` page that was similar to a page which is being handled, when no more pages may wait."""
 
 _FIRST_LOOK = 0.1
-"""Seconds until the index is asked again about a page that another process is handling; they double each time."""
+"""Seconds until the index is asked again about a page that another process is handling. They double each time."""
 _MOMENT = 0.5
 """Seconds that every page may wait: similar pages in flight at the same time are decided once the first was handled."""
 _ANSWER_SECONDS = 6.0
 _ANSWER_SHARE = 5
-"""A page waits for the index for these seconds or this part (a fifth) of ``DEDUP_TIMEOUT``, whichever is longer, and never
-longer than ``DEDUP_TIMEOUT``: most of that time is meant for signing."""
+"""A page waits for the index for ``_ANSWER_SECONDS`` or a fifth of ``DEDUP_TIMEOUT``, whichever is longer, but never longer
+than ``DEDUP_TIMEOUT``: most of that time is meant for signing."""
 _MAX_REMEMBERED = 1000
 
 
@@ -124,8 +124,8 @@ class Claims:
     Args:
         limit: how many pages may wait for longer than a moment at a time. They hold a place among Scrapy's concurrent
             requests.
-        patience: seconds that they wait.
-        timeout: seconds that a page has for its decision. It waits for the index for a fifth of them, or six.
+        patience: seconds that these pages wait.
+        timeout: seconds that a page has for its decision. It waits for the index for a fifth of them, or for six seconds.
         count_coming: returns how many pages may be offered soon, including those that are being offered.
     """
 
@@ -151,7 +151,7 @@ class Claims:
         self._unwritten: deque[tuple[Decision, bool]] = deque()
 
     async def decide(self, page: SignedPage, alias: str = "") -> IndexAnswer:
-        """Ask the index about *page*, which claims its place if it passes; then the claim must be ended.
+        """Ask the index about *page*. If the page passes, it claims its place, and the claim must be ended.
 
         Args:
             alias: another key of the page; ``""`` if it has none.
@@ -247,7 +247,9 @@ class Claims:
         return IndexAnswer(decision)
 
     async def _wait_for_end(self, decision: Decision, timeout: float) -> None:
-        """Wait until the page for which *decision* waits is handled; *timeout* at most: another process sends no message."""
+        """Wait until the page for which *decision* waits is handled, for *timeout* seconds at most: another process sends no
+        message.
+        """
         place = _place(decision)
         event = self._awaited.setdefault(place, asyncio.Event())
         try:

@@ -1,4 +1,4 @@
-"""What differs between the versions of Scrapy, from 2.13 to 2.19.
+"""Differences between the versions of Scrapy, from 2.13 to 2.19.
 
 A branch names the versions that it is for, so that it can be removed with them. One difference has to stand elsewhere:
 methods of middlewares take ``spider=None``, because Scrapy 2.13 passes the spider. Later versions do not.

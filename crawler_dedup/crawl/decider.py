@@ -35,7 +35,7 @@ class CheckedResponse:
         response: the response that goes on to the spider, if it is not dropped.
         page: the signed page; ``None`` if signing failed.
         decision: the decision.
-        drops: whether the page is dropped because of it.
+        drops: whether the page is dropped because of the decision.
     """
 
     response: Response
@@ -59,7 +59,7 @@ class Decider:
         action: str = self._config.action
         page = None
         try:
-            self._gate.take_scheduled_mark(request)  # again, for a middleware that answered before ours saw the request
+            self._gate.take_scheduled_mark(request)  # a middleware may have answered before ours saw the request
             reason = self._gate.skip_reason(request, response)
             if reason:
                 self._monitor.count(f"skipped/{reason}")

@@ -1,4 +1,4 @@
-"""Which items Scrapy's feeds have written. Scrapy does not report the errors of a feed to the page.
+"""Observe which items Scrapy's feeds have written, because Scrapy does not report the errors of a feed to the page.
 
 An exporter's error ends in the log of the signal ``item_scraped``; the feeds behind it do not get the item either. A
 storage's error ends in the log too. And an exported item is not yet on disk: it is in the buffer of a file, in that of a
@@ -86,7 +86,7 @@ class FeedWatch:
 
     Args:
         note_stored: called with the time (of :func:`time.monotonic`) until which all settled pages are stored; ``None`` if
-            all are.
+            all settled pages are stored.
         release: called with the response of an item that a feed did not get; returns whether its page was released.
     """
 
@@ -242,7 +242,7 @@ class FeedWatch:
 
 
 def _may_accept(slot: FeedSlot, item: Any) -> bool:
-    """Return whether *slot* may accept *item*. An item filter of the user's is not asked: it may count its calls."""
+    """Return whether *slot* may accept *item*. A user's item filter is not called, since it may count its calls."""
     return type(slot.filter) is not ItemFilter or slot.filter.accepts(item)
 
 
@@ -252,7 +252,7 @@ def _flush(slot: FeedSlot) -> bool:
         return False
     try:
         flush()
-    except Exception:  # a full disk; closed; whatever a storage has opened
+    except Exception:  # a full disk, a closed file, or any error of a storage's own file object
         return False
     return True
 

@@ -16,11 +16,11 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])
 
 
 def safe_name(name: str) -> str:
-    """Return *name* as a part of a file name: unchanged if it is harmless, otherwise so that it stays in its directory.
+    """Return *name* as a part of a file name: unchanged if it is harmless, otherwise changed to a harmless name.
 
     Characters that no system forbids are kept: letters and digits of every script, some punctuation. Everything else
     (``/``, ``\\``, ``:``, unprintable characters, dots at the beginning, names of Windows' devices, more than 120 bytes) is
-    replaced or cut off, and a hash of the whole name distinguishes two such names.
+    replaced or cut off, and a hash of the whole name is added, so that different names stay different.
     """
     allowed = "".join(
         character if character in _PUNCTUATION or unicodedata.category(character)[0] in _CLASSES else "_"

@@ -1,4 +1,4 @@
-"""Which responses are checked (whole HTML pages that answer scheduled requests), and as what: key, scope and action."""
+"""Decide which responses are checked (whole HTML pages of scheduled requests), and under which key, scope and action."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Identity(NamedTuple):
 
     Attributes:
         key: the page key.
-        scope: what it is compared with; ``None``: the pages in its language, which is known once it is signed.
+        scope: the scope in which it is compared; ``None``: that of its language, which is known once it is signed.
         alias: the key of the address that redirected to the page; ``""`` if none did.
-        anchors: what the links of the page that led to it say about it.
+        anchors: the anchor texts of the links to it, on the page that led to it.
     """
 
     key: str
@@ -43,9 +43,9 @@ class Identity(NamedTuple):
 class Gate:
     """Decides which responses are checked.
 
-    Only scheduled requests are, not downloads inside a callback, whose answers no callback of the filter would see. The
-    mark of a scheduled request stands in ``meta`` because a scheduler on disk hands out another object. It names the
-    request, and is removed before a callback can copy it into another request.
+    Only responses of scheduled requests are checked, not those of downloads inside a callback, which no callback of the
+    filter would see. The mark of a scheduled request is stored in ``meta``, because a scheduler on disk returns another
+    object. It names the request, and is removed before a callback can copy it into another request.
 
     Raises:
         ConfigError: ``DEDUP_SCOPE`` cannot be imported.
@@ -61,7 +61,7 @@ class Gate:
         request.meta[_META_SCHEDULED] = self._key(request)
 
     def take_scheduled_mark(self, request: Request) -> None:
-        """Remember whether *request* was scheduled, and clean its ``meta``."""
+        """Remember whether *request* was scheduled, and remove the mark from its ``meta``."""
         mark = request.meta.pop(_META_SCHEDULED, None)
         if mark is not None and mark == self._key(request):
             self._scheduled.add(request)
@@ -85,7 +85,7 @@ class Gate:
         return ""
 
     def identity_of(self, request: Request, response: Response) -> Identity:
-        """Return key and scope of a page: as its request asks, or as the settings say."""
+        """Return the identity of a page: key and scope come from its request, or else from the settings."""
         scope = request.meta.get("dedup_scope")
         scope = str(scope) if scope is not None else self._scope(request, response)
         key, anchors = request.meta.get("dedup_key"), noted_anchors(request)
@@ -99,7 +99,7 @@ class Gate:
 
 
 def action_of(request: Request, default: str) -> str:
-    """Return the action for a duplicate: as *request* asks, or *default*. Raises :class:`ConfigError` for another word."""
+    """Return the action for a duplicate: that of *request*, or *default*. Raises :class:`ConfigError` if it is unknown."""
     action = request.meta.get("dedup_action", default)
     if action not in ("drop", "mark"):
         raise ConfigError(f'meta["dedup_action"] = {action!r} is not allowed; it takes "drop" or "mark".')
@@ -125,7 +125,7 @@ def _redirections(request: Request) -> list[Any]:
 
 
 def configured_scope(config: Config, crawler: Crawler) -> Scope:
-    """Return the function that gives the scope of a page, as ``DEDUP_SCOPE`` says; raises :class:`ConfigError`."""
+    """Return the function of ``DEDUP_SCOPE`` that returns the scope of a page; raises :class:`ConfigError`."""
     if config.scope == "spider":
         return lambda *_: f"spider {crawler.spider.name if crawler.spider else ''}"
     if config.scope == "global":

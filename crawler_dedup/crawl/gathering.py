@@ -35,7 +35,7 @@ class Gathering(Generic[_T]):
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, page: _T) -> None:
-        """Let *page* wait for others: for a hundredth of a second, or until no other may come."""
+        """Let *page* wait for other pages: for a hundredth of a second, or until no other page may come."""
         coming = self._count_coming()
         self._waiting.append(page)
         if len(self._waiting) >= coming:
@@ -74,7 +74,7 @@ class Turns(Generic[_T]):
         self._most_of_turn = 1
 
     def give(self, page: asyncio.Future[_T], answer: _T) -> None:
-        """Give *page* its *answer* when it is its turn, after those that wait already."""
+        """Give *page* its *answer* in its turn, after the pages that wait already."""
         self._waiting.append((page, answer))
         loop = asyncio.get_running_loop()
         if self._is_running:

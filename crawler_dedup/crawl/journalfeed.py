@@ -1,4 +1,4 @@
-"""Storing the journal with Scrapy's feed storages: its files are handed over when the crawl ends."""
+"""Store the journal with Scrapy's feed storages when the crawl ends."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class JournalFeed:
         except Exception as error:  # a storage may raise anything
             raise ConfigError(
                 f"DEDUP_JOURNAL: {without_credentials(uri)} cannot be stored: {error or type(error).__name__}."
-            ) from None  # its message may hold the address
+            ) from None  # the message of the error may contain the address with its password
 
     async def store(self, path: Path, time: str) -> None:
-        """Hand over the journal that begins with the file *path*. Errors are logged; takes :data:`TIMEOUT` at most.
+        """Store the journal that begins with the file *path*. Errors are logged; takes :data:`TIMEOUT` seconds at most.
 
         Args:
             time: the value of ``%(time)s``.

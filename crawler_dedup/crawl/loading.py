@@ -1,4 +1,4 @@
-"""Loads what pages need (dictionaries, tables) in threads: only the pages that need it wait."""
+"""Load dictionaries and tables in threads, so that only the pages that need them wait."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Loading:
         self._attempts: dict[Resource[Any], _Attempt] = {}
 
     async def wait_for(self, resource: Resource[Any]) -> None:
-        """Wait until *resource* is loaded, for the seconds of *patience* since its loading began at most.
+        """Wait until *resource* is loaded, until *patience* seconds after its loading began at most.
 
         Raises:
             LoadingFailed: it is not loaded by then, or loading has failed within the last minute.
@@ -47,7 +47,7 @@ class Loading:
         attempt = self._attempts.get(resource)
         if attempt is None or (attempt.task.done() and time.monotonic() > attempt.began + _PAUSE):
             task = asyncio.ensure_future(run_in_own_thread(resource.load))
-            task.add_done_callback(lambda task: task.cancelled() or task.exception())  # nobody may wait for it any more
+            task.add_done_callback(lambda task: task.cancelled() or task.exception())  # no page may await it any more
             attempt = self._attempts[resource] = _Attempt(time.monotonic(), task)
         seconds_left = attempt.began + self._patience - time.monotonic()
         loaded, _ = await asyncio.wait([attempt.task], timeout=max(0.0, seconds_left))  # does not cancel the task

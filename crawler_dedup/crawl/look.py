@@ -1,4 +1,4 @@
-"""What a crawl would decide about the page of ``scrapy shell``, ``fetch``, ``view`` or ``parse``: shown, but not filed."""
+"""Show what a crawl would decide about the page of ``scrapy shell``, ``fetch``, ``view`` or ``parse``, without filing it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Look:
         )
 
     def _advice(self) -> str:
-        """Return how to compare with the pages of a spider, where the command has chosen none."""
+        """Return the advice to name a spider if the scope is a spider and the command has chosen none, otherwise ``""``."""
         if self._config.scope != "spider" or not isinstance(self._crawler.spider, DefaultSpider):
             return ""
         return ". --spider NAME compares with the pages of that spider"

@@ -150,7 +150,7 @@ class Monitor:
         self.log(logging.DEBUG, "Dropped %s", decision)
 
     def report_claim_end(self, decision: Decision, *, settled: bool) -> None:
-        """Report that the page of *decision*, which had passed, stands for others, or is forgotten."""
+        """Report that the page of *decision*, which had passed, was settled or released."""
         if settled:
             self.settled += 1
         else:
@@ -159,7 +159,7 @@ class Monitor:
             self.count(f"handled/{'settled' if settled else 'released'}")
 
     def report_overused_page(self, decision: Decision, page: UsedPage) -> None:
-        """Report that the page of which *decision* is a duplicate stands for suspiciously many."""
+        """Report that the kept page of *decision*, a duplicate, stands for suspiciously many pages."""
         self._record("watchdog", decision, None)
         self.count("watchdog")
         self.log(
@@ -249,17 +249,17 @@ class HostCounts:
         self._hosts: HeavyHitters[str, None] = HeavyHitters(counters, lambda: None)
 
     def add(self, url: str) -> None:
-        """Count the page at *url*. One without a host is not counted."""
+        """Count the page at *url*. An address without a host is not counted."""
         if host := host_label(url):
             self._hosts.add(host)
 
     def top(self, number: int) -> list[tuple[str, int]]:
-        """Return the *number* hosts with most pages, and how many they have at least, in this order."""
+        """Return (host, least possible number of its pages) of the *number* hosts with most pages, in this order."""
         return [(host, count) for host, count, _ in self._hosts.top(number)]
 
 
 def host_label(url: str) -> str:
-    """Return the host of *url* in a form to show: without user name and password, printable, only the end of a long one."""
+    """Return the host of *url* to show: without user name and password, printable, and only the end of a long host."""
     shown = "".join(character if character.isprintable() else "?" for character in host_of(url))
     return shown if len(shown) <= _MAX_HOST_CHARS else "…" + shown[1 - _MAX_HOST_CHARS :]
 
@@ -271,7 +271,7 @@ class _LastLine:
 
 
 class LogThrottle:
-    """Lets one log line of a kind pass in a minute: what may happen to every page must not fill the log."""
+    """Lets one log line of a kind pass in a minute, so that an event that concerns every page does not fill the log."""
 
     def __init__(self) -> None:
         self._last: dict[str, _LastLine] = {}

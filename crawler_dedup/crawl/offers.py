@@ -1,6 +1,6 @@
-"""The offers of a crawl: pages that are ready at nearly the same time share a job of the index, and its answer one wake-up.
+"""Offer pages to the index. Pages that are ready at nearly the same time share one job of the index, and one wake-up.
 
-Each of them gets a decision of its own, or an error of its own.
+Each page gets its own decision, or its own error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crawler_dedup.signedpage import SignedPage
 
 
 class _Offer(NamedTuple):
-    """A page that is offered, another key of it (``""``: none), and who waits for its decision."""
+    """A page that is offered, another key of it (``""``: none), and the future of its decision."""
 
     page: SignedPage
     alias: str
@@ -56,12 +56,12 @@ class Offers:
         try:
             return await answer
         except asyncio.CancelledError:
-            if not answer.cancelled() and answer.exception() is None:  # it was given up in the turn of its answer
+            if not answer.cancelled() and answer.exception() is None:  # the page was given up in the turn of its answer
                 self._give_back(answer.result())
             raise
 
     def _submit_all(self, gathered: Sequence[_Offer]) -> None:
-        """Offer the pages of a scope together: those of another may be on another server, which may not answer."""
+        """Offer the pages of a scope together: another scope may be on another server, which may not answer."""
         deadline = asyncio.get_running_loop().time() + self._timeout
         batches: dict[tuple[str, str], list[_Offer]] = {}
         for offer in gathered:
@@ -104,7 +104,7 @@ class Offers:
     def _give_back(self, decision: Decision) -> None:
         """Release the claim of a page that will not be handled, because nothing waits for its *decision*."""
         if decision.claim:
-            with suppress(DedupError):  # closed meanwhile, which releases it too
+            with suppress(DedupError):  # the index was closed meanwhile, which releases the claim too
                 self._deduplicator.end_claim(decision, settled=False)
 
 

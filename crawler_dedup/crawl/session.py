@@ -1,4 +1,4 @@
-"""The index in one crawl: opened before the first request, closed when the last item is stored."""
+"""The index of one crawl, opened before the first request and closed when the last item is stored."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Session:
     Raises:
         ConfigError: a setting has a value that is not allowed.
         IndexMismatch: the index was made with another configuration.
-        IndexUnusable: it cannot be opened.
+        IndexUnusable: the index cannot be opened.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
@@ -94,7 +94,7 @@ class Session:
         self._flushing.start(min(_MAX_FLUSH_INTERVAL, max(1, self._config.grace / 4)), now=False)
 
     def engine_started(self) -> None:
-        """Note that :meth:`engine_stopped` will be called; after an error before this it is not."""
+        """Note that :meth:`engine_stopped` will be called. It is not called if the crawl fails before this."""
         self._has_started = True
 
     async def spider_closed(self, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""What a crawl receives from the filter: a key in ``meta``, two signals, and the exception of a dropped page."""
+"""The interface of the filter for spiders and extensions: a key in ``meta``, two signals, and an exception."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from scrapy.exceptions import IgnoreRequest
 from crawler_dedup.decision import Decision
 
 META_DECISION = "dedup"
-"""The key of ``request.meta`` under which the :class:`~crawler_dedup.Decision` stands."""
+"""The key of ``request.meta`` under which the :class:`~crawler_dedup.Decision` is stored."""
 
 near_duplicate_dropped = object()
 """A page was dropped. Handlers get ``decision``, ``request``, ``response`` and ``spider``."""
@@ -18,10 +18,10 @@ page_handled = object()
 
 
 class NearDuplicate(IgnoreRequest):
-    """A page was dropped: a kept one stands for it, or it is itself kept and unchanged (``DEDUP_REVISIT = "drop"``).
+    """A page was dropped: a kept page stands for it, or it is itself kept and unchanged (``DEDUP_REVISIT = "drop"``).
 
     Attributes:
-        decision: which page stands for it, and why.
+        decision: the decision, which names the kept page and the reason.
     """
 
     def __init__(self, decision: Decision) -> None:

@@ -1,4 +1,4 @@
-"""What both middlewares check before the crawl begins: the configuration, and that the other one is installed."""
+"""Checks by both middlewares before a crawl begins: the configuration, and whether the other middleware is installed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _RefusalFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether *record* is about another error."""
-        # Twisted announces an exception with a line of its own.
+        # Twisted logs a separate line before the exception.
         announces = record.name == "twisted" and record.getMessage() == "Unhandled error in Deferred:"
         error = record.exc_info[1] if record.exc_info else None
         return not announces and not (isinstance(error, DedupError) and error.is_logged)
@@ -78,7 +78,7 @@ def config_of(crawler: Crawler) -> Config:
 
 
 def require_companion(settings: BaseSettings, component_list: str, companion: str) -> None:
-    """Raise :class:`ConfigError` unless *companion* (an import path) stands in *component_list*."""
+    """Raise :class:`ConfigError` unless the setting *component_list* contains *companion* (an import path)."""
     companion_class = load_object(companion)
     listed = [load_object(name) for name, order in settings.getwithbase(component_list).items() if order is not None]
     if not any(isinstance(listed_class, type) and issubclass(listed_class, companion_class) for listed_class in listed):
@@ -91,13 +91,13 @@ def require_companion(settings: BaseSettings, component_list: str, companion: st
 def only_looks(crawler: Crawler) -> bool:
     """Return whether a Scrapy command shows single pages instead of crawling: ``shell``, ``fetch``, ``view`` or ``parse``.
 
-    The shell uses an engine without a crawl; the others put a function of their own in the place of the spider's
-    ``start``. The arguments of the process do not show it: Scrapy changes them, and programs can call commands directly.
+    The shell uses an engine without a crawl; the other commands replace the spider's ``start`` by their own function. The
+    arguments of the process do not show the command: Scrapy changes them, and programs can call commands directly.
     """
     start = getattr(crawler.spidercls, "start", None)
     return not crawler.crawling or getattr(start, "__module__", "") in _SHOWING_COMMANDS
 
 
 def _is_check_or_bench(crawler: Crawler) -> bool:
-    """Return whether ``scrapy check`` or ``scrapy bench`` runs, whose pages nobody keeps."""
+    """Return whether ``scrapy check`` or ``scrapy bench`` runs, whose pages are not stored."""
     return os.environ.get("SCRAPY_CHECK") == "true" or crawler.spidercls.__module__ == "scrapy.commands.bench"

@@ -23,23 +23,23 @@ from crawler_dedup.signing.parsing import (
 )
 
 _extracted: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-"""The main text of each living response: :func:`main_text` gets the response only, and the filter may have it already."""
+"""The main texts of responses that still exist: :func:`main_text` gets a response whose text the filter may have."""
 LIMITS = Config()
 """The limits beyond which :func:`main_text` returns the visible text."""
 
 
 def remember(response: Any, text: str) -> None:
-    """Keep the main text of *response* as long as the response lives, for :func:`main_text`."""
+    """Keep the main text of *response* as long as the response exists, for :func:`main_text`."""
     _extracted[response] = text
 
 
 async def main_text(response: Any) -> str:
     """Extract the main text of a ``scrapy.http.HtmlResponse``, in callbacks: ``text = await main_text(response)``.
 
-    It is extracted in a thread, and only once for a response; with ``DEDUP_EXTRACTOR = "trafilatura"`` the filter has it
-    already. Of a page beyond the default limits of :class:`~crawler_dedup.Config` (size, elements, time) the whole visible
-    text is returned, which takes less time; of a page that cannot be parsed in reasonable time (elements with tens of
-    thousands of attributes) an empty text.
+    The text is extracted in a thread, and only once for a response; with ``DEDUP_EXTRACTOR = "trafilatura"`` the filter has
+    it already. For a page beyond the default limits of :class:`~crawler_dedup.Config` (size, elements, time) the whole
+    visible text is returned, which takes less time. For a page that cannot be parsed in reasonable time (elements with tens
+    of thousands of attributes) an empty text is returned.
     """
     if response not in _extracted:
         try:
@@ -66,7 +66,7 @@ def _text_of(response: Any) -> str | None:
 
 
 def _visible_text(response: Any) -> str:
-    # From a tree of its own: another thread may still read the response's.
+    # The page is parsed again, because another thread may still read the tree of the response.
     try:
         return extract_all_text(parse(response.body, response.encoding))
     except BeyondLimits:
@@ -74,10 +74,10 @@ def _visible_text(response: Any) -> str:
 
 
 def tree_of(response: Any, config: Config) -> HtmlElement | None:
-    """Parse a ``scrapy.http.HtmlResponse``; the tree stays with it for the spider.
+    """Parse a ``scrapy.http.HtmlResponse``; the response keeps the tree for the spider.
 
-    Returns ``None`` if the response should not be parsed, or declares an encoding that is no charset: to get its text
-    would take long, or raise an error.
+    Returns ``None`` if the response should not be parsed, because it would take too long, or if it declares an encoding that
+    is not a charset, with which its text cannot be read.
     """
     try:
         check_body(response.body, config)

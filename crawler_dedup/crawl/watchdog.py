@@ -1,7 +1,7 @@
 """Detection of suspicious drops.
 
-A kept page that stands for suspiciously many others may be an error page, a form or a captcha. A page that is requested
-again and again after it was dropped is requested by an errback that does not give up.
+A kept page that stands for suspiciously many other pages may be an error page, a form or a captcha. A page that is requested
+again and again after it was dropped is requested by an errback that does not stop.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class UsedPage:
 
     Attributes:
         count: how many pages it stood for.
-        examples: addresses of the last of them before the warning; no others are needed.
+        examples: addresses of the last of these pages before the warning; empty after it.
     """
 
     count: int = 0
@@ -39,8 +39,8 @@ class Usage(NamedTuple):
     """The use of a kept page after one more duplicate of it.
 
     Attributes:
-        is_beyond_limit: whether it has stood for more pages of one site than it should.
-        warning: what to warn of, once for each kept page and site.
+        is_beyond_limit: whether the kept page has stood for more pages of one site than the limit.
+        warning: the use to warn about, once for each kept page and site; otherwise ``None``.
     """
 
     is_beyond_limit: bool
@@ -50,10 +50,10 @@ class Usage(NamedTuple):
 class Watchdog:
     """Counts duplicates by kept page and site, for the kept pages that were used last, and drops by page.
 
-    Each page is identified by a hash of its address: addresses may be long, and there are many.
+    Each page is identified by a hash of its address, because addresses may be long, and there are many.
 
     Args:
-        limit: duplicates of one site that a kept page may have.
+        limit: how many duplicates of one site a kept page may have.
     """
 
     def __init__(self, limit: int) -> None:

@@ -1,4 +1,4 @@
-"""Two pages in detail: what of each is compared, what is left out, and what every rule says about them."""
+"""Compare two pages in detail: the text that is compared, the text that is left out, and the result of every rule."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from crawler_dedup.signing.schemes import Agreement
 from crawler_dedup.signing.signer import Signer
 
 _LONG_LINE = 40
-_LONG_TEXT = 100_000  # in which looking for thousands of lines would take seconds
+_LONG_TEXT = 100_000  # in a longer text, a search for thousands of lines would take seconds
 # Elements that a reader sees, and that are never main text: the outline leaves them out.
 _NEVER_MAIN_TEXT = ("aside", "button", "dialog", "footer", "menu", "nav", "noscript")
 
 
 @dataclass(frozen=True)
 class InspectedPage:
-    """A signed page with what it was signed from.
+    """A signed page with the texts that it was signed from.
 
     Attributes:
         page: the page as the index would keep it.
-        text: its main text; ``""`` where a limit was met before the extraction.
-        boilerplate: what else it shows, a line each, in document order.
-        tokens: how often each token stands in what is compared: the main text, of a thin page all that it shows.
+        text: its main text; ``""`` if the page exceeds a limit that is checked before the extraction.
+        boilerplate: the blocks that it shows besides the main text, in document order.
+        tokens: number of each token in the text that is compared: the main text, or all text of a thin page.
     """
 
     page: SignedPage
@@ -39,7 +39,7 @@ class InspectedPage:
     tokens: Counter[str]
 
     def tokens_missing_in(self, other: InspectedPage) -> list[tuple[str, int]]:
-        """Return the tokens that *other* does not have at all, with their number, the most frequent first."""
+        """Return (token, number) of the tokens that *other* does not have at all, the most frequent first."""
         return [(token, count) for token, count in self.tokens.most_common() if token not in other.tokens]
 
 
@@ -49,9 +49,9 @@ class RuleResult:
 
     Attributes:
         name: the name of the rule.
-        duplicate: its answer; ``None``: it leaves that to the next rule.
-        decides: whether it is the first rule with an answer.
-        measured: what it has looked at, in a few words.
+        duplicate: whether it calls the pair a duplicate; ``None``: it leaves the decision to the next rule.
+        decides: whether it is the first rule that does not leave the decision to the next.
+        measured: the values that the rule depends on, in a few words.
     """
 
     name: str
@@ -66,11 +66,11 @@ class SignatureResult:
 
     Attributes:
         scheme: its name and options.
-        is_candidate: whether a look-up of the new page finds the kept one.
-        agree: whether the texts agree by the scheme.
-        distance: Hamming distance in bits; this and the next two are ``None`` where the scheme does not measure it.
-        resemblance: of what the scheme compares, 0 to 1.
-        coverage: share of the new page's that the kept page has, 0 to 1.
+        is_candidate: whether a look-up of the new page finds the kept page.
+        agree: whether the texts agree according to the scheme.
+        distance: Hamming distance in bits; ``None`` if the scheme does not measure it.
+        resemblance: resemblance of the features that the scheme compares, 0 to 1; ``None`` if it does not measure it.
+        coverage: share of these features of the new page that the kept page has, 0 to 1; ``None`` if it does not measure it.
     """
 
     scheme: str
@@ -84,7 +84,7 @@ class SignatureResult:
 def inspect_page(
     signer: Signer, url: str, body: bytes, encoding: str | None = None, *, scope: str = ""
 ) -> InspectedPage:
-    """Sign a page as the crawl does, and keep what it was signed from."""
+    """Sign a page as a crawl does, and return it with the texts that it was signed from."""
     page, text = signer.sign(url, body, encoding=encoding, key=url, scope=scope)
     if text is None:
         return InspectedPage(page, "", (), Counter())
@@ -94,9 +94,9 @@ def inspect_page(
 
 
 def apply_rules(pair: Pair) -> list[RuleResult]:
-    """Ask every rule about *pair*, also those that a crawl does not ask because a rule before them decides.
+    """Apply every rule to *pair*, including the rules that a crawl does not apply because an earlier rule decides.
 
-    Of pages that could not be signed, only the rule that says so is asked.
+    If a page could not be signed, only the first rule is applied, which says so.
     """
     results: list[RuleResult] = []
     decided = False
@@ -111,7 +111,7 @@ def apply_rules(pair: Pair) -> list[RuleResult]:
 
 
 def compare_signatures(pair: Pair) -> SignatureResult | None:
-    """Ask the scheme about the signatures of *pair*; ``None`` unless both pages are compared by their main texts."""
+    """Compare the signatures of *pair* by its scheme; ``None`` unless both pages are compared by their main texts."""
     new, kept = pair.new, pair.kept
     if new.unsigned or kept.unsigned or not new.kind is kept.kind is PageKind.TEXT:
         return None

@@ -22,9 +22,9 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_texts(source: Path, signer: Signer) -> Iterator[Text]:
-    """Yield every main text in *source*: a directory with an index, or one with HTML and text files, gzipped or not.
+    """Yield every main text in *source*: a directory with an index, or a folder of HTML and text files, gzipped or not.
 
-    Pages without a main text, or beyond a limit of the settings, are left out.
+    Pages without a main text, and pages beyond a limit of the settings, are left out.
 
     Raises:
         DedupError: *source* holds no main text.

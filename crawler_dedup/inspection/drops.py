@@ -1,4 +1,4 @@
-"""The drops in a journal, counted: by rule, by host, by the page that stands for them, and by run."""
+"""Count the drops in a journal by rule, by host, by representative, and by run."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from crawler_dedup.journal.reader import Selection
 from crawler_dedup.journal.runs import RunPeriod, RunPeriods
 from crawler_dedup.urls import host_of
 
-_COUNTERS = 100_000  # up to so many hosts, pages and runs are counted exactly
+_COUNTERS = 100_000  # up to this number of hosts, pages and runs, all are counted exactly
 
 DropCounts = Sequence[tuple[str, int]]
-"""What drops have in common, and how many have it, most first."""
+"""(property, number of drops that have it), most frequent first."""
 
 
 @dataclass(frozen=True)
 class RunDrops:
-    """A run: its number, its time and its drops."""
+    """A run: its number, its period, and its number of drops."""
 
     run: str
     period: RunPeriod
@@ -31,14 +31,14 @@ class DropSummary:
     """Drops in numbers. Pages that were marked and passed are counted as drops, too.
 
     Attributes:
-        drops: all of them.
-        marked: those that passed.
-        rules: by the rule that decided.
-        hosts: by the host of the dropped page.
-        representatives: by the address of the page that stands for them.
-        host_count: how many hosts there are.
-        representative_count: how many pages stand for others.
-        runs: the runs, in the order in which they began, also those without drops.
+        drops: number of all drops.
+        marked: number of pages that were marked and passed.
+        rules: drops by the rule that decided.
+        hosts: drops by the host of the dropped page.
+        representatives: drops by the address of their representative.
+        host_count: number of hosts.
+        representative_count: number of representatives.
+        runs: the runs, including runs without drops, in the order in which they began.
         is_incomplete: whether there were too many hosts, pages or runs to count all of them.
     """
 
@@ -54,15 +54,15 @@ class DropSummary:
 
 
 class DropReader:
-    """Reads the drops in a journal, and notes over which runs they are spread.
+    """Reads the drops in a journal, and notes the runs in which they happened.
 
     Args:
-        selection: which drops are asked for, and of which runs.
+        selection: the drops and runs to select.
 
     Attributes:
-        runs: the runs that are asked for, also those without drops, as far as they were read.
-        drops: how many drops were read, with pages that were marked and passed.
-        marked: how many of them passed.
+        runs: the selected runs that were read so far, including runs without drops.
+        drops: how many drops were read, including pages that were marked and passed.
+        marked: how many of these pages were marked and passed.
     """
 
     def __init__(self, selection: Selection) -> None:
@@ -72,7 +72,7 @@ class DropReader:
         self.marked = 0
 
     def select(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Yield those of *entries* that are asked for."""
+        """Yield the selected drops of *entries*."""
         for entry in entries:
             if self._selection.covers(entry):
                 self.runs.note(entry.run, entry.seconds, entry.spider)
@@ -83,10 +83,10 @@ class DropReader:
 
 
 def summarise_drops(reader: DropReader, entries: Iterable[Entry], size: int) -> DropSummary:
-    """Count those of *entries* that *reader* selects, in bounded memory.
+    """Count the drops of *entries* that *reader* selects, in bounded memory.
 
     Args:
-        size: how many hosts and representatives are returned, those with most drops.
+        size: how many of the hosts and representatives with most drops are returned.
     """
     rules, hosts, representatives, runs = (HeavyHitters[str, None](_COUNTERS, lambda: None) for _ in range(4))
     for entry in reader.select(entries):

@@ -20,10 +20,10 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.signing.parsing import is_charset
 from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
 
-_TIMEOUT = 30.0  # of a connection, and between two bytes
+_TIMEOUT = 30.0  # seconds for connecting, and between two bytes
 _MAX_SECONDS = 60.0
 _REDIRECTS = 10
-# Once more where the connection breaks; never after the time for which a server asks in Retry-After.
+# One retry if the connection breaks; none after a response, even if the server asks for it with Retry-After.
 _RETRIES = urllib3.Retry(1, redirect=0, status=0, other=0, respect_retry_after_header=False)
 _CHUNK = 1 << 16
 _MAX_REASON = 300
@@ -37,7 +37,7 @@ class FetchedPage:
     Attributes:
         url: its address, after redirections.
         body: its bytes.
-        encoding: the charset that the transport names; ``None``: none that is known.
+        encoding: the charset that the transport names; ``None``: no charset, or an unknown one.
     """
 
     url: str
@@ -46,7 +46,7 @@ class FetchedPage:
 
     @property
     def self_describing_body(self) -> bytes:
-        """The body for a file: in UTF-8 with a byte-order mark where only the transport names the encoding."""
+        """The body for a file: in UTF-8 with a byte-order mark if the transport names the encoding, otherwise unchanged."""
         if self.encoding is None:
             return self.body
         return BOM_UTF8 + html_to_unicode(f"charset={self.encoding}", self.body)[1].encode("utf-8", "replace")
@@ -63,10 +63,10 @@ def load_page(source: str, url: str, max_bytes: int) -> FetchedPage:
     Args:
         source: an http(s) address, or a path.
         url: the address of the page in a file.
-        max_bytes: at most one byte more is read.
+        max_bytes: the largest size; at most one byte more is read.
 
     Raises:
-        DedupError: it cannot be fetched or read; the message says why.
+        DedupError: the page cannot be fetched or read; the message says why.
     """
     if is_address(source):
         return fetch_page(source, max_bytes)
@@ -83,7 +83,7 @@ def load_page(source: str, url: str, max_bytes: int) -> FetchedPage:
 def fetch_page(url: str, max_bytes: int) -> FetchedPage:
     """Fetch the page at *url* within a minute, following redirections.
 
-    Raises as :func:`load_page`; also unless the status is 200.
+    Raises :class:`DedupError` as :func:`load_page` does, and if the status is not 200.
     """
     page: Future[FetchedPage] = Future()
 
@@ -93,8 +93,8 @@ def fetch_page(url: str, max_bytes: int) -> FetchedPage:
         except BaseException as error:
             page.set_exception(error)
 
-    # In a thread, which is left behind if it takes longer: a server that sends a byte of its headers now and then, or one
-    # interim answer after the other, keeps the connection from ever timing out.
+    # The page is fetched in a thread, which is abandoned after a minute: a server that sends a byte of its headers now and
+    # then, or one interim response after another, keeps the connection from ever timing out.
     threading.Thread(target=work, name="crawler-dedup-fetch", daemon=True).start()
     try:
         return page.result(_MAX_SECONDS)
@@ -117,7 +117,7 @@ def _fetch(url: str, max_bytes: int) -> FetchedPage:
 
 
 def _follow(web: urllib3.PoolManager, url: str) -> tuple[str, urllib3.BaseHTTPResponse]:
-    """Follow redirections from *url*; return where they end, and the answer there, of which only the headers were read."""
+    """Follow redirections from *url*; return the last address and its response, of which only the headers were read."""
     target = url
     for _ in range(_REDIRECTS + 1):
         # Redirections are not left to urllib3: it reads the body of each to its end, which may never come.
@@ -133,7 +133,7 @@ def _follow(web: urllib3.PoolManager, url: str) -> tuple[str, urllib3.BaseHTTPRe
 
 
 def _read(answer: urllib3.BaseHTTPResponse, max_bytes: int) -> bytes:
-    """Read one byte beyond *max_bytes* at most, and for a minute."""
+    """Read the body for at most a minute, and at most one byte more than *max_bytes*."""
     body, end = bytearray(), monotonic() + _MAX_SECONDS
     while len(body) <= max_bytes and monotonic() < end:
         chunk = answer.read1(min(_CHUNK, max_bytes + 1 - len(body)), decode_content=True)
@@ -144,7 +144,7 @@ def _read(answer: urllib3.BaseHTTPResponse, max_bytes: int) -> bytes:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the message of *error* without what urllib3 puts around it."""
+    """Return the message of *error* without the text that urllib3 adds."""
     if isinstance(error, urllib3.exceptions.MaxRetryError) and error.reason is not None:
         error = error.reason
     if isinstance(error, urllib3.exceptions.ProtocolError) and isinstance(error.args[-1], Exception):

@@ -1,4 +1,4 @@
-"""The knowledge about the sites of two pages at the time of a decision about one of them."""
+"""Find the profiles of the sites of two pages at the time of a decision about one of the pages."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class PairSites:
     """The profiles of the sites of two pages.
 
     Attributes:
-        new: the site of the page that may be dropped.
-        kept: the site of the page that would stand for it.
-        source: a sentence about when that was known.
+        new: the profile of the site of the page that may be dropped.
+        kept: the profile of the site of the page that would stand for it.
+        source: a sentence that says from which time the profiles are.
     """
 
     new: SiteProfile = UNKNOWN_SITE
@@ -33,7 +33,7 @@ _AS_NOW = f"{_KNOWN_NOW}."
 
 
 def find_sites_then(pages: Backend, entry: Entry) -> PairSites:
-    """Find what was known when it was decided about the page of *entry*, a duplicate; else what is known now."""
+    """Find the profiles at the time of the decision of *entry*, a duplicate; if they are lost, the present profiles."""
     if entry.snapshot is None or entry.kept_snapshot is None:
         return find_sites_now(pages, entry.scope, entry.url, entry.duplicate_of, _NOT_RECORDED)
     new = pages.find_snapshot(entry.scope, entry.url, entry.snapshot, entry.seconds)
@@ -44,7 +44,7 @@ def find_sites_then(pages: Backend, entry: Entry) -> PairSites:
 
 
 def find_sites(pages: Backend, journals: Journals, scope: str, new: str, kept: str) -> PairSites:
-    """Find what was known when *new* was last called a duplicate of *kept* in *scope*; else what is known now.
+    """Find the profiles at the time when *new* was last called a duplicate of *kept* in *scope*, or else the present ones.
 
     Raises:
         DedupError: index or journal cannot be read.
@@ -58,6 +58,6 @@ def find_sites(pages: Backend, journals: Journals, scope: str, new: str, kept: s
 
 
 def find_sites_now(pages: Backend, scope: str, new: str, kept: str, source: str = _AS_NOW) -> PairSites:
-    """Find what the index knows now of the sites of two addresses."""
+    """Find the present profiles of the sites of two addresses."""
     new_site, kept_site = (decode_profile(pages.latest_snapshot(scope, url).content) for url in (new, kept))
     return PairSites(new_site, kept_site, source)

@@ -1,4 +1,4 @@
-"""The origins of a text: the passages that it shares with kept pages."""
+"""Find the origins of a text: the passages that it shares with kept pages."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.schemes.passages import PassageScheme, PieceIndex, Pieces, Positions
 
 MAX_CANDIDATES = 1_000
-"""Signatures of a scope whose pages are compared: those with most keys in common with the text."""
+"""Largest number of signatures of a scope whose pages are compared, those with most keys in common with the text."""
 MAX_PASSAGES = 100
-"""Passages that are returned of a page, the longest."""
+"""Largest number of passages that are returned of a page, the longest."""
 
-_MAX_PAIRS = 1 << 18  # of common pieces of a text and a page, places of each
-_MAX_EXAMINED = 2_000  # passages, the longest, of which those that lie in others are left out
+_MAX_PAIRS = 1 << 18  # pairs of places of common pieces in a text and in a page
+_MAX_EXAMINED = 2_000  # of the passages, only the longest are checked for lying within others
 _PROBES_TOGETHER = 1_024
 _COUNTED_TOGETHER = 1 << 20
 
 
 @dataclass(frozen=True)
 class Passage:
-    """Common pieces in a row: letters *start* to *end* of the text, which begin at letter *at* of the page."""
+    """A row of common pieces: letters *start* to *end* of the text, which begin at letter *at* of the page."""
 
     start: int
     end: int
@@ -41,7 +41,7 @@ class Source:
         page: the page.
         share_of_text: share of the text's letters that lie in common passages.
         share_of_page: share of the page's pieces that the text has.
-        passages: the longest of them, in the order of the text.
+        passages: the longest common passages, in the order of the text.
     """
 
     page: SignedPage
@@ -55,11 +55,11 @@ class _TracedText:
     """The pieces of a text, by their numbers.
 
     Attributes:
-        letters: of the text.
-        index: of the numbers, distinct and ascending.
-        starts: where the pieces begin, those with the first number first.
-        first: of each number the place of its first piece in *starts*.
-        times: how many pieces have it.
+        letters: number of letters of the text.
+        index: index of the distinct numbers, ascending.
+        starts: the letters at which the pieces begin, ordered by the numbers of the pieces.
+        first: for each distinct number, the place of its first piece in *starts*.
+        times: for each distinct number, how many pieces have it.
     """
 
     letters: int
@@ -69,7 +69,7 @@ class _TracedText:
     times: Positions
 
     def pair_with(self, page: Pieces) -> tuple[Positions, Positions, float]:
-        """Return where common pieces begin in the text, and beside each where in the page; and their share of the page's."""
+        """Return the starts of common pieces in the text, their starts in the page, and their share of the page's pieces."""
         page_numbers, page_pieces = np.unique(page.numbers, return_index=True)
         in_text, in_page = self.index.partners(page_numbers)
         times = np.minimum(self.times[in_text], max(1, _MAX_PAIRS // max(1, len(in_text))))
@@ -80,9 +80,9 @@ class _TracedText:
 
 
 def find_sources(text: str, scheme: PassageScheme, store: Backend) -> list[Source]:
-    """Find the pages of every scope with which a normalised text shares passages, those first that it has most of.
+    """Find the pages of every scope with which a normalised text shares passages, ordered by the share of the text.
 
-    Texts that are shorter than a piece have none.
+    A text that is shorter than a piece has no sources.
     """
     pieces = scheme.pieces_of_text(text)
     if not len(pieces.starts):
@@ -97,7 +97,7 @@ def find_sources(text: str, scheme: PassageScheme, store: Backend) -> list[Sourc
     for record in store.sharing(blocks, partial(_with_most_keys, scheme.least_keys)):
         try:
             page = scheme.pieces_of_page(record.page.value)
-        except ValueError:  # it is too short to have pieces, or damaged
+        except ValueError:  # the page is too short to have pieces, or its signature is damaged
             continue
         source = _compare(traced, record.page, page, scheme)
         if source is not None:
@@ -106,14 +106,14 @@ def find_sources(text: str, scheme: PassageScheme, store: Backend) -> list[Sourc
 
 
 def _with_most_keys(least: int, filed: Iterable[Numbers]) -> list[int]:
-    """Choose the signatures that are filed under most of the text's keys, under *least* of them or more.
+    """Choose the signatures that are filed under most of the text's keys, at least under *least* keys.
 
     Args:
-        filed: what stands under the keys, block by block.
+        filed: the signatures under the keys, in blocks.
     """
     numbers, hits = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
     waiting: list[Numbers] = []
-    size = 0  # of all that wait
+    size = 0  # of all waiting blocks
     for block in filed:
         waiting.append(block)
         size += len(block)
@@ -127,14 +127,14 @@ def _with_most_keys(least: int, filed: Iterable[Numbers]) -> list[int]:
 
 
 def _count(numbers: Numbers, hits: Positions, blocks: Sequence[Numbers]) -> tuple[Numbers, Positions]:
-    """Return distinct numbers, and how often each has come, with those in *blocks*."""
+    """Add the numbers in *blocks* to the counts *hits* of *numbers*; return the distinct numbers and their counts."""
     added, counts = np.unique(np.concatenate([*blocks, np.zeros(0, dtype=np.uint64)]), return_counts=True)
     together, places = np.unique(np.concatenate([numbers, added]), return_inverse=True)
     return together, np.bincount(places, np.concatenate([hits, counts]), len(together)).astype(np.int64)
 
 
 def _compare(text: _TracedText, page: SignedPage, pieces: Pieces, scheme: PassageScheme) -> Source | None:
-    """Return what *text* shares with *page*, ``None`` if that is nothing."""
+    """Return the passages that *text* shares with *page*; ``None`` if there are none."""
     starts, page_starts, share_of_page = text.pair_with(pieces)
     if not len(starts):
         return None
@@ -144,7 +144,7 @@ def _compare(text: _TracedText, page: SignedPage, pieces: Pieces, scheme: Passag
 
 @dataclass(frozen=True)
 class _Joined:
-    """Passages: where each begins and ends in the text, and how much further on it begins in the page."""
+    """Passages: where each begins and ends in the text, and how many letters later it begins in the page."""
 
     starts: Positions
     ends: Positions
@@ -166,11 +166,11 @@ class _Joined:
 
 
 def _join(starts: Positions, page_starts: Positions, scheme: PassageScheme) -> _Joined:
-    """Join common pieces: those that are as far apart in the text as in the page, and within reach, are one passage.
+    """Join common pieces to passages: neighbours in one are as far apart in the text as in the page, and within reach.
 
     Args:
-        starts: where each piece begins in the text.
-        page_starts: where its partner begins in the page.
+        starts: the start of each piece in the text.
+        page_starts: the start of the equal piece in the page.
     """
     shifts = page_starts - starts
     order = np.lexsort((starts, shifts))
@@ -183,8 +183,8 @@ def _join(starts: Positions, page_starts: Positions, scheme: PassageScheme) -> _
 def _longest(joined: _Joined) -> list[Passage]:
     """Return the longest passages, in the order of the text.
 
-    A piece may match the neighbours of its partner too: a passage of which more than half lies within a longer one is
-    left out.
+    A piece may match several neighbouring pieces of the page. Therefore a passage is left out if more than half of it lies
+    within a longer passage.
     """
     kept: list[Passage] = []
     for passage in joined.by_length():

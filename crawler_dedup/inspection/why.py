@@ -1,4 +1,4 @@
-"""What is known about an address: what the index keeps of it, and what the journals say about it."""
+"""Find all that the index and the journals have about an address."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import without_credentials
 
 JOURNAL_PASSES = 3
-"""How often the journals are read to look an address up."""
+"""Number of times the journals are read to look an address up."""
 _MAX_ENTRIES = 20
 _MAX_SIMILAR = 5
 _ENDING = 12
@@ -25,12 +25,12 @@ class PageHistory:
     """The history of an address in one scope.
 
     Attributes:
-        entries: its journal entries, the latest last; the last twenty.
+        entries: its last twenty journal entries, the latest last.
         kept: its record, if it is kept.
         representative: the record of the page that stands for it.
-        duplicates: the journal entries of other pages by address: if it is kept, of those for which it stands; if not,
-            of those for which its representative stands as well. Only those since the representative was filed.
-        sites: if another page stands for it, what was known about both sites when that was decided.
+        duplicates: the journal entries of other pages, by address: if the page is kept, its duplicates; if not, the other
+            duplicates of its representative. Only entries since the kept page or the representative was filed.
+        sites: if another page stands for it, the profiles of both sites at the time of that decision.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -56,7 +56,7 @@ class AddressHistory:
     Attributes:
         url: the address.
         scopes: its history in each scope; empty: nothing is known about it.
-        similar: where nothing is known about it, known addresses that may be meant.
+        similar: if nothing is known about it, known addresses that may be meant.
     """
 
     url: str
@@ -64,7 +64,7 @@ class AddressHistory:
     similar: list[str] = field(default_factory=list)
 
     def in_scope(self, scope: str) -> PageHistory:
-        """Return the history in *scope*, an empty one if there was none."""
+        """Return the history in *scope*; add an empty one if there is none."""
         return self.scopes.setdefault(scope, PageHistory())
 
 
@@ -74,8 +74,8 @@ def find_history(
     """Look *url* up: read the index once and the journals :data:`JOURNAL_PASSES` times.
 
     Args:
-        advance: called with numbers of records that were read.
-        read: called with numbers of bytes of the journals that were read.
+        advance: called with the number of records that were read since the last call.
+        read: called with the number of bytes of the journals that were read since the last call.
 
     Raises:
         DedupError: a journal was written by a version with another schema, or index or journal cannot be read.
@@ -97,7 +97,7 @@ def find_history(
 
 
 def _read_index(history: AddressHistory, similar: _SimilarAddresses, pages: Backend, advance: Advance) -> None:
-    """Find the record of the address, those of its representatives, and what was known about their sites."""
+    """Find the record of the address, the records of its representatives, and the profiles of their sites."""
     represented: dict[ScopedUrl, PageHistory] = {
         (scope, page.last_entry.duplicate_of): page
         for scope, page in history.scopes.items()
@@ -116,7 +116,7 @@ def _read_index(history: AddressHistory, similar: _SimilarAddresses, pages: Back
 
 
 def _add_duplicates(history: AddressHistory, journals: Journals, read: Advance) -> None:
-    """Find the other pages for which the address, or else its representative, stands."""
+    """Find the other duplicates of the address if it is kept, or else of its representative."""
     histories: dict[ScopedUrl, PageHistory] = {}
     for scope, page in history.scopes.items():
         if page.kept is None and page.last_entry is not None:
@@ -131,7 +131,7 @@ def _add_duplicates(history: AddressHistory, journals: Journals, read: Advance) 
 
 
 class _SimilarAddresses:
-    """Addresses that differ from a given one only in what people leave out when they copy an address."""
+    """Known addresses that differ from a given one only in parts that people leave out when they copy an address."""
 
     def __init__(self, url: str) -> None:
         self._bare = _bare(url)

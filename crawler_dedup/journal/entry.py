@@ -1,4 +1,4 @@
-"""An entry of the journal: what happened to one page, what that means, and how lines of earlier versions are read."""
+"""Entries of the journal: what happened to a page, and how lines of this and earlier versions are read."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.urls import identifier_without_credentials, text_without_credentials, without_credentials
 
 VERSION = 2
-"""Schema of the entries. It rises when a field changes its meaning."""
+"""Version of the schema of entries, raised when a field changes its meaning."""
 
-Compressed = bytes  # a field of :class:`Entry` has the name of the type
+Compressed = bytes  # a field of :class:`Entry` hides the name of the type
 Event = Literal["started", "drop", "mark", "unchanged", "unchanged_dropped", "unchecked", "released", "watchdog"]
 DUPLICATES: tuple[Event, ...] = ("drop", "mark")
-"""Events of pages that were dropped, or that would have been."""
+"""Events of duplicates, which were dropped or marked."""
 
 _CLEAN: dict[str, Callable[[str], str]] = {
     "url": without_credentials,
@@ -40,33 +40,33 @@ class UnknownVersion(Exception):
 class Entry(msgspec.Struct, frozen=True):
     """What happened to one page, or that a run has started.
 
-    Its addresses lose user names and passwords, also where an older version has written it with them.
+    User names and passwords are removed from its addresses, even if an older version has written them.
 
     Attributes:
         version: :data:`VERSION`.
-        time: when, in UTC (ISO 8601, milliseconds).
+        time: time of the event in UTC (ISO 8601, milliseconds).
         run: number of the run, 8 hexadecimal digits.
-        event: ``started``: the run began, and no page is meant; ``drop``; ``mark``: a duplicate that passed, because the
-            action is "mark"; ``unchanged``: a page that is what it was, and passed; ``unchanged_dropped``: one that did
-            not; ``unchecked``: one that could not be judged, and passed; ``released``: one that passed and is forgotten,
-            because its handling failed; ``watchdog``: a kept page that stands for suspiciously many.
-        spider: its name.
-        scope: what the page was compared with.
+        event: ``started``: the run began (no page); ``drop``: a duplicate was dropped; ``mark``: a duplicate passed,
+            because the action is "mark"; ``unchanged``: an unchanged page passed; ``unchanged_dropped``: an unchanged page
+            was dropped; ``unchecked``: a page that could not be judged passed; ``released``: a page that had passed was
+            forgotten, because its handling failed; ``watchdog``: a kept page stands for suspiciously many pages.
+        spider: name of the spider.
+        scope: the scope within which the page was compared.
         url: address of the page.
-        duplicate_of: address of the page that stands for it, as in :class:`crawler_dedup.Decision`; ``""``: there is none.
-            An ``unchanged`` page was compared with what it was itself.
-        rule: the row that decided.
-        distance: of the signatures, in bits; ``None`` where the scheme has no such thing.
+        duplicate_of: address of the page that stands for it, as in :class:`crawler_dedup.Decision`, else ``""``. (An
+            ``unchanged`` page was compared with its own kept version.)
+        rule: name of the rule that decided.
+        distance: Hamming distance of the two signatures, in bits; ``None`` if the scheme has no distance.
         resemblance: estimated, 0 to 1.
         coverage: estimated, 0 to 1.
-        title: of the page.
-        bytes: of its body.
-        links: its outlinks, which are not followed from there if it was dropped.
+        title: title of the page.
+        bytes: size of its body.
+        links: number of its outlinks; a crawl does not follow those of a dropped page.
         reason: why the page is unchecked.
-        text: its main text in UTF-8, compressed with Zstandard, where ``Config.store_text`` asks for it.
-        snapshot: number of the snapshot of its site by which it was decided (:class:`crawler_dedup.Decision`); 0: nothing
-            was known about the site; ``None``: an earlier version has written the entry.
-        kept_snapshot: number of that of the site of ``duplicate_of``.
+        text: its main text in UTF-8, compressed with Zstandard, if ``Config.store_text`` is on.
+        snapshot: number of the snapshot of its site that the rules saw (:class:`crawler_dedup.Decision`); 0: nothing was
+            known about the site; ``None``: an earlier version has written the entry.
+        kept_snapshot: number of the snapshot of the site of ``duplicate_of``.
     """
 
     version: int
@@ -96,17 +96,17 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def seconds(self) -> float:
-        """The time in seconds since 1970; 0 where it cannot be read."""
+        """The time in seconds since 1970; 0 if it cannot be read."""
         return parse_time(self.time)
 
     @property
     def is_duplicate(self) -> bool:
-        """Whether another page stands for this one: it was dropped, or marked and passed."""
+        """Whether another page stands for this page, which was dropped, or marked and passed."""
         return self.event in DUPLICATES
 
 
 class RunLine(msgspec.Struct):
-    """The run in an entry."""
+    """The fields of an entry about its run."""
 
     version: int
     time: str
@@ -115,7 +115,7 @@ class RunLine(msgspec.Struct):
 
 
 class _FieldsOfVersion1(msgspec.Struct):
-    """What version 1 has instead of ``duplicate_of``: of a page that was compared with itself its own address."""
+    """The field of version 1 for ``duplicate_of``: the page's own address if the page was compared with itself."""
 
     kept_url: str = ""
 
@@ -135,7 +135,7 @@ _decode_version_1 = msgspec.json.Decoder(_FieldsOfVersion1).decode
 
 
 def decode_entry(line: Content) -> Entry | None:
-    """Read a line of a journal of this version or of version 1; ``None``: it was cut in half, or is none.
+    """Read a line of a journal of this version or of version 1; ``None`` if it was cut off or is no entry.
 
     Raises:
         UnknownVersion: another version of this package has written it.
@@ -155,7 +155,7 @@ def decode_entry(line: Content) -> Entry | None:
 
 
 def decode_run(line: Content) -> RunLine | None:
-    """Read as :func:`decode_entry` does what a line says of its run, in a fifth of the time."""
+    """Read only the fields of a line about its run: as :func:`decode_entry`, in a fifth of the time."""
     return _decode(_decode_run, line)
 
 
@@ -171,7 +171,7 @@ def _decode(decode: Callable[[Content], _Line], line: Content) -> _Line | None:
 
 
 def _version_of(line: Content) -> int:
-    """Return the schema of a line that cannot be decoded; of what is no entry of any version, this one."""
+    """Return the version of a line that cannot be decoded; :data:`VERSION` if it is no entry of any version."""
     try:
         return _decode_version(line).version
     except _DAMAGED:

@@ -1,4 +1,4 @@
-"""Reading journals: the lines of one, or those of an index together, selected and sampled."""
+"""Reading the entries of a journal file or of all journals of an index, selecting and sampling them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from crawler_dedup.urls import is_of_host
 
 _NUMBER = re.compile(r"(\d+)")
 _FOLLOWING = re.compile(r"\.(\d+)(\.[^./]*)?$")
-_ANY = "\0"  # stands in no path
+_ANY = "\0"  # occurs in no path
 _OF_THE_INDEX = (".mdb", ".lock")
 _STEP = 1_000  # lines between two calls that report progress
 
@@ -32,7 +32,7 @@ _Line = TypeVar("_Line")
 
 
 def read(path: Path) -> Iterator[Entry | None]:
-    """Read the lines of one file. A line that was cut in half, or is none, is ``None``.
+    """Yield the entries of one file; ``None`` for a line that was cut off or is no entry.
 
     Raises:
         DedupError: the file cannot be read, or was written by a version with another schema.
@@ -65,8 +65,8 @@ class Journals:
     """Files of the journal, read one after the other.
 
     Attributes:
-        files: in the order of their names, numbers in them by their size. Lines of several are not in the order of time.
-        damaged: how many lines of a file could not be read, as far as it was read.
+        files: paths in the order of their names, numbers in names by value. Entries of several files are not in time order.
+        damaged: number of unreadable lines of each file, in what was read of it so far.
     """
 
     def __init__(self, files: Iterable[Path]) -> None:
@@ -75,7 +75,7 @@ class Journals:
 
     @classmethod
     def beside(cls, directory: Path, name: str) -> Journals:
-        """Find those of the index in *directory*, where ``DEDUP_JOURNAL`` is *name*."""
+        """Find the journals of the index in *directory*; *name* is the value of ``DEDUP_JOURNAL``."""
         if not name:
             return cls(())
         path = str(directory / (name % {"time": _ANY, "name": _ANY}))
@@ -85,14 +85,14 @@ class Journals:
 
     @property
     def size(self) -> int:
-        """The bytes of all files."""
+        """Size of all files in bytes."""
         return sum(path.stat().st_size for path in self.files if path.exists())
 
     def entries(self, advance: Advance = ignore_progress) -> Iterator[Entry]:
         """Yield all entries that can be read.
 
         Args:
-            advance: called with numbers of bytes that were read, :attr:`size` in all.
+            advance: called with numbers of bytes that were read; their sum is :attr:`size`.
 
         Raises:
             DedupError: a file cannot be opened, or was written by a version with another schema.
@@ -118,14 +118,14 @@ class Journals:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which entries are asked for; all that is given must hold.
+    """A selection of entries, which meet all conditions that are not empty.
 
     Attributes:
-        events: of these kinds.
-        host: of a page of this host.
-        rule: decided by this row.
-        since: not before this time (ISO 8601, UTC).
-        run: of this run, 8 hexadecimal digits.
+        events: the events of the entries.
+        host: host of their pages.
+        rule: name of the rule that decided.
+        since: their earliest time (ISO 8601, UTC).
+        run: number of their run, 8 hexadecimal digits.
     """
 
     events: Collection[Event]
@@ -135,7 +135,7 @@ class Selection:
     run: str = ""
 
     def covers(self, entry: Entry) -> bool:
-        """Return whether the run and the time of *entry* are asked for, whatever its event, host and rule are."""
+        """Return whether *entry* meets the conditions on run and time, whatever its event, host and rule are."""
         return entry.time >= self.since and (not self.run or entry.run == self.run)
 
     def __contains__(self, entry: Entry) -> bool:
@@ -148,7 +148,7 @@ class Selection:
 
 
 def sample(entries: Iterable[Entry], size: int, source: random.Random) -> list[Entry]:
-    """Draw *size* of *entries*, each as likely as any other, in the order in which they come. Keeps no more in memory."""
+    """Draw a uniform random sample of *size* entries, and return it in order. Only the sample is kept in memory."""
     drawn: list[tuple[int, Entry]] = []
     for number, entry in enumerate(entries):
         if number < size:
@@ -167,11 +167,11 @@ def find_duplicates(
 ) -> dict[ScopedUrl, Entry]:
     """Find the duplicates of selected kept pages: the last entry of each duplicate, without its text.
 
-    A duplicate for which another page stands by now is left out. Reads the journals twice.
+    A duplicate is left out if its last entry has a kept page that is not selected. Reads the journals twice.
 
     Args:
-        is_selected: asked about kept pages.
-        advance: called with numbers of bytes that were read, twice the size of the journals in all.
+        is_selected: returns whether a kept page is selected.
+        advance: called with numbers of bytes that were read; their sum is twice the size of the journals.
     """
     last: dict[ScopedUrl, Entry] = {}
     for entry in journals.entries(advance):
@@ -185,7 +185,7 @@ def find_duplicates(
 
 
 def _sort_key(path: Path) -> tuple[list[str | int], int]:
-    """Sort the first file of a journal before ``….2.jsonl``, and numbers in names by their size."""
+    """Sort the first file of a journal before ``….2.jsonl``, and numbers in names by value."""
     following = _FOLLOWING.search(path.name)
     name = str(path.with_name(_FOLLOWING.sub(r"\2", path.name)))
     parts: list[str | int] = [int(part) if part.isdecimal() else part for part in _NUMBER.split(name)]

@@ -1,4 +1,4 @@
-"""Runs: from when to when each is known to have been active, and which began last."""
+"""The periods in which runs are known to have been active."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_SPIDERS = 5
 
 @dataclass
 class RunPeriod:
-    """The time of a run.
+    """The period in which a run was active.
 
     Attributes:
         first: the first time at which it is known to have been active, in seconds since 1970; 0: none is known.
@@ -24,7 +24,7 @@ class RunPeriod:
     spiders: set[str] = field(default_factory=set)
 
     def note(self, seconds: float, spider: str = "") -> None:
-        """Note that the run did something at that time."""
+        """Note that the run was active at a time, in seconds since 1970."""
         if seconds > 0:
             self.first = min(self.first or seconds, seconds)
             self.last = max(self.last, seconds)
@@ -35,14 +35,14 @@ class RunPeriod:
 class RunPeriods:
     """The runs of a journal or an index by number (8 hexadecimal digits).
 
-    Of more than 100,000 runs those that began first are forgotten.
+    When there are 200,000 runs, those that began first are forgotten, and 100,000 remain.
     """
 
     def __init__(self) -> None:
         self._periods: dict[str, RunPeriod] = {}
 
     def note(self, run: str, seconds: float, spider: str = "") -> None:
-        """Note that *run* did something at that time."""
+        """Note that *run* was active at a time, in seconds since 1970."""
         period = self._periods.get(run)
         if period is None:
             if len(self._periods) >= 2 * _MAX_RUNS:
@@ -56,7 +56,7 @@ class RunPeriods:
 
     @property
     def latest(self) -> str:
-        """The run that began last, even if another one has ended later; ``""``: there is none."""
+        """The run that began last, even if another run has ended later; ``""`` if there is none."""
         return max(self._periods, key=lambda run: (self._periods[run].first, run), default="")
 
     @property
@@ -71,7 +71,7 @@ class RunPeriods:
 
 
 def parse_time(time: str) -> float:
-    """Return the seconds since 1970 of a time in ISO 8601; 0 where it cannot be read."""
+    """Return a time in ISO 8601 as seconds since 1970; 0 if it cannot be read."""
     try:
         return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
     except (ValueError, OverflowError, OSError):
@@ -79,7 +79,7 @@ def parse_time(time: str) -> float:
 
 
 def format_period(first: float, last: float) -> str:
-    """Return ``2026-11-20 10:00 to 2026-11-22 09:12 UTC`` for two times in seconds since 1970; 0 is not known."""
+    """Return ``2026-11-20 10:00 to 2026-11-22 09:12 UTC`` for two times in seconds since 1970; 0 means unknown."""
     try:
         began, ended = (f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%d %H:%M}" for seconds in (first, last))
     except (ValueError, OverflowError, OSError):  # a journal or an imported record may say anything

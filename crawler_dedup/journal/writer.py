@@ -1,4 +1,4 @@
-"""Writing the journal: one entry a line as a JSON object, in a thread beside the crawl."""
+"""Writing the journal: one JSON object a line for each entry, in a thread beside the crawl."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from crawler_dedup.system.logs import logger_without_credentials
 logger = logger_without_credentials(__name__)
 
 FLUSH_SECONDS = 0.5
-"""A kill loses no more than what came in so long a time."""
+"""Seconds between two writes: a kill loses at most the entries of such a time."""
 MAX_WAITING = 100_000
-"""Lines that wait for a disk that cannot be written; further ones are lost, and counted."""
+"""Maximum number of lines that wait while the disk cannot be written; further lines are lost, and counted."""
 MAX_WAITING_BYTES = 32 << 20
-"""Of these lines together: a line may hold the text of a page."""
+"""Maximum size of the waiting lines in bytes: a line may hold the text of a page."""
 
 _COMPLAINT_SECONDS = 60.0
 _CLOSE_SECONDS = 5.0
@@ -40,11 +40,11 @@ def numbered(name: str, number: int | str) -> str:
 class JournalWriter:
     """Writes entries to a file in a thread of its own: :meth:`write` never waits for a disk.
 
-    Several processes may write to one file: each write is whole lines, appended.
+    Several processes may write to one file: each write appends whole lines.
 
     Args:
-        path: of the first file; directories are made. Its name gets a number where it becomes longer than *max_bytes*.
-        max_bytes: of a file.
+        path: path of the first file; missing directories are created. Further files have a number in their names.
+        max_bytes: size of a file from which on the next file is written.
     """
 
     def __init__(self, path: Path, max_bytes: int) -> None:
@@ -54,14 +54,14 @@ class JournalWriter:
         self._waiting: deque[bytes] = deque()
         self._taken: list[bytes] = []
         self._lost = 0
-        # Of all lines so far. Each is written by one thread only.
+        # Bytes of all lines so far. Each of the two is changed by one thread only.
         self._bytes_taken_in = self._bytes_written = 0
         self._ending = b""
         self._looked_at: Path | None = None
         self._complained = float("-inf")
         self._encode = msgspec.json.Encoder().encode
         self._wake = threading.Event()
-        with suppress(OSError):  # told with the first line. Not made anew: where a disk was unmounted, nothing belongs
+        with suppress(OSError):  # reported with the first line; not created later: the disk may be unmounted
             make_inheriting_directories(path.parent)
             os.close(opener(str(path), os.O_WRONLY | os.O_CREAT))  # a crawl without drops has a journal too
         self._is_closing = False
@@ -69,7 +69,7 @@ class JournalWriter:
         self._thread.start()
 
     def write(self, entry: Entry) -> None:
-        """Add a line; it is on its way to the disk within :data:`FLUSH_SECONDS`."""
+        """Add a line, which is written to the file within :data:`FLUSH_SECONDS`."""
         try:
             line = self._encode(entry) + b"\n"
         except UnicodeEncodeError:  # a lone surrogate in a name: no page may be lost for that
@@ -83,7 +83,7 @@ class JournalWriter:
         self._waiting.append(line)
 
     def close(self) -> None:
-        """Write what waits. Takes a few seconds at most; what a full disk does not take is lost."""
+        """Write the waiting lines. Takes a few seconds at most; lines that a full disk does not take are lost."""
         self._is_closing = True
         self._wake.set()
         self._thread.join(_CLOSE_SECONDS)
@@ -97,7 +97,7 @@ class JournalWriter:
         self._flush()
 
     def _flush(self) -> None:
-        """Append the waiting lines; those that cannot be written wait on."""
+        """Append the waiting lines; lines that cannot be written keep waiting."""
         while self._waiting:
             self._taken.append(self._waiting.popleft())
         if not self._taken:
@@ -120,7 +120,7 @@ class JournalWriter:
             content = self._ending + content
             written = file.write(content)
             self._ending = b""
-            if written < len(content):  # a full disk has taken half a line: the next one begins anew
+            if written < len(content):  # a full disk took part of a line: the next write ends it
                 self._ending = b"\n"
                 raise OSError(f"{written} of {len(content)} bytes were written")
 
@@ -137,7 +137,7 @@ class JournalWriter:
 
 
 def _ending_of(file: FileIO) -> bytes:
-    """Return what ends the last line: a power cut or a full disk may have left half a line."""
+    """Return the line end that the last line lacks, or nothing: a power cut or a full disk may have cut the line off."""
     if not file.seek(0, SEEK_END):
         return b""
     file.seek(-1, SEEK_END)

@@ -13,7 +13,7 @@ from crawler_dedup.report.data import SignatureDistribution
 from crawler_dedup.signedpage import SignedPage
 
 INTERVALS = 128
-"""Number of equal parts, as in figure 2 of Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007."""
+"""Number of parts, as in figure 2 of Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007."""
 
 _SAMPLED = 2_000_000
 _COMPARED = 10_000

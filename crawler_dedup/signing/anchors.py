@@ -1,4 +1,4 @@
-"""Tree → anchor texts: what its links say about their targets, with the text around each link.
+"""Tree → anchor texts: the text in and around each link, which describes the link's target.
 
 The anchor window of Haveliwala, Gionis, Klein and Indyk, "Evaluating strategies for similarity search on the web", WWW 2002.
 """
@@ -35,7 +35,7 @@ class Anchors:
 
     Args:
         tree: the page.
-        url: its address.
+        url: the URL of the page.
     """
 
     def __init__(self, tree: HtmlElement, url: str) -> None:
@@ -44,7 +44,7 @@ class Anchors:
         self._text = self._read(tree)
 
     def text_about(self, url: str) -> str:
-        """Return what the links to *url* say about it: :data:`MAX_CHARS` characters at most; ``""`` if there are none."""
+        """Return the text in and around the links to *url*, at most :data:`MAX_CHARS` characters; ``""`` without a link."""
         target = self._target(url)
         spans = self._spans.get(target, []) if target is not None else []
         return " ".join(map(self._window, spans))[:MAX_CHARS]
@@ -55,7 +55,7 @@ class Anchors:
     def _read(self, tree: HtmlElement) -> str:
         """Note the positions of the links, and return the text of the page: its words with a space between them."""
         words: list[str] = []
-        ends: list[int] = []  # of each word in the text
+        ends: list[int] = []  # position after each word in the text
         open_links: list[int] = []
 
         def add(text: str | None) -> None:
@@ -67,7 +67,7 @@ class Anchors:
         for is_start, element in _walk(tree):
             if len(self._spans) >= _MAX_TARGETS or (ends and ends[-1] > _MAX_TEXT):
                 break
-            tag = element.tag  # of a comment, a function
+            tag = element.tag  # a function if the element is a comment
             if is_start:
                 unseen += tag in _UNSEEN
                 if tag == "a":
@@ -94,7 +94,7 @@ class Anchors:
         """Return the text of a link, and the words before and after it."""
         start, end = max(0, span.start - _WINDOW), span.end + _WINDOW
         before, behind = self._text[start : span.start], self._text[span.end : end]
-        if start:  # no part of a word, in scripts with spaces
+        if start:  # drop the part of a word that was cut, in scripts with spaces
             before = before[before.find(" ", 0, _LONG_WORD) + 1 :]
         if end < len(self._text) and " " in behind[-_LONG_WORD:]:
             behind = behind[: behind.rfind(" ")]
@@ -102,7 +102,7 @@ class Anchors:
 
 
 def _walk(tree: HtmlElement) -> Iterator[tuple[bool, HtmlElement]]:
-    """Yield the nodes of *tree* in document order, also comments: each when it begins (true) and when it ends.
+    """Yield the nodes of *tree*, including comments, in document order: each when it begins (true) and when it ends.
 
     :func:`lxml.etree.iterwalk` takes time that grows with the square of the number of comments.
     """

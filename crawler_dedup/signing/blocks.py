@@ -1,4 +1,4 @@
-"""The blocks of a page as short hashes: sites are learned from them, and thin pages compared by them."""
+"""The blocks of a page as short hashes, which site profiles count and by which thin pages are compared."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MAX_BLOCKS = 512
 _PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
 _ROW = struct.Struct("<IBB")
 _SIZE_UNIT = 4
-_REMEMBERED = 128  # pages whose blocks were unpacked last: a new page is compared with several kept ones
+_REMEMBERED = 128  # pages whose unpacked blocks are cached, because a new page is compared with several kept pages
 _MAX_UNITS = 255
 # Lines that only announce an advertisement, which differs on each visit.
 _ADVERTISING = frozenset(
@@ -68,7 +68,7 @@ class Trait(IntFlag):
     HIDDEN = 32
     """It is not shown, or a part of it is not."""
     EMBEDDED = 64
-    """It is no text but a picture, a frame, a button or the like."""
+    """It is not text, but a picture, a frame, a button or the like."""
 
 
 _ENTRY, _HEADING, _NUMBER, _NAME, _MAIN, _HIDDEN, _EMBEDDED = map(int, Trait)
@@ -141,8 +141,8 @@ def pack_blocks(
 
     Two blocks are the same if their texts are the same after normalising (NFKC, case and Traditional characters folded),
     except for white space and punctuation outside of numbers: that of ASCII, also in full width, and typographic dashes and
-    quotation marks. A text that is repeated on the page makes as many blocks, unless it is a link, hidden or the title. A
-    line that only announces an advertisement makes none.
+    quotation marks. A repeated text makes a block for each occurrence, unless it is a link, hidden or the title. A line
+    that only announces an advertisement makes no block.
 
     Args:
         embedded: content beside the text (:func:`crawler_dedup.signing.embedded.find_embedded_content`), and whether it is
@@ -205,7 +205,7 @@ def _lines(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterat
     del texts[bisect_right(ends, max_chars) :]
     if not texts:
         return iter(())
-    # All at once: for a short text the call costs more than the work.
+    # All lines are normalised in one call, because for a short text the call costs more than the work.
     plain = normalise("\n".join(texts), fold_han=fold_han)
     content = plain.encode("utf-8", "replace")
     letters, digits = without_punctuation(content), content.translate(None, BEGINS_NO_DIGIT)
@@ -218,9 +218,9 @@ def _hash_again(number: int, times: int) -> int:
 
 
 def _hash_source(source: str, whole: int) -> int:
-    """Return the hash in a block of an embedded text or an address, whose full hash is *whole*.
+    """Return the hash that stands in a block for an embedded text or an address with the full hash *whole*.
 
-    For an address it has 16 bits of the name of its file, before 15 of the full hash.
+    The hash of an address has 16 bits of the name of its file, before 15 bits of the full hash.
     """
     file, whole = _find_file(source), whole & ~_ADDRESS
     return hash_text(file) & _FILE | whole & ~_FILE | _ADDRESS if file else whole
@@ -234,7 +234,7 @@ def _find_file(source: str) -> str:
 
 
 def hash_of_file(number: int) -> int:
-    """Return the bits of the name of the file in the hash *number* of a picture, which two hosts share; 0 if it has none."""
+    """Return the bits of the file name in a picture's hash *number*, which are the same on any host; 0 if it has none."""
     return number & _FILE if number & _ADDRESS else 0
 
 

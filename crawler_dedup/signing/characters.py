@@ -20,7 +20,7 @@ LETTER = rf"[^\W{HAN_RANGES}{UNSPACED_RANGES}]"
 WIDE_RANGES = (
     "\u0e01-\u0fff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003347f"
 )
-"""Characters of scripts that say more with each of them than the Latin alphabet: Han, kana, Hangul, Thai."""
+"""Characters of scripts in which a character says more than a letter of the Latin alphabet: Han, kana, Hangul, Thai."""
 WIDE_PUNCTUATION_RANGES = "\u2026\u3000\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3e\uff40\uff5b-\uff64"
 """Full-width punctuation: no part of any token, and in most Chinese texts the only characters that NFKC changes."""
 
@@ -34,12 +34,12 @@ _BMP = 0x10000
 LAST_MARK = 0x1F000
 """Characters above this one (emoji, ideographs, tags, private use) do not combine."""
 _NOT_IDEOGRAPHS = (range(0x3400), range(0xA000, 0xAC00), range(0xD7A4, 0xD800), range(0xF900, _BMP))
-"""The first 65,536 characters without Chinese ones, Hangul syllables and private ones: by Unicode none of these combines."""
+"""The first 65,536 characters without Chinese characters, Hangul syllables and private use, none of which combine."""
 _JAMO = (range(0x1100, 0x1200), range(0xA960, 0xA980), range(0xD7B0, 0xD800))
 _FINAL_SIGMA = "Σ"  # becomes another letter in lower case at the end of a word
 
 
-# Some (Brahmic ones) have characters that compose, and others have combining characters.
+# Some of these scripts (the Brahmic ones) have characters that compose, and others have combining characters.
 _RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(LAST_MARK - 1)}]")
 _WIDE_PUNCTUATION = re.compile(f"[{WIDE_PUNCTUATION_RANGES}]")
 
@@ -76,7 +76,7 @@ def describe_page(page: int) -> bytes:
     characters = "".join(map(chr, range(page * _PAGE, (page + 1) * _PAGE)))
     traits = np.zeros(_PAGE, dtype="<u2")
     for trait, pattern in _PATTERNS.items():
-        if re.fullmatch(f"(?:{pattern})+", characters):  # so it is in most scripts other than Latin
+        if re.fullmatch(f"(?:{pattern})+", characters):  # true for most scripts other than Latin
             traits |= np.uint16(trait)
         else:
             traits[[match.start() for match in re.finditer(pattern, characters)]] |= np.uint16(trait)
@@ -132,7 +132,7 @@ def describe_casefold(page: int) -> list[str]:
 
 @cache
 def _changing() -> re.Pattern[str]:
-    """Match those of the first 65,536 characters that combine, compose with the one before, or depend on the next one."""
+    """Match those of the first 65,536 characters that combine, compose with the previous character or depend on the next."""
     characters = [chr(code) for codes in _NOT_IDEOGRAPHS for code in codes]
     decompositions = [parts for parts in map(unicodedata.decomposition, characters) if parts and parts[0] != "<"]
     second = (chr(int(parts[1], 16)) for parts in map(str.split, decompositions) if len(parts) == 2)

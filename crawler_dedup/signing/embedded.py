@@ -37,7 +37,7 @@ def find_embedded_content(tree: HtmlElement) -> dict[str, bool]:
     """Return the addresses of pictures, frames, sounds and videos, and the texts of buttons, asides, text fields
     and JSON data.
 
-    They are in the order of the page, each with whether it is shown, at least in one place.
+    They are in the order of the page. The value of each is whether it is shown in at least one place.
     """
     with read_quickly(tree):
         return _find_in(tree)

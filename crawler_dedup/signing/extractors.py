@@ -1,4 +1,4 @@
-"""Extractors of the text of a page: the blocks that are content, trafilatura, or a function of the user's own."""
+"""Extractors of the text of a page: the blocks that are content, trafilatura, or a function that the user provides."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TRAFILATURA = "trafilatura comments=no tables=no"
 def load_trafilatura() -> ModuleType:
     """Load the library, which takes a third of a second.
 
-    It writes the text of each page at DEBUG and a warning for each page without text, which would flood a crawl's log.
+    Its logger is turned down, because it writes the text of each page at DEBUG and a warning for each page without text.
     """
     import trafilatura  # noqa: PLC0415
 
@@ -52,9 +52,9 @@ class Extractor:
 
     Attributes:
         spec: name and parameters, for the index header.
-        extract: returns the text of a page, given its tree, which it leaves as it is, and the blocks that
+        extract: returns the text of a page, given its tree, which is not changed, and the blocks that
             :func:`~crawler_dedup.signing.maintext.find_main_blocks` found.
-        extract_shown: the same without what the page hides (:mod:`crawler_dedup.signing.hidden`).
+        extract_shown: returns the text without hidden elements (:mod:`crawler_dedup.signing.hidden`).
     """
 
     spec: str

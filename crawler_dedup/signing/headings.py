@@ -12,7 +12,7 @@ from crawler_dedup.signing.titles import letters_of, split_title
 MAX_PARTS = 32
 """Maximum number of parts of a title, and of first headings, that are read."""
 NEAR = 16
-"""Blocks between heading and main text: price, sizes, sellers of a product. A heading farther above is that of a frame."""
+"""Maximum number of blocks between heading and main text: price, sizes, sellers. A heading farther above is a frame's."""
 _TELLING = 3  # letters: a shorter part of a title may stand in any text
 
 
@@ -34,11 +34,11 @@ def read_heading(level: int, plain: str, is_link: bool, is_main: bool, place: in
 def describe_page(
     headings: Sequence[Heading], main: Sequence[str], title: str, plain_title: str, first_main: int
 ) -> tuple[int, int]:
-    """Return the heading of a page, and what it names of its title, as
-    :class:`~crawler_dedup.signing.blocks.PageBlocks` has them.
+    """Return the heading of a page and the parts of its title that it names, in the form of
+    :class:`~crawler_dedup.signing.blocks.PageBlocks`.
 
     Args:
-        main: the normalised lines of its main text.
+        main: the normalised lines of the main text.
         plain_title: the *title*, normalised.
         first_main: the place of the first block of the main text.
     """
@@ -47,7 +47,7 @@ def describe_page(
 
 
 def encode_parts(title: str) -> list[tuple[bytes, bool]]:
-    """Return the parts of a *title* in alphabetical order, in UTF-8, and whether a text that has one names it."""
+    """Return the parts of a *title* in alphabetical order, in UTF-8, and whether a text that has the part names it."""
     parts = sorted(split_title(title))
     return [
         (part.encode("utf-8", "surrogatepass"), bit < MAX_PARTS and _is_telling(part)) for bit, part in enumerate(parts)
@@ -67,8 +67,8 @@ def _find_heading(headings: Sequence[Heading], parts: frozenset[str], first_main
 def _find_named(headings: Sequence[Heading], main: Sequence[str], parts: frozenset[str], title: str) -> int:
     """Return the *parts* of a *title*, given by its letters, that the page itself names, as bits.
 
-    A heading that is a link may be the site's name, which comes before that of the page. So the last one counts, if there
-    are several, and only if nothing else names a part.
+    A heading that is a link may be the site's name, which comes before the page's name. So it counts only if it is the last
+    of several headings that repeat the title, and if nothing else names a part.
     """
     telling = [(1 << bit, part) for bit, part in enumerate(sorted(parts)[:MAX_PARTS]) if _is_telling(part)]
     if not telling:
@@ -85,7 +85,7 @@ def _is_telling(part: str) -> bool:
 
 
 def _bits(parts: Sequence[tuple[int, str]], texts: Sequence[str]) -> int:
-    """Return the bits of those of *parts* that are in *texts*, whose spaces are ignored."""
+    """Return the bits of the *parts* that occur in *texts*. Spaces in the texts are ignored."""
     if not parts:
         return 0
     # Quicker than to replace in a string.

@@ -1,6 +1,6 @@
-"""What a page hides: elements with the attribute ``hidden``, or with a style of their own that does not show them.
+"""Hidden elements of a page: those with the attribute ``hidden``, or with a ``style`` attribute that does not show them.
 
-Elements hidden by a style sheet or a script are not known here. ``aria-hidden`` hides from screen readers only.
+Elements hidden by a style sheet or a script are not detected. ``aria-hidden`` hides from screen readers only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crawler_dedup.signing.parsing import roots
 _HAS_HIDDEN = etree.XPath("boolean(//@hidden)")
 _STYLES = etree.XPath("//@style", smart_strings=False)
 _LOOKED_AT = re.compile("display|visibility", re.IGNORECASE)
-# Comments, strings and what stands in brackets; one that is not closed goes on to the end, as in a browser.
+# Comments, strings and text in brackets; if they are not closed, they extend to the end, as in a browser.
 _NO_DECLARATION = re.compile(r"/\*.*?(?:\*/|$)|\"[^\"]*(?:\"|$)|'[^']*(?:'|$)|\([^)]*(?:\)|$)", re.DOTALL)
 _IMPORTANT = re.compile(r"!\s*important\s*$")
 
@@ -31,7 +31,7 @@ class Concealment(IntEnum):
     INVISIBLE = 1
     """``visibility: hidden``: an element inside may be shown again."""
     NOT_DISPLAYED = 2
-    """``hidden`` or ``display: none``: so is all that is inside."""
+    """``hidden`` or ``display: none``: no element inside is displayed either."""
 
 
 SHOWN, INVISIBLE, NOT_DISPLAYED = Concealment
@@ -47,7 +47,7 @@ _VISIBILITY = {"hidden": INVISIBLE, "collapse": INVISIBLE, "visible": SHOWN, "in
 
 def concealment(element: HtmlElement, around: Concealment) -> Concealment:
     """Return how *element* conceals its content, given the concealment *around* it."""
-    names = element.keys()  # of most elements few or none: quicker than two look-ups
+    names = element.keys()  # most elements have few or none: quicker than two look-ups
     if not names or around is NOT_DISPLAYED:
         return around
     if "hidden" in names:
@@ -73,7 +73,7 @@ def conceal_by_style(style: str, around: Concealment) -> Concealment:
 
 
 def _is_valid(name: str, value: str) -> bool:
-    """Return whether a browser accepts the value: it ignores a declaration that it does not know."""
+    """Return whether a browser accepts the value: browsers ignore declarations that they do not know."""
     if name == "visibility":
         return value in _VISIBILITY or value in _OF_ALL_PROPERTIES
     return name != "display" or (bool(value) and set(value.split()) <= _DISPLAYS | _OF_ALL_PROPERTIES)
@@ -103,7 +103,7 @@ def hidden_elements(tree: HtmlElement) -> list[HtmlElement]:
         if around is not SHOWN:
             hidden.update(_hidden_within(root, around))
             continue
-        for element in root.iter("*"):  # quicker than to walk through all, and hardly any hides something
+        for element in root.iter("*"):  # quicker than iterwalk over all elements, few of which are hidden
             if concealment(element, SHOWN) is not SHOWN and element not in hidden:
                 hidden.update(_hidden_within(element, SHOWN))
     return list(hidden)
@@ -125,7 +125,7 @@ def _hidden_within(top: HtmlElement, around: Concealment) -> dict[HtmlElement, N
 def without_hidden(tree: HtmlElement) -> HtmlElement:
     """Return a copy of *tree* in which hidden elements are empty, and have no attributes."""
     copy = deepcopy(tree)
-    for element in hidden_elements(copy):  # they stay, around what may be shown again
+    for element in hidden_elements(copy):  # the elements stay, because elements inside may be shown again
         element.text = None
         element.attrib.clear()
         for child in element:

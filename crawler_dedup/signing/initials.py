@@ -1,6 +1,6 @@
 """Text → initials: the first letter of the reading (pinyin) of each Chinese character, and of each other word.
 
-A character with several readings is read as in the longest phrase that contains it (行 in 银行), else by its first one.
+A character with several readings is read as in the longest phrase that contains it (行 in 银行), else by its first reading.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_INITIAL = 255
 def find_initials(plain: str) -> NDArray[np.uint8]:
     """Find the initials of a normalised text, in order, as positions in :data:`LETTERS`.
 
-    What has no initial is left out.
+    Units without an initial are left out.
     """
     initials = initials_in_context("".join([unit[0] for unit in split_units(plain)]))
     present: NDArray[np.uint8] = initials[initials != NO_INITIAL]
@@ -89,7 +89,7 @@ def _phrases() -> _Phrases:
 
 
 def _hash_pairs(codes: NDArray[np.uint32]) -> NDArray[np.uint16]:
-    """Hash each two characters that follow each other."""
+    """Hash each pair of successive characters."""
     return (codes[:-1] * np.uint32(0x9E37) + codes[1:]).astype(np.uint16)
 
 

@@ -54,15 +54,15 @@ _LANGUAGES = {
     _ARABIC: "ar fa ur",
     _DEVANAGARI: "hi mr",
 }
-"""The languages that are distinguished by stop words. Lists of others are too short, or have words of many languages."""
+"""The languages that are distinguished by stop words. Other lists are too short, or have words of many languages."""
 
 _LEAST_LETTERS = 20
 _LATIN_SHARE = 1 / 2
 """Factor by which Latin letters count less: texts of every script contain code, names and addresses."""
 _LEAST_KANA = 1 / 10
-"""Share of kana among the characters of a Japanese text; a Chinese one has hardly any."""
+"""Least share of kana among the characters of a Japanese text; a Chinese text has hardly any kana."""
 _LEAST_COVERAGE = 1 / 20
-"""Share of stop words among the words of a text: of 1,600 texts in 57 languages all but two have more of theirs."""
+"""Least share of stop words among the words of a text: all but two of 1,600 texts in 57 languages have a larger share."""
 _LEAST_STOP_WORDS = 3
 """Least number of different stop words of the language: a menu or a short list has one or two of several languages."""
 _UNIT = 1 << 24

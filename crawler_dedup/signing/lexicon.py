@@ -1,7 +1,7 @@
 """A lexicon: how many documents of a collection have each word. A frozen file, so that signatures stay comparable.
 
-No scheme learns while it runs. What depends on a collection is in a file that ``crawler-dedup lexicon build`` makes once,
-and whose digest is in the header of each index that uses it.
+No scheme learns while it runs. All data that depends on a collection is in a file that ``crawler-dedup lexicon build`` makes
+once, and whose digest is in the header of each index that uses it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from crawler_dedup.system.files import open_replacement
 
 GENERAL = "general"
 SHINGLE_WIDTH = 5
-"""Units of a shingle whose documents are counted."""
+"""Number of units in the shingles that a lexicon counts."""
 COMMON_SHARE = 0.01
-"""A shingle that a larger share of the documents has is common."""
+"""A shingle is common if a larger share of the documents has it."""
 
 _MAGIC = b"crawler-dedup lexicon 1\n"
 _LENGTH = 500  # tokens of a document in the collection that the general lexicon assumes
@@ -59,8 +59,8 @@ class Lexicon:
         documents: number of documents.
         words: xxh3 of each token, ascending: uint64, shape (words,).
         counts: number of documents that have the token: uint32, the same shape.
-        shingles: hashes of the runs of :data:`SHINGLE_WIDTH` units that more than :data:`COMMON_SHARE` of them have,
-            ascending.
+        shingles: hashes of the runs of :data:`SHINGLE_WIDTH` units that more than :data:`COMMON_SHARE` of the documents
+            have, ascending.
         initial_counts: how often each of :data:`~crawler_dedup.signing.initials.LETTERS` begins a word or the reading of a
             character: uint64.
     """
@@ -93,7 +93,7 @@ class Lexicon:
 
     @cached_property
     def digest(self) -> str:
-        """Digest of its content, 16 hexadecimal digits."""
+        """Digest of the lexicon's content, 16 hexadecimal digits."""
         return blake2b(self._packed(), digest_size=8).hexdigest()
 
     def write(self, path: Path) -> None:
@@ -148,14 +148,14 @@ def build(texts: Iterable[Text], features_of: Callable[[Text], Features] = attrg
 
 
 class _Counts:
-    """Counts in how many documents each hash is; rare hashes can be forgotten meanwhile.
+    """The number of documents that have each hash. Rare hashes can be forgotten while counting.
 
     Lossy counting: Manku and Motwani, "Approximate frequency counts over data streams", VLDB 2002, §4.2.
 
     Attributes:
         hashes: ascending.
         counts: number of documents with each hash, counted since it was last added.
-        missed: number of documents that may have had it before, and were forgotten.
+        missed: maximum number of documents with each hash that were counted before and forgotten.
     """
 
     def __init__(self) -> None:

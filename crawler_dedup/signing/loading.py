@@ -42,7 +42,7 @@ class Resource(Generic[_T]):
         _resources.add(self)
 
     def load(self) -> _T:
-        """Load it, unless it is loaded; raises the errors of loading. If another thread is loading it, wait for that."""
+        """Load the resource if it is not loaded, or wait for a thread that is loading it; raise the errors of loading."""
         with self._lock:
             if not self.is_loaded:
                 self._loaded = self._load()
@@ -58,7 +58,7 @@ class Resource(Generic[_T]):
         return self._loaded  # type: ignore[return-value]
 
     def reset_lock(self) -> None:
-        """Release the lock of a thread that loads it. Called in a forked child, in which no thread of its parent runs."""
+        """Replace the lock, which another thread may hold. Called in a forked child, in which no other thread runs."""
         self._lock = threading.Lock()
 
 

@@ -1,4 +1,4 @@
-"""The keys under which a page is filed and looked up: of its scheme, or, if it is thin, of title and largest blocks."""
+"""Keys under which a page is filed and looked up: those of the scheme or, for a thin page, of title and largest blocks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crawler_dedup.urls import site_of
 _BLOCKS = 4
 _CANDIDATES = 64
 _THIN_BUCKET = 1_000  # pages under one title that are read
-_REMEMBERED = 256  # pages that were compared last; the title of a hostile page takes 20 KB
+_REMEMBERED = 256  # pages whose parts are cached; the title of a hostile page takes 20 KB
 _KEY = np.dtype("<u8")
 _NO_KEY = int(Trait.NAME | Trait.EMBEDDED)
 
@@ -28,7 +28,7 @@ _NO_KEY = int(Trait.NAME | Trait.EMBEDDED)
 def named_parts(page: SignedPage) -> frozenset[str]:
     """Return the parts of the title that the page itself names (:attr:`SignedPage.named`).
 
-    A part that is the name of its host is left out, unless the page names no other one.
+    Parts that are in the name of its host are left out, unless the page names no other parts.
     """
     return _find_named_parts(page.title, page.named, site_of(page.url)) if page.named else frozenset()
 
@@ -43,7 +43,7 @@ def _find_named_parts(title: str, named_bits: int, site: str) -> frozenset[str]:
 def title_key(page: SignedPage) -> int:
     """Return a 64-bit hash of the parts of the title that a text names itself; 0 if there are none.
 
-    They depend on the page alone, and not on what is known about its site.
+    These parts depend on the page alone, and not on the profile of its site.
     """
     parts = named_parts(page) if page.named and page.kind is PageKind.TEXT else ()
     return xxh3_64_intdigest("\n".join(sorted(parts)).encode("utf-8", "replace")) if parts else 0
@@ -70,7 +70,7 @@ def with_keys(page: SignedPage, titles: Sequence[Collection[str]], not_own: Coll
 
 
 class Lookup:
-    """Returns the keys under which pages are filed and found, as a scheme does for signatures."""
+    """Keys and candidates of pages, as a scheme returns them for signatures."""
 
     def __init__(self, scheme: Scheme) -> None:
         self._scheme = scheme
@@ -88,7 +88,7 @@ class Lookup:
         return self._scheme.probes(page.signed) if page.kind is PageKind.TEXT else _keys_of(page)
 
     def near(self, page: SignedPage, filed: Numbers) -> Sequence[int]:
-        """Return those of the signatures *filed* in the probed buckets that are candidates for *page*, nearest first."""
+        """Return the candidates for *page* among the signatures *filed* in the probed buckets, nearest first."""
         if page.kind is PageKind.TEXT:
             return self._scheme.near(page.signed, filed)
         signatures, times = np.unique(filed, return_counts=True)
@@ -97,7 +97,7 @@ class Lookup:
         return candidates
 
     def title_key(self, page: SignedPage) -> int:
-        """Return the key of the title under which *page* is filed, too, and other texts are found; 0 if none."""
+        """Return the key of the title, under which *page* is filed too and other texts are found; 0 if there is none."""
         return title_key(page)
 
     def finds(self, new: SignedPage, kept: SignedPage) -> bool:
@@ -118,4 +118,4 @@ def lookup_of(spec: Mapping[str, str]) -> Lookup:
     Raises:
         ConfigError: there is no such scheme.
     """
-    return Lookup(scheme_of(spec.get("scheme", ""), Config(max_distance=0)))  # which every number of tables takes
+    return Lookup(scheme_of(spec.get("scheme", ""), Config(max_distance=0)))  # allowed with every number of tables

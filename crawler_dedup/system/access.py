@@ -1,7 +1,7 @@
-"""Access rights to the files of an index: those of its directory, whatever the umask is.
+"""Access rights to the files of an index, which follow those of its directory and not the umask.
 
-Made by the filter, a directory is for its user alone. In one that is there already (that of a group, say) new files get
-its group and its rights to read and write, so that several users can share an index on purpose.
+A directory that the filter creates is private to its user. In a directory that exists already (of a group, for example),
+new files get its group and its rights to read and write, so that several users can share an index on purpose.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 
 
 def make_private_directory(path: Path) -> None:
-    """Make the directory *path*, for its user alone, unless it is there. Raises :class:`OSError`."""
+    """Create the directory *path*, private to its user, unless it exists. Raises :class:`OSError`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.mkdir(mode=0o700, exist_ok=True)
 
 
 def make_inheriting_directories(path: Path) -> None:
-    """Make the directory *path* and those missing above it; each may be used like the one that it is in.
+    """Create the directory *path* and its missing parents; each gets the access rights of the directory that it is in.
 
     Raises :class:`OSError`.
     """
@@ -29,7 +29,7 @@ def make_inheriting_directories(path: Path) -> None:
 
 
 def opener(name: str, flags: int) -> int:
-    """Open a file for ``open(…, opener=opener)``; one that is made may be used like the directory that it is in."""
+    """Open a file for ``open(…, opener=opener)``; a new file gets the access rights of its directory."""
     if flags & os.O_CREAT:
         with suppress(FileExistsError):
             handle = os.open(name, flags | os.O_EXCL, 0o600)
@@ -41,7 +41,7 @@ def opener(name: str, flags: int) -> int:
 def inherit_access(file: int | str | Path, directory: Path, *, folder: bool = False) -> None:
     """Give *file*, which is new, the group of *directory* and its rights to read and write (a *folder* all of its rights).
 
-    What the system or the file system does not allow is left.
+    Skip what the system or the file system does not allow.
     """
     if os.name != "posix":
         return
@@ -51,14 +51,14 @@ def inherit_access(file: int | str | Path, directory: Path, *, folder: bool = Fa
         if os.stat(file).st_gid != place.st_gid:
             try:
                 os.chown(file, -1, place.st_gid)
-            except OSError:  # we are not in that group, and what is for it is not for ours
+            except OSError:  # we are not in that group, and our own group must not get its rights
                 mode &= ~0o2070
         os.chmod(file, mode)
 
 
 def owner_of(file: Path) -> str:
-    """Return in words the user to whom *file* belongs."""
+    """Return a description of the user to whom *file* belongs."""
     try:
         return f"the user {file.owner()}"
-    except (KeyError, OSError, NotImplementedError):  # a user without a name; gone; Windows
+    except (KeyError, OSError, NotImplementedError):  # the user has no name, the file is gone, or the system is Windows
         return "another user"

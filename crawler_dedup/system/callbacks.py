@@ -1,14 +1,14 @@
-"""Callbacks with which long work reports how far it is."""
+"""Callbacks by which long operations report progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Advance = Callable[[int], None]
-"""Called with numbers of things that were done since the call before."""
+"""Called with the number of things that were done since the previous call."""
 Start = Callable[[str, "int | None"], Advance]
-"""Called with the name of some work and the number of things in it (``None``: not known); returns its :data:`Advance`."""
+"""Called with the name of an operation and its number of things (``None``: not known); returns its :data:`Advance`."""
 
 
 def ignore_progress(_: int) -> None:
-    """Do nothing: an :data:`Advance` where nobody looks."""
+    """Do nothing: the :data:`Advance` of an operation that shows no progress."""

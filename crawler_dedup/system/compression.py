@@ -1,4 +1,4 @@
-"""Bytes as frames of Zstandard (RFC 8878). Python has the codec from 3.14 on; before, a package brings the same one."""
+"""Zstandard frames (RFC 8878). Python has the codec from 3.14 on; a package has the same codec for earlier versions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class FrameDamaged(ValueError):
 
 
 class FrameTooLarge(FrameDamaged):
-    """The header of the frame names no size, or one that is not allowed."""
+    """The header of the frame states no size, or a size that is not allowed."""
 
 
 def compress(content: bytes, level: int = 3, *, checksum: bool = False) -> bytes:
-    """Compress *content* to one frame, whose header names its size."""
+    """Compress *content* to one frame, whose header states the size of *content*."""
     options: dict[int, int] = {
         zstd.CompressionParameter.compression_level: level,
         zstd.CompressionParameter.checksum_flag: int(checksum),
@@ -32,10 +32,10 @@ def compress(content: bytes, level: int = 3, *, checksum: bool = False) -> bytes
 
 
 def decompress(frame: bytes, max_size: int) -> bytes:
-    """Return the content of *frame*. Takes no memory for more than the size that its header names.
+    """Return the content of *frame*. Takes memory for no more than the size that the header states.
 
     Raises:
-        FrameTooLarge: that size is not known, 0, or larger than *max_size*.
+        FrameTooLarge: the stated size is unknown, 0, or larger than *max_size*.
         FrameDamaged: the frame is damaged or cut off, its content has another size, or something follows it.
         MemoryError: there is not enough memory for the content.
     """

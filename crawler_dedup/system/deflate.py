@@ -1,4 +1,4 @@
-"""Few bytes, of which some are more frequent than others, as raw DEFLATE (RFC 1951): without header and checksum."""
+"""Raw DEFLATE (RFC 1951), without header and checksum, for short contents with bytes of unequal frequency."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _LEVEL = 6
 
 
 class StreamDamaged(ValueError):
-    """The bytes are no sound stream, or it has another length."""
+    """The bytes are no sound stream, or its content has another length."""
 
 
 def deflate(content: bytes) -> bytes:
-    """Compress *content*. Only repeated bytes are looked for: in few bytes there is hardly anything else."""
+    """Compress *content*. Search only for repeated bytes: short contents have hardly any other repetitions."""
     compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, _LEAST_WINDOW_BITS, _MEMORY_LEVEL, zlib.Z_RLE)
     return compressor.compress(content) + compressor.flush()
 

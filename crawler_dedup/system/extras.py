@@ -1,4 +1,4 @@
-"""Packages that only some features need: each stands in an extra of this package, ``pip install 'crawler-dedup[EXTRA]'``."""
+"""Packages that only some features need. Each is in an extra of this package: ``pip install 'crawler-dedup[EXTRA]'``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXTRAS = {
     "stem": ("snowballstemmer",),
     "redis": ("redis", "hiredis"),
 }
-"""The packages of each extra, as they are imported."""
+"""The packages of each extra, by the names under which they are imported."""
 
 
 def has_extra(extra: str) -> bool:
@@ -26,7 +26,7 @@ def require_extra(extra: str, feature: str) -> None:
     """Raise :class:`ExtraMissing` unless all packages of *extra* are installed, without loading them.
 
     Args:
-        feature: what needs them, as the subject of the message.
+        feature: name of the feature that needs them, with which the message begins.
     """
     missing = _missing(extra)
     if missing:

@@ -15,7 +15,7 @@ if sys.platform == "win32":
     import portalocker
 
     def lock(file: IO[Any], *, shared: bool) -> bool:
-        """Lock *file*, for this process alone or *shared*, without waiting; ``False`` where the lock of another forbids it.
+        """Lock *file*, exclusively or *shared*, without waiting; return ``False`` if another lock forbids it.
 
         Raises :class:`LockFailed`.
         """
@@ -29,14 +29,14 @@ if sys.platform == "win32":
         return True
 
     def unlock(file: IO[Any]) -> None:
-        """Give up the lock on *file*."""
+        """Release the lock on *file*."""
         portalocker.unlock(file)
 
 else:
     import fcntl
 
     def lock(file: IO[Any], *, shared: bool) -> bool:
-        """Lock *file*, for this process alone or *shared*, without waiting; ``False`` where the lock of another forbids it.
+        """Lock *file*, exclusively or *shared*, without waiting; return ``False`` if another lock forbids it.
 
         Raises :class:`LockFailed`.
         """
@@ -49,5 +49,5 @@ else:
         return True
 
     def unlock(file: IO[Any]) -> None:
-        """Give up the lock on *file*."""
+        """Release the lock on *file*."""
         fcntl.flock(file, fcntl.LOCK_UN)

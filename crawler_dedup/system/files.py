@@ -1,4 +1,4 @@
-"""Reading files that may be gzipped, and writing a file so that it is there as a whole or not at all."""
+"""Reading files that may be gzipped, and writing a file so that it appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
-"""What reading a damaged gzip file raises."""
+"""Errors that reading a damaged gzip file raises."""
 
 
 def open_maybe_gzipped(path: Path) -> BufferedIOBase:
@@ -25,10 +25,10 @@ def open_maybe_gzipped(path: Path) -> BufferedIOBase:
 
 @contextmanager
 def open_replacement(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file to write that takes the place of *path* once all is written and on disk.
+    """Open a file for writing that replaces *path* when it is complete and on disk.
 
-    Until then, and where writing fails, *path* stays as it was; a symbolic link stays, and what it leads to is replaced.
-    What is no regular file, as a device or a pipe, is written at once. Raises :class:`OSError`.
+    Until then, and if writing fails, *path* stays as it was. If *path* is a symbolic link, its target is replaced. A path
+    that is no regular file, such as a device or a pipe, is written directly. Raises :class:`OSError`.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
@@ -43,7 +43,7 @@ def open_replacement(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         unfinished.replace(path)
     except OSError as error:
-        if error.filename == str(unfinished):  # users know the name that they have given
+        if error.filename == str(unfinished):  # name the path that the user has given
             error.filename = str(path)
         raise
     finally:

@@ -1,4 +1,4 @@
-"""The loggers of the package. What they write holds no user name or password of an address."""
+"""The loggers of the package, which remove the user names and passwords of addresses from what they write."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class _WithoutCredentials(logging.Filter):
     """Removes credentials from messages, also those of exceptions, and from their tracebacks."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Change *record* where it has to be changed. Never raises: a line of the log must not cost a page."""
+        """Remove credentials from *record*. Never raises: a log message must not cost a page."""
         try:
             message = record.getMessage()
             shown = text_without_credentials(message)
-        except Exception as error:  # whatever happens in the arguments; a handler would print them
+        except Exception as error:  # any error in the arguments: a handler would print them
             message, shown = "", f"{record.msg!r} (its arguments raise {type(error).__name__})"
         if shown != message:
             record.msg, record.args = shown, ()

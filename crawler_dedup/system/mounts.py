@@ -1,4 +1,4 @@
-"""The file system on which a directory stands, as the operating system names it."""
+"""Finding the file system that a directory is on, from the mounts that the operating system lists."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Mount(NamedTuple):
 
 
 def find_mount(path: Path) -> Mount | None:
-    """Return the mount on which *path* stands; ``None`` where the operating system does not say.
+    """Return the mount that *path* is on; ``None`` if the operating system does not tell it.
 
     Args:
         path: absolute and without links. Its last parts need not exist.
@@ -51,9 +51,9 @@ def find_mount(path: Path) -> Mount | None:
 
 
 def find_in_mountinfo(path: PurePath, mountinfo: str) -> Mount | None:
-    """Find the mount of *path* as the kernel does: from the root on, at each directory into what is mounted there.
+    """Find the mount of *path* as the kernel does: go down from the root, and enter what is mounted at each directory.
 
-    Lines of another form are passed over.
+    Lines of another form are skipped.
     """
     matches = [match for line in mountinfo.split("\n") if (match := _LINE_OF_MOUNTINFO.match(line))]
     mounts = {match["number"]: (match["parent"], Mount(_unescape(match["point"]), match["kind"])) for match in matches}
@@ -61,7 +61,7 @@ def find_in_mountinfo(path: PurePath, mountinfo: str) -> Mount | None:
         ("" if parent == number or parent not in mounts else parent, mount.point): number
         for number, (parent, mount) in mounts.items()
     }
-    current = ""  # what holds the root is not always listed
+    current = ""  # the mount that holds the root is not always listed
     for directory in (*reversed(path.parents), path):
         while (current, str(directory)) in inside:
             current = inside[current, str(directory)]
@@ -69,7 +69,7 @@ def find_in_mountinfo(path: PurePath, mountinfo: str) -> Mount | None:
 
 
 def find_in_list(path: PurePath, listed: str) -> Mount | None:
-    """Find the mount of *path* in what the command ``mount`` of macOS and FreeBSD prints."""
+    """Find the mount of *path* in the output of the command ``mount`` of macOS or FreeBSD."""
     matches = [match for line in listed.split("\n") if (match := _LINE_OF_MOUNT.fullmatch(line))]
     mounts = {match["point"]: Mount(match["point"], match["kind"]) for match in matches}
     return next((mounts[str(parent)] for parent in (path, *path.parents) if str(parent) in mounts), None)

@@ -20,7 +20,7 @@ _CHUNK = 8  # arguments that a process takes at a time: few, so that all process
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 _stop: Event | None = None
-"""In a process that calls the function: whether its results are not wanted any more."""
+"""In a process that calls the function: set when its results are no longer wanted."""
 
 
 def map_in_processes(
@@ -28,7 +28,7 @@ def map_in_processes(
 ) -> Iterator[_Out]:
     """Call *function* with each of *arguments* in *jobs* processes; yield the results in order.
 
-    A function that takes long calls :func:`raise_if_stopped` now and then.
+    A function that takes long should call :func:`raise_if_stopped` now and then.
 
     Args:
         chunk_size: how many arguments a process takes at a time.
@@ -36,7 +36,7 @@ def map_in_processes(
     Raises:
         DedupError: a process died.
     """
-    # `spawn`: a forked child of a process with threads can hang, and Windows and macOS know nothing else.
+    # `spawn`, the default of Windows and macOS: a forked child of a process with threads can hang.
     context = get_context("spawn")
     stop = context.Event()
     executor = None
@@ -57,7 +57,7 @@ def map_in_processes(
     finally:
         stop.set()
         if executor is not None:
-            executor.shutdown(cancel_futures=True)  # after an interrupt: what has begun ends, nothing else begins
+            executor.shutdown(cancel_futures=True)  # after an interrupt: running calls end, no other call begins
 
 
 def _submit_all(
@@ -73,7 +73,7 @@ def _submit_all(
 
 
 class CallAll(Protocol):
-    """Calls a function with each of some arguments, perhaps in other processes; yields the results in order."""
+    """A callable that calls a function with each of some arguments, perhaps in other processes; yields results in order."""
 
     def __call__(
         self, function: Callable[[_In], _Out], arguments: Sequence[_In], advance: Advance, /
@@ -88,7 +88,7 @@ def call_here(function: Callable[[_In], _Out], arguments: Sequence[_In], advance
 
 
 def raise_if_stopped() -> None:
-    """Raise :class:`KeyboardInterrupt` if the program that has started this process does not want its results any more."""
+    """Raise :class:`KeyboardInterrupt` if the program that has started this process no longer wants its results."""
     if _stop is not None and _stop.is_set():
         raise KeyboardInterrupt
 
@@ -101,7 +101,7 @@ def _begin(stop: Event) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when the program that has started it is killed: it would wait for work for ever."""
+    """End this process when the program that has started it is killed: otherwise it would wait for work for ever."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -29,29 +29,29 @@ class Reader(Protocol):
     """A module that reads one format."""
 
     def read_pages(self, path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPage | PassedOver]:
-        """Yield what stands in a file, in its order.
+        """Yield the records of a file, in their order.
 
         Args:
-            max_bytes: of a longer body only one byte more is read.
+            max_bytes: maximum length of a body. Of a longer body, only one byte more is read.
 
         Raises:
-            OSError: it cannot be read at all.
-            DedupError: it is not what its name says, or has not the columns.
+            OSError: the file cannot be read at all.
+            DedupError: a column is missing.
         """
 
 
 def reader_of(input_format: str) -> Reader:
-    """Return the reader of a format, which is loaded now."""
+    """Import and return the reader of a format."""
     return cast("Reader", import_module(f"{__name__}.{input_format}"))
 
 
 def has_format(path: Path) -> bool:
-    """Return whether the name of a file says a format."""
+    """Return whether the suffix of a file belongs to a format."""
     return path.name.lower().endswith(tuple(_SUFFIXES))
 
 
 def format_of(path: Path) -> str:
-    """Return the format that the name of a file says; raise :class:`DedupError` if it says none."""
+    """Return the format to which the suffix of a file belongs; raise :class:`DedupError` if there is none."""
     name = path.name.lower()
     for suffix, input_format in _SUFFIXES.items():
         if name.endswith(suffix):

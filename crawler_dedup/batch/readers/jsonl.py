@@ -1,4 +1,4 @@
-"""JSON Lines, also packed with gzip or Zstandard."""
+"""JSON Lines, also compressed with gzip or Zstandard."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from crawler_dedup.system.compression import zstd
 from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
 
 DAMAGE = (*GZIP_ERRORS, zstd.ZstdError)
-"""What reading a damaged packed file raises."""
+"""Exceptions that reading a damaged compressed file raises."""
 
-_ESCAPED = 6  # bytes of a byte that JSON escapes: \u00e9
+_ESCAPED = 6  # bytes that an escaped byte takes in JSON: \u00e9
 _BESIDE_CONTENT = 1 << 20  # bytes of a line beside the content
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPage | PassedOver]:
-    """Yield the pages of a file, a line each."""
+    """Yield the pages of a file, one for each line."""
     for number, line in read_lines(path, _ESCAPED * max_bytes + _BESIDE_CONTENT):
         if isinstance(line, PassedOver):
             yield line
@@ -44,7 +44,7 @@ def decode_line(line: bytes) -> dict[str, Any] | None:
 
 
 def read_lines(path: Path, longest: int) -> Iterator[tuple[int, bytes | PassedOver]]:
-    """Yield the lines of a file with their numbers from 0; what cannot be read in their place."""
+    """Yield the lines of a file with their numbers from 0. A line that cannot be read is a :class:`PassedOver`."""
     number = 0
     with open_lines(path) as file:
         while True:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from crawler_dedup.batch.readers.records import REST_IS_DAMAGED, Columns, InputPage, PassedOver, read_fields
 from crawler_dedup.errors import DedupError
 
-_ROWS = 64  # that are taken into memory at a time
+_ROWS = 64  # rows that are held in memory at a time
 
 
 def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPage | PassedOver]:  # noqa: ARG001
@@ -35,7 +35,7 @@ def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPa
 
 
 def _read_rows(batch: pa.RecordBatch, time: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a batch; in the place of a text that is not UTF-8 stands what decoding it raises.
+    """Yield the rows of a batch. A text that is not UTF-8 is replaced by the exception that decoding it raises.
 
     Args:
         time: the column whose timestamps are seconds since 1970.

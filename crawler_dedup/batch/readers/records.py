@@ -68,10 +68,10 @@ class PassedOver:
     """A record in a file that is passed over: it is no page to be signed, or cannot be read.
 
     Attributes:
-        record: its number in the file, as that of a page.
+        record: its number in the file, counted as in :class:`InputPage`.
         reason: why, in a few words.
         name: its address or identifier, as far as known.
-        is_bad: whether it should be a page, and cannot be read.
+        is_bad: whether it should be a page, but cannot be read.
     """
 
     record: int
@@ -81,7 +81,7 @@ class PassedOver:
 
 
 def read_fields(record: int, fields: dict[str, Any], columns: Columns) -> InputPage | PassedOver:
-    """Make a page of a row or an object."""
+    """Make a page from the fields of a row or a JSON object."""
     url, identifier = fields.get(columns.url), fields.get(columns.id) if columns.id else None
     name = str(identifier if identifier is not None else url if url is not None else "")
     content = fields.get(columns.content)
@@ -105,7 +105,7 @@ def read_fields(record: int, fields: dict[str, Any], columns: Columns) -> InputP
 
 
 def _seconds_of(time: Any) -> int:
-    """Return a time in seconds since 1970; 0 if it is none. What names no time zone is in UTC."""
+    """Return *time* in seconds since 1970; 0 if it is no time. A time without a time zone is in UTC."""
     if isinstance(time, str):
         time = _parse_time(time)
     elif isinstance(time, date) and not isinstance(time, datetime):
@@ -124,7 +124,7 @@ def _parse_time(text: str) -> datetime | float | None:
 
 
 def _body_of(content: str | bytes, *, is_text: bool) -> tuple[bytes, str | None]:
-    """Return the HTML of a content, and its encoding as far as known."""
+    """Return *content* as HTML, and its encoding as far as known."""
     if is_text:
         text = content if isinstance(content, str) else content.decode("utf-8", "replace")
         return write_html(text), "utf-8"

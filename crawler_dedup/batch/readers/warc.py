@@ -16,13 +16,13 @@ from crawler_dedup.batch.readers.records import REST_IS_DAMAGED, Columns, InputP
 
 _ENCODINGS = (b"content-encoding", b"transfer-encoding")
 DAMAGE = (OSError, ValueError, EOFError, BadZipFile, ZlibError)
-"""What reading a damaged file raises."""
+"""Exceptions that reading a damaged file raises."""
 
 _HTML = ("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml")
 
 
 def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPage | PassedOver]:
-    """Yield the pages of a file: answers with status 200 and HTML, as a crawl judges them."""
+    """Yield the pages of a file: responses with status 200 and HTML, which a crawl checks, too."""
     with path.open("rb") as file:
         yield from read_stream(file, 0, str(path), columns, max_bytes)
 
@@ -33,8 +33,8 @@ def read_stream(
     """Yield the pages of an open file.
 
     Args:
-        number: of its first response.
-        name: of the file.
+        number: number of its first response.
+        name: name of the file.
     """
     records = ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False)
     while True:
@@ -59,7 +59,7 @@ def _read_response(number: int, record: Any, columns: Columns, max_bytes: int) -
     identifier = record.headers.get(columns.id) if columns.id else None
     if columns.id and identifier is None:
         return PassedOver(number, f"no {columns.id}", url, is_bad=True)
-    body = record.reader.read(2 * max_bytes + 1)  # what so many bytes encode is longer than a page may be
+    body = record.reader.read(2 * max_bytes + 1)  # so many encoded bytes are always too long for a page
     if len(body) < min(record.content_length, 2 * max_bytes + 1):
         raise EOFError(f"{len(body)} bytes of {record.content_length}")
     try:
@@ -72,9 +72,9 @@ def _read_response(number: int, record: Any, columns: Columns, max_bytes: int) -
 
 
 def _decode_body(body: bytes, headers: Any, most: int) -> bytes:
-    """Return the first bytes of what *body* encodes, *most* of them, as the HTTP *headers* say.
+    """Decode *body* as the HTTP *headers* say, and return at most its first *most* bytes.
 
-    It is decoded as a record of its own: after an error, FastWARC reads no further record of a file.
+    The body is decoded as a record of its own: after an error, FastWARC reads no further record of a file.
     """
     lines = [name + b": " + value for name, value in headers.items_bytes() if name.lower() in _ENCODINGS]
     if not lines or len(body) > 2 * (most - 1):

@@ -1,6 +1,6 @@
 """Near-duplicates on Spark: of DataFrames (:mod:`~crawler_dedup.batch.spark.frames`), and of files.
 
-The names for people's own jobs are imported on first use: executors load this package, too, and need no session.
+The public names are imported on first use, because executors load this package, too, and need no session.
 """
 
 from __future__ import annotations

@@ -34,11 +34,11 @@ DECIDED_COLUMNS = (
     "row long, record long, id string, verdict string, kept_row long, kept_record long, representative string,"
     " rule string, distance short, resemblance float, coverage float"
 )
-"""What is known about a decision: where the page and the one that stands for it are, and how they agree."""
+"""The columns of a decision: where the page and its representative are, and how they agree."""
 DECIDED = arrow_schema(DECIDED_COLUMNS)
-"""The same for Arrow."""
+"""The same columns for Arrow."""
 
-_DECISIONS = 5_000  # that are given back at a time
+_DECISIONS = 5_000  # decisions that are returned at a time
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Deciding:
     """The parameters with which groups of rows are decided.
 
     Attributes:
-        matcher: knows scheme and rules.
+        matcher: the matcher, which has the scheme and the rules.
         profiles: what is known about the sites.
         order: in which order pages are decided (:data:`~crawler_dedup.batch.rows.ORDERS`); ``""``: by their rows.
         memory: bytes that kept pages of a partition may take.
@@ -58,9 +58,9 @@ class Deciding:
     memory: int
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield decisions about the rows of a partition: whole groups, whose rows ascend.
+        """Yield decisions about the rows of a partition, which has whole groups, in ascending order of the rows.
 
-        Rows below 0 are kept already; their column ``page`` holds their records.
+        Rows below 0 are pages that are kept already; their column ``page`` holds records.
         """
         collected = _CollectedRows(self.order)
         with TemporaryFile() as picked, TemporaryFile() as kept:
@@ -79,7 +79,7 @@ class Deciding:
 
 
 def _all_candidates(rows: Rows, existing: Iterable[Record], matcher: RememberingMatcher) -> Candidates:
-    """Return all *rows* as candidates, among pages that are kept already."""
+    """Return candidates that include all *rows* and all *existing* pages."""
     texts, titles, names = array("Q"), array("Q"), array("Q")
     for record in existing:
         page = record.page
@@ -94,10 +94,10 @@ def _all_candidates(rows: Rows, existing: Iterable[Record], matcher: Remembering
 
 
 class _CollectedRows:
-    """Collects what is held in memory of the rows of a partition.
+    """Collects the numbers of the rows of a partition, which are held in memory.
 
     Attributes:
-        existing: the records of those that are kept already.
+        existing: the records of the pages that are kept already.
     """
 
     def __init__(self, order: str) -> None:
@@ -106,7 +106,7 @@ class _CollectedRows:
         self.existing: list[bytes] = []
 
     def read(self, batches: Batches) -> Iterator[StoredPages]:
-        """Yield the rows that are to be decided."""
+        """Yield the rows to decide; collect their numbers, and the records of existing pages."""
         for batch in batches:
             is_new = pc.greater_equal(batch.column("row"), 0)
             self.existing.extend(batch.filter(pc.invert(is_new)).column("page").to_pylist())
@@ -155,7 +155,7 @@ class _Numbers(NamedTuple):
 
 
 def _join(parts: Sequence[_Numbers]) -> _Numbers:
-    """Return the columns of all *parts*, one behind the other."""
+    """Concatenate the columns of all *parts*."""
     numbers, flags = np.empty(0, dtype=np.uint64), np.empty(0, dtype=bool)
     nothing = _Numbers(numbers, numbers, numbers, flags, flags, np.empty(0, dtype=np.int64))
     columns: Any = [np.concatenate(column) for column in zip(nothing, *parts, strict=True)]
@@ -163,7 +163,7 @@ def _join(parts: Sequence[_Numbers]) -> _Numbers:
 
 
 def _values_of(decided: PlacedDecision, pages: PickedPages) -> tuple[Any, ...]:
-    """Return what stands in the columns of a decision."""
+    """Return the values of a decision, in the order of :data:`DECIDED_COLUMNS`."""
     place, match, kept = decided.place, decided.match, decided.representative
     common = int(pages.rows[place]), int(pages.records[place]), pages.read_id(place), str(decided.verdict)
     if match is None:

@@ -1,7 +1,7 @@
-"""Numbers of rows on their way between executors: packed, thousands in one row of Spark, so that they are never single rows.
+"""Exchange of the numbers of rows between executors. Thousands of numbers are packed into one row of Spark.
 
-Equal numbers meet in one part, and near signatures as well: once for each permuted table, by its leading bits. What belongs
-together there is linked (:mod:`~crawler_dedup.batch.spark.linking`).
+Equal numbers are sent to the same part. Near signatures are, too, once for each permuted table, by its leading bits. Rows
+with equal or near numbers are linked there (:mod:`~crawler_dedup.batch.spark.linking`).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import PageKind
 
 PACKED_COLUMNS = "part int, kind int, numbers binary, rows binary"
-"""Part: which rows meet. Kind: what the numbers are; of tables their number. Numbers, rows: 64 bits of each entry."""
+"""Part: rows of one part meet. Kind: what the numbers are, or which table. Numbers, rows: 64 bits for each entry."""
 
 LINKS, NAMES, TITLES, KEYS, SIGNATURES = range(-1, 4)
-"""Kinds: links, whose numbers are rows, too; and numbers that rows share."""
+"""Kinds: links, which are pairs of rows, and the kinds of numbers that rows can share."""
 
 _SCHEMA = arrow_schema(PACKED_COLUMNS)
 _PIECE = 1 << 20  # rows that are packed at a time
 _PART_BITS = 12
-_MOST_BITS = 16  # of the number of a part
+_MOST_BITS = 16  # bits of the number of a part
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 Batches = Iterable[pa.RecordBatch]
@@ -47,7 +47,7 @@ def unsigned_numbers(column: pa.Array) -> Numbers:
 
 
 def in_pieces(batches: Batches, rows: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of *batches*, so many of them together or more."""
+    """Yield the rows of *batches* in larger batches, made of so many *rows* or more."""
     waiting: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:
@@ -61,7 +61,7 @@ def in_pieces(batches: Batches, rows: int) -> Iterator[pa.RecordBatch]:
 
 
 def _pack(parts: Numbers, kind: int, numbers: Numbers, rows: Places) -> Iterator[pa.RecordBatch]:
-    """Yield entries packed: those of each part in one row, at most :data:`_PIECE` at a time."""
+    """Yield packed entries: one row for each part. At most :data:`_PIECE` entries are packed at a time."""
     for first in range(0, len(parts), _PIECE):
         narrow = parts[first : first + _PIECE].astype(np.uint16)
         order = np.argsort(narrow, kind="stable")
@@ -78,13 +78,13 @@ def _pack(parts: Numbers, kind: int, numbers: Numbers, rows: Places) -> Iterator
 
 
 def _pack_links(links: Links) -> Iterator[pa.RecordBatch]:
-    """Yield links, packed: they wait in any part until all are collected."""
+    """Yield packed links. Their part is arbitrary: they are only passed on until all links are collected."""
     parts = np.full(len(links.first), len(links.first) & 0xFFFF, dtype=np.uint64)
     return _pack(parts, LINKS, links.first.view(np.uint64), links.second)
 
 
 def _pack_equal(kind: int, numbers: Numbers, rows: Places) -> Iterator[pa.RecordBatch]:
-    """Yield numbers that rows share, packed; of equal ones only one goes on, and the others are linked to it."""
+    """Yield packed numbers that rows share: each number once, with one of its rows, to which its other rows are linked."""
     links, distinct = link_equal(numbers, rows)
     yield from _pack_links(links)
     yield from _pack(distinct.numbers * _SPREAD >> np.uint64(BITS - _PART_BITS), kind, *distinct)
@@ -107,7 +107,7 @@ class _Gathered:
         self._parts: dict[int, list[tuple[Numbers, Numbers]]] = defaultdict(list)
 
     def add(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Take numbers out of *batches*; yield the links, which go on as they are."""
+        """Collect the numbers in *batches*; yield the links, which are not changed."""
         for batch in batches:
             kinds = batch.column("kind").to_numpy()
             for kind in np.unique(kinds).tolist():
@@ -126,7 +126,7 @@ class _Gathered:
 
 @dataclass(frozen=True)
 class SpreadNumbers:
-    """Spreads the numbers that rows have: where the same page is there twice, texts under one title, and texts alike.
+    """Sends the numbers of rows to parts: the names of pages, the titles of texts, and the signatures of texts.
 
     Attributes:
         by_distance: whether texts are found by the distance of their signatures.
@@ -149,7 +149,7 @@ class SpreadNumbers:
 
 @dataclass(frozen=True)
 class SpreadKeys:
-    """Spreads the keys under which pages are filed or looked up."""
+    """Sends the keys under which pages are filed or looked up to parts."""
 
     matcher: RuleMatcher
     profiles: FrozenProfiles
@@ -167,7 +167,7 @@ class SpreadKeys:
 
 @dataclass(frozen=True)
 class SpreadRecords:
-    """Spreads what records of pages that are kept already are found by, beside the numbers of :class:`SpreadNumbers`.
+    """Sends the keys and aliases of pages that are kept already to parts; :class:`SpreadNumbers` sends their other numbers.
 
     Attributes:
         texts_by_key: whether texts, too, are looked up by keys alone.
@@ -177,7 +177,7 @@ class SpreadRecords:
     texts_by_key: bool
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield the packed keys and other names of rows with the columns row and page, the latter a record."""
+        """Yield the packed keys and aliases of rows with the columns row and page; the latter holds a record."""
         for batch in batches:
             entries, names, rows = KeyEntries(), array("Q"), array("q")
             for row, content in zip(*(batch.column(name).to_pylist() for name in ("row", "page")), strict=True):
@@ -192,7 +192,7 @@ class SpreadRecords:
 
 @dataclass(frozen=True)
 class LinkEqual:
-    """Links the rows of a partition that share a number, and spreads different signatures once for each table."""
+    """Links the rows of a partition that share a number, and sends each signature to a part for each table."""
 
     tables: Sequence[Table]
 

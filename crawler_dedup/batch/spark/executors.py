@@ -1,4 +1,4 @@
-"""Work of executors of Spark on batches of rows: signing them, learning sites."""
+"""Functions that executors of Spark call with batches of rows: to sign pages, and to learn sites."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIGNED_COLUMNS = (
     "id string, url string, kind string, reason string, signature long, name long, title long, site long,"
     " time long, size long, chars long, page binary"
 )
-"""The columns of a shard but for the record, which a DataFrame does not have. Spark knows no unsigned numbers."""
+"""The columns of a shard except the record, which a DataFrame does not have. Spark has no unsigned numbers."""
 SITE_COLUMNS = "key binary, number long, counts binary, snapshot binary"
 
 _SIGNED, _SITE = arrow_schema(SIGNED_COLUMNS), arrow_schema(SITE_COLUMNS)
@@ -38,7 +38,7 @@ class Signing:
     scope: str
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield the signed rows of each batch; one that cannot be read is unsigned, for that reason."""
+        """Yield the signed rows of each batch. A row that cannot be read is unsigned, with the reason."""
         signer = cached_signer(self.config)
         for batch in batches:
             for first in range(0, len(batch), _ROWS):
@@ -67,7 +67,7 @@ def _make_batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
 
 
 def learn_site(pages: pa.Table) -> pa.Table:
-    """Return what is known about one site from *pages* of it."""
+    """Learn one site from its *pages*; return a row with :data:`SITE_COLUMNS`."""
     counts = SiteCounts()
     for content in pages.sort_by("row")["page"].to_pylist():
         page = decode_page(content)

@@ -1,6 +1,6 @@
 """Collections in files on Spark: the same files as on one machine, signed, searched and decided by executors.
 
-Inputs, collection and output have to stand under the same paths on all machines.
+Inputs, collection and output must have the same paths on all machines.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.system.callbacks import Start
 
 _TYPES = {"id": "string", "url": "string", "kind": "string", "reason": "string", "page": "binary"}
-"""Types of columns that are no numbers."""
+"""Types of the columns that are not numbers."""
 
 
 def find_on_spark(  # noqa: PLR0913  (what a command asks for)
@@ -97,7 +97,7 @@ def find_on_spark(  # noqa: PLR0913  (what a command asks for)
                 kept = session.read.parquet((folder / "existing").as_uri())
             search = Search(rows, matcher, frozen, kept)
             groups = search.find_groups()
-        (output / REPORT).unlink(missing_ok=True)  # `apply` asks for it: what is written from now on belongs together
+        (output / REPORT).unlink(missing_ok=True)  # it is written last: where it exists, all files belong together
         with clock.step("deciding"):
             search.decide(groups, order, memory).orderBy("row").write.parquet((folder / "decisions").as_uri())
         with clock.step("writing"):
@@ -124,9 +124,9 @@ class ShardRows:
     """The rows of a signed collection (:class:`~crawler_dedup.batch.spark.search.SignedRows`), a task for each shard.
 
     Attributes:
-        shards: in their order.
-        starts: the first row of each, and behind them the number of all rows.
-        frame: path and first row of each.
+        shards: the shards, in their order.
+        starts: the first row of each shard, followed by the number of all rows.
+        frame: the path and the first row of each shard.
     """
 
     shards: Sequence[Shard]
@@ -159,7 +159,7 @@ class ShardRows:
 
 
 def _initial_codes(rows: ShardRows) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """Return the verdict of each row that is compared with no other one."""
+    """Return the codes of verdicts as they are for rows that are compared with no other row."""
     codes = np.full(rows.count(), VERDICTS.index(Verdict.NEW), dtype=np.uint8)
     at = 0
     for shard in rows.shards:
@@ -171,11 +171,11 @@ def _initial_codes(rows: ShardRows) -> np.ndarray[tuple[int], np.dtype[np.uint8]
 
 
 def _write_clusters(path: Path, decisions: Path, rows: ShardRows, against: str) -> Decided:
-    """Write the pages for which kept ones stand, and return what was decided.
+    """Write the pages that have a representative, and return all decisions.
 
     Args:
         decisions: the folder with the decisions that executors have written, by row.
-        against: what holds the pages that were kept before; ``""``: there are none.
+        against: path of the pages that were kept before; ``""``: there are none.
     """
     codes = _initial_codes(rows)
     duplicates = np.zeros(rows.count(), dtype=np.int64)
@@ -196,7 +196,7 @@ def _write_clusters(path: Path, decisions: Path, rows: ShardRows, against: str) 
 
 
 def _make_clusters(left_out: pa.RecordBatch, rows: ShardRows, against: str) -> pa.Table:
-    """Return the rows of the clusters about pages that are left out."""
+    """Return the rows of the cluster file about pages that are left out."""
     paths = pa.array([shard.source.path for shard in rows.shards], pa.string())
 
     def inputs_of(numbers: pa.Array) -> pa.Array:

@@ -28,7 +28,7 @@ from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.signing.signer import Signer
 
 MEMORY = 4 << 30
-"""Bytes that a task may take for pages that are kept, unless others are asked for."""
+"""Default of the bytes of memory that a task may take for kept pages."""
 
 _SPEC = "crawler_dedup"  # metadata of the column with the signed pages: what they depend on
 _AGREEMENT = ("representative", "rule", "distance", "resemblance", "coverage")
@@ -48,7 +48,7 @@ def signatures(
     """Sign the rows of a DataFrame.
 
     The result has the columns of :data:`~crawler_dedup.batch.spark.executors.SIGNED_COLUMNS` and ``row``, a number that
-    ascends in the order of *pages*. A row that cannot be read is there, unsigned, with the reason. Signing costs most of the
+    ascends in the order of *pages*. A row that cannot be read is unsigned, with the reason. Signing costs most of the
     time: write the result as Parquet, and read it again for :func:`duplicates`.
 
     Args:
@@ -77,8 +77,8 @@ def duplicates(
 ) -> DataFrame:
     """Find the near-duplicates among signed rows.
 
-    The result has a row for each, with the columns ``row``, ``id``, ``url``, ``verdict``, ``reason``, and for those for
-    which a kept page stands ``representative`` (its identifier), ``rule``, ``distance``, ``resemblance`` and ``coverage``.
+    The result has a row for each signed row: ``row``, ``id``, ``url``, ``verdict``, ``reason``; and where the page has a
+    representative, ``representative`` (its identifier), ``rule``, ``distance``, ``resemblance`` and ``coverage``.
     *signed* is read several times, and pages are decided whenever the result is read.
 
     Args:

@@ -1,4 +1,4 @@
-"""Pages that are kept already: which of them a look-up of a new page finds.
+"""Find the pages that are kept already and that a look-up of a new page can return.
 
 As in Manku, Jain and Das Sarma, WWW 2007, §3.3: each task holds the numbers of all new pages, and a part of the existing
 ones passes by them (:class:`~crawler_dedup.batch.candidates.ResidentPages`).
@@ -33,7 +33,7 @@ from crawler_dedup.system.callbacks import ignore_progress
 
 _COLUMNS = "row long, record long, id string, kind string, signature long, name long, title long, page binary"
 _SCHEMA = arrow_schema(_COLUMNS)
-_RECORDS = 1_000  # that are given back at a time
+_RECORDS = 1_000  # records that are returned at a time
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class NewPages:
     """A signed collection, as each task reads it.
 
     Attributes:
-        directory: where it stands.
-        profiles: what is known about its sites, a file.
+        directory: the directory of the collection.
+        profiles: the file with what is known about its sites.
         config: the settings.
-        memory: bytes that a task may take for their numbers.
-        job: another number for each job: what a worker has read for one job is not used for another one.
+        memory: bytes that a task may take for the numbers of the pages.
+        job: a different number for each job, so that a worker does not use pages that it has read for another job.
     """
 
     directory: Path
@@ -56,7 +56,7 @@ class NewPages:
 
 
 def find_existing(session: SparkSession, existing: ExistingPages, new: NewPages) -> DataFrame:
-    """Return the pages of *existing* that a look-up of a new one finds.
+    """Return the pages of *existing* that a look-up of a new page can return.
 
     They have the columns of :data:`~crawler_dedup.batch.spark.deciding.GROUPED`; their rows are below 0 and ascend, and the
     column ``page`` has their records.
@@ -83,7 +83,7 @@ def _read_new(new: NewPages) -> tuple[ResidentPages, RuleMatcher, FrozenProfiles
 
 @dataclass(frozen=True)
 class _FindExisting:
-    """Finds the pages of parts that a look-up of a new one finds."""
+    """Finds the pages in *parts* that a look-up of a new page can return."""
 
     parts: Sequence[ExistingPages]
     new: NewPages
@@ -113,5 +113,5 @@ def _row_of(row: int, record: Record, matcher: RuleMatcher) -> tuple[object, ...
 
 
 def _as_signed(number: int) -> int:
-    """Return the number of Spark with the same 64 bits."""
+    """Return the signed number with the same 64 bits, because Spark has no unsigned numbers."""
     return number - (1 << 64) if number >> 63 else number

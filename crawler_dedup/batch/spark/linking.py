@@ -1,7 +1,7 @@
-"""Which pages have to be decided together: such as a look-up of one of them can find, and those that it finds.
+"""Find the pages that have to be decided together: each page, with all pages that its look-up can return.
 
-A group of pages is decided in one task, by the code of the index; groups are not clusters. Not all pairs are listed: of each
-run of near signatures so many are linked that all of them are in one group.
+A group of pages is decided in one task, by the code of the index; groups are not clusters. Not all pairs are linked: there
+are only as many links as it takes to have all pages with near signatures in one group.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from crawler_dedup.batch.neighbours import Places, Runs, Table, fastest_search, flag_near
 from crawler_dedup.hamming import BITS, Numbers, sort_distinct
 
-_PENDING = 1 << 22  # links, beyond which they are reduced
+_PENDING = 1 << 22  # number of links above which they are reduced to groups
 
 
 class Links(NamedTuple):
@@ -30,14 +30,14 @@ class Links(NamedTuple):
 
 
 class Distinct(NamedTuple):
-    """Different numbers, ascending, and a row of each."""
+    """Different numbers, ascending, each with one of its rows."""
 
     numbers: Numbers
     rows: Places
 
 
 def link_equal(numbers: Numbers, rows: Places) -> tuple[Links, Distinct]:
-    """Link the *rows* with equal *numbers* to one of them; return this one with each number as well."""
+    """Link the *rows* with equal *numbers* to one of these rows; also return each number with this row."""
     order = np.argsort(numbers)
     ascending, rows = numbers[order], rows[order]
     is_first = np.ones(len(ascending), dtype=bool)
@@ -51,8 +51,8 @@ def link_near(tables: Sequence[Table], number: int, permuted: Numbers, rows: Pla
     """Link *rows* whose signatures are near each other and agree in the leading bits of a table.
 
     Args:
-        tables: all tables in which the signatures stand. What agrees in an earlier one is linked there.
-        number: of the table.
+        tables: all tables of the signatures. Pairs that agree in the leading bits of an earlier table are linked there.
+        number: the number of the table.
         permuted: different signatures, with their bits in the order of the table.
     """
     table = tables[number]
@@ -61,7 +61,7 @@ def link_near(tables: Sequence[Table], number: int, permuted: Numbers, rows: Pla
     order = order[flag_near(values, table.leading, max_distance, fastest_search(len(values)))]
     near, rows = permuted[order], rows[order]
     runs = Runs(near, BITS - table.leading)
-    # Very many that agree in the leading bits are linked without a look: a group may be too large.
+    # Very many signatures with the same leading bits are linked without comparing them: a group may be larger than needed.
     labels = np.arange(len(near))
     labels[np.repeat(runs.are_long, runs.lengths)] = np.repeat(
         (runs.ends - runs.lengths)[runs.are_long], runs.lengths[runs.are_long]
@@ -76,7 +76,7 @@ def link_near(tables: Sequence[Table], number: int, permuted: Numbers, rows: Pla
 
 
 def _agree_before(tables: Sequence[Table], differences: Numbers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return for pairs of signatures whose bits differ in *differences* whether one of *tables* links them."""
+    """Return for pairs of signatures, of which *differences* has the differing bits, whether one of *tables* links them."""
     agree = np.zeros(len(differences), dtype=bool)
     for table in tables:
         agree |= differences & np.uint64(table.mask) == 0
@@ -84,10 +84,10 @@ def _agree_before(tables: Sequence[Table], differences: Numbers) -> np.ndarray[t
 
 
 def join_labels(labels: Places, first: Places, second: Places) -> None:
-    """Give places that are linked the same label: the smallest of all that are linked with them.
+    """Give linked places the same label: the smallest label of all places that are linked with them.
 
     Args:
-        labels: of each place; the label of a label is itself.
+        labels: the label of each place, which is changed here. The label of a label is itself.
     """
     while True:
         low, high = labels[first], labels[second]
@@ -108,7 +108,7 @@ class Groups(NamedTuple):
 
 
 def find_groups(links: Iterable[Links]) -> Groups:
-    """Find the groups that *links* make; so many bytes are taken as rows are linked, not as there are links."""
+    """Find the groups that *links* make. The memory it takes grows with the number of linked rows, not of links."""
     groups = Groups(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     pending: list[Links] = []
     count = 0

@@ -1,4 +1,4 @@
-"""Reading the shards of a collection in executors: as rows of Spark, numbered through all shards."""
+"""Read the shards of a collection in executors, as rows of Spark that are numbered across all shards."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from crawler_dedup.batch.shard import read_columns
 from crawler_dedup.batch.spark.exchange import Batches, in_pieces
 
-_ROWS, _PAGES = 100_000, 2_000  # that are read at a time, without and with the signed pages
+_ROWS, _PAGES = 100_000, 2_000  # rows that are read at a time, without and with the signed pages
 
 
 def pass_on(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Yield *batches*."""
+    """Yield *batches* unchanged."""
     yield from batches
 
 
@@ -27,8 +27,8 @@ class ReadShards:
 
     Attributes:
         columns: the columns; ``row`` is the number of a page in the collection.
-        kinds: of the pages that are wanted.
-        function: gets the batches of a partition.
+        kinds: the kinds of pages that are wanted.
+        function: called with the batches of a partition.
     """
 
     columns: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Columns of the rows that tasks give back: written once as Spark reads them, and from there the same for Arrow."""
+"""Schemas of the rows that tasks return: written once as Spark reads them, and converted for Arrow."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _TYPES = {
 
 
 def arrow_schema(columns: str) -> pa.Schema:
-    """Return the columns that Spark reads as ``"row long, id string"``, for Arrow."""
+    """Convert a schema that Spark reads, such as ``"row long, id string"``, for Arrow."""
     return pa.schema([(name, _TYPES[kind]) for name, kind in map(str.split, columns.split(","))])
 
 
 def make_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
-    """Yield *rows* as batches of *schema*, so many of them at a time or fewer."""
+    """Yield *rows* as batches of *schema*, of at most *size* rows each."""
     waiting = iter(rows)
     while batch := list(islice(waiting, size)):
         columns = zip(zip(*batch, strict=True), schema, strict=True)

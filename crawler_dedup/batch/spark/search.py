@@ -1,6 +1,6 @@
-"""The search for near-duplicates on Spark: which rows are decided together, and what is decided about them.
+"""Search for near-duplicates on Spark: find the rows that have to be decided together, and decide about them.
 
-The driver holds the groups, 16 bytes a row that is near another one, and no page.
+The driver holds the groups in memory, 16 bytes for each row that is near another row, but no pages.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from crawler_dedup.index.profiles import FrozenProfiles, StoredSite
 from crawler_dedup.rules.sites import MIN_PAGES
 from crawler_dedup.signing.schemes import SimHash
 
-_COLLECTING = 8  # tasks that hand rows to the driver
-_BROADCAST_ROWS = 10_000_000  # groups of so many rows are sent to every executor
+_COLLECTING = 8  # tasks that send rows to the driver
+_BROADCAST_ROWS = 10_000_000  # groups of at most so many rows are sent to every executor
 
 
 class SignedRows(Protocol):
     """Signed rows that executors can read."""
 
     def count(self) -> int:
-        """Return how many there are."""
+        """Return how many rows there are."""
 
     def select(self, columns: Sequence[str], kinds: Sequence[str] = (TEXT, THIN, UNSIGNED)) -> DataFrame:
-        """Return some of their columns, of the pages of some kinds."""
+        """Return *columns* of the rows of some *kinds*."""
 
     def map(
         self,
@@ -57,7 +57,7 @@ class SignedRows(Protocol):
         columns: Sequence[str],
         kinds: Sequence[str] = (TEXT, THIN, UNSIGNED),
     ) -> DataFrame:
-        """Return what *function* makes of the batches of each partition of the same columns: rows of *schema*."""
+        """Call *function* with the batches of :meth:`select` in each partition; return its results, rows of *schema*."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ class Search:
 
     Attributes:
         rows: the signed rows.
-        matcher: knows scheme and rules.
+        matcher: the matcher, which has the scheme and the rules.
         profiles: what is known about sites.
-        existing: rows below 0 with the columns of :data:`~crawler_dedup.batch.spark.deciding.GROUPED`, in the place of the
-            page a record: pages that are kept already, such as a look-up of a row can find; ``None``: there are none.
+        existing: pages that are kept already and that a look-up of a row can return, as rows below 0 with the columns of
+            :data:`~crawler_dedup.batch.spark.deciding.GROUPED`, of which ``page`` holds a record; ``None``: there are none.
     """
 
     rows: SignedRows
@@ -78,9 +78,9 @@ class Search:
     existing: DataFrame | None = None
 
     def find_groups(self) -> Groups:
-        """Find the rows that a look-up can find, or that find others, and which of them are decided together.
+        """Find the rows that a look-up can return, or whose look-up can return a page, and group them.
 
-        These are no fewer rows than :func:`~crawler_dedup.batch.candidates.find_candidates` finds.
+        They include all rows that :func:`~crawler_dedup.batch.candidates.find_candidates` finds.
         """
         scheme = self.matcher.scheme
         by_distance = scheme if isinstance(scheme, SimHash) else None
@@ -107,7 +107,7 @@ class Search:
     def decide(self, groups: Groups, order: str, memory: int) -> DataFrame:
         """Decide about the rows of *groups*; the result has :data:`~crawler_dedup.batch.spark.deciding.DECIDED_COLUMNS`.
 
-        A row that is not there is new, if it is signed.
+        A signed row that is not in *groups* is new.
 
         Args:
             order: in which order pages are decided.
@@ -133,7 +133,7 @@ def _collect_links(linked: DataFrame) -> Iterator[Links]:
 
 
 def _collect(frame: DataFrame) -> Iterator[Row]:
-    """Yield all rows. All tasks work them out at the same time, and they wait on disks until they are asked for."""
+    """Yield all rows. All tasks compute them at the same time, and they are stored on disks until they are read."""
     yield from frame.repartition(_COLLECTING).toLocalIterator(prefetchPartitions=True)
 
 

@@ -1,4 +1,4 @@
-"""A session of Spark for the commands: how it is opened, and what is said where that fails."""
+"""A session of Spark for the commands, with messages for its errors."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
 _PYTHON = "PYSPARK_PYTHON"
-_LONGEST = 1_000  # letters of a message of Spark
+_LONGEST = 1_000  # characters of a message of Spark
 
 
 @contextmanager
 def open_session(master: str) -> Iterator[SparkSession]:
     """Open a session on *master*, which ends with the block.
 
-    What else there is to set stands in ``spark-defaults.conf`` or in ``PYSPARK_SUBMIT_ARGS``, as for any program.
+    Everything else is set in ``spark-defaults.conf`` or in ``PYSPARK_SUBMIT_ARGS``, as for any program.
 
     Raises:
         DedupError: there is no Java, Spark does not start, its executors cannot load this package, or a task fails.
@@ -42,7 +42,7 @@ def open_session(master: str) -> Iterator[SparkSession]:
         builder = SparkSession.builder.master(master).appName("crawler-dedup").config("spark.log.level", "ERROR")
         session = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower()).getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
-        is_gone = "stopped SparkContext" in str(error)  # the session has begun without its master
+        is_gone = "stopped SparkContext" in str(error)  # the session was started without its master
         reason = "the master does not answer." if is_gone else _shorten(error)
         raise DedupError(f"Spark does not start on {master}: {reason}") from None
     try:
@@ -55,7 +55,7 @@ def open_session(master: str) -> Iterator[SparkSession]:
 
 
 def _shorten(error: Exception) -> str:
-    """Return what a message of Spark says of the cause: the last line of what a Python worker has raised, or its begin."""
+    """Return the cause in a message of Spark: the error that a Python worker has raised, or the start of the message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     raised = [line for line in lines if line.startswith("crawler_dedup.errors.") or "Error: " in line.split(" at ")[0]]
     text = raised[0] if raised else " ".join(lines)
@@ -84,10 +84,10 @@ def _read_behaviour(_: None) -> int:
 def call_on_executors(
     session: SparkSession, function: Callable[[_In], _Out], arguments: Sequence[_In], advance: Advance = ignore_progress
 ) -> Iterator[_Out]:
-    """Call *function* with each of *arguments*, a task each; yield the results in order when all are there.
+    """Call *function* with each of *arguments*, in one task each; yield the results in order when all tasks have ended.
 
     Raises:
-        DedupError: it has raised one, or an :class:`OSError`.
+        DedupError: *function* has raised one, or an :class:`OSError`.
     """
     if not arguments:
         return
@@ -100,7 +100,7 @@ def call_on_executors(
 
 
 def _try_to_call(function: Callable[[_In], _Out], argument: _In) -> tuple[_Out | None, str | None]:
-    """Return the result, or why there is none: a task that fails would be repeated."""
+    """Return the result, or the message of an error: Spark would repeat a task that fails."""
     try:
         return function(argument), None
     except (DedupError, OSError) as error:

@@ -34,15 +34,15 @@ class Payload(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A page for which a kept one stands.
+    """A page that is left out, because a kept page stands for it.
 
     Attributes:
         representative: identifier of the kept page.
         rule: the rule that has decided.
-        resemblance: how the two agree.
-        coverage: how much of the page the kept one has.
-        place: where the kept page stands.
-        payload: what a WARC file says of the kept page, where both have the same payload.
+        resemblance: resemblance of the two pages.
+        coverage: share of the page that the kept page has, too.
+        place: place of the kept page.
+        payload: the payload of the kept page in a WARC file, if both pages have the same payload.
     """
 
     representative: str
@@ -69,7 +69,7 @@ class Writer(Protocol):
 
 
 def writer_of(input_format: str) -> Writer:
-    """Return the writer of a format, which is loaded now. Raises :class:`DedupError` for one that is read only."""
+    """Import and return the writer of a format. Raises :class:`DedupError` for a format that is only read."""
     if input_format == "wacz":
         raise DedupError("WACZ files are not written: unpack them, and use the WARC files in their folder archive.")
     return cast("Writer", import_module(f"{__name__}.{input_format}"))

@@ -1,4 +1,4 @@
-"""Copies of JSON Lines, packed as the input is."""
+"""Copies of JSON Lines, compressed as the input is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST = 1 << 30  # bytes of a line
 
 
 def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> None:
-    """Copy lines as they are, but for those of pages that are left out or marked."""
+    """Copy all lines but those of pages that are left out; or add a field with the mark to all lines."""
     with open_packed(source, target) as file:
         for number, line in read_lines(source, _LONGEST):
             raise_if_stopped()
@@ -35,7 +35,7 @@ def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut],
 
 @contextmanager
 def open_packed(source: Path, target: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Yield a file whose content is written into *target*, packed as the name of *source* says."""
+    """Yield a file whose content is written into *target*, compressed as the suffix of *source* says."""
     match source.suffix.lower():
         case ".gz":
             with gzip.GzipFile(filename="", mode="wb", fileobj=target, mtime=0) as packed:
@@ -48,7 +48,7 @@ def open_packed(source: Path, target: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def _mark(line: bytes, mark: str, left_out: LeftOut | None) -> bytes:
-    """Return a line with the mark; one that is no object stays as it is."""
+    """Return a line with the mark; a line that is no JSON object is returned unchanged."""
     fields = decode_line(line)
     if fields is None:
         return line

@@ -14,20 +14,18 @@ from crawler_dedup.batch.writers import LeftOut
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.processes import raise_if_stopped
 
-_ROWS = 64  # that are read at a time
-_GROUP_BYTES = 64 << 20  # of a row group, in memory
+_ROWS = 64  # rows that are read at a time
+_GROUP_BYTES = 64 << 20  # bytes of a row group, in memory
 
 
 def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> None:
-    """Copy rows, but for those of pages that are left out; or add a column with the mark."""
+    """Copy all rows but those of pages that are left out; or add a column with the mark."""
     try:
         with pq.ParquetFile(source, page_checksum_verification=True) as file:
             schema = _schema_of_copy(source, file.schema_arrow, mark)
             groups = file.metadata.num_row_groups
             compression = file.metadata.row_group(0).column(0).compression if groups and len(schema) else "SNAPPY"
-            compression = (
-                "NONE" if compression == "UNCOMPRESSED" else compression
-            )  # as it is called where one is written
+            compression = "NONE" if compression == "UNCOMPRESSED" else compression  # the name that the writer expects
             first = size = 0
             waiting: list[pa.RecordBatch] = []
             with pq.ParquetWriter(target, schema, compression=compression) as writer:

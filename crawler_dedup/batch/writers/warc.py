@@ -1,7 +1,7 @@
 """Copies of WARC files (ISO 28500).
 
-A response with the same payload as a kept one becomes a ``revisit`` record. One that is only similar must not, because a
-reader would show the other page in its place. It is left out, and a ``metadata`` record says what stands for it.
+A response with the same payload as a kept one becomes a ``revisit`` record. A response that is only similar must not,
+because a reader would show the other page in its place. It is left out, and a ``metadata`` record names its representative.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PIECE = 1 << 20
 
 
 def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> None:
-    """Copy all records but for responses that are left out."""
+    """Copy all records, except responses that are left out."""
     if mark:
         raise DedupError(f"{source} is a WARC file, which cannot be marked: --mark is for JSON Lines and Parquet.")
     for number, record in _read_records(source):
@@ -40,7 +40,7 @@ def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut],
 
 
 def read_payloads(source: Path, wanted: Collection[int]) -> dict[int, Payload]:
-    """Return what a file says of the responses with the numbers *wanted*."""
+    """Return the payloads of the responses with the numbers *wanted*."""
     payloads: dict[int, Payload] = {}
     for number, record in _read_records(source):
         if len(payloads) == len(wanted):
@@ -60,7 +60,7 @@ def read_payloads(source: Path, wanted: Collection[int]) -> dict[int, Payload]:
 
 
 def _read_records(source: Path) -> Iterator[tuple[int | None, Any]]:
-    """Yield all records, the responses with their numbers."""
+    """Yield all records, with the numbers of responses."""
     number = 0
     with source.open("rb") as file:
         try:
@@ -79,7 +79,7 @@ def _copy_record(source: Path, record: Any, target: IO[bytes]) -> None:
 
 
 def _make_revisit(response: Any, kept: Payload) -> Any:
-    """Return a record that says that the payload of *response* is that of a kept one."""
+    """Return a ``revisit`` record, which says that *response* has the payload of a kept response."""
     headers = _copy_headers(response)
     response.parse_http(auto_decode="none")
     head = response.http_headers
@@ -87,10 +87,10 @@ def _make_revisit(response: Any, kept: Payload) -> Any:
     revisit = WarcRecord()
     revisit.init_headers(WarcRecordType.revisit)
     for name, value in headers:
-        if name.lower() in ("warc-record-id", "warc-date"):  # a new record has them
+        if name.lower() in ("warc-record-id", "warc-date"):  # a new record already has these
             revisit.headers[name] = value
         else:
-            revisit.headers.append(name, value)  # some stand there several times
+            revisit.headers.append(name, value)  # some occur several times
     revisit.headers["WARC-Profile"] = _REVISIT
     revisit.headers["WARC-Payload-Digest"] = kept.digest
     refers_to = {"WARC-Refers-To": kept.id, "WARC-Refers-To-Target-URI": kept.url, "WARC-Refers-To-Date": kept.date}
@@ -102,7 +102,7 @@ def _make_revisit(response: Any, kept: Payload) -> Any:
 
 
 def _make_note(response: Any, page: LeftOut) -> Any:
-    """Return a record that says what stands for *response*."""
+    """Return a ``metadata`` record that names the representative of *response*."""
     note = WarcRecord()
     note.init_headers(WarcRecordType.metadata)
     for name in ("WARC-Target-URI", "WARC-Date", "WARC-Warcinfo-ID"):
@@ -122,6 +122,6 @@ def _make_note(response: Any, page: LeftOut) -> Any:
 
 
 def _copy_headers(record: Any) -> list[tuple[str, str]]:
-    """Return the headers of a record but for those that say what it holds."""
+    """Return the headers of a record, except those that describe its type and content."""
     changed = {"warc-type", "content-length", "warc-block-digest", "warc-payload-digest", "warc-profile"}
     return [(name, value) for name, value in record.headers.to_tuples() if name.lower() not in changed]

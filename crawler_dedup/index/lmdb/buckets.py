@@ -34,19 +34,19 @@ _MAX_CHUNKS = 1 << 31
 class Buckets:
     """Buckets in one LMDB database.
 
-    Transactions must be made with ``buffers=True``: chunks are read where they lie.
+    Transactions must be made with ``buffers=True``, so that chunks are read in LMDB's map.
 
     Args:
         env: the open environment. It must have a free slot for the named database.
-        txn: a write transaction; the database is made in it where it is not there. ``None``: it is there.
-        name: of the database.
+        txn: a write transaction, in which a missing database is created. ``None``: the database exists.
+        name: name of the database.
     """
 
     def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None, name: bytes) -> None:
         self.db = env.open_db(name, txn)
 
     def insert(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
-        """File *payload* under each of *keys*; it must not stand there already."""
+        """File *payload* under each of *keys*; it must not be there already."""
         content, db = payload.to_bytes(8, "little"), self.db
         for key in keys:
             name = _name(scope, key)
@@ -58,11 +58,11 @@ class Buckets:
                     _append(cursor, name, content)
 
     def insert_many(self, txn: lmdb.Transaction, scope: int, keys: Numbers, payloads: Numbers) -> None:
-        """File each of *payloads* under the key beside it, as :meth:`insert`: uint64, shapes (n,).
+        """File ``payloads[i]`` under ``keys[i]``, as :meth:`insert` does; both are uint64, of shape (n,).
 
-        Bucket by bucket, which is many times faster than one by one.
+        Payloads of one bucket are written together, which is many times faster than one by one.
         """
-        # In the smallest type: numpy sorts 16 bits by radix.
+        # Sort in the smallest type: numpy uses radix sort for 16 bits.
         narrow = keys - keys.min(initial=_TOP)
         order = np.argsort(narrow.astype(np.min_scalar_type(narrow.max(initial=0))), kind="stable")
         keys = keys[order]
@@ -72,10 +72,10 @@ class Buckets:
                 _append(cursor, _name(scope, int(keys[start])), content[8 * start : 8 * end])
 
     def query(self, txn: lmdb.Transaction, scope: int, probes: Iterable[int], limit: int | None = None) -> Numbers:
-        """Return all payloads under any of *probes*, joined; one that stands under several comes several times.
+        """Return all payloads under any of *probes*, joined; a payload under several probes is repeated.
 
         Args:
-            limit: how many chunks of a bucket are read at most, its first; ``None``: all.
+            limit: read only the first *limit* chunks of each bucket; ``None``: all.
         """
         with txn.cursor(db=self.db) as cursor:
             first = cursor.getmulti(_names(scope, probes))
@@ -90,7 +90,7 @@ class Buckets:
     def _read_further(
         self, txn: lmdb.Transaction, name: bytes, chunk: bytes | memoryview, limit: int | None
     ) -> Iterator[bytes | memoryview]:
-        """Yield the chunks of a bucket behind the first *chunk*."""
+        """Yield the chunks of a bucket after its first one, *chunk*."""
         number = 0
         while len(chunk) == _size(number) and number + 1 != limit:
             number += 1
@@ -100,7 +100,7 @@ class Buckets:
             _payloads(chunk)  # raises
 
     def content(self, txn: lmdb.Transaction, scope: int, key: int) -> bytes:
-        """Return all payloads under *key*, joined, each in 8 bytes: as :meth:`query`, for a bucket that is mostly short."""
+        """Return all payloads under *key*, joined, in 8 bytes each: :meth:`query` for buckets that are mostly short."""
         chunk = bytes(txn.get(_name(scope, key), b"", self.db))
         return chunk if len(chunk) < FIRST_CHUNK_BYTES else self.query(txn, scope, [key]).tobytes()
 
@@ -110,14 +110,14 @@ class Buckets:
             has_next = cursor.first()
             while has_next:
                 name = bytes(cursor.key())
-                if _bucket_of(name) is None:  # a shorter one would be found again and again
+                if _bucket_of(name) is None:  # set_range would find a shorter name again and again
                     raise _damaged(name, cursor.value())
                 scope = int.from_bytes(name[:4], "big")
                 yield scope
                 has_next = scope < _LAST_SCOPE and cursor.set_range(_name(scope + 1, 0))
 
     def remove(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
-        """Take *payload* out of the buckets of *keys*; where it does not stand, do nothing."""
+        """Remove *payload* from the buckets of *keys*; skip buckets that do not have it."""
         with txn.cursor(db=self.db) as cursor:
             for key in keys:
                 _remove(cursor, _name(scope, key), payload)
@@ -172,8 +172,9 @@ def equal_ranges(keys: Numbers) -> Iterator[tuple[int, int]]:
 def _name(scope: int, key: int) -> bytes:
     """Return the name of a bucket's first chunk: scope and key in ascending order, so that a table's buckets lie together.
 
-    Names are as short as most keys allow, and none begins with another one. Keys of permuted tables have the number of the
-    table above 40 bits (:meth:`crawler_dedup.hamming.Design.keys`): beside it stand, with their number, two bytes or five.
+    Names are as short as most keys allow, and no name is a prefix of another. Keys of permuted tables have the number of
+    the table above 40 bits (:meth:`crawler_dedup.hamming.Design.keys`): the name has one byte for this number, one byte for
+    the length of the rest of the key (2 or 5), and the rest.
     """
     table, key_in_table = key >> _TABLE_SHIFT, key & _REST
     if table >= _LONG:
@@ -184,7 +185,7 @@ def _name(scope: int, key: int) -> bytes:
 
 
 def _names(scope: int, keys: Iterable[int]) -> list[bytes]:
-    """Return the name of the first chunk of each bucket: many times faster for the keys of permuted tables."""
+    """Return :func:`_name` of each of *keys*: many times faster for the keys of permuted tables."""
     keys, bits = list(keys), 0
     for key in keys:
         bits |= key
@@ -195,7 +196,7 @@ def _names(scope: int, keys: Iterable[int]) -> list[bytes]:
 
 
 def _bucket_of(name: bytes) -> bytes | None:
-    """Return the name of the first chunk of a bucket from that of any chunk; ``None`` for anything else."""
+    """Return the name of a bucket's first chunk from the name of any of its chunks; ``None`` for any other name."""
     length = 0 if len(name) < 6 else 13 if name[4] == _LONG else {2: 8, 5: 11}.get(name[5], 0)
     return name[:length] if length and len(name) in (length, length + 4) else None
 
@@ -224,7 +225,7 @@ def _payloads(content: bytes | memoryview) -> Numbers:
 
 
 def _size(number: int) -> int:
-    """Return the bytes of a full chunk: of the first one (*number* 0) or of a further one."""
+    """Return the size in bytes of a full chunk by its *number* in the bucket; the first chunk has number 0."""
     return CHUNK_BYTES if number else FIRST_CHUNK_BYTES
 
 

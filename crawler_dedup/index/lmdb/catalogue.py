@@ -1,4 +1,4 @@
-"""The databases of an index of pages: records, and under which signature each of them stands."""
+"""The databases of an index of pages: its records, and the signatures under which they stand."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Catalogue:
     """The databases of an index. All methods work within one transaction.
 
     Attributes:
-        environment: in which they are.
-        numbers: page keys, and signatures → numbers of the records that stand under them.
+        environment: the environment that has the databases.
+        numbers: from page keys and signatures to the numbers of the records that stand under them.
         records: every page, by number and by page key.
-        tables: the scheme's keys → signatures.
-        runs: the runs that have filed them.
-        profiles: what is known about their sites.
+        tables: from the scheme's keys to signatures.
+        runs: the runs that have filed the pages.
+        profiles: the profiles of the pages' sites.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -54,7 +54,7 @@ class Catalogue:
         self.records = environment.make_databases(lambda env, txn: Records(env, txn, self.numbers))
 
     def read_buckets(self, txn: lmdb.Transaction, scope: str, probes: Iterable[int], limit: int | None) -> Numbers:
-        """Return the signatures of *scope* in the buckets *probes*, of each bucket the first *limit* at least, or all."""
+        """Return the signatures of *scope* in the buckets *probes*: all, or at least the first *limit* of each bucket."""
         return self.tables.query(txn, hash_scope(scope), probes, None if limit is None else count_chunks(limit))
 
     def read_representatives(self, txn: lmdb.Transaction, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
@@ -64,7 +64,7 @@ class Catalogue:
                 yield number, record
 
     def read_under_title(self, txn: lmdb.Transaction, scope: str, title: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages that stand under the key *title*, the oldest first, perhaps with others."""
+        """Yield (number, record) of the pages under the key *title*, the oldest first, and perhaps of other pages."""
         for number, record in self._read_at(txn, place_of_signature(hash_scope(scope), title)):
             if record.page.scope == scope:
                 yield number, record
@@ -76,7 +76,7 @@ class Catalogue:
                 yield number, record
 
     def _read_at(self, txn: lmdb.Transaction, place: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages to which *place* leads, the oldest first, perhaps with others."""
+        """Yield (number, record) of the pages to which *place* leads, the oldest first, and perhaps of other pages."""
         for number in self.numbers.query(txn, place):
             record = self.records.get(txn, number)
             if record is not None:
@@ -98,9 +98,9 @@ class Catalogue:
         probes: Sequence[Sequence[int]],
         choose: Callable[[Iterable[Numbers]], Iterable[int]],
     ) -> Iterator[Record]:
-        """Yield the records, of every scope, under the signatures that *choose* picks of those in the buckets *probes*.
+        """Yield the records, of every scope, under the signatures that *choose* picks from the buckets *probes*.
 
-        The buckets come in blocks, and so does what *choose* gets.
+        *probes* are blocks of buckets; *choose* gets one array of signatures for each block.
         """
         limit = count_chunks(_SHARED)
         for scope in self.tables.scopes(txn):
@@ -115,7 +115,7 @@ class Catalogue:
         return number
 
     def remove(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
-        """Remove *record*, which has *number*. Its signature goes too, unless another page stands under it."""
+        """Remove *record*, which has *number*. Remove its signature too, unless another page stands under it."""
         page, scope = record.page, hash_scope(record.page.scope)
         self.records.remove(txn, number, record)
         self.profiles.remove_record(txn, page)
@@ -157,7 +157,7 @@ class Catalogue:
             self.records.replace(txn, number, msgspec.structs.replace(record, stands=may_stand))
 
     def _has_standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> bool:
-        """Return whether a page stands under *signature*, so that it is in the tables. One that cannot be read does."""
+        """Return whether a page stands under *signature*, so that this is in the tables; true if a record is unreadable."""
         try:
             return any(True for _ in self._read_standing(txn, scope, signature))
         except msgspec.DecodeError:
@@ -168,7 +168,7 @@ class PagesInTransaction:
     """One transaction of LMDB (:class:`~crawler_dedup.index.transaction.Transaction`).
 
     Args:
-        frozen: what is known about sites, in the place of what the index knows; nothing is learned then.
+        frozen: profiles to use instead of those in the index, which are not changed then.
     """
 
     def __init__(self, catalogue: Catalogue, txn: lmdb.Transaction, frozen: FrozenProfiles | None) -> None:
@@ -220,10 +220,10 @@ class PagesInTransaction:
         return self._catalogue.environment.header_in(self._txn)
 
     def choose_first(self, pages: Sequence[SignedPage]) -> Sequence[SignedPage]:
-        return pages  # nobody else changes the index meanwhile
+        return pages  # no other process changes the index meanwhile
 
     def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
-        """Do nothing: each look-up reads where it lies."""
+        """Do nothing: look-ups read from LMDB's map."""
 
     def count(self) -> int:
         return self._records.count(self._txn)
@@ -275,5 +275,5 @@ class PagesInTransaction:
 
 
 def _is_under(record: Record, scope: int, signature: int) -> bool:
-    """Return whether *record* has *signature*, and a scope with the hash *scope*: another record may share their place."""
+    """Return whether *record* has *signature*, and a scope with the hash *scope*: other records may be at the same place."""
     return record.page.signature == signature and hash_scope(record.page.scope) == scope

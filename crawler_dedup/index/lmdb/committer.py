@@ -1,9 +1,9 @@
-"""The one writing thread: all waiting jobs go into one transaction.
+"""The writing thread of an environment, which commits all waiting jobs in one transaction.
 
-LMDB makes a commit durable with one fsync, and that is nearly all that a small commit costs. So the thread first
-takes the write lock and only then the jobs: those that came while another process wrote or the disk was busy share the
-next fsync. A job is withdrawn (``Future.cancel``) as long as the lock is awaited. One that is not urgent waits a moment
-for others whose fsync it can share.
+LMDB makes a commit durable with one fsync, which is nearly the whole cost of a small commit. So the thread takes the
+write lock first and the jobs after that: all jobs that arrive while another process writes or the disk is busy share the
+next fsync. A job can be withdrawn (``Future.cancel``) until the thread has the lock. A job that is not urgent waits a
+moment, to share the fsync of other jobs.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _PROMPT = 0.01
 _STUCK = 5.0
 """Seconds for which another process may hold the write lock before urgent jobs are refused."""
 _MANY = 1000
-"""Number of waiting jobs from which on withdrawn ones are searched for and removed."""
+"""Number of waiting jobs from which on withdrawn jobs are removed from the queue."""
 _Job = Callable[[lmdb.Transaction], Any]
 
 
 class NoCommitter:
-    """Refuses all jobs: the index was opened to be read."""
+    """A committer that refuses all jobs, for an index that was opened to be read only."""
 
     def submit(self, job: Callable[[lmdb.Transaction], _T], *, urgent: bool = True) -> Future[_T]:  # noqa: ARG002
         """Raise :class:`IndexUnusable`."""
@@ -51,7 +51,7 @@ class NoCommitter:
 
 
 class Committer:
-    """Runs write jobs in a thread, in the order in which they came."""
+    """A thread that runs write jobs in the order in which they were submitted."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Committer:
         """Start the thread.
 
         Args:
-            explain: turns an error of LMDB into the error that futures get.
+            explain: converts an error of LMDB to the error that futures get.
             require: raises an error if *env* must not be used; called before and in each transaction.
             follow_up: returns after each commit a job that must be done in a transaction of its own, or ``None``.
             deferred: the rows that the jobs of a transaction leave to be written before its commit.
@@ -81,15 +81,15 @@ class Committer:
         self._locked_out_since = math.inf
         self._changed = threading.Condition()
         self._closing = False
-        # A daemon: the process can end even while another one holds the write lock.
+        # A daemon thread: this process can end even while another process holds the write lock.
         self._thread = threading.Thread(target=self._run, name="crawler-dedup-committer", daemon=True)
         self._thread.start()
 
     def submit(self, job: Callable[[lmdb.Transaction], _T], *, urgent: bool = True) -> Future[_T]:
-        """Run *job* in the next transaction; its future is done once that is on disk.
+        """Run *job* in the next transaction; the future is done once the transaction is on disk.
 
         Raises:
-            IndexUnusable: the index is closed; or, of an urgent job, another process has held the write lock for long.
+            IndexUnusable: the index is closed; or *job* is urgent and another process has held the write lock for long.
         """
         if urgent and time.monotonic() > self._locked_out_since + _STUCK:
             raise IndexUnusable("The index is locked by another process.")
@@ -107,12 +107,16 @@ class Committer:
         return future
 
     def _clear_withdrawn(self) -> None:
-        """Forget the jobs that were withdrawn: while a disk hangs, each page leaves one, with all that is kept of it."""
+        """Remove withdrawn jobs from the queue: while a disk hangs, each page leaves a job there, with its data."""
         self._waiting = deque((job, future) for job, future in self._waiting if not future.cancelled())
         self._clear_at = max(_MANY, 2 * len(self._waiting))
 
     def close(self, timeout: float) -> bool:
-        """Finish the waiting jobs and end the thread; return ``False`` if it still waits for the lock after *timeout*."""
+        """Finish the waiting jobs and end the thread.
+
+        Returns:
+            Whether the thread has ended; it has not if it still waits for the write lock after *timeout* seconds.
+        """
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -138,13 +142,13 @@ class Committer:
     def _commit(self, jobs: list[tuple[_Job, Future[Any]]] | None) -> None:
         """Commit *jobs* (``None``: all that wait once the lock is held) and set the results of the futures."""
         results = []
-        self._deferred.clear()  # of a transaction that was aborted
+        self._deferred.clear()  # rows of a transaction that was aborted
         self._locked_out_since = time.monotonic()
         try:
             self._require()
             with self._env.begin(write=True, buffers=True) as txn:
                 if time.monotonic() - self._locked_out_since > _PROMPT:
-                    self._require()  # once more: the lock was waited for
+                    self._require()  # again, because the lock was awaited
                 self._locked_out_since = math.inf
                 if jobs is None:
                     jobs = self._take()
@@ -159,7 +163,7 @@ class Committer:
             future.set_result(result)
 
     def _do_follow_up(self) -> None:
-        with suppress(IndexUnusable, lmdb.Error):  # whoever comes next is told
+        with suppress(IndexUnusable, lmdb.Error):  # the next job gets the error
             job = self._follow_up()
             if job is not None:
                 self._commit([(job, Future())])

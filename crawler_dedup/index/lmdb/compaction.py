@@ -1,4 +1,4 @@
-"""Writing an index anew without what is free in it."""
+"""Compaction: rewriting an index without its free pages."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def compact(directory: Path, advance: Advance = ignore_progress) -> tuple[int, i
     the index stays as it was.
 
     Args:
-        advance: called with numbers of bytes that were written.
+        advance: called with the number of bytes of each block that was written.
 
     Raises:
-        IndexUnusable: it is open elsewhere, or cannot be read or written.
+        IndexUnusable: the index is open elsewhere, or cannot be read or written.
     """
     data, copy = directory / DATA_FILE, directory / COPY_DIRECTORY
     with Environment.open_alone(directory) as env:
@@ -49,10 +49,10 @@ def compact(directory: Path, advance: Advance = ignore_progress) -> tuple[int, i
 
 
 def _copy(env: lmdb.Environment, file: Path, advance: Advance) -> None:
-    """Write what an environment holds to *file*.
+    """Write a compacted copy of an environment to *file*.
 
-    LMDB writes to a pipe, in a thread: a call that writes to a file could not be interrupted. When the pipe is closed, LMDB
-    ends with an error.
+    LMDB writes to a pipe in a thread, because its writing to a file could not be interrupted. An interruption closes the
+    pipe, and LMDB ends with an error.
     """
     with ThreadPoolExecutor(1) as thread, file.open("xb") as new:
         read_end, write_end = os.pipe()

@@ -15,20 +15,20 @@ _MAX_WRITTEN_BYTES = 2_000_000
 class DeferredRows:
     """Rows that the jobs of one write transaction change in memory, and that are written before it is committed.
 
-    Those that were written last stay in memory as they were written, up to some bytes. They serve as long as the stored
-    content is the same, whoever has written it: so it does no harm if the transaction was aborted.
+    The rows that were written last stay in memory, up to a number of bytes. Such a row is used again only if the stored
+    content is the same as when the row was written, so an aborted transaction does no harm.
 
-    All openings of an index in one process share them, as they share its transactions. If a transaction is aborted, what it
-    has not written is forgotten. Only the writing thread uses them.
+    All openings of an index in one process share the rows, as they share its transactions. If a transaction is aborted,
+    its unwritten rows are dropped. Only the writing thread uses the rows.
     """
 
     def __init__(self) -> None:
         self._rows: dict[bytes, tuple[Any, Encodable]] = {}
-        self._written: dict[bytes, tuple[bytes, Encodable]] = {}  # the latest last
+        self._written: dict[bytes, tuple[bytes, Encodable]] = {}  # in the order of writing
         self._written_bytes = 0
 
     def get(self, name: bytes) -> Encodable | None:
-        """Return the row *name* as a job of this transaction has left it; ``None``: what is stored holds."""
+        """Return the row *name* if a job of this transaction has changed it; ``None``: the stored content is current."""
         row = self._rows.get(name)
         return None if row is None else row[1]
 
@@ -41,17 +41,17 @@ class DeferredRows:
         return row if written == content else None
 
     def put(self, txn: lmdb.Transaction, database: Any, name: bytes, row: Encodable) -> None:
-        """Write *row* before the commit, as it is then; too many rows are written before."""
+        """Have *row* written before the commit, as it is then. If there are too many rows, write them first."""
         if len(self._rows) >= _MAX_ROWS:
             self.write(txn)
         self._rows[name] = database, row
 
     def remove(self, name: bytes) -> None:
-        """Do not write the row *name*."""
+        """Drop the row *name* without writing it."""
         self._rows.pop(name, None)
 
     def clear(self) -> None:
-        """Forget all rows that were not written: the transaction was aborted, or the index is emptied."""
+        """Drop all unwritten rows: the transaction was aborted, or the index is emptied."""
         self._rows.clear()
 
     def write(self, txn: lmdb.Transaction) -> None:

@@ -16,7 +16,7 @@ class Dictionaries:
 
     def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None) -> None:
         self._dictionaries = env.open_db(b"dictionaries", txn)
-        self._last: Dictionary | None = None  # replaced at once: several threads read
+        self._last: Dictionary | None = None  # replaced in one step: several threads read it
 
     def find(self, txn: lmdb.Transaction, number: int) -> Dictionary:
         """Return the dictionary with *number*; raise :class:`msgspec.DecodeError` where it is missing or damaged."""
@@ -24,7 +24,7 @@ class Dictionaries:
         if stored is None:
             raise msgspec.DecodeError(f"there is no dictionary {number}")
         last = self._last
-        # By its digest: another process may have emptied the index and trained another one with this number.
+        # Compare digests: another process may have emptied the index and trained another dictionary with this number.
         if last is None or last.number != number or last.digest != stored[:DIGEST_BYTES]:
             last = self._last = load(number, bytes(stored))
         return last
@@ -35,7 +35,7 @@ class Dictionaries:
         return self.find(txn, newest) if newest else None
 
     def add(self, txn: lmdb.Transaction, texts: Iterable[bytes]) -> bool:
-        """Train a dictionary on *texts* and store it; return ``False`` where they are too short for one."""
+        """Train a dictionary on *texts* and store it; return ``False`` if they are too short for a dictionary."""
         content = train(texts)
         if content is None:
             return False

@@ -1,4 +1,4 @@
-"""Opening LMDB safely, and turning what it raises into clear errors."""
+"""Opening LMDB safely, and converting its errors to clear ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crawler_dedup.index.lmdb.usedpages import find_missing_page
 from crawler_dedup.system.access import opener
 
 KEEP_MAP_SIZE = 0
-"""As a map size: the one with which an existing index was used last."""
+"""Map size that stands for the size with which an existing index was used last."""
 
 LOCK_FILE = "lock.mdb"
 DATA_FILE = "data.mdb"
@@ -32,7 +32,7 @@ _DAMAGE = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError)
 
 
 def explain(error: Exception, env: lmdb.Environment, directory: Path) -> Exception:
-    """Turn what LMDB or decoding raised into an :class:`IndexUnusable`; return anything else as it is."""
+    """Convert an error of LMDB, the system or decoding to an :class:`IndexUnusable`; return other errors as they are."""
     map_size = "(DEDUP_MAP_SIZE, map_size)"
     if isinstance(error, lmdb.MapFullError):
         return unusable_error(directory, f"is full: its map has {env.info()['map_size']} bytes {map_size}")
@@ -48,7 +48,7 @@ def explain(error: Exception, env: lmdb.Environment, directory: Path) -> Excepti
 
 
 def _disk_is_full(directory: Path) -> bool:
-    """Return whether the disk is full: LMDB calls a page of which only a part could be written an input/output error."""
+    """Return whether the disk is full: LMDB reports a page that was only partly written as an input/output error."""
     try:
         return shutil.disk_usage(directory).free < _FULL
     except OSError:
@@ -78,7 +78,7 @@ def open_lmdb(directory: Path, map_size: int, *, readonly: bool = False, lock: b
 
     Args:
         readonly: create nothing.
-        lock: whether LMDB's lock file is used. Without, no process may write meanwhile.
+        lock: whether LMDB's lock file is used. Without it, no process may write meanwhile.
     """
     return lmdb.open(
         str(directory),
@@ -90,13 +90,13 @@ def open_lmdb(directory: Path, map_size: int, *, readonly: bool = False, lock: b
         max_readers=_READERS,
         metasync=True,
         sync=True,
-        readahead=False,  # a look-up reads scattered pages: what lies around them is of no use
+        readahead=False,  # look-ups read scattered pages: the pages around them are of no use
         mode=0o600,
     )
 
 
 def allocate_lock_file(lock_file: Path) -> None:
-    """Allocate LMDB's lock file now: it is sparse, and on a full disk writing to its map kills the process."""
+    """Allocate LMDB's lock file: it is sparse otherwise, and writing to its map on a full disk kills the process."""
     handle = opener(str(lock_file), os.O_RDWR | os.O_CREAT)
     try:
         if hasattr(os, "posix_fallocate"):
@@ -104,7 +104,7 @@ def allocate_lock_file(lock_file: Path) -> None:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise
-        # A file system that cannot: the risk stays.
+        # The file system cannot allocate: the risk stays.
     finally:
         os.close(handle)
 
@@ -139,7 +139,7 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
 
 
 def file_length(env: lmdb.Environment) -> int:
-    """Return how many bytes LMDB's file has once all its pages were written."""
+    """Return the length in bytes that LMDB's file has when all its pages are written."""
     length: int = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
     return length
 
@@ -147,8 +147,8 @@ def file_length(env: lmdb.Environment) -> int:
 def require_pages(env: lmdb.Environment, directory: Path) -> None:
     """Raise :class:`IndexDamaged` where the file was cut off: reading behind its end would kill the process (SIGBUS).
 
-    A sound file can be shorter than LMDB says too: the last pages may be free ones. So every page that is used is
-    looked for, which takes a while with a large index.
+    A sound file can also be shorter than LMDB says, if its last pages are free. So every used page is searched for, which
+    takes a while with a large index.
     """
     file = directory / DATA_FILE
     if file.stat().st_size >= file_length(env):
@@ -165,9 +165,9 @@ def require_pages(env: lmdb.Environment, directory: Path) -> None:
 
 
 def extend_file(env: lmdb.Environment, directory: Path) -> None:
-    """Make a sound file as long as LMDB says, so that its pages need not be looked for each time.
+    """Make a sound file as long as LMDB says, so that openings need not search for its pages.
 
-    For a process that has the index for itself alone. Raises as :func:`require_pages`.
+    Only for a process that has the index open alone. Raises as :func:`require_pages`.
     """
     require_pages(env, directory)
     file, length = directory / DATA_FILE, file_length(env)

@@ -41,20 +41,20 @@ _OPEN_TIMEOUT = 30.0
 _CLOSE_TIMEOUT = 10.0
 _USE_TIMEOUT = 1.0
 _WATCH_SECONDS = 0.01
-"""Seconds for which a long transaction reads between two looks at the file."""
+"""Seconds for which a long transaction reads between two checks of the files."""
 
 
 class Environment:
     """An open index directory. Use :meth:`open`.
 
     LMDB forbids a process to open a file twice: closing one opening would release the locks of the other. So all openings
-    of a directory in one process share one environment, and the class knows which ones the process has open. This state
-    belongs to the process, as LMDB's rule does, and can have no other owner.
+    of a directory in one process share one environment, and the class lists the environments that the process has open.
+    The list is class state because LMDB's rule applies to the whole process.
     """
 
-    _shared: dict[Path, Environment] = {}  # noqa: RUF012  (open in this process, by directory)
-    _left_open: list[Environment] = []  # noqa: RUF012  (that their last user could not close: see _leave)
-    _lock = threading.Lock()  # held while one of both changes
+    _shared: dict[Path, Environment] = {}  # noqa: RUF012  (environments that are open in this process, by directory)
+    _left_open: list[Environment] = []  # noqa: RUF012  (environments that could not be closed: see _leave)
+    _lock = threading.Lock()  # held while either of them changes
 
     def __init__(self, directory: Path, map_size: int, *, readonly: bool) -> None:
         self.directory = directory
@@ -78,11 +78,11 @@ class Environment:
         """Open or create the environment in *directory*.
 
         Args:
-            map_size: largest size of the file in bytes; of several openings in one process that of the first holds.
-            readonly: read only, and create nothing. An environment that this process has open serves as well.
+            map_size: largest size of the file in bytes; set by the first of several openings in one process.
+            readonly: only read, and create nothing. If this process has the directory open, share that environment.
 
         Raises:
-            IndexMissing: it is to be read, and is not there.
+            IndexMissing: it is to be opened *readonly*, and does not exist.
             IndexUnusable: it cannot be opened.
         """
         directory = directory.resolve()
@@ -111,10 +111,10 @@ class Environment:
     @classmethod
     @contextmanager
     def open_alone(cls, directory: Path) -> Iterator[lmdb.Environment]:
-        """Open the LMDB environment of an existing index for nobody but the caller.
+        """Open the LMDB environment of an existing index for the caller alone.
 
         Raises:
-            IndexUnusable: it is open elsewhere, cannot be opened, or is no index.
+            IndexUnusable: the index is open elsewhere, cannot be opened, or is no index.
         """
         directory = directory.resolve()
         with cls._lock:
@@ -150,10 +150,12 @@ class Environment:
             logger.warning("The index in %s is locked by another process; it was left open.", self.directory)
 
     def _close_gone(self) -> None:
-        """Close the files under their users, who get :class:`IndexGone` from now on: a process opens a file once with LMDB.
+        """Close the files while they are in use: LMDB lets a process open a file only once.
+
+        From now on, all uses of this environment raise :class:`IndexGone`.
 
         Raises:
-            IndexUnusable: it is still used; what uses it ends when it next looks.
+            IndexUnusable: a transaction still uses the files; it ends at its next check.
         """
         self._is_given_up = True
         if self._is_closed:
@@ -181,7 +183,7 @@ class Environment:
         return self._is_given_up or self._readers.has_lost_map
 
     def _require(self) -> None:
-        """Raise unless it may be used. Called before each use of LMDB."""
+        """Raise an error unless the files may be used. Called before each use of LMDB."""
         if self._is_unusable:
             raise IndexGone(f"The index in {self.directory} was deleted or replaced.")
         self._files.require_intact()
@@ -193,7 +195,7 @@ class Environment:
         """
         remaining, due = iter(items), 0.0
         while True:
-            if time.monotonic() >= due:  # also after whoever asked for the item before has taken long
+            if time.monotonic() >= due:  # also after the caller took long over the last item
                 self._require()
                 due = time.monotonic() + _WATCH_SECONDS
             try:
@@ -204,7 +206,7 @@ class Environment:
 
     @property
     def meta(self) -> Any:
-        """The database that has the header."""
+        """The database that holds the header."""
         return self._header_row.database
 
     @property
@@ -213,19 +215,19 @@ class Environment:
         return self._users > 1
 
     def prepare(self, kind: str, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool) -> Header:
-        """Write the header, or compare an existing one with ours.
+        """Write the header, or compare a stored header with it; return the stored header.
 
         Args:
             fresh: empty the index first, unless this process has it open already.
 
         Raises:
             IndexMismatch: the header has another kind or spec.
-            IndexUnusable: it cannot be read or written.
+            IndexUnusable: the index cannot be read or written.
         """
         header = Header(FORMAT, dict(spec), dict(libraries), kind)
         stored = self.stored_header()
         if stored is None or (fresh and not self.has_several_openings):
-            # Another process may have been faster: what stands there then is checked like any other.
+            # Another process may have been faster: its header is checked like any other.
             stored = self.write(partial(self._header_row.begin, header=header, fresh=fresh))
         check_header(self.directory, stored, header)
         return stored
@@ -248,7 +250,7 @@ class Environment:
 
     @contextmanager
     def read(self) -> Iterator[lmdb.Transaction]:
-        """Begin a read transaction, which sees what is committed now. What LMDB raises in it becomes a clear error."""
+        """Begin a read transaction, which sees what is committed now. LMDB's errors in it are converted to clear ones."""
         if self._forked:
             raise IndexUnusable(f"The index in {self.directory} was opened by a process of which this is a fork.")
         try:
@@ -258,16 +260,16 @@ class Environment:
             raise self._explain(error) from error
 
     def submit(self, job: Callable[[lmdb.Transaction], _T], *, urgent: bool = True) -> Future[_T]:
-        """Run *job* in the next write transaction; its future is done once that is on disk.
+        """Run *job* in the next write transaction; the future is done once the transaction is on disk.
 
-        One that is not *urgent* waits a moment for others with which it is written.
+        A job that is not *urgent* waits a moment, to share the transaction of other jobs.
         """
         if self._is_unusable:
             self._require()  # raises
         return self._committer.submit(job, urgent=urgent)
 
     def write(self, job: Callable[[lmdb.Transaction], _T], timeout: float | None = None) -> _T:
-        """Run *job* in the next write transaction and wait until it is on disk.
+        """Run *job* in the next write transaction and wait until the transaction is on disk.
 
         Raises:
             IndexUnusable: the transaction did not begin within *timeout* seconds (``None``: 30); *job* is not run then.
@@ -283,17 +285,17 @@ class Environment:
             return future.result()
 
     def make_databases(self, make: Callable[[lmdb.Environment, lmdb.Transaction | None], _T]) -> _T:
-        """Open databases: *make* gets the environment and a write transaction.
+        """Open databases by calling *make* with the environment and a write transaction.
 
-        LMDB wants that done by one thread at a time, so it is the writing one that does it. Where nothing is written,
-        *make* gets no transaction: LMDB keeps what is opened in a read transaction of our own no longer than that.
+        LMDB allows only one thread at a time to open databases, so the writing thread does it. An environment that is only
+        read passes ``None`` as the transaction: databases opened in a read transaction would be closed at its end.
 
         Raises:
-            IndexMissing: nothing is written, and a database is missing.
+            IndexMissing: the environment is only read, and a database is missing.
         """
         if not self.readonly:
             return self.write(lambda txn: make(self._lmdb, txn))
-        with self.read():  # enlarges the map if need be, which opening a database does not
+        with self.read():  # enlarges the map if necessary; opening a database does not
             pass
         try:
             return make(self._lmdb, None)
@@ -320,13 +322,13 @@ class Environment:
 
 def _after_fork() -> None:
     # LMDB's handles and the writing threads stay with the parent. LMDB refuses the child an index that the parent has
-    # open; without this, the child would wait for a thread that it does not have.
+    # open; without this function, the child would wait for a thread that it does not have.
     for environment in (*Environment._shared.values(), *Environment._left_open):
         environment._files.close_in_child()
         environment._committer.refuse_in_child()
         environment._forked = True
-        # Never closed in the child, not even when nothing refers to it: that waits for ever for a thread that was inside
-        # LMDB when the process forked.
+        # Never close it in the child, not even when nothing refers to it: closing would wait for ever for a thread that was
+        # inside LMDB when the process forked.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(environment._lmdb))
     ProcessLock.close_in_child()
     Environment._shared.clear()

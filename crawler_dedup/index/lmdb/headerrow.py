@@ -1,4 +1,4 @@
-"""The header of an index in LMDB, by which a file is known to be an index."""
+"""The header of an index in LMDB, which marks a file as an index."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NAME = b"header"
 
 
 class HeaderRow:
-    """The row that says what an index is. Call :meth:`open` or :meth:`open_to_write` first.
+    """The row that has the header of an index. Call :meth:`open` or :meth:`open_to_write` first.
 
     Attributes:
-        database: in which it stands.
+        database: the database that has the row.
     """
 
     database: Any
@@ -32,7 +32,7 @@ class HeaderRow:
         self._last: tuple[bytes | None, Header | None] = None, None
 
     def open(self, env: lmdb.Environment, txn: lmdb.Transaction | None) -> None:
-        """Open the database, which must be there unless *txn* writes."""
+        """Open the database, which must exist unless *txn* is a write transaction."""
         self.database = env.open_db(b"meta", txn)
 
     def open_to_write(self, txn: lmdb.Transaction) -> None:
@@ -57,7 +57,7 @@ class HeaderRow:
         stored = txn.get(_NAME, db=self.database)
         if stored is None:
             return None
-        content, header = self._last  # replaced at once: several threads read
+        content, header = self._last  # replaced in one step: several threads read it
         if content != stored:
             try:
                 content, header = self._last = bytes(stored), decode_header(stored)
@@ -66,7 +66,7 @@ class HeaderRow:
         return header
 
     def begin(self, txn: lmdb.Transaction, header: Header, fresh: bool) -> Header:
-        """Write *header*, in an empty index or one that is emptied first; return the one that stands there then."""
+        """Empty the index if *fresh*; write *header* unless there is a header, and return the one that is stored then."""
         if fresh:
             self._empty_index(txn)
         txn.put(_NAME, msgspec.json.encode(header), db=self.database, overwrite=False)
@@ -76,6 +76,6 @@ class HeaderRow:
         header = self.read(txn)
         self._deferred.clear()
         for database in open_databases(self._env, txn):
-            # Databases of another format may be of another kind; those of ours stay open in other processes.
+            # Delete databases of another format, which may be of another kind; those of ours stay open in other processes.
             txn.drop(database, delete=header is not None and header.format != FORMAT)
         self.open(self._env, txn)

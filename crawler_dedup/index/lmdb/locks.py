@@ -1,4 +1,4 @@
-"""Locks of an index directory and of runs, and the refusal of network file systems, where locks are not real."""
+"""Locks of an index directory and of runs, and the refusal of network file systems, where locks are unreliable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crawler_dedup.system.access import opener
 from crawler_dedup.system.filelocks import LockFailed, lock, unlock
 from crawler_dedup.system.mounts import find_mount
 
-# Memory maps of one file on two hosts do not see each other's pages, and locks are often not real.
+# Two hosts that map one file do not see each other's changes, and locks often have no effect.
 _NETWORK = {"9p", "afs", "beegfs", "ceph", "cifs", "gfs", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4"}
 _NETWORK |= {
     "afpfs",
@@ -34,9 +34,9 @@ _NETWORK |= {f"fuse.{name}" for name in (*_NETWORK, "ceph-fuse", "gcsfuse", "jui
 
 
 def refuse_network(directory: Path) -> None:
-    """Raise :class:`IndexUnusable` where *directory* stands on a network file system.
+    """Raise :class:`IndexUnusable` where *directory* is on a network file system.
 
-    A file system of a type that is not known is accepted.
+    A file system of an unknown type is accepted.
     """
     path = directory.resolve()
     if path.drive.startswith("\\\\") and not (path.drive.startswith("\\\\?\\") and path.drive.endswith(":")):
@@ -54,14 +54,14 @@ def _on_network(directory: Path, kind: str, location: str) -> IndexUnusable:
 
 
 class SharedLock:
-    """A lock on an index directory, across processes: shared by those that have it open, or exclusive to one of them.
+    """A lock on an index directory across processes: shared by all that have the index open, or held by one exclusively.
 
     The system releases it when the process ends, however that happens. The data file is locked in the same way, for the
-    case that somebody deletes ``users.lock``. (Not on Windows, where nobody could read what is locked or delete what is
-    open.)
+    case that somebody deletes ``users.lock``. (Not on Windows, where a locked file cannot be read and an open file cannot
+    be deleted.)
 
     Args:
-        readonly: make no file: without ``users.lock``, lock the data file alone.
+        readonly: create no file; if there is no ``users.lock``, lock only the data file.
 
     Raises:
         OSError: ``users.lock`` cannot be opened.
@@ -73,17 +73,17 @@ class SharedLock:
         path = directory / "users.lock"
         self._file: IO[str] | None = None
         if not readonly:
-            self._file = open(path, "a", opener=opener)  # noqa: SIM115  (open as long as we are)
+            self._file = open(path, "a", opener=opener)  # noqa: SIM115  (open until the release)
         elif path.exists():
             self._file = path.open()
         self._held = False
 
     def acquire_exclusive(self) -> bool:
-        """Lock the directory for this process alone; ``False`` when others have it open."""
+        """Lock the directory for this process alone; return ``False`` if other processes have it open."""
         return self._lock(shared=False) and self._lock_data(shared=False)
 
     def acquire_shared(self, timeout: float) -> bool:
-        """Lock the directory together with others; ``False`` when one of them has it for itself for *timeout* seconds."""
+        """Take a shared lock; return ``False`` if another process holds the exclusive lock for *timeout* seconds."""
         give_up = time.monotonic() + timeout
         while not (self._lock(shared=True) and self._lock_data(shared=True)):
             if time.monotonic() > give_up:
@@ -100,7 +100,7 @@ class SharedLock:
     def _lock(self, *, shared: bool) -> bool:
         if self._file is None:
             return True
-        if self._held:  # no system turns one kind into the other in one step
+        if self._held:  # no system converts one kind of lock to the other in one step
             unlock(self._file)
         self._held = _lock(self._file, shared=shared)
         return self._held
@@ -121,7 +121,7 @@ class SharedLock:
 
 
 def _lock(file: IO[Any], *, shared: bool) -> bool:
-    """Lock *file*; ``False`` where others hold a lock that forbids it."""
+    """Lock *file*; return ``False`` if another lock forbids it."""
     try:
         return lock(file, shared=shared)
     except LockFailed as error:
@@ -129,14 +129,14 @@ def _lock(file: IO[Any], *, shared: bool) -> bool:
 
 
 class ProcessLock:
-    """A new file that is locked while this process lives, however that ends."""
+    """A new file that is locked until it is released or the process ends, however that happens."""
 
-    _held: dict[Path, ProcessLock] = {}  # noqa: RUF012  (of this process: asking the file system takes longer)
+    _held: dict[Path, ProcessLock] = {}  # noqa: RUF012  (locks of this process: asking the file system takes longer)
 
     def __init__(self, path: Path) -> None:
         """Make the file and lock it.
 
-        Raises :class:`FileExistsError` where another process looks at the file at this very moment, or :class:`OSError`.
+        Raises :class:`FileExistsError` if the file exists or another process checks it at this moment, or :class:`OSError`.
         """
         self._path = path
         self._file = open(path, "x", opener=opener)  # noqa: SIM115  (open as long as it is held)
@@ -154,12 +154,12 @@ class ProcessLock:
 
     @property
     def is_held(self) -> bool:
-        """Whether this process holds it still."""
+        """Whether this process still holds the lock."""
         return not self._file.closed
 
     @property
     def is_visible(self) -> bool:
-        """Whether this process holds it still, and others find it under its path."""
+        """Whether this process still holds the lock, and other processes find the file under its path."""
         with suppress(OSError):
             return self.is_held and self._path.stat().st_ino == os.fstat(self._file.fileno()).st_ino
         return False
@@ -183,7 +183,7 @@ class ProcessLock:
 def is_held(path: Path, *, readonly: bool = False) -> bool | None:
     """Return whether a living process holds the :class:`ProcessLock` *path*; remove a file that nobody holds.
 
-    ``None`` if that cannot be found out: the file belongs to another user, or this process has too many files open.
+    ``None`` if this cannot be determined: the file belongs to another user, or this process has too many files open.
 
     Args:
         readonly: remove nothing.
@@ -195,20 +195,20 @@ def is_held(path: Path, *, readonly: bool = False) -> bool | None:
 
 
 def is_held_or_raise(path: Path, *, readonly: bool = False) -> bool:
-    """Return what :func:`is_held` does; raise :class:`OSError`, also :class:`LockFailed`, where it cannot be found out."""
+    """Return what :func:`is_held` returns, but raise :class:`OSError`, also :class:`LockFailed`, in place of ``None``."""
     if path in ProcessLock._held:
         return True
     try:
         with path.open("r" if readonly else "r+") as file:
             if not lock(file, shared=True):
                 return True
-            # While it is locked: whoever makes one of this name now must not have it taken away.
+            # Remove it while it is locked: a process that makes the file again must not lose it.
             if not readonly:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
     except FileNotFoundError:
         return False
-    if os.name == "nt" and not readonly:  # where what is open cannot be removed
+    if os.name == "nt" and not readonly:  # where an open file cannot be removed
         with suppress(OSError):
             path.unlink(missing_ok=True)
     return False

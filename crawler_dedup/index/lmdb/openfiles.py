@@ -1,7 +1,7 @@
-"""The files of an index as a process has them open: they must stay those in the directory, and as long as they were.
+"""The open files of an index, which must remain the files in the directory and must not become shorter.
 
 LMDB reads its data and its lock file through maps. Reading a map behind the end of its file kills the process, and two
-processes with different lock files write at the same time. So both files are looked at before each transaction.
+processes with different lock files write at the same time. So both files are checked before each transaction.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from crawler_dedup.system.logs import logger_without_credentials
 logger = logger_without_credentials(__name__)
 
 _WAIT = 30.0
-"""Seconds that another process may have an index for itself."""
+"""Seconds for which another process may hold the exclusive lock of an index."""
 
 
 class OpenFiles:
@@ -55,7 +55,7 @@ class OpenFiles:
             readonly: open them for reading, and create nothing.
 
         Raises:
-            IndexMissing: they are to be read, and there is no data file.
+            IndexMissing: they are to be opened *readonly*, and there is no data file.
             IndexUnusable: they cannot be opened.
         """
         self._directory = directory
@@ -84,11 +84,11 @@ class OpenFiles:
             raise
 
     def _join(self, map_size: int) -> None:
-        """Lock the directory together with others; the first one makes the files that are not there."""
-        for _ in range(2):  # the first one may have died before it had made all
+        """Take the shared lock of the directory; the first process creates missing files before that."""
+        for _ in range(2):  # the first process may have died before it had created all files
             if self._lock.acquire_exclusive():
                 self._prepare(map_size)
-            # Only now: a compaction may come between, and it puts another file in the place of this one.
+            # Check the files only now: a compaction in between replaces the data file.
             self._join_others()
             missing = [path for path in (self._data_path, self._lock_path) if not _is_filled(path)]
             if not missing:
@@ -99,14 +99,14 @@ class OpenFiles:
         )
 
     def _join_to_read(self) -> IO[bytes] | None:
-        """Lock the directory together with others and return LMDB's lock file.
+        """Take the shared lock of the directory and return LMDB's lock file, open.
 
         Where that file is missing or may not be written, lock the directory for this process alone and return ``None``.
         """
         self._join_others()
         if not _is_filled(self._data_path):
             raise no_index_error(self._directory)
-        with suppress(OSError):  # it may not be written, or the file system may not
+        with suppress(OSError):  # the file or the file system may be read-only
             if _is_filled(self._lock_path):
                 return self._open_lock_file()
         if not self._lock.acquire_exclusive():
@@ -124,13 +124,13 @@ class OpenFiles:
             )
 
     def _open_lock_file(self) -> IO[bytes]:
-        """Open LMDB's lock file, until LMDB's own is closed: closing any of them gives up LMDB's locks on the file."""
+        """Open LMDB's lock file. Close it after LMDB's own handle: closing any handle releases LMDB's locks on the file."""
         return open(self._lock_path, "r+b", buffering=0)
 
     def _prepare(self, map_size: int) -> None:
         if Path(self._data_path).exists() and not _is_filled(self._data_path):
             logger.warning("%s is empty. If there was an index, it is lost: a new one begins.", self._data_path)
-        shutil.rmtree(self._directory / COPY_DIRECTORY, ignore_errors=True)  # of a compaction that was killed
+        shutil.rmtree(self._directory / COPY_DIRECTORY, ignore_errors=True)  # left by a compaction that was killed
         allocate_lock_file(Path(self._lock_path))
         is_new = not Path(self._data_path).exists()
         with open_lmdb(self._directory, map_size) as env:
@@ -168,13 +168,13 @@ class OpenFiles:
         return False
 
     def require_intact(self) -> None:
-        """Raise unless both files are still there and as long as they were. A sound file never becomes shorter.
+        """Raise an error unless both files are still there and as long as before. A sound file never becomes shorter.
 
         Raises:
-            IndexGone: one was deleted or replaced, or the lock file was cut off.
-            IndexDamaged: the data file was cut off, now or once: what it grew by since then is not what was there.
+            IndexGone: a file was deleted or replaced, or the lock file was cut off.
+            IndexDamaged: the data file was cut off, now or earlier: it may have grown since then, but with other content.
         """
-        seen_data, seen_lock = self._seen  # before the look: another thread may see a longer file meanwhile
+        seen_data, seen_lock = self._seen  # read first: another thread may see a longer file meanwhile
         try:
             data, lock = self._read_status()
         except OSError as error:
@@ -191,12 +191,12 @@ class OpenFiles:
             self._seen = data.st_size, lock.st_size
 
     def _read_status(self) -> tuple[os.stat_result, os.stat_result]:
-        """Return the status of the data file and of the lock file; twice the first where no lock file is used."""
+        """Return the status of the data file and of the lock file; the first one twice if no lock file is used."""
         data = os.stat(self._data_path)
         return data, data if self._lock_file is None else os.stat(self._lock_path)
 
     def enlarge_map(self) -> None:
-        """Map all that the data file holds now, and as much again. No transaction may be open in this process.
+        """Make the map twice as large as the data file is now. No transaction may be open in this process.
 
         Raises:
             lmdb.Error: there is no memory for it; nothing may use :attr:`env` any more.
@@ -206,9 +206,9 @@ class OpenFiles:
     def make_extend_job(self) -> Callable[[lmdb.Transaction], None] | None:
         """Return a job that makes the data file as long as LMDB says, after a commit that has not written its last page.
 
-        The next opening then need not look for every page, to tell that from a file that was cut off.
+        Otherwise the next opening must search for every page, to distinguish the file from one that was cut off.
         """
-        self.require_intact()  # also where nothing is to do: LMDB reads the file to say how long it is
+        self.require_intact()  # even if nothing is to be done: file_length makes LMDB read the file
         return self._extend if self._seen[0] < file_length(self.env) else None
 
     def _extend(self, _: lmdb.Transaction) -> None:
@@ -233,10 +233,10 @@ class OpenFiles:
     def _lengthen_lock_file(self, file: IO[bytes]) -> None:
         """Make the lock file as long as it was: LMDB writes into its map once more when it is closed."""
         if file.closed or os.fstat(file.fileno()).st_size >= self._seen[1]:
-            return  # closed: in a child, whose parent sees to it
+            return  # closed in a forked child: its parent does this
         with suppress(OSError):
             if _identity(os.stat(self._lock_path)) == self._identity[1]:
-                os.unlink(self._lock_path)  # nobody may take the zeros for locks
+                os.unlink(self._lock_path)  # no process may mistake the zeros for locks
         file.truncate(self._seen[1])
 
     def close_in_child(self) -> None:
@@ -248,10 +248,10 @@ class OpenFiles:
 
 @contextmanager
 def open_alone(directory: Path) -> Iterator[lmdb.Environment]:
-    """Open the LMDB environment of an existing index for nobody but the caller.
+    """Open the LMDB environment of an existing index for the caller alone.
 
     Raises:
-        IndexUnusable: it is open elsewhere, cannot be opened, or is no index.
+        IndexUnusable: the index is open elsewhere, cannot be opened, or is no index.
     """
     refuse_network(directory)
     try:

@@ -1,4 +1,4 @@
-"""The permuted-table index by itself: 64-bit signatures, without pages."""
+"""The permuted-table index of bare 64-bit signatures, without pages."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _COUNT = b"count"
 class PermutedIndex:
     """An index on disk that finds all 64-bit signatures within a Hamming distance of a given one: exact and durable.
 
-    The tables of Manku, Jain and Das Sarma (WWW 2007, §3) in buckets of an LMDB database, the same that the crawl filter
-    runs on. Any number of threads and processes may use one directory; what several threads insert at one time shares
-    a commit. A forked child must not use what its parent has open.
+    It has the tables of Manku, Jain and Das Sarma (WWW 2007, §3) in buckets of an LMDB database, as the crawl filter does.
+    Any number of threads and processes may use one directory; insertions of several threads at one time share a commit.
+    A forked child must not use an index that its parent has open.
     """
 
     def __init__(self, environment: Environment, tables: int) -> None:
@@ -55,9 +55,10 @@ class PermutedIndex:
         """Open or create the index in *directory*.
 
         Args:
-            tables: the design, chosen when the index is created. 4 finds distances up to 7, is smallest and, here,
-                fastest; 10, 16 and 20 are the others of the paper, for distances up to 3. ``None``: what the index has.
-            map_size: largest size of the file, in bytes; of several openings in one process that of the first holds.
+            tables: number of tables, chosen when the index is created. 4 finds distances up to 7, and is the smallest and
+                here the fastest design; 10, 16 and 20 are the other designs of the paper, for distances up to 3.
+                ``None``: the number of the existing index, or 4.
+            map_size: largest size of the file, in bytes; set by the first of several openings in one process.
 
         Raises:
             ValueError: there is no such design.
@@ -82,23 +83,23 @@ class PermutedIndex:
         return self._design.tables
 
     def insert(self, signatures: Signatures) -> int:
-        """Insert *signatures*; returns how many were new, when all are on disk.
+        """Insert *signatures*, wait until all are on disk, and return how many were new.
 
-        Up to 8,388,608 are one transaction; more are inserted in several. Many at once are much faster
+        Up to 8,388,608 signatures are inserted in one transaction, more in several. Inserting many at once is much faster
         than one by one.
 
         Raises:
-            IndexUnusable: it is full, the disk is full, or it is damaged.
+            IndexUnusable: the index is full, the disk is full, or the index is damaged.
         """
         array = _array(signatures)
         return sum([self.submit(array[at : at + _SLICE]).result() for at in range(0, len(array), _SLICE)])
 
     def submit(self, signatures: Signatures) -> Future[int]:
-        """Insert *signatures* as :meth:`insert` does, but do not wait: they share a transaction with all else that waits."""
+        """Insert *signatures* as :meth:`insert` does, but do not wait: all waiting insertions share a transaction."""
         return self.environment.submit(partial(self._insert, signatures=_array(signatures).copy()))
 
     def remove(self, signatures: Signatures) -> int:
-        """Remove *signatures*; returns how many there were, when that is on disk. Raises as :meth:`insert`."""
+        """Remove *signatures*, wait until that is on disk, and return how many there were. Raises as :meth:`insert`."""
         array = _array(signatures)
         slices = (array[at : at + _SLICE] for at in range(0, len(array), _SLICE))
         return sum([self.environment.submit(partial(self._remove, signatures=part)).result() for part in slices])
@@ -107,20 +108,20 @@ class PermutedIndex:
         """Return every signature within *max_distance* bits of *signature*, nearest first.
 
         Raises:
-            ValueError: the tables do not find that distance, or *signature* has not 64 bits.
+            ValueError: the tables do not find *max_distance*, or *signature* does not fit in 64 bits.
             IndexUnusable: the index is damaged.
         """
         with self.environment.read() as txn:
             return self._query(txn, index(signature), max_distance)
 
     def query_many(self, signatures: Signatures, max_distance: int = 3) -> list[list[SignatureMatch]]:
-        """Return what :meth:`query` does for each of *signatures*, on one state of the index."""
+        """Return the result of :meth:`query` for each of *signatures*, in one state of the index."""
         with self.environment.read() as txn:
             watched = self.environment.iterate_checked(_array(signatures).tolist())
             return [self._query(txn, signature, max_distance) for signature in watched]
 
     def blocks(self, size: int) -> Iterator[Numbers]:
-        """Yield all signatures in ascending order, in arrays of up to *size*. One state of the index, while it goes on.
+        """Yield all signatures in ascending order, in arrays of up to *size*, from one state of the index.
 
         Raises:
             IndexUnusable: the index is damaged.
@@ -129,9 +130,9 @@ class PermutedIndex:
             yield from self._sorted_blocks(txn, size)
 
     def verify(self, advance: Advance = ignore_progress) -> list[str]:
-        """Find what is wrong with the index, a sentence each; nothing if every signature stands in each table, once.
+        """Return the faults of the index, a sentence each; none if every signature is in each table exactly once.
 
-        *advance* is called with numbers of signatures that were looked at.
+        *advance* is called with the number of signatures of each block that was checked.
         """
         expected, different = Tally(), 0
         try:
@@ -154,9 +155,9 @@ class PermutedIndex:
         return problems
 
     def repair(self) -> None:
-        """Build the tables anew from every signature that stands in any of them, in one transaction.
+        """Rebuild the tables from every signature that is in any of them, in one transaction.
 
-        Takes about 100 bytes of memory a signature.
+        This takes about 100 bytes of memory a signature.
         """
         self.environment.write(self._rebuild)
 
@@ -211,7 +212,7 @@ class PermutedIndex:
         return len(new)
 
     def _find_absent(self, txn: lmdb.Transaction, signatures: Numbers) -> Numbers:
-        """Return those of *signatures* (ascending, each once) that are not in the index, by its first table."""
+        """Return the *signatures* (ascending, distinct) that are not in the first table of the index."""
         keys = self._design.keys_of_many(signatures)[:, 0]
         absent = np.ones(len(signatures), dtype=bool)
         for start, end in equal_ranges(keys):
@@ -273,7 +274,7 @@ class PermutedIndex:
 
 
 def tables_of(header: Header | None) -> int:
-    """Return the design of an index; of none, and of one that has no bare signatures, the default."""
+    """Return the number of tables of an index; 4 if there is no header, or the index is not of bare signatures."""
     text = header.spec.get("tables", "") if header and header.kind == KIND else "4"
     tables = {str(number): number for number in DESIGNS}.get(text)
     if tables is None:
@@ -282,7 +283,7 @@ def tables_of(header: Header | None) -> int:
 
 
 def _distinct(signatures: Numbers) -> Numbers:
-    """Return *signatures* ascending, each once: as numpy.unique, which is several times slower."""
+    """Return *signatures* ascending and distinct, as numpy.unique does, which is several times slower."""
     ascending = np.sort(signatures)
     first = np.ones(len(ascending), dtype=bool)
     np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
@@ -292,7 +293,7 @@ def _distinct(signatures: Numbers) -> Numbers:
 def _array(signatures: Signatures) -> Numbers:
     """Return *signatures* as uint64, shape (n,).
 
-    Raises :class:`TypeError` or :class:`ValueError` for what is no 64-bit signature.
+    Raises :class:`TypeError` or :class:`ValueError` if they are not 64-bit signatures.
     """
     if isinstance(signatures, np.ndarray):
         if signatures.dtype != np.uint64 or signatures.ndim != 1:

@@ -12,14 +12,14 @@ from crawler_dedup.index.lmdb.openfiles import OpenFiles
 
 
 class Readers:
-    """Begins read transactions, and counts them: the files are not closed under any.
+    """The read transactions of a process, counted so that the files are not closed while any is open.
 
     Args:
-        require: raises where the files must not be used; called before each transaction.
+        require: raises an error if the files must not be used; called before each transaction.
 
     Attributes:
-        count: how many there are.
-        has_lost_map: whether the files are mapped no more, so that nothing may use them.
+        count: number of open transactions.
+        has_lost_map: whether the files are no longer mapped, so that nothing may use them.
     """
 
     def __init__(self, files: OpenFiles, require: Callable[[], None], *, readonly: bool) -> None:
@@ -34,7 +34,7 @@ class Readers:
     def begin(self) -> Iterator[lmdb.Transaction]:
         """Begin a transaction, which sees what is committed now."""
         with self._counting:
-            self.count += 1  # from here on the files are not closed under this
+            self.count += 1  # from here on the files are not closed
         try:
             self._require()
             with self._begin() as txn:
@@ -54,9 +54,9 @@ class Readers:
         return env.begin(buffers=True)
 
     def _enlarge_map(self) -> None:
-        """Map what another process with a larger map has written, to read it; for who writes, its own map is the limit.
+        """Enlarge the map to read what another process with a larger map has written; a writing process keeps its limit.
 
-        Where this process reads in another transaction, the map cannot be moved and stays as it is.
+        If this process has another transaction open, the map cannot be moved and stays as it is.
         """
         with self._counting:
             if self._readonly and self.count == 1:

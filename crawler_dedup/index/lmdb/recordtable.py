@@ -17,14 +17,14 @@ from crawler_dedup.index.packing import as_unpacked, joined_texts, pack, repack,
 from crawler_dedup.index.places import NUMBER_BYTES, place_of_name
 from crawler_dedup.index.records import MAX_ALIASES, Record, name_page
 
-_REMEMBERED = 128  # records that were read or written last; up to twice as many
-_MOST_REMEMBERED = 8_000  # bytes of one
+_REMEMBERED = 128  # records that were read or written last; up to twice as many are kept
+_MOST_REMEMBERED = 8_000  # bytes; larger records are not kept
 
 
 class _RecentRecords:
-    """Records that were read or written last, by what is stored, whatever their number: several threads read.
+    """A cache of the records that were read or written last, by their stored content: several threads read.
 
-    What stands for many pages is read for each of them, and what was claimed is read when it is settled.
+    A representative is read for each of its duplicates, and a claimed record is read again when it is settled.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Records:
     """Records by number and by page key. Numbers are given in ascending order, so that the database grows at its end.
 
     Attributes:
-        dictionaries: with which the texts of records are compressed.
+        dictionaries: the dictionaries that compress the texts of records.
     """
 
     def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None, numbers: RecordNumbers) -> None:
@@ -72,13 +72,13 @@ class Records:
         return None
 
     def get(self, txn: lmdb.Transaction, number: int) -> Record | None:
-        """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` for one that cannot be read."""
+        """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` if it is unreadable."""
         stored = txn.get(_number(number), db=self._records)
         if stored is None:
             return None
         content = bytes(stored)
         recent = self._recent.find(content)
-        # There may be another dictionary with its number, after another process has emptied the index.
+        # Another process may have emptied the index and stored another dictionary with the same number.
         if recent is not None and (recent[1] is None or recent[1] is self.dictionaries.find(txn, recent[1].number)):
             return recent[0]
         packed = unpack_head(content)
@@ -88,7 +88,7 @@ class Records:
         return record
 
     def add(self, txn: lmdb.Transaction, record: Record) -> tuple[int, Record]:
-        """Store *record*, with those of its aliases that lead nowhere yet, under a new number; return both."""
+        """Store *record* under a new number, without aliases that are taken; return the number and the stored record."""
         with txn.cursor(db=self._records) as cursor:
             number = decode_number(cursor.key(), NUMBER_BYTES) + 1 if cursor.last() else 1
         self._numbers.insert(txn, place_of_name(_name_of(record)), number)
@@ -102,26 +102,26 @@ class Records:
         return number, record
 
     def replace(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
-        """Store *record*, which is of the same page, in the place of the one with *number*."""
+        """Replace the record with *number* by *record*, which is of the same page."""
         name = _number(number)
         content = repack(unpack_beginning(txn.get(name, b"", db=self._records)), record)
         txn.put(name, content, db=self._records)
         self._remember(txn, content, record)
 
     def _remember(self, txn: lmdb.Transaction, content: bytes, record: Record) -> None:
-        """Remember *record*, which was stored as *content*, if it is certain that it would be read as it is."""
+        """Remember *record*, which was stored as *content*, if it is certain that reading returns it unchanged."""
         unpacked = as_unpacked(record)
         if unpacked is not None:
             self._recent.add(content, unpacked, self._find_dictionary(txn, unpack_beginning(content).dictionary))
 
     def remove(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
-        """Forget *record*, which has *number*."""
+        """Remove *record*, which has *number*, its page key and its aliases."""
         txn.delete(_number(number), db=self._records)
         for name in (_name_of(record), *record.aliases):
             self._numbers.remove(txn, place_of_name(name), number)
 
     def add_alias(self, txn: lmdb.Transaction, number: int, record: Record, key: str) -> Record:
-        """Let *key* lead to *record*, which has *number*, unless it leads somewhere already; return the record to store."""
+        """Make *key* lead to *record*, which has *number*, unless it leads to a record; return the record to store."""
         name = name_page(record.page.scope, key)
         if self._find(txn, name) is not None:
             return record
@@ -131,7 +131,7 @@ class Records:
         return msgspec.structs.replace(record, aliases=(*record.aliases[-(MAX_ALIASES - 1) :], name))
 
     def remove_alias(self, txn: lmdb.Transaction, number: int, record: Record, key: str) -> Record:
-        """Let *key*, an alias of *record*, which has *number*, lead nowhere; return the record to store."""
+        """Remove the alias *key* of *record*, which has *number*; return the record to store."""
         name = name_page(record.page.scope, key)
         self._numbers.remove(txn, place_of_name(name), number)
         return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
@@ -144,7 +144,7 @@ class Records:
         """Yield (number, record) in ascending order; ``None`` for a record that cannot be read.
 
         Raises:
-            msgspec.DecodeError: what stands there is no number.
+            msgspec.DecodeError: a key of the database is no number.
         """
         with txn.cursor(db=self._records) as cursor:
             for name, content in cursor:
@@ -159,9 +159,9 @@ class Records:
         return number in self._numbers.query(txn, place_of_name(_name_of(record)))
 
     def rebuild(self, txn: lmdb.Transaction) -> None:
-        """Build the page keys anew from the records; no place leads to a record before.
+        """Rebuild the page keys from the records; no place may lead to a record before the call.
 
-        Remove what cannot be read, and of two records of a page the older.
+        Remove records that cannot be read, and the older of two records of one page.
         """
         self.dictionaries.rebuild(txn)
         self._remove_nameless(txn)
@@ -181,7 +181,7 @@ class Records:
         self._rebuild_aliases(txn)
 
     def _remove_nameless(self, txn: lmdb.Transaction) -> None:
-        """Remove what stands under no number."""
+        """Remove the entries whose key is no number."""
         with txn.cursor(db=self._records) as cursor:
             nameless = [bytes(name) for name in cursor.iternext(values=False) if len(name) != NUMBER_BYTES]
         for name in nameless:
@@ -191,7 +191,7 @@ class Records:
         aliased = [(number, record) for number, record in self.items(txn) if record is not None and record.aliases]
         for number, record in aliased:
             without = msgspec.structs.replace(record, aliases=())
-            self.replace(txn, number, without)  # before its aliases lead to it, it must not be found by them
+            self.replace(txn, number, without)  # until its aliases lead to it, it must not be found by them
             self.replace(txn, number, self._with_free_aliases(txn, number, record))
 
     def count(self, txn: lmdb.Transaction) -> int:
@@ -200,7 +200,7 @@ class Records:
         return entries
 
     def _with_free_aliases(self, txn: lmdb.Transaction, number: int, record: Record) -> Record:
-        """Return *record* with those of its aliases that can lead to *number* from now on: they led nowhere before."""
+        """Make the free aliases of *record* lead to *number*; return *record* without its other aliases."""
         free: list[bytes] = []
         for alias in record.aliases:
             if alias not in free and alias != _name_of(record) and self._find(txn, alias) is None:
@@ -209,9 +209,9 @@ class Records:
         return msgspec.structs.replace(record, aliases=tuple(free)) if record.aliases else record
 
     def _train(self, txn: lmdb.Transaction) -> None:
-        """Train the dictionary of the index with the newest :data:`TRAINED_ON` records, without those that cannot be read.
+        """Train the dictionary of the index with those of the newest :data:`TRAINED_ON` records that can be read.
 
-        Where that fails, it is tried again with each doubling.
+        If that fails, try again each time the number of records has doubled.
         """
         count = self.count(txn)
         if count < TRAINED_ON or count & (count - 1):
@@ -244,5 +244,5 @@ def _name_of(record: Record) -> bytes:
 def _number(number: int) -> bytes:
     try:
         return number.to_bytes(NUMBER_BYTES, "big")
-    except OverflowError as error:  # the one after the last that can be
+    except OverflowError as error:  # the number after the largest possible one
         raise msgspec.DecodeError(f"{number} is no number of a record") from error

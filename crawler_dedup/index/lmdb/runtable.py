@@ -19,18 +19,18 @@ from crawler_dedup.system.access import owner_of
 from crawler_dedup.system.filelocks import LockFailed
 
 _LOCK_FILE = "run-{}.lock"
-_REMEMBERED = 64  # runs: whether one lives is asked in each transaction
+_REMEMBERED = 64  # paths of lock files: each transaction checks whether runs are alive
 
 
 class RunLock(Run):
-    """A new run, which holds a file while it lives."""
+    """A new run, which keeps a file locked until it ends."""
 
     def __init__(self, directory: Path) -> None:
         """Begin a run.
 
         Raises:
-            OSError: its file cannot be made.
-            IndexUnusable: the file of another run may not be opened.
+            OSError: the lock file cannot be created.
+            IndexUnusable: the lock file of another run may not be opened.
         """
         super().__init__()
         for left in directory.glob(_LOCK_FILE.format("*")):
@@ -54,7 +54,11 @@ class RunLock(Run):
 
 
 def _remove_if_dead(lock_file: Path) -> None:
-    """Remove the file of a run that is over. A run of which nobody can tell that would live for ever, with its claims."""
+    """Remove the lock file of a run that is over.
+
+    Raises:
+        IndexUnusable: the file may not be opened, so that the run, and its claims, would count as alive for ever.
+    """
     try:
         with suppress(LockFailed):
             is_held_or_raise(lock_file)
@@ -70,7 +74,7 @@ class Runs:
     """The runs of one index, by number.
 
     Args:
-        readonly: remove no lock files of runs that are over.
+        readonly: do not remove the lock files of runs that are over.
     """
 
     def __init__(
@@ -80,12 +84,12 @@ class Runs:
         self._directory = directory
         self._readonly = readonly
         self._asked: tuple[lmdb.Transaction | None, dict[int, bool | None]] = None, {}
-        self._touched: tuple[object, int] = None, 0  # by which call, and what it has returned
+        self._touched: tuple[object, int] = None, 0  # the arguments of the last call, and its result
 
     def touch(
         self, txn: lmdb.Transaction, number: int, grace: int, now: int, *, stored_until: int | None = None
     ) -> int:
-        """Note that a run lives, and return the time that its records get. It never goes back, even if clocks do."""
+        """Note that a run is alive, and return the time for its records, which never goes back, even if clocks do."""
         call = txn, number, grace, now, stored_until
         if self._touched[0] == call:
             return self._touched[1]
@@ -106,7 +110,7 @@ class Runs:
         is_tidy: bool,
         stored_until: int | None = None,
     ) -> None:
-        """End a run of which all is stored that it settled and that is recorded, but for what *stored_until* excepts."""
+        """End a run. All recorded pages that it settled are stored, except those settled after *stored_until*."""
         self._touched = None, 0
         ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
         if ended.has_finished and ended.is_tidy:
@@ -115,19 +119,19 @@ class Runs:
             txn.put(_name(number), encode_run(ended), db=self._runs)
 
     def states(self, txn: lmdb.Transaction) -> RunStates:
-        """Return what has become of the runs, as of now and for *txn*, a write transaction.
+        """Return the states of the runs as they are now, for the write transaction *txn*.
 
-        All jobs of a transaction share the answers to the question which runs live.
+        Whether a run is alive is determined once for all jobs of a transaction.
         """
         if self._asked[0] is not txn:
             self._asked = txn, {}
         return RunStates(partial(self.find, txn), self._lives, self._asked[1])
 
     def states_in_reading(self, txn: lmdb.Transaction, dead: Container[int]) -> RunStates:
-        """Return what has become of the runs, for *txn*, a read transaction.
+        """Return the states of the runs, for the read transaction *txn*.
 
         Args:
-            dead: the runs that had died before. What the transaction reads of another run is from while that lived.
+            dead: the runs that had died before *txn* began. What *txn* reads of another run was written while it was alive.
         """
 
         def lives(number: int) -> bool | None:
@@ -141,10 +145,10 @@ class Runs:
         return None if content is None else decode_run(content)
 
     def find_dead(self, txn: lmdb.Transaction) -> dict[int, RunEntry]:
-        """Find the runs that are over and did not finish, or left something behind.
+        """Find the runs that are over and did not finish, or left claims behind.
 
-        A run that ends at this moment seems dead too, unless *txn* is a write transaction. Its entry changes before it
-        releases its lock: that of a dead run is the same in the next transaction.
+        A run that ends at this moment seems dead too, unless *txn* is a write transaction. The entry of such a run differs
+        in the next transaction, because it changes before the lock is released; the entry of a dead run does not.
         """
         return {number: run for number, run in self._items(txn) if self._lives(number) is False}
 
@@ -154,7 +158,7 @@ class Runs:
             return [bytes(name) for name, content in cursor if not _is_readable(name, content)]
 
     def rebuild(self, txn: lmdb.Transaction) -> None:
-        """Replace the entries that cannot be read: such a run may have lost all that it settled."""
+        """Replace the entries that cannot be read: their runs may have lost all pages that they settled."""
         for name in self.find_unreadable(txn):
             if len(name) == RUN_NAME_BYTES:
                 txn.put(name, encode_run(RunEntry(last=0, grace=1)), db=self._runs)

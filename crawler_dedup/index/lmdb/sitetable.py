@@ -1,4 +1,4 @@
-"""The data about each site in LMDB."""
+"""The profiles of sites in LMDB."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from crawler_dedup.index.tally import Tally, tally
 from crawler_dedup.signedpage import SignedPage
 
 _DIGEST_BYTES = 4
-_ENTRY, _COUNTS, _SNAPSHOT = b"0", b"1", b"2"  # in the order in which they stand
+_ENTRY, _COUNTS, _SNAPSHOT = b"0", b"1", b"2"  # in the order of a site's rows
 
 _encode_entry = msgspec.msgpack.Encoder().encode
 _decode_entry = msgspec.msgpack.Decoder(SiteEntry).decode
@@ -49,10 +49,10 @@ class Profiles:
         return (self._snapshot(txn, key, number) if number else None) or NO_SNAPSHOT
 
     def find_snapshot(self, txn: lmdb.Transaction, key: bytes, number: int, moment: float) -> Snapshot | None:
-        """Return the snapshot of a site that had *number* at a *moment*; ``None``: it is not there any more."""
+        """Return the snapshot of a site that had *number* at a *moment*; ``None`` if it is no longer kept."""
         if not key or not number:
             return NO_SNAPSHOT
-        # Numbers begin anew where all pages of a site were removed, and are others after an import.
+        # Numbers start again if all pages of a site were removed, and an import replaces them.
         return self._snapshot(txn, key, number) if self._entry(txn, key).since <= moment else None
 
     def add_record(self, txn: lmdb.Transaction, page: SignedPage) -> None:
@@ -62,9 +62,9 @@ class Profiles:
             self._put_entry(txn, key, msgspec.structs.replace(entry, records=entry.records + 1))
 
     def remove_record(self, txn: lmdb.Transaction, page: SignedPage) -> None:
-        """Note that the record of *page* was removed. With the last one of a site all that is known about it goes.
+        """Note that the record of *page* was removed. With the last record of a site, remove its profile.
 
-        It goes too where it is damaged: pages can be forgotten whatever is wrong with it.
+        A profile with a damaged entry is removed too, so that it does not keep pages from being removed.
         """
         if key := site_key(page.scope, page.url):
             try:
@@ -77,7 +77,7 @@ class Profiles:
                 self._remove(txn, key)
 
     def teach(self, txn: lmdb.Transaction, page: SignedPage, reader: CountsReader, now: int) -> None:
-        """Count a page that was handled in the profile of its site, and publish a snapshot where that is due."""
+        """Count a page that was handled in the profile of its site, and publish a snapshot if it is due."""
         if not (key := site_key(page.scope, page.url)):
             return
         counts = self._counts(txn, key, reader)
@@ -91,7 +91,7 @@ class Profiles:
             self._remove_old_snapshots(txn, key)
 
     def check(self, txn: lmdb.Transaction) -> tuple[Tally, int]:
-        """Return the records that the entries count (:func:`tally_sites`), and the number of sites that cannot be read."""
+        """Return a tally of the records that the entries count (:func:`tally_sites`), and the number of unreadable sites."""
         counted, unreadable = Tally(), 0
         for key in self._keys(txn):
             entry = self._read_site(txn, key)
@@ -102,7 +102,7 @@ class Profiles:
         return counted, unreadable
 
     def begin_rebuild(self, txn: lmdb.Transaction) -> None:
-        """Forget how many records there are, and sites that cannot be read."""
+        """Set the number of records of each site to 0, and remove sites that cannot be read."""
         self._deferred.write(txn)
         for key in self._keys(txn):
             entry = self._read_site(txn, key)
@@ -112,7 +112,7 @@ class Profiles:
                 self._put_entry(txn, key, msgspec.structs.replace(entry, records=0))
 
     def end_rebuild(self, txn: lmdb.Transaction) -> None:
-        """Remove what is known about sites of which no page is recorded."""
+        """Remove the profiles of sites of which no page is recorded."""
         for key in self._keys(txn):
             if not self._entry(txn, key).records:
                 self._remove(txn, key)
@@ -128,10 +128,10 @@ class Profiles:
                 yield StoredSite(key, entry.taught, entry.number, entry.since, counts, snapshots)
 
     def merge(self, txn: lmdb.Transaction, site: StoredSite, now: int) -> None:
-        """Let *site* take the place of what is known about it, if more of its pages were counted and any is recorded.
+        """Replace the profile of a site by *site*, if that counts more pages and any page of the site is recorded.
 
-        Snapshots that are replaced may have the numbers of those that replace them: of a decision before *now* none is
-        found then.
+        New snapshots may have the numbers of replaced ones, so :meth:`find_snapshot` no longer finds any for a decision
+        before *now*.
         """
         entry = self._entry(txn, site.key)
         if not entry.records or entry.taught >= site.taught:
@@ -144,7 +144,7 @@ class Profiles:
             self._put(txn, _snapshot_name(site.key, number), content)
 
     def measure(self, txn: lmdb.Transaction) -> SiteFigures:
-        """Count the sites and what is stored of them."""
+        """Count the sites, those with a snapshot, and the bytes of their rows."""
         sites = known = content = 0
         for key in self._keys(txn):
             sites += 1
@@ -154,7 +154,7 @@ class Profiles:
         return SiteFigures(sites, known, content)
 
     def _keys(self, txn: lmdb.Transaction) -> Iterator[bytes]:
-        """Yield the keys of all sites, ascending. Rows of a site may be changed before the next one is asked for."""
+        """Yield the keys of all sites, ascending. Rows of a site may be changed before the next key is read."""
         after = b""
         while True:
             with txn.cursor(db=self._sites) as cursor:
@@ -178,7 +178,7 @@ class Profiles:
         return None if content is None else Snapshot(number, content)
 
     def _counts(self, txn: lmdb.Transaction, key: bytes, reader: CountsReader) -> Counts:
-        """Return the counts of a site; what is added to them is written before the commit."""
+        """Return the counts of a site; the caller may change them, and they are written before the commit."""
         name = key + _COUNTS
         row = self._deferred.get(name)
         if row is None:
@@ -221,7 +221,7 @@ class Profiles:
 
 
 class _Sealed:
-    """A row that is sealed when it is written."""
+    """The counts of a site, which are sealed when they are written."""
 
     def __init__(self, counts: Counts) -> None:
         self.counts = counts
@@ -231,7 +231,7 @@ class _Sealed:
 
 
 def tally_sites(keys: Sequence[bytes], times: int = 1) -> Tally:
-    """Tally records by the keys of their sites, each as often as given."""
+    """Tally records by the keys of their sites; each key counts *times* times."""
     numbers = np.array([int.from_bytes(key[:8], "big") for key in keys], dtype=np.uint64)
     once = tally(0, 0, numbers)
     return Tally(once.entries * times, once.total * times & (1 << 64) - 1)
@@ -246,7 +246,7 @@ def _number_in(name: bytes) -> int:
 
 
 def _seal(content: bytes) -> bytes:
-    """Return *content* with its checksum: a bit that is wrong in a hash would not be noticed otherwise."""
+    """Return *content* with its checksum: otherwise a wrong bit in a hash would not be noticed."""
     return xxh32_digest(content) + content
 
 

@@ -52,9 +52,9 @@ class Store(TransactionalBackend):
 
         Args:
             spec: what signatures depend on; must equal the header's.
-            libraries: versions that are noted; others are only warned about.
-            fresh: empty it first, unless this process has it open already.
-            frozen: what decisions know of sites, in the place of what the index knows; nothing is learned then.
+            libraries: versions to write into a new header; if a stored header has others, a warning is logged.
+            fresh: empty the index first, unless this process has it open already.
+            frozen: profiles to use instead of those in the index, which are not changed then.
 
         Raises:
             IndexMismatch: the header has another *spec*.
@@ -80,9 +80,9 @@ class Store(TransactionalBackend):
 
     @classmethod
     def open_to_read(cls, directory: Path, spec: Mapping[str, str] | None = None) -> Store:
-        """Open an existing index of pages to read it, also one that this user may not write; nothing in it is changed.
+        """Open an existing index of pages to read it, even if this user may not write it; nothing in it is changed.
 
-        What writes raises :class:`IndexUnusable` then, unless this process has the index open to write it too.
+        Methods that write raise :class:`IndexUnusable`, unless this process also has the index open to write.
 
         Args:
             spec: what signatures depend on; must equal the header's. ``None``: it may be anything.

@@ -1,4 +1,4 @@
-"""Buckets by themselves, to time look-ups in."""
+"""Buckets without pages, in which look-ups are timed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from crawler_dedup.index.lmdb.environment import Environment
 _SCOPE = 0
 
 Query = Callable[[Iterable[int], "int | None"], Numbers]
-"""Returns the signatures in some buckets, of each bucket from so many chunks at most (``None``: from all)."""
+"""Returns the signatures in the given buckets, from at most so many chunks of each bucket (``None``: from all)."""
 
 
 class TrialIndex:
-    """Signatures in buckets, as an index of pages has them, without the pages. Use :func:`open_trial`."""
+    """Signatures in the buckets of an index of pages, without the pages. Use :func:`open_trial`."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._buckets = environment.make_databases(lambda env, txn: Buckets(env, txn, b"tables"))
 
     def insert(self, keys: Numbers, signatures: Numbers) -> None:
-        """File each of *signatures* under the key beside it: uint64, shapes (n,)."""
+        """File ``signatures[i]`` under ``keys[i]``; both are uint64, of shape (n,)."""
         self._environment.write(partial(self._buckets.insert_many, scope=_SCOPE, keys=keys, payloads=signatures))
 
     @contextmanager

@@ -1,8 +1,8 @@
-"""Find out whether LMDB's file has all pages that the last commit uses, by reading the file and not its map.
+"""Checking that LMDB's file has all pages that the last commit uses, by reading the file and not its map.
 
-LMDB has no call for that. Its own list of free pages takes pages too, which no cursor shows, and a page that is read
-through the map behind the end of the file kills the process. A sound file can be shorter than its last page: a
-transaction that takes a page at the end and gives it back never writes it.
+LMDB has no function for this. No cursor shows the pages of LMDB's own list of free pages, and reading a page behind the
+end of the file through the map kills the process. A sound file can end before its last page: a transaction that takes a
+page at the end and frees it again never writes it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class _Tree(NamedTuple):
 
 
 def find_missing_page(env: lmdb.Environment, file: Path) -> int | None:
-    """Find a page that the last commit uses and that does not stand in *file*: its number, or ``None``.
+    """Return the number of a page that the last commit uses and that *file* does not have, or ``None``.
 
-    A file that another version of LMDB has laid out is not read.
+    Returns ``None`` also for a file with the layout of another version of LMDB.
 
     Raises:
         lmdb.CorruptedError: a page is not what it must be.
@@ -65,7 +65,10 @@ class _Walk:
         self._left = self._pages
 
     def trees(self, transaction: int) -> list[_Tree] | None:
-        """Return the roots of the state after *transaction*, of free pages and of databases; ``None`` if it is past."""
+        """Return the trees of free pages and of databases after *transaction*; ``None`` if a later one replaced them.
+
+        An empty list means that the file has another layout.
+        """
         page = self._read(transaction & 1)
         magic, version = _META.unpack_from(page, _HEADER.size)
         if (magic, version) != (_MAGIC, _VERSION):
@@ -76,8 +79,8 @@ class _Walk:
         return [_tree(page, at), _tree(page, at + _TREE.size)]
 
     def first_missing(self, trees: list[_Tree]) -> int | None:
-        """Return the number of a page of *trees*, and of the trees in them, that is not in the file."""
-        # The second one is that of all databases: its values are trees.
+        """Return the number of a page of *trees*, or of the trees in them, that is not in the file, or ``None``."""
+        # The second tree is that of the databases: its values are trees.
         waiting = [(tree, index == 1) for index, tree in enumerate(trees) if tree.root != _NO_ROOT]
         while waiting:
             tree, has_trees = waiting.pop()
@@ -141,14 +144,14 @@ class _Nodes:
         return numbers
 
     def overflow_ends(self, page_size: int) -> Iterator[int]:
-        """Yield the last page of each value that has pages of its own."""
+        """Yield the number of the last page of each value that has pages of its own."""
         for at in self._at[self._flags & _IN_OVERFLOW > 0].tolist():
             size = int(self._words[at]) | int(self._words[at + 1]) << 16
             (first,) = struct.unpack("=Q", self._data(at, 8))
             yield first + (_HEADER.size - 1 + size) // page_size
 
     def trees(self) -> Iterator[_Tree]:
-        """Yield the trees that are values."""
+        """Yield the trees among the values of a leaf page."""
         for at in self._at[self._flags & _IS_TREE > 0].tolist():
             yield _tree(self._data(at, _TREE.size), 0)
 

@@ -40,11 +40,11 @@ def find_problems(
     filing: Filing,
     advance: Advance,
 ) -> list[str]:
-    """Find what is wrong with an index, a sentence each.
+    """Return the faults of an index, a sentence each.
 
     Args:
-        filing: tells where pages are filed.
-        advance: called with numbers of records that were looked at.
+        filing: determines the keys under which pages are filed.
+        advance: called with the number of records of each batch that was checked.
 
     Raises:
         IndexUnusable: a bucket cannot be read.

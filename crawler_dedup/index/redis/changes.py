@@ -63,7 +63,7 @@ class Changes:
         with_runs: whether other clients must learn that runs were changed.
         decoded: name → decoded content of rows that it writes.
         new_decoded: the decoded contents of *new*, in the same order.
-        scopes: hashes of the scopes of the pages that it files.
+        scopes: hashes of the scopes in which it files signatures.
         count: change of the number of records.
         needs_copies: whether all copies of the index must have the changes before the jobs are answered.
     """

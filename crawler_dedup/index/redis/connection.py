@@ -1,7 +1,7 @@
-"""A connection to a server: commands, scripts, and what goes wrong as a clear error.
+"""A connection to a server, which runs commands and scripts and raises clear errors.
 
-All keys of a connection have one hash tag. In a cluster it is made to the node that serves that, and made anew where another
-one does.
+All keys that are used through a connection have one hash tag. In a cluster, the connection leads to the node that serves
+this tag, and is made anew when another node serves it.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _CODES: dict[type[Exception], str] = {
 }
 _NOT_SERVED = frozenset(_CODES.values()) - {"MOVED"} | {"BUSY"}
 ANSWER_SECONDS = 5.0
-"""Seconds for which an answer is waited for."""
+"""Maximum time to wait for an answer, in seconds."""
 _IDLE_SECONDS = 0.5
-"""Seconds without a command after which a server, or what stands before it, may have closed a connection."""
+"""Seconds without a command after which it is checked whether the other end has closed the connection."""
 
 
 class ConnectionLost(IndexUnusable):
-    """The server is gone, or does not answer: whether it has run the last command is not known."""
+    """The server is gone, or does not answer: it is not known whether it has run the last command."""
 
 
 class ConnectionMoved(ConnectionLost):
@@ -66,14 +66,14 @@ class ServerReadOnly(ConnectionLost):
 class ServerConnection:
     """One connection to a server. It is made with the first command, and anew after it was lost. Thread-safe.
 
-    In a cluster, an index whose slot is being moved from node to node key by key cannot be used until that is done: a script
-    would see some of its keys only.
+    In a cluster, an index whose slot is being moved to another node, key by key, cannot be used until the move is complete:
+    a script would see only some of the keys.
 
     Args:
-        seconds: how long an answer is waited for.
+        seconds: maximum time to wait for an answer.
 
     Attributes:
-        opened: how many times the connection was made. What was read before the last time may be outdated.
+        opened: number of times that the connection was made. Data that was read before the last time may be outdated.
     """
 
     def __init__(self, address: ServerAddress, seconds: float = ANSWER_SECONDS) -> None:
@@ -95,7 +95,7 @@ class ServerConnection:
             raise self._explain(error) from None
         self._connection: Any = None
         self._used = 0.0  # when the server answered last
-        self._is_cluster = True  # as long as no server has denied it
+        self._is_cluster = True  # until a server has denied it
         self._primary: Node | None = None
         self._failed: dict[Node | None, float] = {}
         self._digests: dict[str, bytes] = {}
@@ -112,8 +112,8 @@ class ServerConnection:
         Raises:
             ConnectionLost: the server is gone, does not answer, or belongs to a cluster that does not serve the index now.
             ConnectionMoved: another node serves the index. The next command goes there.
-            ServerReadOnly: it is a replica now. The next command goes to where the address leads then.
-            IndexUnusable: it refuses the command.
+            ServerReadOnly: the server is a replica now. The next command makes a new connection.
+            IndexUnusable: the server refuses the command, or this process is a fork of the one that made the connection.
         """
         if os.getpid() != self._process:
             raise IndexUnusable(f"The index in {self.address} was opened by a process of which this is a fork.")
@@ -129,7 +129,7 @@ class ServerConnection:
         except NoScriptError:
             raise
         except ResponseError as error:
-            # It is a replica now, and may have got other data than was read. Redis 6.2 says so in the message of a script.
+            # The server is a replica now, and its data may have changed. Redis 6.2 reports this in the message of a script.
             if isinstance(error, ReadOnlyError) or "-READONLY" in str(error):
                 self.drop()
                 raise ServerReadOnly(self._describe(error)) from None
@@ -158,17 +158,17 @@ class ServerConnection:
             return self.call(b"EVAL", script, len(keys), *keys, *arguments)
 
     def info(self, section: str) -> dict[str, str]:
-        """Return what the server says of itself."""
+        """Return a section of the server's information about itself, as name → value."""
         lines = self.call(b"INFO", section).decode("utf-8", "replace").splitlines()
         return {name: value for name, colon, value in (line.partition(":") for line in lines) if colon}
 
     @property
     def is_in_cluster(self) -> bool:
-        """Whether the server belongs to a cluster, as far as it says so."""
+        """Whether the server belongs to a cluster; true until a server has denied it."""
         return self._is_cluster
 
     def ensure(self) -> None:
-        """Make the connection, if there is none. Raises :class:`ConnectionLost`."""
+        """Connect if there is no connection. Raises :class:`ConnectionLost`."""
         with self._using:
             connection = self._open_connection()
         if connection is None:
@@ -181,16 +181,16 @@ class ServerConnection:
         self._connection = None
 
     def _open_connection(self) -> Any:
-        """Return the connection, unless there is none, or it was closed at the other end while it was idle."""
+        """Return the connection; ``None`` if there is none, or if the other end has closed it while it was idle."""
         connection = self._connection
         if connection is not None and monotonic() > self._used + _IDLE_SECONDS and _is_closed(connection):
             self.drop()
         return self._connection
 
     def _connect(self) -> Any:
-        """Connect to the first node that can be reached, and from there to that which serves the index.
+        """Connect to the node that serves the index, which the first node that can be reached names.
 
-        Nodes that have failed are tried last. Once as much time is over as an answer may take, no other is tried.
+        Nodes that have failed are tried last. After the maximum time of an answer, no further node is tried.
         """
         reason: Exception = ServerGone()
         began = monotonic()
@@ -209,13 +209,13 @@ class ServerConnection:
         raise reason
 
     def _connect_to_primary(self, node: Node | None, began: float) -> Any:
-        """Connect to *node*, and from there to that which serves the index, unless that has failed since *began*."""
+        """Connect to the node that serves the index according to *node*; fail at once if it has failed since *began*."""
         connection = self._open(node)
         if not self._is_cluster:
             return connection
         try:
             own_id, slots = [self._ask(connection, b"CLUSTER", word) for word in (b"MYID", b"SLOTS")]
-        except ResponseError:  # no cluster, or the user may not ask: then the first command tells which node it is
+        except ResponseError:  # no cluster, or the user may not ask: then an error of the first command names the node
             self._is_cluster = self._primary is not None
             return connection
         except BaseException:
@@ -236,7 +236,7 @@ class ServerConnection:
             raise
 
     def _open(self, node: Node | None) -> Any:
-        """Connect to *node*; ``None``: to the address."""
+        """Return a new connection to *node*, or to the address if that is ``None``."""
         if node is None:
             connection = self._pool.make_connection()
         elif "path" in self._pool.connection_kwargs:
@@ -282,7 +282,7 @@ def _is_closed(connection: Any) -> bool:
 
 
 def _find_code(error: ResponseError) -> str:
-    """Return the code of what a server has refused with, for which older versions of redis-py have no class."""
+    """Return the code of an error; older versions of redis-py have no exception class for some codes."""
     return _CODES.get(type(error)) or str(error).partition(" ")[0]
 
 
@@ -290,7 +290,7 @@ def require_server(connection: ServerConnection) -> list[str]:
     """Check that a server can hold an index; return warnings, a sentence each.
 
     Raises:
-        IndexUnusable: it is too old, or may remove what is stored; and as :meth:`ServerConnection.call`.
+        IndexUnusable: the server is too old, or may remove what is stored; and as :meth:`ServerConnection.call`.
     """
     address = connection.address
     version = connection.info("server").get("redis_version", "0.0")
@@ -325,6 +325,6 @@ def _is_persistent(connection: ServerConnection) -> bool:
         return True
     try:
         saving = connection.call(b"CONFIG", b"GET", b"save")
-    except IndexUnusable:  # the user may not ask, as with many hosted servers, which store
+    except IndexUnusable:  # the user may not ask, as on many hosted servers, which store to disk
         return True
     return bool(saving[1:] and saving[1])

@@ -1,6 +1,6 @@
-"""The names of what a shard of an index keeps on a server. All have one hash tag.
+"""The names of the keys of a shard of an index on a server. All have one hash tag.
 
-The names of cells differ in their tokens (:mod:`crawler_dedup.index.redis.changelog`), but for snapshots of one site.
+The tokens of all cells differ (:mod:`crawler_dedup.index.redis.changelog`), except those of the snapshots of one site.
 """
 
 from __future__ import annotations
@@ -13,41 +13,41 @@ from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis.changelog import TOKEN_BYTES
 
 LAYOUT = 2
-"""Number of the way in which keys are laid out: it rises when code of another one cannot read them."""
+"""Version of the layout of the keys: it is raised when code for another version cannot read them."""
 REPAIRED = 3
-"""The same with other names of buckets. Each repair changes from one to the other, so that nobody uses the old ones then."""
+"""The same layout with other names of buckets. Each repair switches between the two, so that no client uses old buckets."""
 
 _TABLE_SHIFT = 40
 _REST = (1 << _TABLE_SHIFT) - 1
 _EPOCH_LETTERS = 4
 _SITE_BYTES = TOKEN_BYTES - 2
-_LETTERS = string.ascii_letters + string.digits  # none means anything in the pattern of a scan
+_LETTERS = string.ascii_letters + string.digits  # none is special in the pattern of a scan
 
 
 def make_epoch() -> bytes:
-    """Return the name of a new life of an index: what was stored in the one before cannot be reached from it."""
+    """Return a random epoch for an index that is created or emptied: keys of earlier epochs cannot be reached then."""
     return "".join(secrets.choice(_LETTERS) for _ in range(_EPOCH_LETTERS)).encode()
 
 
 def meta_key(address: ServerAddress) -> bytes:
-    """Return the name of the hash that says what the shard of an index is."""
+    """Return the name of the hash that describes the shard at *address*."""
     return b"{%s}" % address.tag
 
 
 class Keys:
-    """Names within one life of an index.
+    """The names of the keys of a shard in one epoch.
 
     Attributes:
-        meta: the hash with header and epoch.
-        prefix: the beginning of all others.
-        state: what the index is at the moment (:class:`crawler_dedup.index.redis.changelog.State`).
-        log: the names of what was changed.
+        meta: the hash with header, epoch, number of shards and layout.
+        prefix: the beginning of all other names.
+        state: the state of the index (:class:`crawler_dedup.index.redis.changelog.State`).
+        log: the log of changes (:mod:`crawler_dedup.index.redis.changelog`).
         counts: the hash with the number of records of each site.
         runs: the hash of the entries of runs.
         dead: the set of the runs that are over.
         scopes: the set of the hashes of scopes.
-        repair: the name of the repair that is under way, for a minute at most.
-        layout: which names buckets have.
+        repair: the random name of the repair that is under way. It expires after a minute.
+        layout: the version of the layout, on which the names of buckets depend.
     """
 
     def __init__(self, address: ServerAddress, epoch: bytes, layout: int = LAYOUT) -> None:
@@ -69,7 +69,7 @@ class Keys:
 
     @property
     def singles(self) -> list[bytes]:
-        """The names of which there is one in each life of the index."""
+        """The names of the keys of which there is one in each epoch."""
         return [self.meta, self.state, self.log, self.counts, self.runs, self.dead, self.scopes, self.repair]
 
     def record(self, number: int) -> bytes:
@@ -99,14 +99,14 @@ class Keys:
         return names
 
     def bucket_of(self, name: bytes) -> tuple[int, int] | None:
-        """Return scope and key of a bucket of signatures; ``None`` for a name that is none."""
+        """Return the scope and key of a bucket of signatures; ``None`` if *name* is not the name of one."""
         rest = name[len(self.buckets) :]
         if len(rest) == 7:
             return int.from_bytes(rest[:4], "big"), rest[4] << _TABLE_SHIFT | int.from_bytes(rest[5:], "big")
         return (int.from_bytes(rest[:4], "big"), int.from_bytes(rest[4:], "big")) if len(rest) == 12 else None
 
     def site(self, key: bytes) -> bytes:
-        """Return the name of what is stored of a site beside its counts."""
+        """Return the name of the row that describes a site (:class:`~crawler_dedup.index.redis.sites.SiteHead`)."""
         return self._name_site(key, b"s")
 
     def site_counts(self, key: bytes) -> bytes:
@@ -121,5 +121,5 @@ class Keys:
         return self._sites + key[:_SITE_BYTES] + kind + key[_SITE_BYTES:]
 
     def life(self, run: bytes) -> bytes:
-        """Return the name of the sign of life of a run."""
+        """Return the name of the key that is the sign of life of a run."""
         return self._lives + run

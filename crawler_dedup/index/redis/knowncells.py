@@ -1,7 +1,7 @@
-"""The cells of an index on a server that a client knows: it reads those that it does not know, or takes them for empty.
+"""The cells of an index on a server that a client knows; other cells are read, or assumed to be empty.
 
-In a young index most buckets are empty. Instead of reading that, a transaction assumes it, and the script that makes its
-changes finds out, as of anything else that a transaction has read. Where it is wrong too often, cells are read first.
+In a young index most buckets are empty. Instead of reading them, a transaction assumes this, and the script that makes its
+changes checks it, as it checks everything that was read. If the assumption is wrong too often, cells are read first.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from crawler_dedup.index.redis.cells import CellCache, Row
 from crawler_dedup.index.redis.changes import CHANGING, Changes
 from crawler_dedup.index.redis.connection import ServerConnection
 
-_READ_KEYS = 1000  # that are asked for at once
+_READ_KEYS = 1000  # in one command
 _SURE = 0.9
-"""Share of the latest transactions whose unknown cells were all empty, from which on cells are taken for empty: a wrong
-assumption costs as much as five times reading."""
+"""Cells are assumed to be empty if the unknown cells of more than this share of the latest transactions were all empty: a
+wrong assumption costs as much as reading five times."""
 _LATEST = 16
 
 
 class KnownCells:
-    """Cells as they were last read or written. Whatever is taken from here, the script checks.
+    """Cells as they were last read or written. The script that makes the changes checks those that were used.
 
     Args:
-        connection: with which cells are read.
-        max_bytes: how many bytes of them are kept.
-        may_assume: whether each transaction is checked before it is answered, so that cells may be taken for empty.
+        connection: the connection by which cells are read.
+        max_bytes: maximum size of the cached cells.
+        may_assume: whether each transaction is checked before it is answered, so that cells may be assumed to be empty.
     """
 
     def __init__(self, connection: ServerConnection, max_bytes: int, *, may_assume: bool) -> None:
@@ -38,16 +38,16 @@ class KnownCells:
 
     @property
     def is_assuming(self) -> bool:
-        """Whether cells that are not known are taken for empty now."""
+        """Whether unknown cells are assumed to be empty now."""
         return self._emptiness > _SURE
 
     def begin(self, prefix: bytes) -> None:
-        """Forget all cells. The names of those that come begin with *prefix*."""
+        """Forget all cells. The names of all later cells begin with *prefix*."""
         self._cache.begin(prefix)
         self._emptiness = 0.0
 
     def read_buckets(self, changes: Changes, keys: Sequence[bytes]) -> list[bytes]:
-        """Return the contents of buckets, as *changes* has read them before, as they are known, or as they are now."""
+        """Return the contents of buckets: as *changes* has read them before, as they are known, or as they are read now."""
         known = changes.buckets
         if missing := self._cache.find(keys, known):
             if self.is_assuming:
@@ -60,15 +60,15 @@ class KnownCells:
         return [known[key] for key in keys]
 
     def read_bucket(self, changes: Changes, key: bytes) -> bytes:
-        """Return the content of a bucket, likewise."""
+        """Return the content of a bucket. See :meth:`read_buckets`."""
         content = changes.buckets.get(key)
         return self.read_buckets(changes, [key])[0] if content is None else content
 
     def read_row(self, changes: Changes, key: bytes, *, may_be_new: bool = False) -> Row:
-        """Return a row, likewise.
+        """Return a row: as *changes* has read it before, as it is known, or as it is read now.
 
         Args:
-            may_be_new: whether nobody may have written it yet.
+            may_be_new: whether the row may not exist yet, so that it may be assumed to be empty.
         """
         if (known := changes.rows.get(key)) is not None:
             return known
@@ -84,7 +84,7 @@ class KnownCells:
         return row
 
     def read_ahead(self, buckets: Iterable[bytes], rows: Iterable[bytes]) -> None:
-        """Read buckets and rows that are not known, so that a transaction need not read each of them by itself."""
+        """Read all unknown cells of *buckets* and *rows* together, so that a transaction need not read them one by one."""
         missing, missing_rows = self._cache.find_missing(buckets), set(self._cache.find_missing(rows))
         if len(missing) + len(missing_rows) > 1:
             is_empty = True
@@ -100,15 +100,15 @@ class KnownCells:
             yield from ((key, content or b"") for key, content in zip(some, contents, strict=True))
 
     def drop_changed(self, tokens: Iterable[bytes]) -> None:
-        """Forget the cells that others have changed, and that have one of *tokens*."""
+        """Forget the cells whose names have one of *tokens*, because others have changed them."""
         self._cache.drop_changed(tokens)
 
     def note_done(self, changes: Changes, encoded: Sequence[bytes], records: Iterable[bytes]) -> None:
-        """Note what was changed: the cells are known without reading them again.
+        """Update the cells after a commit, so that they need not be read again.
 
         Args:
-            encoded: the numbers of the new records.
-            records: their names.
+            encoded: the numbers of the new records, as stored in buckets.
+            records: the names of the new records.
         """
         cache = self._cache
         if changes.assumed:
@@ -126,10 +126,10 @@ class KnownCells:
                 cache.drop(cast("bytes", command[1]))
 
     def note_stale(self, changes: Changes, contents: Sequence[bytes | None]) -> None:
-        """Note that something has changed of what *changes* has read, and read that at once for another attempt.
+        """Read again, for another attempt, those cells that *changes* had read and others have changed.
 
         Args:
-            contents: of the cells that were taken for empty, if one of them is not.
+            contents: contents of the cells that were assumed to be empty, if one of them is not.
         """
         if contents:
             self._keep_assumed(changes, contents)
@@ -139,13 +139,13 @@ class KnownCells:
             self._cache.put(key, Row(content) if key in changes.rows else content)
 
     def _keep_assumed(self, changes: Changes, contents: Sequence[bytes | None]) -> None:
-        """Keep the cells that were taken for empty, with their *contents*."""
+        """Cache the cells that were assumed to be empty, with their real *contents*."""
         self._note_emptiness(is_empty=not any(contents))
         for key, content in zip(changes.assumed, contents, strict=True):
             self._cache.put(key, Row(content or b"") if key in changes.rows else content or b"")
 
     def _keep_assumed_empty(self, changes: Changes) -> None:
-        """Keep the cells that were taken for empty, and are."""
+        """Cache the cells that were assumed to be empty, and are."""
         self._note_emptiness(is_empty=True)
         rows = changes.rows.keys() & changes.assumed
         self._cache.put_empty([key for key in changes.assumed if key not in rows] if rows else changes.assumed)

@@ -1,4 +1,4 @@
-"""How many bytes a shard of an index takes on its server, which may have other contents too."""
+"""The size of a shard of an index on its server, which may have other contents too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LOOKED_AT = 1000
 
 
 def measure_bytes(connection: ServerConnection) -> int:
-    """Estimate the bytes that a shard takes, from some of its keys. Where there are few, all are measured."""
+    """Estimate the bytes that a shard takes from a sample of its keys, or measure all keys if they are few."""
     address = connection.address
     epoch = connection.call(b"HGET", meta_key(address), b"epoch")
     if epoch is None:
@@ -22,6 +22,6 @@ def measure_bytes(connection: ServerConnection) -> int:
     fixed, looked, count, size, total = connection.evaluate(
         scripts.MEASURE, keys.singles, [keys.prefix, keys.meta + b"*" if in_cluster else b"*", _LOOKED_AT]
     )
-    if in_cluster:  # a node may look at one slot after the other
+    if in_cluster:  # a node may scan slot by slot: the total is that of the slot
         total, looked = connection.call(b"CLUSTER", b"COUNTKEYSINSLOT", find_slot(address.tag)), count
     return int(fixed) + int(size) * max(int(total), 1) // max(int(looked), 1)

@@ -11,7 +11,7 @@ Node = tuple[str, int]
 """Host and port."""
 
 known_nodes: dict[str, tuple[Node, ...]] = {}
-"""The nodes of a cluster, by the address that names one of them: any leads to the others when that one is away."""
+"""The nodes of each cluster, by the address of one of them: if that node is away, any other leads to the rest."""
 
 
 def find_slot(tag: bytes) -> int:
@@ -24,7 +24,7 @@ class Nodes:
     """The nodes of a cluster, as one of them knows them.
 
     Attributes:
-        primary: the node that serves the slot that was asked for; ``None``: there is none.
+        primary: the node that serves the requested slot; ``None`` if there is none.
         all: all nodes.
         is_here: whether *primary* is the node that was asked.
     """
@@ -39,7 +39,7 @@ def read_nodes(answer: list[Any], slot: int, here: Node, own_id: bytes) -> Nodes
 
     Args:
         here: the node that has answered. It may not know its own host.
-        own_id: its name in the cluster.
+        own_id: the name of that node in the cluster.
     """
     primary, found, is_here = None, dict[Node, None](), False
     for first, last, *nodes in answer:

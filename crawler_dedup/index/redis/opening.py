@@ -43,10 +43,10 @@ class ServerIndex:
 
         Args:
             spec: what signatures depend on; must equal the header's.
-            libraries: versions that are noted; others are only warned about.
+            libraries: versions that a new header gets; other versions in an existing one are only warned about.
             fresh: empty it first, unless this process has it open already.
-            cache_bytes: how many bytes of the index this process keeps at most.
-            frozen: what decisions know of sites, in the place of what the index knows; nothing is learned then.
+            cache_bytes: how many bytes of the index this process keeps in memory at most.
+            frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
 
         Raises:
             IndexMismatch: the header has another *spec*, or the index has another number of shards than *address* says.
@@ -84,7 +84,7 @@ class ServerIndex:
         """Open an existing index to read it; nothing in it is changed.
 
         Args:
-            spec: what signatures depend on; must equal the header's. ``None``: it may be anything.
+            spec: what signatures depend on; must equal the header's. ``None`` accepts any.
 
         Raises:
             IndexMissing: there is no index.
@@ -100,7 +100,7 @@ class ServerIndex:
 
     @staticmethod
     def is_at(address: ServerAddress) -> bool:
-        """Return whether there is an index at *address*. Raises :class:`IndexUnusable` where the server is away."""
+        """Return whether there is an index at *address*. Raises :class:`IndexUnusable` if the server is away."""
         with ServerConnection(address.whole) as connection:
             return bool(connection.call(b"HEXISTS", meta_key(address.whole), b"header"))
 
@@ -110,9 +110,9 @@ def _combine(address: ServerAddress, stores: list[ServerStore]) -> Backend:
 
 
 def _find_shards(address: ServerAddress) -> int:
-    """Return the number of shards of an index, as the first shard says that is there; 0: none is.
+    """Return the number of shards of an index, as stored in its first existing shard; 0 if there is no shard.
 
-    The node of a cluster that had the others may have lost its data.
+    Earlier shards may be missing because a node of a cluster has lost its data.
     """
     first, *others = address.whole.all_shards(MAX_SHARDS)
     with ServerConnection(first) as connection:
@@ -134,7 +134,7 @@ def _read_shards(connection: ServerConnection, shard: ServerAddress) -> int:
 
 
 def _begin(address: ServerAddress, header: Header, shards: int) -> tuple[Header, int]:
-    """Make a shard, where there is none; return header and number of shards that there are then."""
+    """Create a shard if there is none; return the header and the number of shards that are stored in it."""
     with ServerConnection(address) as connection:
         for warning in require_server(connection):
             if not address.shard:
@@ -144,7 +144,7 @@ def _begin(address: ServerAddress, header: Header, shards: int) -> tuple[Header,
 
 
 def _empty(address: ServerAddress, header: Header) -> None:
-    """Empty all shards that there are, and make those that there shall be; the first one, which tells their number, last."""
+    """Empty all existing shards, and create the new ones; shard 0, which is asked first for their number, comes last."""
     stored = _find_shards(address) or 1
     shards = address.shards or stored
     for place in reversed(address.all_shards(max(shards, stored))):
@@ -164,7 +164,7 @@ def _make(connection: ServerConnection, script: str, header: Header, shards: int
     arguments: list[bytes | str | int] = [made, msgspec.json.encode(header), shards, LAYOUT]
     epoch, stored, number, layout = connection.evaluate(script, [meta_key(connection.address)], arguments)
     require_layout(connection.address, layout)
-    if epoch == made:  # what was there before must not come back
+    if epoch == made:  # the old contents must not come back
         Copies(connection).confirm()
     return epoch, stored, number
 
@@ -182,12 +182,12 @@ def _read_header(address: ServerAddress) -> tuple[Header, int]:
 
 
 def _remove_others(connection: ServerConnection, epoch: bytes) -> None:
-    """Remove what was stored in the lives of a shard before *epoch*; ``b""``: there is none any more."""
+    """Remove the keys of a shard that are not of *epoch*; ``b""``: the shard does not exist any more."""
     keys, cursor = Keys(connection.address, epoch), b"0"
     while True:
         cursor, names = connection.call(b"SCAN", cursor, b"MATCH", keys.meta + b"?*", b"COUNT", _REMOVED)
         others = [name for name in names if not epoch or not name.startswith(keys.prefix)]
         if others and connection.evaluate(scripts.REMOVE, [keys.meta, *others], [epoch]) == b"gone":
-            return  # it was emptied once more: the others may be those of the index that there is now
+            return  # it was emptied once more: the other keys may be those of its new epoch
         if cursor == b"0":
             return

@@ -1,4 +1,4 @@
-"""One transaction of an index on a server: what it reads, and what it is to change."""
+"""One transaction of an index on a server: it reads the cells and collects the changes."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from crawler_dedup.signedpage import SignedPage
 
 _PAYLOAD = np.dtype("<u8")
 UNDIVIDED = 16
-"""Pages that are always decided in one transaction, if they are offered together."""
-_FIRST_NEW = 1 << 39  # numbers of records that get theirs when the transaction is written
+"""Number of pages up to which an offer is always decided in one transaction."""
+_FIRST_NEW = 1 << 39  # temporary numbers of new records, which get their own when the transaction is stored
 _NUMBER = (1 << 8 * NUMBER_BYTES) - 1
 _READ_RECORDS = 500
-_MOST_SCOPES = 1_000  # in one command: a script cannot hand on 8,000 words
-_SHARED = 4_000  # payloads of a bucket that are looked at
+_MOST_SCOPES = 1_000  # in one command: a script cannot pass on 8,000 arguments
+_SHARED = 4_000  # payloads of a long bucket that are examined, at least
 
 
 class PagesOnServer(RunsInTransaction):
     """One transaction (:class:`~crawler_dedup.index.transaction.Transaction`). Its changes are collected, not made.
 
     Args:
-        client: with which it reads. What it has read is checked when its changes are made.
-        header: what the index is.
-        frozen: what is known of sites, in the place of what the index knows; nothing is learned then.
-        offers: about which this transaction decides, or one of the next.
+        client: the client by which it reads. What was read is checked when the changes are made.
+        header: the header of the index.
+        frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
+        offers: the offers about which this transaction or a later one decides.
 
     Attributes:
-        most_pages: about how many pages are decided at most, unless they are few.
+        most_pages: maximum number of pages of an offer that are decided, but at least :data:`UNDIVIDED`.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class PagesOnServer(RunsInTransaction):
         self._ahead = ReadAhead(client, offers or Offers(0))
         self._sites = SitesInTransaction(client, self._changes)
         self._buckets: dict[bytes, ChangedBucket] = {}
-        self._records: dict[int, Record | None] = {}  # that are changed
+        self._records: dict[int, Record | None] = {}  # the changed records; None: removed
         self.has_required_copies = False
         self.most_pages = UNDIVIDED
         self._next_number = count(_FIRST_NEW).__next__
@@ -107,7 +107,7 @@ class PagesOnServer(RunsInTransaction):
         return number
 
     def file(self, number: int, record: Record, filing: Filing) -> None:
-        """Store *record*, to which nothing leads yet, under *number*, and file it under its signature."""
+        """Store *record*, which is filed nowhere yet, as *number*; file it under its keys, signature and title."""
         page = record.page
         self._changes.count += 1
         self._put(place_of_name(name_page(page.scope, page.key)), number)
@@ -118,7 +118,7 @@ class PagesOnServer(RunsInTransaction):
         )
 
     def _with_free_aliases(self, number: int, record: Record) -> Record:
-        """Return *record* with those of its aliases that can lead to *number* from now on: they led nowhere before."""
+        """Let the aliases of *record* that no page has yet lead to *number*; return *record* with only these aliases."""
         own, free = _name_of(record), []
         for alias in record.aliases:
             if alias not in free and alias != own and self._find(alias) is None:
@@ -151,7 +151,7 @@ class PagesOnServer(RunsInTransaction):
     def remove(self, number: int, record: Record, filing: Filing) -> None:
         page, scope, own = record.page, hash_scope(record.page.scope), _name_of(record)
         self._records[number] = None
-        if number in self._numbers_at(place_of_name(own)):  # else it was not counted: a repair has not come to it
+        if number in self._numbers_at(place_of_name(own)):  # else it is not counted: a repair has not reached it
             self._changes.count -= 1
             self._sites.remove_record(page)
         for name in (own, *record.aliases):
@@ -208,7 +208,7 @@ class PagesOnServer(RunsInTransaction):
             yield number, decode_sound_record(content)
 
     def stored_records(self) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, content) of all records in order, also of pages that are filed again meanwhile."""
+        """Yield (number, content) of all records in ascending order, also of pages that are filed again meanwhile."""
         first = 1
         while (last := self.client.read_state().last) >= first:
             yield from self.read_records(first, last)
@@ -256,12 +256,12 @@ class PagesOnServer(RunsInTransaction):
         return PagesOnServer(self.client, self._header, self._frozen)
 
     def what_was_read(self) -> Changes:
-        """Return what was read, without what is to be changed."""
+        """Return what was read, without the changes."""
         read = self._changes
         return Changes(read.buckets, read.rows, read.counts, read.assumed)
 
     def collect(self) -> Changes:
-        """Return what was read, and what is to be changed."""
+        """Return what was read, and the changes."""
         changes, commands = self._changes, self._changes.commands
         new = {
             number: at for at, number in enumerate((n for n, r in self._records.items() if n >= _FIRST_NEW and r), 1)
@@ -293,14 +293,14 @@ class PagesOnServer(RunsInTransaction):
                 yield number, record
 
     def _read_at(self, place: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages to which *place* leads, the oldest first, perhaps with others."""
+        """Yield (number, record) of the pages at *place*, the oldest first; other pages may be among them."""
         for number in self._numbers_at(place):
             record = self.get(number)
             if record is not None:
                 yield number, record
 
     def _has_standing(self, scope: int, signature: int) -> bool:
-        """Return whether a page stands under *signature*, so that it is in the tables. One that cannot be read does."""
+        """Return whether a page stands under *signature*, so that the tables contain it. An unreadable record counts."""
         try:
             return any(True for _ in self._standing(scope, signature))
         except msgspec.DecodeError:

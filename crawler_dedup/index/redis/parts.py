@@ -1,4 +1,4 @@
-"""An offer that is made in several parts, each of which may fail: the pages of the others have their decisions."""
+"""Offers that are split into parts: if a part fails, the pages of the other parts still get their decisions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ logger = logger_without_credentials("crawler_dedup.index")
 
 
 class Part(NamedTuple):
-    """Some pages of an offer, and the future of their decisions."""
+    """Some pages of an offer, their positions in it, and the future of their decisions."""
 
     pages: Sequence[SignedPage]
     places: Sequence[int]
@@ -24,7 +24,7 @@ class Part(NamedTuple):
 
 
 def combine(parts: Sequence[Part]) -> Future[list[Decision]]:
-    """Return a future of all decisions, in the order of their places; it fails where all *parts* fail."""
+    """Return a future of the decisions of all *parts*, in the order of the offer; it fails if all *parts* fail."""
     combined: Future[list[Decision]] = Future()
     combined.set_running_or_notify_cancel()
     left, lock = len(parts), threading.Lock()
@@ -54,9 +54,9 @@ def combine(parts: Sequence[Part]) -> Future[list[Decision]]:
 def offer_in_pieces(
     offer: Callable[[Sequence[SignedPage]], Future[list[Decision]]], pages: Sequence[SignedPage], size: int
 ) -> Future[list[Decision]]:
-    """Offer *pages* in pieces of *size*, each when the one before was decided; return a future of all decisions.
+    """Offer *pages* in pieces of *size*, each after the piece before it was decided; return a future of all decisions.
 
-    It fails where the first piece fails. Of a piece, only the first pages may be decided.
+    It fails if the first piece fails. If only the first pages of a piece are decided, the next piece begins after these.
     """
     combined: Future[list[Decision]] = Future()
     combined.set_running_or_notify_cancel()

@@ -1,4 +1,4 @@
-"""What decisions will read of an index on a server: it is read at once, for all pages that wait."""
+"""Reading the cells that decisions will need, together for all pages that wait."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.transaction import Probing
 from crawler_dedup.signedpage import SignedPage
 
-_MOST_PAGES = 250  # of which is read at once: about as many as one transaction decides about
+_MOST_PAGES = 250  # for which cells are read together: about as many as in one transaction
 _Offer = tuple[Sequence[SignedPage], Probing]
 
 
 class Offers:
-    """The latest offers of which nothing was read yet.
+    """The latest offers for which nothing was read in advance yet.
 
     Args:
-        most: how many of them are kept. Of others each reads for itself.
+        most: maximum number of offers. The cells for older offers are not read together with those for others.
     """
 
     def __init__(self, most: int) -> None:
@@ -35,7 +35,7 @@ class Offers:
         self._waiting.clear()
 
     def take(self) -> Iterator[_Offer]:
-        """Yield the first offers, and forget them. For the thread that makes transactions."""
+        """Yield and forget the first offers, up to 250 pages. Called only by the thread that makes transactions."""
         pages = 0
         while self._waiting and pages < _MOST_PAGES:
             offer = self._waiting.popleft()
@@ -44,11 +44,11 @@ class Offers:
 
 
 class ReadAhead:
-    """Reads, within one transaction, what decisions about pages will ask for.
+    """Reads, within one transaction, the cells that decisions about pages will need.
 
     Args:
-        client: with which the transaction reads.
-        offers: about which decisions are made in this transaction, or in the next.
+        client: the client by which the transaction reads.
+        offers: the offers about which this transaction or a later one decides.
     """
 
     def __init__(self, client: Client, offers: Offers) -> None:
@@ -57,7 +57,7 @@ class ReadAhead:
         self._done: dict[int, Sequence[SignedPage]] = {}  # by their identity
 
     def read(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
-        """Read for *pages*, and for all others that wait, unless cells are taken for empty."""
+        """Read the cells for *pages* and for the offers that wait, unless unknown cells are assumed to be empty."""
         if id(pages) in self._done:
             return
         cells, buckets, rows = self._client.cells, list[bytes](), list[bytes]()
@@ -73,7 +73,7 @@ class ReadAhead:
     def _name_cells(
         self, pages: Sequence[SignedPage], lookup: Probing, buckets: list[bytes], rows: list[bytes]
     ) -> None:
-        """Add the names of what is read of *pages* in any case to *buckets* and *rows*."""
+        """Add the names of the cells that any decision about *pages* reads to *buckets* and *rows*."""
         keys = self._client.keys
         for page in pages:
             if page.unsigned:

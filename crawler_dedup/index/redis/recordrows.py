@@ -1,4 +1,4 @@
-"""Records of an index on a server, each of which is a row."""
+"""Decoding the records of an index on a server, each of which is a row."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from crawler_dedup.index.records import Record
 
 
 def decode_record(content: bytes) -> Record:
-    """Decode what is stored of a record; raise :class:`msgspec.DecodeError` where that is damaged."""
+    """Decode a stored record; raise :class:`msgspec.DecodeError` if it is damaged."""
     return unpack(unpack_head(content), None)
 
 
 def decode_sound_record(content: bytes) -> Record | None:
-    """Decode what is stored of a record; return ``None`` where that is damaged."""
+    """Decode a stored record; return ``None`` if it is damaged."""
     try:
         return decode_record(content)
     except msgspec.DecodeError:

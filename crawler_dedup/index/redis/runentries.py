@@ -12,11 +12,11 @@ from crawler_dedup.index.runs import RUN_NAME_BYTES, RunEntry, RunStates, encode
 
 
 class RunsInTransaction:
-    """The part of a transaction that is about runs (:class:`~crawler_dedup.index.transaction.Transaction`).
+    """The operations of a transaction (:class:`~crawler_dedup.index.transaction.Transaction`) on runs.
 
     Args:
-        client: with which it reads.
-        changes: what it is to change.
+        client: the client by which it reads.
+        changes: the changes of the transaction, to which it adds.
     """
 
     def __init__(self, client: Client, changes: Changes) -> None:
@@ -66,6 +66,6 @@ class RunsInTransaction:
             return False
         return True if is_held_here(number) or self.client.has_shown_life(number) else None
 
-    def run_states_in_reading(self, dead: Container[int]) -> RunStates:  # noqa: ARG002  (those that are known are read at once)
-        # A command that reads is over before a run could show that it lives.
+    def run_states_in_reading(self, dead: Container[int]) -> RunStates:  # noqa: ARG002  (all runs were read together)
+        # A command that only reads ends before a run may have given a sign of life.
         return RunStates(self.find_run, lambda number: number not in self.client.runs.dead)

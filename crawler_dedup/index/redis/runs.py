@@ -1,13 +1,13 @@
 """A run of an index on a server, and its signs of life.
 
-A run shows that it lives by a key that lasts a minute, and that a thread renews every five seconds. That the key is
-missing is only a suspicion: the run is dead once another one has written that down, atomically, having seen that it is
-missing on a server that was there all the time. A run that could not reach the server for long takes it that others could
-not either, and gives them time. One that was stopped for long, or cut off alone, learns of its death with its next page.
+The sign of life of a run is a key that expires after a minute and that a thread renews every five seconds. A missing key
+does not make a run dead: another run must declare it dead, which it does in one atomic step if the key is missing on a
+server that was available all the time. A run that could not reach the server for long assumes that others could not either,
+and gives them time. A run that was stopped for long, or was cut off alone, learns with its next page that it counts as dead.
 
 A crawl that was killed and started again at once finds the key of the killed run. Therefore a client takes a run for alive
-only if it has shown that since the client has begun (:meth:`~crawler_dedup.index.redis.client.Client.has_shown_life`).
-A run shows it at once when its client learns that another run has begun.
+only if its key was renewed after the client began (:meth:`~crawler_dedup.index.redis.client.Client.has_shown_life`).
+A run renews its key at once when its client learns that another run has begun.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from crawler_dedup.index.redis.keys import Keys
 from crawler_dedup.index.runs import RUN_NAME_BYTES, Run
 
 LIFE_SECONDS = 60
-"""Seconds for which a sign of life lasts."""
+"""Seconds after which a sign of life expires."""
 BEAT_SECONDS = 5.0
-"""Seconds between two signs of life: for so long at most a client that begins does not know whether the run still lives."""
+"""Seconds between two signs of life: after at most this time, a new client knows that a run is alive."""
 _held: set[ServerRun] = set()
 _MOST_MOVES = 5
 
 
 class ServerRun(Run):
-    """A new run, which shows that it lives in a thread of its own.
+    """A new run, with a thread that gives its signs of life.
 
     Args:
-        connection: which this run alone uses from now on.
-        header: what the index is.
-        number: of the run; 0: a new one.
+        connection: the connection, which only this run uses from now on.
+        header: the header of the index.
+        number: number of the run; 0: a random number.
 
     Raises:
         IndexUnusable: the server cannot be reached.
@@ -80,12 +80,12 @@ class ServerRun(Run):
         self._released.set()
         self._awoken.set()
         _held.discard(self)
-        with suppress(IndexUnusable):  # where it is not told, the sign of life expires
+        with suppress(IndexUnusable):  # if the server is not told, the sign of life expires
             self._tell_release()
             self._connection.drop()
 
     def _tell_release(self) -> None:
-        """Tell that the run is over; follow the index where another node of a cluster serves it."""
+        """Tell the server that the run is over, also if another node of a cluster serves the index now."""
         arguments = [self._epoch, self._keys.prefix, self._name]
         for _ in range(_MOST_MOVES):
             with suppress(ConnectionMoved):
@@ -98,7 +98,7 @@ class ServerRun(Run):
             self._awoken.clear()
             if self._released.is_set():
                 return
-            with suppress(IndexUnusable):  # a later one may succeed
+            with suppress(IndexUnusable):  # a later sign of life may succeed
                 self._beat()
 
     def show_life_soon(self) -> None:
@@ -106,10 +106,10 @@ class ServerRun(Run):
         self._awoken.set()
 
     def _beat(self) -> bytes:
-        """Show that the run lives, and declare dead those that do not. Return ``lives``, ``dead`` or ``gone``."""
+        """Give a sign of life, and declare dead the runs that gave none. Return ``lives``, ``dead`` or ``gone``."""
         server = self._connection.info("server").get("run_id", "")
         answer = self._beat_once(server)
-        if answer == b"gone":  # it was emptied
+        if answer == b"gone":  # the index was emptied
             self._follow()
             answer = self._beat_once(server)
         return answer
@@ -129,13 +129,13 @@ class ServerRun(Run):
         return answer
 
     def _follow(self) -> None:
-        """Learn the epoch of the index."""
+        """Read the epoch of the index."""
         self._epoch = read_epoch(self._connection, self._header)
         self._keys = Keys(self._connection.address, self._epoch)
 
 
 def show_life_soon() -> None:
-    """Give signs of life of all runs that this process holds: a client that has begun waits for them."""
+    """Give signs of life of all runs that this process holds, because a new client waits for them."""
     for run in tuple(_held):
         run.show_life_soon()
 

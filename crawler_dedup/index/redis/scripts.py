@@ -1,11 +1,12 @@
-"""The scripts that a server runs, each at once: nothing happens between what one reads and what it writes.
+"""The Lua scripts that a server runs, each as one atomic step.
 
-All keys of a shard have one hash tag: they stand in one slot of a cluster. Keys of records that a script makes cannot
-be declared: it gives them their numbers. A node that hands the slot over key by key refuses what asks for a key that it does
-not have, also where that is not declared. So a script that changes several keys asks first for one that nobody has.
+All keys of a shard have one hash tag, so that they are in one slot of a cluster. The keys of new records cannot be declared,
+because the script assigns their numbers. A node that is moving the slot to another node, key by key, refuses access to a key
+that it does not have, also to one that is not declared. So a script that changes several keys first asks for a key that does
+not exist.
 
-Each change is noted in a log (:mod:`crawler_dedup.index.redis.changelog`): a script tells from its end whether anything that
-a client has read has changed since.
+Each change is noted in a log (:mod:`crawler_dedup.index.redis.changelog`). By the end of the log, a script determines
+whether anything that a client has read was changed since.
 """
 
 from __future__ import annotations

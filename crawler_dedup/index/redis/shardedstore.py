@@ -1,6 +1,6 @@
-"""An index on a server that consists of several shards: each has some of the scopes, and is an index by itself.
+"""An index on a server that consists of several shards: each contains some of the scopes, and is an index by itself.
 
-In a cluster, the shards stand on several nodes. Where one of them cannot be reached, the others are used.
+In a cluster, the shards are on several nodes. If a shard cannot be reached, the others are still used.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class ShardedStore(Backend):
     """The pages of an index of several shards.
 
     Args:
-        address: of the whole index.
-        shards: in their order: a scope belongs to that with its hash modulo their number.
+        address: the address of the whole index.
+        shards: all shards in order. The hash of a scope modulo their number is the shard that contains the scope.
     """
 
     def __init__(self, address: ServerAddress, shards: Sequence[ServerStore]) -> None:
@@ -136,7 +136,7 @@ class ShardedStore(Backend):
             yield from shard.sites()
 
     def merge_sites(self, sites: Iterable[StoredSite]) -> None:
-        # The key of a site does not tell its scope. Only the shard of that has pages of the site, and takes it.
+        # The key of a site does not name the scope. Only the shard of this scope has pages of the site and accepts it.
         waiting = iter(sites)
         while batch := list(islice(waiting, SITES_SLICE)):
             for shard in self._shards:
@@ -156,7 +156,7 @@ class ShardedStore(Backend):
 
 
 class _ShardedRun(Run):
-    """A run of all shards, which is dead where it is dead in one of them."""
+    """A run in all shards. If it is dead in one of them, it is dead."""
 
     def __init__(self, shards: Sequence[ServerStore]) -> None:
         self._runs: list[ServerRun] = []
@@ -184,10 +184,10 @@ class _ShardedRun(Run):
 
 
 def _run_at_once(functions: Sequence[Callable[[], object]]) -> None:
-    """Run *functions* at once, so that several that wait for a server that is away take as long as one.
+    """Run *functions* in parallel, so that waiting for several servers that are away takes as long as for one.
 
     Raises:
-        IndexUnusable: one of them has raised it; the others have been run.
+        IndexUnusable: one of the functions has raised it; all the others were run, too.
     """
     errors: list[IndexUnusable] = []
 

@@ -1,4 +1,4 @@
-"""What is known of each site, within one transaction of an index on a server."""
+"""What is known about each site, within one transaction of an index on a server."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _SCANNED = 500
 
 
 class SiteHead(msgspec.Struct, frozen=True, array_like=True):
-    """What is stored of a site beside its counts. It changes with each snapshot, not with each page.
+    """What is stored about a site besides its counts. It changes with each snapshot, not with each page.
 
     Attributes:
         number: number of its latest snapshot; 0: there is none yet.
         since: from when on decisions were made by these snapshots, in seconds since 1970.
-        numbers: of the snapshots that are kept, ascending.
+        numbers: numbers of the snapshots that are kept, ascending.
     """
 
     number: Count = 0
@@ -60,13 +60,13 @@ class SitesInTransaction:
         self._client = client
         self._keys = client.keys
         self._changes = changes
-        self._heads: dict[bytes, SiteHead] = {}  # that are changed
-        self._counts: dict[bytes, Counts] = {}  # likewise
-        self._merged: dict[bytes, _StoredCounts] = {}  # likewise
-        self._snapshots: dict[tuple[bytes, int], bytes] = {}  # that are made
-        self._dropped: set[tuple[bytes, int]] = set()  # that are kept no more
+        self._heads: dict[bytes, SiteHead] = {}  # the changed heads
+        self._counts: dict[bytes, Counts] = {}  # the changed counts
+        self._merged: dict[bytes, _StoredCounts] = {}  # counts that an import has replaced
+        self._snapshots: dict[tuple[bytes, int], bytes] = {}  # the new snapshots
+        self._dropped: set[tuple[bytes, int]] = set()  # snapshots that are no longer kept
         self._gone: set[bytes] = set()  # sites without records
-        self._added: dict[bytes, int] = {}  # records, fewer or more
+        self._added: dict[bytes, int] = {}  # change of the number of records
 
     def snapshot(self, key: bytes) -> Snapshot:
         """Return the latest snapshot of a site (:func:`site_key`)."""
@@ -74,7 +74,7 @@ class SitesInTransaction:
         return (self._snapshot(key, number) if number else None) or NO_SNAPSHOT
 
     def find_snapshot(self, key: bytes, number: int, moment: float) -> Snapshot | None:
-        """Return the snapshot of a site that had *number* at a *moment*; ``None``: it is not there any more."""
+        """Return the snapshot of a site that had *number* at a *moment*; ``None`` if it is no longer kept."""
         if not key or not number:
             return NO_SNAPSHOT
         head = self._head(key)
@@ -86,7 +86,7 @@ class SitesInTransaction:
             self._added[key] = self._added.get(key, 0) + 1
 
     def remove_record(self, page: SignedPage) -> None:
-        """Note that the record of *page* was removed. With the last one of a site all that is known of it goes."""
+        """Note that the record of *page* was removed. With the last record of a site, the site is forgotten."""
         if not (key := site_key(page.scope, page.url)):
             return
         self._added[key] = self._added.get(key, 0) - 1
@@ -109,7 +109,7 @@ class SitesInTransaction:
             self._heads[key] = SiteHead(number, head.since, kept[-MAX_SNAPSHOTS:])
 
     def merge(self, site: StoredSite, now: int) -> None:
-        """Let *site* take the place of what is known of it, if more of its pages were counted and any is recorded."""
+        """Replace what is known about a site by *site*, if that counts more pages and any page of it is recorded."""
         key = site.key
         records = self._client.read_count(self._changes, key) + self._added.get(key, 0)
         if records <= 0 or self._taught(key) >= site.taught:
@@ -138,7 +138,7 @@ class SitesInTransaction:
             self._forget_read()
 
     def measure(self) -> SiteFigures:
-        """Count the sites and what is stored of them."""
+        """Count the sites, and measure what is stored about them."""
         sites = known = size = 0
         for key, _ in self.items():  # noqa: PERF102  (no dict)
             head = self._head(key)
@@ -151,7 +151,7 @@ class SitesInTransaction:
         return SiteFigures(sites, known, size)
 
     def collect(self) -> None:
-        """Put what was changed into the changes of the transaction."""
+        """Add the changes of sites to the changes of the transaction."""
         commands, written = self._changes.commands, self._changes.written
         for key, number in self._added.items():
             if key in self._gone and self._client.read_count(self._changes, key) + number <= 0:
@@ -171,10 +171,10 @@ class SitesInTransaction:
         removed = [self._keys.snapshot(key, number) for key, number in self._dropped]
         for key in self._gone:
             removed += (self._keys.site(key), self._keys.site_counts(key))
-        commands += [(b"DEL", name) for name in removed if name not in written]  # rows are written first
+        commands += [(b"DEL", name) for name in removed if name not in written]  # rows are written before commands run
 
     def _forget(self, key: bytes) -> None:
-        """Forget all that is known of a site."""
+        """Forget everything that is known about a site."""
         self._drop_snapshots(key, self._sound_head(key).numbers)
         self._heads.pop(key, None)
         self._counts.pop(key, None)
@@ -213,7 +213,7 @@ class SitesInTransaction:
         return cast("Snapshot | None", row.decoded)
 
     def _learning(self, key: bytes, reader: CountsReader) -> Counts:
-        """Return the counts of a site, to be changed. They are taken from their cell, and put back when they are stored."""
+        """Return the counts of a site to change them. They are taken out of the row, and put back when they are stored."""
         counts = self._counts.get(key)
         if counts is None:
             merged = self._merged.pop(key, None)
@@ -251,7 +251,7 @@ class SitesInTransaction:
                 return
 
     def _forget_read(self) -> None:
-        """Forget what was read, where a transaction reads all sites, one after the other."""
+        """Forget the rows that were read, because a transaction that reads all sites needs each of them once."""
         self._changes.rows.clear()
 
 

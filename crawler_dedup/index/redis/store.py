@@ -39,22 +39,22 @@ logger = logger_without_credentials("crawler_dedup.index")
 
 _T = TypeVar("_T")
 READING_BYTES = 16 << 20
-"""Bytes of an index that a command keeps in memory, as long as it is not told otherwise."""
+"""Bytes of an index that a command keeps in memory at most, by default."""
 _WRITE_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
-_QUICK_SECONDS = 0.2  # the event loop waits for it
+_QUICK_SECONDS = 0.2  # short, because the event loop waits for it
 
 
 class ServerStore(TransactionalBackend):
     """The pages of one shard of an index on a server (:mod:`crawler_dedup.index.redis.opening`).
 
     Args:
-        address: of the shard.
-        header: what the index is.
-        cache_bytes: how many bytes of it this process keeps at most.
-        frozen: what decisions know of sites, in the place of what the index knows; nothing is learned then.
-        readonly: whether nothing in it is changed.
-        one_life: whether nothing can be read any more once the index was emptied. A crawl goes on with the empty one.
+        address: the address of the shard.
+        header: the header of the index.
+        cache_bytes: how many bytes of the shard this process keeps in memory at most.
+        frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
+        readonly: whether the index is only read.
+        one_life: whether reading fails once the index was emptied. If not, as in a crawl, the empty index is used then.
     """
 
     _open: dict[ServerAddress, int] = {}  # noqa: RUF012  (how many shards of each index are open in this process)

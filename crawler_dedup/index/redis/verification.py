@@ -1,4 +1,4 @@
-"""Checking the buckets of an index on a server against its records, and building them anew."""
+"""Checking the buckets of an index on a server against its records, and rebuilding them."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _Stored = tuple[int, bytes]
 
 
 def find_problems(pages: PagesOnServer, filing: Filing, advance: Advance) -> list[str]:
-    """Find what is wrong with an index, a sentence each.
+    """Check an index; return a sentence for each fault.
 
     Raises:
-        IndexUnusable: something was wrong, and the index was changed meanwhile, so that this may be why.
+        IndexUnusable: there were faults, but the index was changed meanwhile, which may be their cause.
     """
     client, wrong = pages.client, Counter[str]()
     before = client.read_state()
@@ -57,7 +57,7 @@ def find_problems(pages: PagesOnServer, filing: Filing, advance: Advance) -> lis
     del sites[b""]
     for name, prefix, expected in (("numbers", client.keys.numbers, numbers), ("tables", client.keys.buckets, tables)):
         filed = _tally_buckets(client, prefix)
-        if filed != expected:  # a server may name keys twice, but to remember all names takes memory
+        if filed != expected:  # a scan may return keys twice; remembering all names takes memory
             filed = _tally_buckets(client, prefix, set())
         if filed != expected:
             wrong[f"entries are in the {name}, {expected.entries} or others are expected"] = max(filed.entries, 1)
@@ -74,9 +74,9 @@ def find_problems(pages: PagesOnServer, filing: Filing, advance: Advance) -> lis
 
 
 def rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
-    """Build everything else anew from the records, and remove records that cannot be read.
+    """Rebuild everything else from the records, and remove records that cannot be read.
 
-    Where it is interrupted, it has to be done again: until then near-duplicates are missed.
+    If this is interrupted, it must be done again: until then, near-duplicates are missed.
 
     Raises:
         IndexUnusable: a run uses the index, or another repair is under way.
@@ -114,7 +114,7 @@ def _rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
     client, keys = pages.client, pages.client.keys
     if any(True for _ in client.scan(keys.prefix + b"l*")):
         raise IndexUnusable("A crawl uses the index, or has used it a minute ago: repair it when none does.")
-    _remove_buckets(client, client.other_keys, advance)  # of a repair that was interrupted
+    _remove_buckets(client, client.other_keys, advance)  # left by a repair that was interrupted
     for number, run in client.runs.entries.items():
         if run is DAMAGED_RUN:
             client.call(b"HSET", keys.runs, number.to_bytes(RUN_NAME_BYTES, "big"), encode_run(run))
@@ -138,7 +138,7 @@ def _remove_buckets(client: Client, keys: Keys, advance: Advance) -> None:
 
 
 def _file_again(pages: PagesOnServer, numbers: Iterable[int], filing: Filing) -> None:
-    """File records under their numbers, fewer at once where others change the index meanwhile."""
+    """File the records with *numbers* again, fewer at a time if others change the index meanwhile."""
     waiting = list(numbers)
     size = len(waiting)
     while waiting:
@@ -153,7 +153,7 @@ def _file_again(pages: PagesOnServer, numbers: Iterable[int], filing: Filing) ->
 
 
 def _file_record_again(writing: PagesOnServer, number: int, filing: Filing) -> None:
-    """File a record, unless it was forgotten meanwhile. Of two records of a page, the newer one stays."""
+    """File a record again, unless it was forgotten meanwhile. Of two records of a page, the newer one stays."""
     record = writing.get(number)
     if record is None:
         return
@@ -173,7 +173,7 @@ def _decoded(batch: Iterable[_Stored]) -> Iterator[tuple[int, Record]]:
 
 
 def _entries(number: int, record: Record) -> Iterator[tuple[int, int]]:
-    """Yield where the number of a record should stand, and as what."""
+    """Yield the bucket key and the payload of each entry that should contain the number of a record."""
     page = record.page
     for name in (name_page(page.scope, page.key), *record.aliases):
         yield place_entry(place_of_name(name), number)
@@ -182,7 +182,7 @@ def _entries(number: int, record: Record) -> Iterator[tuple[int, int]]:
 
 
 def _filed(client: Client, readable: dict[int, Record], filing: Filing) -> Iterator[tuple[int, int, int]]:
-    """Yield scope, key and signature of what should stand in the tables: once of all records with one signature."""
+    """Yield (scope, key, signature) of each entry that should be in the tables: once for all records with a signature."""
     for number, record in readable.items():
         if record.stands:
             scope, signature = hash_scope(record.page.scope), record.page.signature
@@ -192,7 +192,7 @@ def _filed(client: Client, readable: dict[int, Record], filing: Filing) -> Itera
 
 
 def _under_titles(client: Client, readable: dict[int, Record], filing: Filing) -> Iterator[tuple[int, int]]:
-    """Yield where the numbers of records stand under their titles: not all of them do."""
+    """Yield the bucket key and the payload of each record filed under its title; of a frequent title, not all are."""
     for number, record in readable.items():
         if title := filing.title_key(record.page):
             place = place_of_signature(hash_scope(record.page.scope), title)
@@ -206,7 +206,7 @@ def _numbers_at(client: Client, place: int) -> list[int]:
 
 
 def _standing(client: Client, numbers: list[int], scope: int, signature: int) -> Iterator[int]:
-    """Yield those of *numbers* of which the record has *signature* in a scope with the hash *scope*."""
+    """Yield the *numbers* whose records have *signature* and the hash *scope*; a single number is not checked."""
     if len(numbers) == 1:
         yield from numbers
         return
@@ -218,7 +218,7 @@ def _standing(client: Client, numbers: list[int], scope: int, signature: int) ->
 
 
 def _tally_buckets(client: Client, prefix: bytes, seen: set[bytes] | None = None) -> Tally:
-    """Count what stands in buckets, in each of them once if names are remembered in *seen*."""
+    """Tally the payloads of the buckets whose names begin with *prefix*, skipping names in *seen* and adding others."""
     total = Tally()
     for scanned in client.scan(prefix + b"*"):
         names = scanned

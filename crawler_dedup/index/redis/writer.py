@@ -1,7 +1,8 @@
-"""The thread that changes an index on a server: everything that waits goes into one transaction.
+"""The thread that changes an index on a server: jobs that wait share one transaction.
 
-A transaction is optimistic. It reads, decides, and one script then makes its changes if what it has read is still so; if
-not, its jobs run again, with what has changed. So a job must be fit to run several times.
+Transactions are optimistic. A transaction reads and decides, and then one script makes its changes, unless anything that it
+has read was changed meanwhile. If so, its jobs run again, with the new contents. So it must be possible to run a job
+several times.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _Job = Callable[[PagesOnServer], Any]
 
 
 class _Waiting(NamedTuple):
-    """A job, the future of its result, and about how many pages it is."""
+    """A job, the future of its result, and the approximate number of pages that it is about."""
 
     job: _Job
     future: Future[Any]
@@ -35,35 +36,35 @@ class _Waiting(NamedTuple):
 
 
 _PATIENCE = 0.1
-"""Seconds that a job waits that is not urgent."""
+"""Seconds for which a job that is not urgent waits for others at most."""
 _AWAKE_SECONDS = 1.0
-"""Seconds after a transaction in which the thread looks for jobs by itself: one that is not urgent need not wake it then."""
+"""Seconds after a transaction in which the thread looks for jobs by itself: those that are not urgent need not wake it."""
 MOST_JOBS = 64
-"""Jobs of one transaction: one that takes long is outdated more often when it ends."""
+"""Maximum number of jobs of a transaction: a longer transaction is outdated more often when it ends."""
 MOST_PAGES = 250
-"""Pages of one transaction, unless they are those of a single job: the server does nothing else while it runs the script."""
+"""Maximum number of pages of a transaction of several jobs: the server does nothing else while it runs the script."""
 _MOST_ATTEMPTS = 200
 _MOST_MOVES = 5
-"""Times that a transaction follows its shard from one node of a cluster to another."""
+"""Maximum number of times that a transaction follows its shard from one node of a cluster to another."""
 _CONFIRM_SECONDS = 0.5
-"""Seconds after which copies of the index are waited for, even if other jobs wait."""
+"""Seconds after which the thread waits for the copies of the index, even if other jobs wait."""
 _RETRY_SECONDS = 0.5
-"""Seconds for which jobs are refused after the server was found to be away."""
+"""Seconds for which jobs fail at once after the server was found to be away."""
 
 
 class _Outcome(NamedTuple):
-    """What a job has returned, and whether all copies of the index must have its changes before that is answered."""
+    """The result of a job, and whether it must be held back until all copies of the index have the changes."""
 
     result: Any
     needs_copies: bool
 
 
 class Writer:
-    """Runs jobs in a thread, in the order in which they came.
+    """Runs jobs in a thread, in the order in which they were submitted.
 
     Args:
-        client: which this thread alone uses from now on.
-        begin: makes a transaction.
+        client: the client, which only this thread uses from now on.
+        begin: returns a new transaction of a client.
     """
 
     def __init__(self, client: Client, begin: Callable[[Client], PagesOnServer]) -> None:
@@ -71,10 +72,10 @@ class Writer:
         self._begin = begin
         self._process = os.getpid()
         self._waiting: deque[_Waiting] = deque()
-        self._most_pages = MOST_PAGES  # fewer while others often change what is read
+        self._most_pages = MOST_PAGES  # fewer while others often change the cells that are read
         self._due = math.inf
         self._looks_at = -math.inf  # when the thread looks for jobs, unless it is woken before
-        self._using = threading.Lock()  # of what is noted of jobs
+        self._using = threading.Lock()  # protects the attributes about waiting jobs
         self._awoken = threading.Lock()  # released to wake the thread
         self._awoken.acquire()
         self._closing = False
@@ -87,7 +88,7 @@ class Writer:
         self._thread.start()
 
     def submit(self, job: Callable[[PagesOnServer], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
-        """Run *job*, which is about *size* pages, in the next transaction; its future is done once that is stored.
+        """Run *job*, which is about *size* pages, in a transaction; its future is done once the changes are stored.
 
         Raises:
             IndexUnusable: the index is closed.
@@ -111,7 +112,7 @@ class Writer:
             self._awoken.release()
 
     def close(self, timeout: float) -> None:
-        """Finish what waits, then end the thread, unless that takes longer than *timeout*."""
+        """Finish the waiting jobs and end the thread; wait for this for at most *timeout* seconds."""
         if self._process != os.getpid():
             return
         with self._using:
@@ -131,7 +132,7 @@ class Writer:
         self._client.close()
 
     def _wait(self) -> bool:
-        """Wait until jobs are due; return whether there are any. There are none when the index was closed."""
+        """Wait until jobs are due or the index is closed; return whether there are any jobs."""
         awake_until = time.monotonic() + _AWAKE_SECONDS
         while True:
             with self._using:
@@ -149,7 +150,7 @@ class Writer:
         return [waiting for waiting in jobs if waiting.future.set_running_or_notify_cancel()]
 
     def _commit(self, jobs: list[_Waiting]) -> None:
-        """Make transactions of *jobs* and tell the futures. Where a job fails, run them one by one."""
+        """Run *jobs* in transactions and set the results of their futures. If a job fails, run them one by one."""
         while jobs:
             try:
                 outcomes = self._attempt_anywhere(jobs)
@@ -180,7 +181,7 @@ class Writer:
             future.set_result(outcome.result)
 
     def _confirm(self) -> None:
-        """Answer what was held back until all copies of the index have it."""
+        """Wait until all copies of the index have the changes, and set the results that were held back."""
         answers, self._unconfirmed, self._confirm_at = self._unconfirmed, [], math.inf
         try:
             self._client.confirm()
@@ -192,17 +193,17 @@ class Writer:
                 future.set_result(result)
 
     def _attempt_anywhere(self, jobs: list[_Waiting]) -> list[_Outcome]:
-        """As :meth:`_attempt`; follow the shard where another node of a cluster serves it."""
+        """Call :meth:`_attempt`, again if another node of a cluster serves the shard now."""
         for _ in range(_MOST_MOVES):
             with suppress(ConnectionMoved):
                 return self._attempt(jobs)
         return self._attempt(jobs)
 
     def _attempt(self, jobs: list[_Waiting]) -> list[_Outcome]:
-        """Run the first of *jobs* until nothing that they have read has changed meanwhile.
+        """Run the first of *jobs* until nothing that they have read was changed meanwhile; return their outcomes.
 
-        Where others change it again and again, take fewer at once: who decides about many pages would never be as quick as
-        they are.
+        If others change it again and again, fewer jobs are taken at a time: a transaction about many pages might never end
+        before the next change.
         """
         if time.monotonic() < self._away_until:
             raise self._why_away
@@ -217,7 +218,7 @@ class Writer:
                 raise
             except Exception:
                 if self._client.commit(pages.what_was_read()) is not None:
-                    raise  # the error does not come from cells of which one was changed between two reads
+                    raise  # the cells are of one state, so the error is not due to a change between two reads
                 continue
             if self._client.commit(pages.collect()) is not None:
                 self._most_pages = min(2 * self._most_pages, MOST_PAGES)

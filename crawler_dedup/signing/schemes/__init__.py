@@ -14,7 +14,7 @@ from crawler_dedup.signing.schemes.simhash import SimHash
 __all__ = ["GROUP", "NAMES", "Agreement", "Numbers", "Scheme", "SimHash", "ValueScheme", "option", "scheme_of"]
 
 GROUP = "crawler_dedup.schemes"
-"""Entry points of this group are schemes of other packages."""
+"""Entry point group in which other packages declare their schemes."""
 
 _OWN = {
     "simhash": "SimHash",

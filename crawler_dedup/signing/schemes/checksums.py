@@ -18,13 +18,13 @@ from crawler_dedup.signing.text import Text
 
 @dataclass(frozen=True)
 class Checksums(FeatureScheme, ValueScheme):
-    """The different words of a text, distributed into lists by their hash; a checksum of each list.
+    """Checksums of the lists into which the distinct words of a text are distributed by their hash.
 
     A word that is added or removed changes the checksum of one list, so that two texts agree in nearly all lists if they
     differ in few words, however long they are. The sketches estimate how much they differ. In the patent two documents are
-    similar if any of a few lists agrees; here half of 16 must, and words are distributed instead of sequences of words.
+    similar if any of a few lists agrees; here half of 16 lists must agree, and they hold words instead of word sequences.
 
-    Good at: pages with a few changed words, at next to no cost. Bad at: texts in which more words changed than half the
+    Good at: pages with a few changed words, at very little cost. Bad at: texts in which more words changed than half the
     number of lists, whatever their length.
 
     64 bytes a page, 16 keys.

@@ -2,8 +2,8 @@
 
 Cao et al. 2009, for Chinese pages: normalised tf-idf, the 20 heaviest terms. The source gives no threshold: of .7, .75,
 .8, .85 and .9 only the last has no false pair among labelled Chinese pages. It uses the place of a term without saying how:
-here terms of the first 100 characters count once more, which raised the precision of labelled page pairs from .994 to .997
-at the same recall. Its categories, which narrow the search, are scopes here (a callable as ``DEDUP_SCOPE``).
+here the count of each term in the first 100 characters is raised by one, which raised the precision of labelled page pairs
+from .994 to .997 at the same recall. Its categories, which narrow the search, are scopes (a callable as ``DEDUP_SCOPE``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from crawler_dedup.signing.text import Text
 _ROW = np.dtype([("term", "<u4"), ("weight", "<u2")])
 _UNIT = 60_000
 _ROUNDING = 1e-6
-_UNKNOWN = 0.5  # rarity of names and numbers: taken for the rarest words, they outweighed all others
+_UNKNOWN = 0.5  # rarity of names and numbers; with the rarity of the rarest words, they outweighed all others
 _SIZE = struct.Struct("<I")
 
 
@@ -36,23 +36,23 @@ class _Vector(NamedTuple):
 
 @dataclass(frozen=True)
 class DDW(FeatureScheme, ValueScheme):
-    """The 20 heaviest terms of a text by tf-idf, as a vector of length 1; two texts agree if its cosine is large.
+    """The 20 heaviest terms of a text by tf-idf, as a vector of length 1; two texts agree if their cosine is large.
 
-    Terms are in the order of their rarity. Two vectors whose cosine reaches the threshold share a term among their rarest
-    ones, those after which less than the threshold's length is left (prefix filtering: Bayardo, Ma and Srikant, "Scaling up
-    all pairs similarity search", WWW 2007). So only these are keys, and terms that every text has are not probed.
+    Terms are sorted, rarest first. Two vectors whose cosine reaches the threshold share one of the first terms: those from
+    which on the vector still has the threshold's length (prefix filtering: Bayardo, Ma and Srikant, "Scaling up all pairs
+    similarity search", WWW 2007). Only these terms are keys, so terms that every text has are not probed.
 
     Good at: long pages in Chinese or English whose order changed, or which lost a part. Bad at: pages from one
-    template, whose heaviest terms are the template's; a language that the lexicon does not know. The lexicon's
-    words are those of jieba: with the tokenizer ``bigrams`` it needs its own.
+    template, whose heaviest terms are the template's; languages that the lexicon lacks. The lexicon's words are those of
+    jieba, so the tokenizer ``bigrams`` needs a lexicon of its own.
 
     About 120 bytes a page, 3 to 8 keys.
 
     Attributes:
         terms: number of terms.
         threshold: least cosine.
-        lead: characters at the beginning of the text whose terms count once more.
-        longer: how many times as many different words the new text may have as the kept one: an excerpt covers no article.
+        lead: number of characters at the beginning of the text; the count of each term in them is raised by one.
+        longer: largest ratio of the new text's distinct words to the kept text's: an excerpt does not cover an article.
     """
 
     name: ClassVar[str] = "ddw"
@@ -95,7 +95,7 @@ class DDW(FeatureScheme, ValueScheme):
         return shares.agreement
 
     def shares(self, new: bytes, kept: bytes) -> Shares:
-        """Return the cosine, and the share of the new vector's length that common terms have."""
+        """Return the cosine, and the share of the new vector's squared length that common terms have."""
         ours, theirs = _unpack(new), _unpack(kept)
         _, new_places, kept_places = np.intersect1d(ours.terms, theirs.terms, return_indices=True)
         cosine = float((ours.weights[new_places] * theirs.weights[kept_places]).sum())

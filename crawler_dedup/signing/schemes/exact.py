@@ -1,4 +1,4 @@
-"""The same words in the same order: one digest of the normalised main text."""
+"""One digest of the normalised main text: two texts agree if they have the same words in the same order."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from crawler_dedup.signing.text import Text
 
 @dataclass(frozen=True)
 class Exact(ValueScheme):
-    """Texts whose words, and characters of scripts without spaces, are the same: case, punctuation and spaces aside.
+    """A digest of the words of a text (characters, in scripts without spaces), without case, punctuation and spaces.
 
-    Good at: mirrors, prints, addresses with other parameters; it never takes two texts for one, and is the cheapest. Bad at:
-    everything else; a date or a counter in the main text and the page is another one.
+    Good at: mirrors, print versions, URLs with other parameters; it has no false matches and is the cheapest scheme. Bad at:
+    everything else; two pages with different dates or counters in the main text do not agree.
 
     16 bytes a page, one key.
     """

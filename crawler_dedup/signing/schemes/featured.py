@@ -35,17 +35,17 @@ _STEMMING_EFFORT = 8  # for words that were not stemmed before
 class FeatureScheme(LexicalScheme):
     """A scheme whose signatures are made of the words of a text. The options are for pages that the defaults do not suit.
 
-    The sketches, by which resemblance and coverage are estimated, do not depend on them.
+    The sketches, by which resemblance and coverage are estimated, do not depend on these options.
 
     Attributes:
         stem: the language by whose rules words are cut to their stems.
-        phrases: whether each two neighbouring words are a feature beside them, unless one is a stop word.
-        title: how many times the words of the page's title count beside those of its text.
-        anchors: whether the text of the link by which a crawl has come to the page counts, and what surrounds that.
+        phrases: whether each pair of neighbouring words is a feature too, unless one of the words is a stop word.
+        title: how many times the words of the page's title are counted in addition to those of its text.
+        anchors: whether the text in and around the link by which the crawl reached the page counts too.
     """
 
     plain_effort: ClassVar[int] = 2
-    """As :attr:`~crawler_dedup.signing.schemes.scheme.Scheme.effort`, without these options."""
+    """The value of :attr:`~crawler_dedup.signing.schemes.scheme.Scheme.effort` without these options."""
 
     _: KW_ONLY
     stem: str = option(NO, "|".join((NO, *LANGUAGES)), later=True)
@@ -90,7 +90,7 @@ class FeatureScheme(LexicalScheme):
         return weigh_tokens([*self.featured(text.tokens), *of_title, *of_anchors])
 
     def featured(self, tokens: list[str]) -> list[str]:
-        """Return the features that *tokens*, of a text from its beginning on, become."""
+        """Return the features (stems, phrases) of *tokens*, which are the tokens of a text from its beginning on."""
         words = tokens if self.stem == NO else stem_words(tokens, self.stem)
         if self.phrases == NO:
             return words

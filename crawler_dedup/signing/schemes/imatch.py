@@ -1,4 +1,4 @@
-"""I-Match: one digest of the significant words, and of random parts of them.
+"""I-Match: a digest of the significant words of a text, and digests of random subsets of them.
 
 Chowdhury, Frieder, Grossman and McCabe, "Collection statistics for fast duplicate document detection", ACM TOIS 20 (2002);
 several lexica: Kołcz, Chowdhury and Alspector, "Improved robustness of signature-based near-replica detection via lexicon
@@ -20,10 +20,10 @@ from crawler_dedup.signing.text import Text
 
 @dataclass(frozen=True)
 class IMatch(FeatureScheme, ValueScheme):
-    """The set of a text's words whose idf lies inside a band, as one digest; and of that set in randomised lexica.
+    """A digest of the set of a text's words whose idf lies inside a band, and digests of its subsets in randomised lexica.
 
     A word that is added or removed changes every digest whose lexicon has it. Each lexicon lacks a share of the words, so
-    that a few changed words leave some digests as they were. The sketches estimate how much the texts differ.
+    that a few changed words leave some digests unchanged. The sketches estimate how much the texts differ.
 
     Good at: pages that differ in stop words, numbers and rare words only. Bad at: short texts (few words inside the band),
     templates filled with names that the lexicon lacks, languages that it does not know.
@@ -35,11 +35,11 @@ class IMatch(FeatureScheme, ValueScheme):
 
     Attributes:
         low: least idf of a word, as a share of the largest.
-        high: its largest idf. Words that the lexicon lacks (misspellings, names) are left out.
-        lexica: number of randomised lexica besides the whole one.
-        drop: share of the words that each of them lacks.
+        high: largest idf of a word, likewise. Words that the lexicon lacks (misspellings, names) are left out.
+        lexica: number of randomised lexica in addition to the complete one.
+        drop: share of the words that each randomised lexicon lacks.
         enough: number of digests that must agree.
-        words: least number of words of a digest.
+        words: least number of words for a digest.
     """
 
     name: ClassVar[str] = "imatch"
@@ -54,12 +54,12 @@ class IMatch(FeatureScheme, ValueScheme):
     def value(self, text: Text) -> bytes:
         hashes = self.features_of(text).hashes
         rarity = self.lexicon.rarity(hashes)
-        chosen = hashes[(rarity >= self.low) & (rarity <= self.high)]  # nan is neither
+        chosen = hashes[(rarity >= self.low) & (rarity <= self.high)]  # nan fails both comparisons
         digests = self._digests(chosen)
         return digests.astype("<u8").tobytes() if digests.any() else b""
 
     def _digests(self, words: Numbers) -> Numbers:
-        """Return the digests of the *words* that each lexicon has; the first lexicon has all. 0 if they are too few."""
+        """Return for each lexicon a digest of the *words* that it has, 0 if they are too few. The first lexicon has all."""
         seeded = mix_bits(words[None, :] ^ np.arange(self.lexica + 1, dtype=np.uint64)[:, None])
         kept = mix_bits(seeded) >= np.uint64(int(self.drop * 2.0**64))
         kept[0] = True

@@ -1,4 +1,4 @@
-"""Counts of classes of letters in the windows of a text: a number of 64 bits for each window, and similar windows."""
+"""Counts of letter classes in the windows of a text, as a 64-bit number for each window; search for similar windows."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from crawler_dedup.signing.schemes.passages import Positions
 
 MAX_BITS = 64
 MAX_PAIRS = 1 << 18
-"""Maximum of pairs of windows that are compared, if the text has few windows; else :data:`LEAST_PAIRS` for each window."""
+"""Maximum number of pairs of windows to compare; with many windows, :data:`LEAST_PAIRS` for each window."""
 LEAST_PAIRS = 16
 
 _LEAST_HALF_BITS = 16  # shorter halves are the same in too many windows
-_FIELDS, _FIELD_BITS = 4, 16  # numbers of 16 bits in one of 64
-_TOGETHER = 1 << 16  # windows
+_FIELDS, _FIELD_BITS = 4, 16  # counts that share a 64-bit number, and the bits of each
+_TOGETHER = 1 << 16  # windows that are counted at a time
 _TAG = np.uint64(1) << np.uint64(40)
 
 Classes = NDArray[np.uint8]
 
 
 class _Part(NamedTuple):
-    """Some leading bits of a vector once it is rotated: by how much, and how many bits are left below them."""
+    """The leading bits of a rotated vector: by how many bits it is rotated, and how many bits follow the leading ones."""
 
     rotation: int
     below: int
@@ -38,7 +38,7 @@ class Layout:
 
     Attributes:
         classes: number of the classes of letters.
-        largest: largest count of a class; what is expected is the middle of 0 to *largest*.
+        largest: largest count of a class; the expected count is stored as the middle of 0 to *largest*.
     """
 
     classes: int
@@ -56,14 +56,14 @@ class Layout:
 
     @property
     def parts(self) -> list[_Part]:
-        """What of a vector must be equal in two windows that match: one of its halves, or all of it if these are short."""
+        """The parts of a vector, one of which is equal in matching windows: its halves, or all of it if these are short."""
         low = self.classes // 2 * self.class_bits
         if low < _LEAST_HALF_BITS:
             return [_Part(0, 0)]
         return [_Part(low, self.bits - low), _Part(0, low)]
 
     def keys(self, vectors: Numbers) -> Numbers:
-        """Return the keys of *vectors*, one for each part of each: two windows meet where a part is equal."""
+        """Return the keys of *vectors*, one for each part of each vector: windows with an equal part share a key."""
         keys = []
         for number, part in enumerate(self.parts):
             leading = self.rotate(vectors, part) >> np.uint64(part.below)
@@ -71,14 +71,14 @@ class Layout:
         return np.concatenate(keys)
 
     def rotate(self, vectors: Numbers, part: _Part) -> Numbers:
-        """Return *vectors* with the bits of *part* before the others."""
+        """Rotate *vectors* so that the bits of *part* come before the others."""
         if not part.rotation:
             return vectors
         low = vectors & np.uint64((1 << part.rotation) - 1)
         return low << np.uint64(part.below) | vectors >> np.uint64(part.rotation)
 
     def differences(self, ours: Numbers, theirs: Numbers) -> Positions:
-        """Return the sum of the differences of two vectors, pair by pair."""
+        """Return for each pair of vectors the sum of the absolute differences of their counts."""
         differences = np.zeros(len(ours), dtype=np.int64)
         mask = np.uint64((1 << self.class_bits) - 1)
         for number in range(self.classes):
@@ -88,11 +88,13 @@ class Layout:
         return differences
 
     def count(self, letters: Classes, expected: NDArray[np.int32], window: int, starts: Positions) -> Numbers:
-        """Return the vectors of the windows that begin at *starts*, ascending.
+        """Return the vectors of the windows that begin at *starts*.
 
         Args:
             letters: the class of each letter of the text.
-            expected: how many letters of each class a window is expected to have.
+            expected: expected number of letters of each class in a window.
+            window: number of letters in a window.
+            starts: ascending.
         """
         vectors = np.zeros(len(starts), dtype=np.uint64)
         for at in range(0, len(starts), _TOGETHER):
@@ -105,12 +107,12 @@ class Layout:
         return vectors
 
     def _counts(self, letters: Classes, window: int, starts: Positions) -> Iterator[tuple[int, NDArray[np.int32]]]:
-        """Yield of each class how often it occurs in each window: four classes at a time, in fields of one number."""
+        """Yield each class with its count in each window. Four classes are counted at a time, in fields of one number."""
         for first in range(0, self.classes, _FIELDS):
             units = np.zeros(self.classes, dtype=np.uint64)
             fields = range(min(_FIELDS, self.classes - first))
             units[first : first + _FIELDS] = [1 << _FIELD_BITS * field for field in fields]
-            # The sums overflow, their differences do not: a window has less than 2^16 letters.
+            # The sums overflow, their differences do not: a window has fewer than 2^16 letters.
             sums = np.append(np.uint64(0), np.cumsum(units[letters]))
             counts = (sums[starts + window] - sums[starts]).astype("<u8").view("<u2").reshape(-1, _FIELDS)
             for field in fields:
@@ -118,7 +120,7 @@ class Layout:
 
 
 class _SortedVectors(NamedTuple):
-    """Vectors in the order of one part: their places, themselves rotated, and that part alone."""
+    """Vectors sorted by one part: the part, their places before sorting, the rotated vectors, and the bits of the part."""
 
     part: _Part
     order: Positions
@@ -127,9 +129,9 @@ class _SortedVectors(NamedTuple):
 
 
 class VectorIndex:
-    """Distinct vectors of a text, ascending, prepared to be compared with those of many pages.
+    """An index of the distinct vectors of a text, ascending, for comparison with those of many pages.
 
-    Two vectors match if one of the parts is equal and they differ by *apart* at most in all.
+    Two vectors match if one of their parts is equal and the sum of their differences is at most *apart*.
     """
 
     def __init__(self, layout: Layout, vectors: Numbers, apart: int) -> None:
@@ -148,9 +150,9 @@ class VectorIndex:
         return pairs % count, pairs // count
 
     def _with_equal_part(self, ours: _SortedVectors, theirs: Numbers) -> Positions:
-        """Return the pairs that match and have this part in common; of too many equal parts, those with the nearest rest.
+        """Return the matching pairs that have this part in common; of too many, those whose other bits are nearest.
 
-        Each pair as one number: places of ours, in the next position places of theirs.
+        Each pair is one number: the place in *theirs* times the number of indexed vectors, plus the place among these.
         """
         asked = self._layout.rotate(theirs, ours.part)
         leading = asked >> np.uint64(ours.part.below)

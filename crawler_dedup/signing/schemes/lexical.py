@@ -1,4 +1,4 @@
-"""Schemes that look into a lexicon."""
+"""Base class of schemes that use a lexicon."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LexicalScheme(Scheme):
-    """A scheme whose signatures depend on a lexicon; its digest stands in the header.
+    """A scheme whose signatures depend on a lexicon, whose digest is in the index header.
 
     Attributes:
-        lexicon_name: as ``DEDUP_LEXICON``.
+        lexicon_name: the lexicon, as in ``DEDUP_LEXICON``.
     """
 
     lexicon_name: str = field(default=GENERAL, kw_only=True)
@@ -31,12 +31,12 @@ class LexicalScheme(Scheme):
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        """The collection's counts, read when they are first needed."""
+        """Counts of a collection, read when they are first needed."""
         return lexicon_of(self.lexicon_name)
 
     @property
     def needs_lexicon(self) -> bool:
-        """Whether these options need one."""
+        """Whether the scheme needs a lexicon with these options."""
         return True
 
     @property

@@ -1,4 +1,4 @@
-"""Min-wise signatures, met in bands of a locality-sensitive hash.
+"""Min-wise signatures, looked up by bands (locality-sensitive hashing).
 
 Broder, "On the resemblance and containment of documents", 1997; bands: Leskovec, Rajaraman and Ullman, "Mining of massive
 datasets", §3.4.
@@ -27,22 +27,22 @@ _SIZE = struct.Struct("<I")
 
 @dataclass(frozen=True)
 class MinHash(ValueScheme):
-    """A sample of the shingles of a text: two texts agree in as many of its 128 numbers as they share shingles.
+    """A sample of the shingles of a text: the share of its 128 numbers in which two texts agree is their resemblance.
 
-    Looked up in bands of *rows* numbers, all of which must agree in one band at least; then confirmed by the estimated
-    resemblance.
+    It is looked up by bands of *rows* numbers, all of which must agree in at least one band; then the estimated resemblance
+    confirms the match.
 
-    Good at: short texts, in which a changed word moves a simhash further than the tables reach. Bad at: excerpts; and every
-    band is a key, so that it writes much.
+    Good at: short texts, in which a changed word moves a simhash further than the tables reach. Bad at: excerpts; it also
+    writes much, because every band is a key.
 
     About 240 bytes a page, 25 keys.
 
     Attributes:
         shingle: units (words; characters of scripts without spaces) of a shingle.
         threshold: least estimated resemblance.
-        coverage: least estimated share of the new text's shingles that the kept text has. Of texts of one length it is .8
+        coverage: least estimated share of the new text's shingles that the kept text has. For texts of equal length it is .8
             at a resemblance of .67, so that a lower threshold needs a lower coverage too.
-        rows: numbers of a band; 0: as many as still let 95 of 100 pairs at the threshold meet.
+        rows: numbers of a band; 0: the largest number with which 95 of 100 pairs at the threshold share a band.
     """
 
     name: ClassVar[str] = "minhash"

@@ -1,4 +1,4 @@
-"""Min-wise samples of sets, and how alike the sets are by them. Broder et al., "Min-wise independent permutations", 1998."""
+"""Min-wise samples of sets, and the resemblance by them. Broder et al., "Min-wise independent permutations", 1998."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from numpy.typing import NDArray
 from crawler_dedup.hamming import Numbers, mix_bits
 
 _STEP = 0x9E3779B97F4A7C15
-_ELEMENTS = 1024  # hashes, of all rounds of a pass, that are thrown into the bins at a time
+_ELEMENTS = 1024  # hashes that are thrown into the bins in one pass, over all its rounds
 _ROUND_BITS = 16
 
 
 def one_permutation(hashes: Numbers, bins: int) -> Numbers:
-    """Return a number for each of *bins* (a power of two), the same in two sets with the probability of their resemblance.
+    """Return a number for each bin; two sets have the same number with a probability equal to their resemblance.
 
     One-permutation hashing (Li, Owen and Zhang 2012): the hashes are thrown into the bins, and each bin keeps its smallest.
-    A set that is too small to fill them is densified as Dahlgaard, Knudsen and Thorup do ("Fast similarity sketching",
-    FOCS 2017, §2): it is thrown again, otherwise permuted, and again, into those that are still empty. Unlike a loan from
-    a neighbouring bin (Shrivastava and Li 2014), this leaves the estimate as exact as with independent permutations.
+    If a set is too small to fill all bins, its hashes are permuted in another way and thrown into the empty bins, round
+    after round (Dahlgaard, Knudsen and Thorup, "Fast similarity sketching", FOCS 2017, §2). Unlike copying from a
+    neighbouring bin (Shrivastava and Li 2014), this leaves the estimate as exact as with independent permutations.
 
     Args:
         hashes: uint64, distinct, at least one.
+        bins: number of bins, a power of two.
 
     Returns:
-        uint64, shape (bins,): below 2^48 less the bits of a bin.
+        uint64, shape (bins,), of 48 bits less those of a bin's number.
     """
     width = bins.bit_length() - 1
     order_bits = np.uint64(64 - _ROUND_BITS - width)
@@ -37,7 +38,7 @@ def one_permutation(hashes: Numbers, bins: int) -> Numbers:
         into = thrown >> np.uint64(64 - width)
         order = (thrown >> np.uint64(_ROUND_BITS)) & ((np.uint64(1) << order_bits) - np.uint64(1))
         round_of = np.arange(rounds, dtype=np.uint64)[:, None]
-        # Bin, round, order within: sorted, the first of each bin is its smallest of the earliest round.
+        # Sorted by bin, round and order within: the first of each bin is the smallest of its earliest round.
         ranked = np.sort(((into << np.uint64(_ROUND_BITS) | round_of) << order_bits | order).ravel())
         owners = (ranked >> np.uint64(64 - width)).astype(np.intp)
         at = np.flatnonzero(np.diff(owners, prepend=-1))
@@ -50,10 +51,10 @@ def one_permutation(hashes: Numbers, bins: int) -> Numbers:
 
 
 def estimate_resemblance(new: NDArray[np.uint8], kept: NDArray[np.uint8]) -> float:
-    """Estimate the resemblance of two sets of which 8 bits of each min-wise number are kept, 0 to 1.
+    """Estimate the resemblance of two sets, 0 to 1, from the low 8 bits of each of their min-wise numbers.
 
-    It is the share of agreeing numbers, less what agrees by chance (Li and König, "b-Bit minwise hashing", WWW 2010,
-    theorem 1, for large sets). Raises :class:`ValueError` where the shapes differ.
+    The estimate is the share of equal numbers, corrected for those that are equal by chance (Li and König, "b-Bit minwise
+    hashing", WWW 2010, theorem 1, for large sets). Raises :class:`ValueError` if the shapes differ.
     """
     if new.shape != kept.shape:
         raise ValueError("two signatures of different lengths")

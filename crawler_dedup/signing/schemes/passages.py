@@ -1,4 +1,4 @@
-"""Schemes that say which passages two texts share: their values are pieces of a text, and where these begin."""
+"""Schemes that find the passages two texts share: a value holds pieces of a text and the positions where they begin."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ Positions = NDArray[np.int64]
 
 
 class Pieces(NamedTuple):
-    """Pieces of a text: at which of its letters each begins (int64), and by what it is compared (uint64)."""
+    """Pieces of a text: the letter at which each begins (int64), and the number by which it is compared (uint64)."""
 
     starts: Positions
     numbers: Numbers
 
 
 class PieceIndex(Protocol):
-    """The pieces of one text, prepared to be compared with those of many pages."""
+    """An index of the pieces of one text, for comparison with those of many pages."""
 
     def partners(self, theirs: Numbers) -> tuple[Positions, Positions]:
-        """Return which of the text's numbers match which of *theirs*, ascending and distinct: places in both.
+        """Return the pairs of matching numbers, as places in the text's numbers and in *theirs* (ascending and distinct).
 
-        Of bounded length: no more than a few times as many as *theirs*, or some 100,000.
+        Their number is bounded: a few times the length of *theirs*, or a few hundred thousand.
         """
 
 
 class PassageScheme(ValueScheme):
     """A scheme by which ``crawler-dedup trace`` finds the passages that a text shares with kept pages.
 
-    What a letter is each scheme says itself; positions and lengths are counted in them.
+    Each scheme defines what a letter is; positions and lengths are counted in letters.
     """
 
     least_keys: ClassVar[int] = 1
-    """In so many of the buckets of a text's pieces a page must stand to be compared with it."""
+    """Least number of buckets of a text's pieces that a page must be filed in to be compared with the text."""
 
     @property
     @abstractmethod
@@ -48,11 +48,11 @@ class PassageScheme(ValueScheme):
     @property
     @abstractmethod
     def reach(self) -> int:
-        """Two common pieces that begin so many letters apart at most, in the text as in the page, are one passage."""
+        """Largest distance between the beginnings of two common pieces of one passage, in letters of text and page."""
 
     @abstractmethod
     def find_letters(self, plain: str) -> Positions:
-        """Find where in a normalised text each of its letters comes from, ascending: shape (letters,)."""
+        """Return the position in a normalised text of each of its letters, ascending: shape (letters,)."""
 
     @abstractmethod
     def pieces_of_text(self, plain: str) -> Pieces:
@@ -60,12 +60,12 @@ class PassageScheme(ValueScheme):
 
     @abstractmethod
     def pieces_of_page(self, value: bytes) -> Pieces:
-        """Return the pieces that are kept of a page with *value*. Raises :class:`ValueError` if it is damaged or empty."""
+        """Return the pieces of a kept page with *value*. Raises :class:`ValueError` if the value is damaged or empty."""
 
     @abstractmethod
     def keys_of_pieces(self, numbers: Numbers) -> Numbers:
-        """Return the buckets in which pages stand that share pieces with these *numbers*; one may come twice."""
+        """Return the buckets of pages that share pieces with these *numbers*; a bucket may occur twice."""
 
     @abstractmethod
     def index_pieces(self, numbers: Numbers) -> PieceIndex:
-        """Prepare the *numbers* of a text's pieces, ascending and distinct."""
+        """Index the *numbers* of a text's pieces, which are ascending and distinct."""

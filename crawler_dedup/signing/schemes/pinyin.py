@@ -1,11 +1,11 @@
 """Letters of the pinyin of a Chinese text, counted in windows: finds copies whose characters were exchanged for homophones.
 
-The idea was made against pirated novels: text → pinyin → initials → windows of n letters that overlap → letter frequencies
-less a reference → 0 … r → a short vector of each window, stored every n/2 letters and looked up at every letter. Its
-description leaves window, reference and letters open. Here: n = 48; the 26 letters share 16 classes that are about equally
-frequent in the lexicon, 4 bits each (r = 15), in which the expected number is the middle; in place of vectors that are
-equal, half of two vectors must be, and the rest may differ a little. Twenty letters with r = 3 or 1, as described, are
-``classes=20 largest=3``; with r = 9 they do not fit 64 bits.
+The method was designed against pirated novels: text → pinyin → initials → windows of n letters that overlap → letter
+frequencies less a reference → 0 … r → a short vector of each window, stored every n/2 letters and looked up at every letter.
+Its description does not define window, reference and letters. Here n is 48; the 26 letters share 16 classes that are about
+equally frequent in the lexicon, 4 bits each (r = 15), with the expected number in the middle; the vectors need not be equal:
+half of each must be, and the rest may differ a little. Twenty letters with r = 3 or 1, as described, are ``classes=20
+largest=3`` or ``largest=1``; with r = 9 they do not fit 64 bits.
 """
 
 from __future__ import annotations
@@ -37,35 +37,35 @@ MAX_PROBES = 8_192
 MAX_CANDIDATES = 8
 
 _HITS = 32
-_LEAST_WINDOWS = 2.5  # in a shorter text one window that matches by chance is enough to cover it
-_LEAST_BITS = 20  # of shorter vectors, texts of a few thousand letters have most in common by chance
+_LEAST_WINDOWS = 2.5  # a single window that matches by chance is enough to cover a shorter text
+_LEAST_BITS = 20  # texts of a few thousand letters have most of the shorter vectors in common by chance
 _NIBBLES = 16  # classes whose numbers fit four bits
 
 
 @dataclass(frozen=True)
 class Pinyin(LexicalScheme, PassageScheme):
-    """Windows of letters, of each how often 16 classes of letters occur.
+    """Windows of letters, each described by the counts of 16 classes of letters.
 
-    A kept text has a window every half of its length, a new one at every letter, so that what was put in or left out moves
-    no window out of step. Two windows match if one half of their vectors is equal and the other differs by little.
+    A kept text has a window at every half of a window's length, a new text has one at every letter, so that windows match
+    after insertions and deletions too. Two windows match if one half of their vectors is equal and the other differs little.
 
     Good at: copies of long Chinese texts with homophones, other characters or another encoding, and at saying which parts
     were copied (``crawler-dedup trace``). Bad at: other languages, of which only the first letter of each word counts; texts
-    under 120 letters, which agree with their equals only; crawls of long pages (up to 8,192 probes each, of which the 8 best
-    candidates are compared).
+    under 120 letters, which agree with equal texts only; crawls of long pages (up to 8,192 probes for each page, and the 8
+    best candidates are compared).
 
-    Half a byte for each letter, and a twelfth of a key.
+    Half a byte and a twelfth of a key for each letter.
 
     Attributes:
         window: letters of a window.
-        overlap: share of a window that the next kept one has too.
-        classes: into which the letters are put; more than 16 take a byte for each letter.
-        largest: largest count of a class; as many bits as it has, for all classes together 20 to 64. With fewer than 32,
+        overlap: share of a window that overlaps with the next window of a kept text.
+        classes: number of classes of letters; with more than 16, a letter takes a byte.
+        largest: largest count of a class; its bits times the number of classes must be 20 to 64. With fewer than 32 bits,
             texts of 100,000 letters and more match by chance.
         apart: largest sum of differences between two vectors that match. If half a vector has fewer than 16 bits, vectors
             that match are equal.
-        coverage: least share of the new text's letters that lie in windows of the kept one.
-        resemblance: least share of the kept text's windows that the new one has: an excerpt is no copy of a book.
+        coverage: least share of the new text's letters that lie in windows of the kept text.
+        resemblance: least share of the kept text's windows that the new text has: an excerpt is no copy of a book.
     """
 
     name: ClassVar[str] = "pinyin"
@@ -102,7 +102,7 @@ class Pinyin(LexicalScheme, PassageScheme):
 
     @cached_property
     def _class_of(self) -> Classes:
-        """The class of each letter: the frequent ones have their own, the rare ones share one."""
+        """The class of each letter: frequent letters have a class of their own, rare letters share one."""
         sums = np.zeros(self.classes)
         classes = np.zeros(len(LETTERS), dtype=np.uint8)
         for letter in np.argsort(-self.lexicon.initial_counts.astype(np.float64), kind="stable").tolist():
@@ -113,7 +113,7 @@ class Pinyin(LexicalScheme, PassageScheme):
 
     @cached_property
     def _expected(self) -> bytes:
-        """Number of letters of each class in a window of the reference, a byte each."""
+        """Expected number of letters of each class in a window, by the lexicon: one byte for each class."""
         sums = np.bincount(self._class_of, self.lexicon.initial_counts.astype(np.float64), minlength=self.classes)
         share = sums / max(1.0, float(sums.sum()))
         return np.rint(self.window * share).clip(0, 255).astype(np.uint8).tobytes()
@@ -128,14 +128,14 @@ class Pinyin(LexicalScheme, PassageScheme):
         return classes
 
     def pack(self, classes: Classes) -> bytes:
-        """Pack the classes of a text with what the lexicon leads to expect: a value needs no lexicon to be read."""
+        """Pack the classes of a text together with the expected numbers, so that reading a value needs no lexicon."""
         if self.classes > _NIBBLES:
             return b"\0" + self._expected + classes.tobytes()
         padded = np.append(classes, np.zeros(len(classes) % 2, dtype=np.uint8))
         return bytes([len(classes) % 2]) + self._expected + (padded[0::2] << 4 | padded[1::2]).tobytes()
 
     def _unpack(self, value: bytes) -> tuple[NDArray[np.int32], Classes]:
-        """Return expected numbers and classes. Raises :class:`ValueError` if *value* is damaged."""
+        """Return the expected numbers and the classes. Raises :class:`ValueError` if *value* is damaged."""
         if len(value) < 1 + self.classes or value[0] > 1:
             raise ValueError("a signature is cut off")
         expected = np.frombuffer(value[1 : 1 + self.classes], dtype=np.uint8).astype(np.int32)
@@ -150,7 +150,7 @@ class Pinyin(LexicalScheme, PassageScheme):
     # Windows
 
     def pieces_of_page(self, value: bytes) -> Pieces:
-        """Return the windows of a kept text, which overlap, and the last one. Their numbers are vectors."""
+        """Return the overlapping windows of a kept text, including the last possible one. Their numbers are vectors."""
         expected, classes = self._unpack(value)
         last = len(classes) - self.window
         step = max(1, int(self.window * (1 - self.overlap)))
@@ -178,7 +178,7 @@ class Pinyin(LexicalScheme, PassageScheme):
         return _prepare(self, value).probes
 
     def least_hits(self, value: bytes) -> int:
-        own = len(np.intersect1d(self.keys_of(value), self.probes_of(value)))  # few where lines are repeated
+        own = len(np.intersect1d(self.keys_of(value), self.probes_of(value)))  # few if lines are repeated
         return max(1, min(_HITS, own // 4))
 
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
@@ -193,8 +193,8 @@ class Pinyin(LexicalScheme, PassageScheme):
         return Agreement(resemblance=min(shares), coverage=shares.coverage)
 
     def shares(self, new: bytes, kept: bytes) -> Shares:
-        """Return the share of the kept text's windows that the new one has, and the share of the new text's letters that lie
-        in windows of the kept one."""
+        """Return the share of the kept text's windows that the new text has, and the share of the new text's letters that
+        lie in windows of the kept text."""
         return _shares(self, new, kept)
 
     # Passages
@@ -218,7 +218,7 @@ class Pinyin(LexicalScheme, PassageScheme):
 
 
 class _NewText:
-    """The windows of a text that is looked up and compared, at every letter."""
+    """The windows of a text that is looked up and compared, one at every letter."""
 
     def __init__(self, scheme: Pinyin, value: bytes) -> None:
         self.scheme = scheme
@@ -227,34 +227,34 @@ class _NewText:
 
     @cached_property
     def index(self) -> PieceIndex:
-        """Index of its vectors."""
+        """Index of the vectors of the windows."""
         return self.scheme.index_pieces(self.numbers)
 
     @cached_property
     def probes(self) -> Numbers:
-        """The keys of its windows, of too many always the same ones, whatever surrounds them."""
+        """Keys of the windows; of too many, a choice that depends on the keys only, not on the text around them."""
         keys = sort_distinct(self.scheme.keys_of_pieces(self.numbers))
         return keys if len(keys) <= MAX_PROBES else keys[np.argpartition(mix_bits(keys), MAX_PROBES)[:MAX_PROBES]]
 
     def cover(self, matching: Positions) -> float:
-        """Return the share of the letters that lie in windows with the vectors at *matching*."""
+        """Return the share of the text's letters that lie in windows whose vectors are at *matching*."""
         is_matching = np.zeros(len(self.numbers), dtype=np.bool_)
         is_matching[matching] = True
         (starts,) = np.nonzero(is_matching[self.number_of_window])
         letters = len(self.number_of_window) + self.scheme.window - 1
-        # Each window covers what the one before it does not.
+        # Each window counts its letters up to the next window.
         return float(np.minimum(np.diff(starts, append=letters), self.scheme.window).sum() / letters)
 
 
 @lru_cache(maxsize=1)
 def _prepare(scheme: Pinyin, value: bytes) -> _NewText:
-    """Prepare a text. The result is cached, because a text is looked up and then compared with several."""
+    """Prepare a text. The result is cached, because a text is looked up and then compared with several kept texts."""
     return _NewText(scheme, value)
 
 
 @lru_cache(maxsize=8)
 def _shares(scheme: Pinyin, new: bytes, kept: bytes) -> Shares:
-    """Return what two texts have in common. The result is cached, because many pages may have one signature."""
+    """Return the shares of two texts. The result is cached, because many pages may have the same signature."""
     ours, stored = _prepare(scheme, new), scheme.pieces_of_page(kept)
     theirs, times = np.unique(stored.numbers, return_counts=True)
     new_places, kept_places = ours.index.partners(theirs)

@@ -1,4 +1,4 @@
-"""What a signature scheme is: text → signature → keys under which pages that may be alike meet → do they agree."""
+"""Base classes of signature schemes: text → signature → keys that similar pages share → agreement of two signatures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Shares(NamedTuple):
 
     @property
     def agreement(self) -> Agreement:
-        """The same, of two texts that agree."""
+        """The shares as the agreement of two texts that agree."""
         return Agreement(resemblance=self.resemblance, coverage=self.coverage)
 
 
@@ -60,8 +60,8 @@ def option(default: Any, allowed: str, *, filed: bool = True, later: bool = Fals
 
     Args:
         allowed: either "LOW to HIGH", or words separated by ``|``.
-        filed: whether signatures or keys depend on it. What does not, may change from run to run on one index.
-        later: whether there are indexes from before the scheme had it. Its default then does not stand in the header.
+        filed: whether signatures or keys depend on it; if not, the option may change from run to run on one index.
+        later: whether there are indexes that are older than the option. Its default is then left out of the header.
     """
     return field(default=default, metadata={"allowed": allowed, "filed": filed, "later": later})
 
@@ -74,18 +74,18 @@ class Scheme(ABC):
     """
 
     name: ClassVar[str]
-    """How ``DEDUP_SCHEME`` calls it."""
+    """Name of the scheme in ``DEDUP_SCHEME``."""
     fixed: ClassVar[str] = ""
-    """``name=value`` words that stand in the header beside the options: a change to them makes another index."""
+    """``name=value`` words in the index header beside the options: a change to them requires a new index."""
     bucket_limit: ClassVar[int | None] = 4_000
-    """Of the pages under one key a look-up sees about so many, the first: a hot key costs no more. ``None``: all."""
+    """About how many pages under one key a look-up reads, the first ones: bounds the cost of a hot key. ``None``: all."""
     effort: ClassVar[int] = 2
-    """How many times as long as with simhash it may take to sign a page."""
+    """Time that signing a page may take, as a multiple of the time with simhash."""
     libraries: ClassVar[Sequence[str]] = ()
     """Distributions on whose version signatures depend."""
 
     @classmethod
-    def build(cls, options: Mapping[str, str], config: Config) -> Self:  # noqa: ARG003  (for those that need more)
+    def build(cls, options: Mapping[str, str], config: Config) -> Self:  # noqa: ARG003  (for schemes that need more)
         """Make the scheme with *options*, as ``DEDUP_SCHEME`` or an index header names them.
 
         Raises:
@@ -111,7 +111,7 @@ class Scheme(ABC):
 
     @property
     def spec(self) -> str:
-        """Its name and all that signatures and keys depend on; :func:`~crawler_dedup.signing.schemes.scheme_of` reads it."""
+        """Name and options that signatures and keys depend on, for :func:`~crawler_dedup.signing.schemes.scheme_of`."""
         filed = ((item, getattr(self, item.name)) for item in fields(self) if item.metadata.get("filed"))
         chosen = [
             f"{item.name}={value}" for item, value in filed if not item.metadata["later"] or value != item.default
@@ -129,7 +129,7 @@ class Scheme(ABC):
         return False
 
     def features_of(self, text: Text) -> Features:
-        """Return the words of *text* as the scheme weighs them, which a lexicon for it counts."""
+        """Return the words of *text* as the scheme weighs them. A lexicon for the scheme counts these words."""
         return text.features
 
     def load(self) -> None:
@@ -149,14 +149,14 @@ class Scheme(ABC):
         """Return the buckets under which a page with *signature* is filed: distinct, 64 bits each."""
 
     def probes(self, signature: Signature) -> Sequence[int]:
-        """Return the buckets in which pages alike to one with *signature* stand."""
+        """Return the buckets to search for pages that are similar to a page with *signature*."""
         return self.keys(signature)
 
     @abstractmethod
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
-        """Return those of the numbers *filed* in the probed buckets (once for each bucket) to compare with *signature*.
+        """Return the numbers to compare with *signature*, distinct, nearest first.
 
-        Each once, nearest first.
+        They are chosen from *filed*, the numbers in the probed buckets, which has a number once for each bucket.
         """
 
     def finds(self, new: Signature, kept: Signature) -> bool:
@@ -166,44 +166,44 @@ class Scheme(ABC):
 
     @abstractmethod
     def compare(self, new: Signature, kept: Signature) -> Agreement | None:
-        """Return how *new* agrees with *kept*, ``None`` if it does not.
+        """Return how *new* agrees with *kept*; ``None`` if it does not.
 
-        Directional: may new be dropped because kept is kept?
+        Directional: an agreement means that *new* may be dropped because *kept* is kept.
         """
 
     def measure(self, new: Signature, kept: Signature) -> Agreement | None:
-        """Return what is measured of two signatures, also of such as do not agree; ``None`` if that is nothing."""
+        """Compare two signatures even if they do not agree; return ``None`` if the scheme can measure nothing."""
         return self.compare(new, kept)
 
 
 class ValueScheme(Scheme):
-    """A scheme whose signatures do not fit 64 bits: a value, keys made of it, of which some must agree.
+    """A scheme whose signatures do not fit 64 bits: a value is stored, and some of the keys made of it must agree.
 
-    A text of which the scheme can make no value is signed by the hash of its words, and agrees with its equals only.
+    A text of which the scheme can make no value is signed by the hash of its words, and agrees with equal texts only.
     """
 
     @abstractmethod
     def value(self, text: Text) -> bytes:
-        """Return what is stored of *text*; empty if the scheme has nothing to say of it."""
+        """Return the value to store for *text*; empty if the scheme can make none."""
 
     @abstractmethod
     def keys_of(self, value: bytes) -> Numbers:
-        """Return the keys of a value, some at least; one may come twice. May raise :class:`ValueError` if it is damaged."""
+        """Return the keys of *value*, at least one, some perhaps twice. May raise :class:`ValueError` if it is damaged."""
 
     def probes_of(self, value: bytes) -> Numbers:
-        """Return the buckets in which pages alike to one with *value* stand. Raises as :meth:`keys_of`."""
+        """Return the buckets to search for pages that are similar to a page with *value*. Raises as :meth:`keys_of`."""
         return self.keys_of(value)
 
-    def least_hits(self, value: bytes) -> int:  # noqa: ARG002  (for those that ask for more)
-        """Return in how many of the probed buckets a page must stand to be compared."""
+    def least_hits(self, value: bytes) -> int:  # noqa: ARG002  (for schemes that require more)
+        """Return the least number of probed buckets that a page must be filed in to be compared."""
         return 1
 
     @abstractmethod
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         """Compare as :meth:`compare` does, for two values that are not empty."""
 
-    def shares(self, new: bytes, kept: bytes) -> Shares | None:  # noqa: ARG002  (for those that measure some)
-        """Return what two values that are not empty share, whether they agree or not; ``None``: the scheme does not know."""
+    def shares(self, new: bytes, kept: bytes) -> Shares | None:  # noqa: ARG002  (for schemes that measure them)
+        """Return the shares of two values that are not empty, even if they do not agree; ``None`` if there is no measure."""
         return None
 
     def sign(self, text: Text) -> Signature:
@@ -240,10 +240,10 @@ class ValueScheme(Scheme):
         if not new.value or not kept.value:
             return Agreement(resemblance=1.0, coverage=1.0) if new == kept else None
         if any(signed.number != xxh3_64_intdigest(signed.value) for signed in (new, kept)):
-            return None  # a record that is damaged agrees with nothing
+            return None  # a damaged record agrees with nothing
         try:
             return compare(new.value, kept.value)
-        except ValueError:  # nor does one that somebody made up
+        except ValueError:  # a forged record agrees with nothing either
             return None
 
     @staticmethod

@@ -1,8 +1,8 @@
-"""Digests of whole sentences, or of what stands around full stops.
+"""Digests of whole sentences, or of the characters around full stops.
 
-The longest sentences, a digest each, are what people search for who look for reposts. Wu et al. take five characters on both
-sides of each full stop of a Chinese page instead; of a text with more full stops than *most*, here those with the smallest
-hashes are kept, which are the same ones in every text that has them. Neither source says how many must agree.
+People who look for reposts search for the longest sentences; each of these has a digest. Wu et al. take five characters on
+both sides of each full stop of a Chinese page instead; if a text has more full stops than *most*, the digests with the
+smallest hashes are kept, which are the same in every text that has them. Neither source says how many digests must agree.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ _ODD = re.compile(r"[\W_]+")
 _AROUND = 5
 _SIZE = struct.Struct("<I")
 _LEAST_UNITS = 6
-_TELLING = 3  # of fewer sentences one may be everybody's; the sketches say how much such texts differ
+_TELLING = 3  # fewer sentences may be in many texts; the sketches then estimate how much two texts differ
 
 
 @dataclass(frozen=True)
 class Sentences(ValueScheme):
     """A few telling sentences of a text: another text agrees if it has most of them.
 
-    Good at: reposts with another beginning and end, articles inside other templates. Bad at: texts whose every sentence
-    was touched, tables, and terms of use that stand below many articles.
+    Good at: reposts with another beginning and end, articles inside other templates. Bad at: texts in which every sentence
+    was changed, tables, and terms of use that stand below many articles.
 
     Up to 84 bytes a page, ten keys.
 
     Attributes:
         unit: ``longest``: the longest sentences; ``stops``: the five characters on both sides of a full stop.
-        most: digests of a text, at most.
-        least: share of the new text's digests that the kept one must have.
-        longer: how many times as long as the kept text the new one may be, in words: an excerpt covers no article.
+        most: maximum number of digests of a text.
+        least: least share of the new text's digests that the kept text must have.
+        longer: largest ratio of the new text's words to the kept text's: an excerpt does not cover an article.
     """
 
     name: ClassVar[str] = "sentences"
@@ -86,7 +86,7 @@ def _size(value: bytes) -> int:
 
 
 def _longest(text: Text) -> Numbers:
-    """Return the hashes of all sentences of at least six units, the longest first, equally long ones by their hashes."""
+    """Return the distinct hashes of all sentences of at least six units, sorted by length, longest first, then by hash."""
     sentences = [split_units(sentence) for sentence in _parts(_STOP, text)]
     long = [units for units in sentences if len(units) >= _LEAST_UNITS]
     hashes = hash_words([" ".join(units) for units in long])
@@ -96,7 +96,7 @@ def _longest(text: Text) -> Numbers:
 
 
 def _stops(text: Text) -> Numbers:
-    """Return hashes of the text around each full stop, the smallest first: a random choice, the same in every text."""
+    """Return hashes of the text around each full stop, smallest first, so that the first are the same in every text."""
     parts = [_ODD.sub("", part) for part in _parts(_FULL_STOP, text)]
     around = [before[-_AROUND:] + "." + after[:_AROUND] for before, after in pairwise(parts)]
     whole = [piece for piece in around if len(piece) == 2 * _AROUND + 1]
@@ -104,7 +104,7 @@ def _stops(text: Text) -> Numbers:
 
 
 def _parts(between: re.Pattern[str], text: Text) -> list[str]:
-    """Return the parts between the stops, normalised: stops themselves are punctuation, which normalising removes."""
+    """Return the normalised parts between the stops. Splitting comes first, because normalising removes punctuation."""
     lines = "\n".join(" ".join(part.split("\n")) for part in between.split(text.raw))
     return normalise(lines, fold_han=text.fold_han).split("\n")
 

@@ -1,4 +1,4 @@
-"""Broder's shingling: sketches of the set of shingles, met by supershingles.
+"""Broder's shingling: sketches of the set of shingles, looked up by supershingles.
 
 Broder, Glassman, Manasse and Zweig, "Syntactic clustering of the Web", WWW6 1997; Broder, "On the resemblance and
 containment of documents", 1997; supershingles as Fetterly, Manasse and Najork, "On the evolution of clusters of
@@ -33,14 +33,14 @@ MAX_MOD = 400
 SUPERSHINGLES = 6
 MINIMA_PER_SUPERSHINGLE = 14
 MINIMA_KEYS = 24
-"""Keys of a text where single min-wise values are looked up."""
+"""Number of keys of a text if single min-wise values are looked up."""
 
 _MINIMA = SUPERSHINGLES * MINIMA_PER_SUPERSHINGLE
 _HEAD = struct.Struct("<IBBH")
-_BYTES = 5  # of a fingerprint its high 40 bits are kept
+_BYTES = 5  # stored of a fingerprint: its high 40 bits
 _ENOUGH = 48
 _LEAST_KNOWN = 8
-_SMALLEST_KEYS = 4  # where a short text has no fingerprint in MOD_m
+_SMALLEST_KEYS = 4  # from MIN_s, because a short text may have no fingerprint in MOD_m
 _THRESHOLDS = {"supershingles": 0.7, "minima": 0.3, "mod": 0.0}
 _SEEDS = mix_bits(np.arange(1, 2 * _MINIMA + 1, dtype=np.uint64))
 _FACTORS, _TERMS = (_SEEDS[:_MINIMA] | np.uint64(1))[:, None], _SEEDS[_MINIMA:][:, None]
@@ -56,23 +56,23 @@ class _Sketch(NamedTuple):
 
 @dataclass(frozen=True)
 class Shingling(LexicalScheme, ValueScheme):
-    """Which runs of words two texts share: an estimate of resemblance, and of how much of one stands in the other.
+    """Sketches of the runs of words of a text, which estimate the resemblance and the containment of two texts.
 
     Good at: saying how much of a text was copied; long texts with a changed part. Bad at: short texts, in which a
-    changed word takes five shingles along; small indexes, for its size.
+    changed word changes five shingles; keeping the index small.
 
-    Shingles that are frequent in the lexicon are left out; the general one has none.
+    Shingles that are frequent in the lexicon are left out; the general lexicon has no shingles.
 
-    Broder keeps one of the two sketches; both are kept here, MIN_s for short texts and MOD_m for long ones.
+    Broder keeps one of the two sketches; both are kept here, MIN_s for short texts and MOD_m for long texts.
 
     About 500 bytes a page, up to 2.4 kB; 6 keys, or 24, or up to 404.
 
     Attributes:
         shingle: units (words; characters of scripts without spaces) of a shingle.
-        lookup: ``supershingles``: two of six common ones, each made of 14 min-wise values, which finds resemblances above
-            about .93 (70 of 100 pairs there, 95 at .97, 3 at .8, whatever the threshold); ``minima``: two of 24 common
-            min-wise values, which finds resemblances down to .3, for four times the keys and many more candidates; ``mod``:
-            the fingerprints of MOD_m, of which a page has those of all its excerpts, a key for every 25 shingles.
+        lookup: ``supershingles``: two of six supershingles, each made of 14 min-wise values, must be equal, which finds
+            resemblances above about .93 (70 of 100 pairs there, 95 at .97, 3 at .8, whatever the threshold); ``minima``: two
+            of 24 min-wise values must be equal, which finds resemblances down to .3, for four times the keys and many more
+            candidates; ``mod``: the fingerprints of MOD_m, a key for every 25 shingles; a page has those of its excerpts.
         threshold: least estimated resemblance; 0: .7 with supershingles, .3 with minima, none with mod.
         coverage: least estimated share of the new text's shingles that the kept text has.
     """
@@ -96,7 +96,7 @@ class Shingling(LexicalScheme, ValueScheme):
 
     @property
     def needs_lexicon(self) -> bool:
-        return self.lexicon_name != GENERAL  # which has no shingles
+        return self.lexicon_name != GENERAL  # the general lexicon has no shingles
 
     def load(self) -> None:
         _ = self._common
@@ -172,10 +172,11 @@ def _minima(shingles: Numbers) -> Numbers:
 def _estimate_shares(new: _Sketch, kept: _Sketch) -> Shares:
     """Estimate resemblance and containment.
 
-    MIN_s (Broder 1997, §4): of the s smallest of both together, the share that stands in both. MOD_m: the share of common
-    ones, below the common maximum where one of the two was cut off. The resemblance comes from the sketch that says more of
-    the two texts. The containment comes from both: of the new text's fingerprints which the kept text's sketches would have
-    if that text had them, the share that they have; of few, the resemblance and the two sizes say it.
+    MIN_s (Broder 1997, §4): the share of the s smallest fingerprints of both texts together that is in both. MOD_m: the
+    share of common fingerprints, up to the common maximum if one of the sketches was cut off. The resemblance comes from the
+    sketch that says more about the two texts. The containment comes from both sketches. Only those fingerprints of the new
+    text count that the kept text's sketches would have if that text had them; the containment is the share of these that
+    the sketches have. If too few count, it follows from the resemblance and the two sizes.
     """
     ours, theirs = _below_common_maximum(new.mod, kept.mod)
     common = len(np.intersect1d(ours, theirs, assume_unique=True))
@@ -185,7 +186,7 @@ def _estimate_shares(new: _Sketch, kept: _Sketch) -> Shares:
     if len(known) < _LEAST_KNOWN:
         return Shares(resemblance, containment(resemblance, new.size, kept.size))
     covered = len(np.intersect1d(known, _union(theirs, kept.smallest), assume_unique=True)) / len(known)
-    return Shares(resemblance, min(covered, kept.size / max(1, new.size)))  # it has no more than there are
+    return Shares(resemblance, min(covered, kept.size / max(1, new.size)))  # no more than the kept text has
 
 
 def _union(ours: Numbers, theirs: Numbers) -> Numbers:
@@ -201,7 +202,7 @@ def _resemblance_of_smallest(new: _Sketch, kept: _Sketch) -> float:
 
 
 def _known_smallest(new: _Sketch, kept: _Sketch) -> Numbers:
-    """Return those of the new text's smallest fingerprints that would be among the kept text's if it had them."""
+    """Return the smallest fingerprints of the new text that would be among those of the kept text if it had them."""
     return new.smallest if len(kept.smallest) < SMALLEST else new.smallest[new.smallest < kept.smallest[-1]]
 
 

@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _SLICE = 8192  # features that are unpacked at a time: 512 bytes each
-_UNKNOWN = 0.25  # rarity of what the lexicon does not have: names, numbers. More, or less, found fewer labelled pairs
+_UNKNOWN = 0.25  # rarity of names and numbers, which the lexicon lacks; other values found fewer labelled pairs
 
 
 @dataclass(frozen=True)
 class SimHash(FeatureScheme):
-    """Signatures that differ in few bits when weighted feature sets differ in little.
+    """Signatures that differ in few bits if the weighted feature sets differ little.
 
     Filed in permuted tables (:mod:`crawler_dedup.hamming`): every signature within *max_distance* is found.
 
     Attributes:
-        max_distance: in bits, 0 to 7 (``DEDUP_MAX_DISTANCE``).
-        weight: of a word that a text has *tf* times; a stop word has half of it. ``tf-idf`` is the same times its idf in
-            the lexicon.
-        tables: how many; more of them have longer prefixes and fewer candidates, for distances up to 3.
+        max_distance: largest distance of a match in bits, 0 to 7 (``DEDUP_MAX_DISTANCE``).
+        weight: weight of a word that occurs *tf* times; a stop word has half of it. ``tf-idf`` is ``tf^0.75`` times the
+            word's idf in the lexicon.
+        tables: number of tables; more tables have longer prefixes and fewer candidates, for distances up to 3.
     """
 
     name: ClassVar[str] = "simhash"
     fixed: ClassVar[str] = f"bits={BITS} hash=xxh3_64"
-    bucket_limit: ClassVar[int | None] = None  # exact, whatever it costs
+    bucket_limit: ClassVar[int | None] = None  # an exact search reads every page under a key
     plain_effort: ClassVar[int] = 1
 
     max_distance: int = Config.max_distance
@@ -100,7 +100,7 @@ class SimHash(FeatureScheme):
 
 @replaceable()
 def simhash(features: Features) -> int:
-    """Return 64 bits: bit *i* is set when the features that have it outweigh those that have not."""
+    """Return 64 bits: bit *i* is set if the features whose hash has it outweigh the other features."""
     for_bit = np.zeros(BITS)
     for at in range(0, len(features.hashes), _SLICE):
         hashes, weights = features.hashes[at : at + _SLICE], features.weights[at : at + _SLICE]

@@ -1,10 +1,10 @@
-"""Winnowing: a choice of the runs of letters of a text, of which every passage of a given length holds at least one.
+"""Winnowing: a choice of runs of letters of a text such that every passage of a given length has at least one of them.
 
 Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003, §3: every run of k
-letters is hashed; of each w = t - k + 1 runs that follow each other the smallest hash is chosen, of equal ones the last. A
+letters is hashed; of every w = t - k + 1 successive runs the smallest hash is chosen, the last one if several are equal. The
 choice depends on these w runs alone. So two texts that share t letters in a row choose a hash in common, wherever the
-letters stand, and two texts that share fewer than k in a row choose none. Of runs with equal hashes that are chosen one
-after the other, the paper's robust winnowing keeps the first as long as it can; here it is kept once in w letters.
+letters stand, and two texts that share fewer than k in a row choose none. If successive chosen runs have equal hashes, the
+paper's robust winnowing keeps the first run as long as it can; here one run is kept for every w letters.
 """
 
 from __future__ import annotations
@@ -30,41 +30,42 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 MAX_CHOSEN = 1 << 17
-"""Hashes of a text, at most: those of about a million Chinese characters, or four million letters."""
+"""Maximum number of hashes of a text: those of about a million Chinese characters, or four million letters."""
 MAX_PROBES = 64
 WIDE_LETTERS = 3
-"""Letters as which a character counts whose script says more with each."""
+"""Number of letters that a character counts as if its script says more with each character."""
 
 _HEAD = struct.Struct("<I")
-_GAP_BITS = np.uint64(16)  # of a number in a value; the others are the hash
+_GAP_BITS = np.uint64(16)  # low bits of a number in a value: the gap to the run before; the high bits are the hash
 _LOW_GAP = (np.uint64(1) << _GAP_BITS) - np.uint64(1)
 _PLACE_BITS = 20
 _LOW_PLACE = np.uint64((1 << _PLACE_BITS) - 1)
-_TOGETHER = 1 << 16  # windows; with the letters of the last of them, places of them have 20 bits
+_TOGETHER = 1 << 16  # windows at a time; with the letters of the last window, their places fit 20 bits
 _FACTOR = 0x9E3779B97F4A7C15
 _MODULUS = 1 << 64
-_TELLING = 6  # the share of fewer hashes says too little; the sketches say how much such texts differ
+_TELLING = 6  # the share of fewer hashes says too little; the sketches then estimate how much two texts differ
 _WIDE_END = 0x33480
 
 
 @dataclass(frozen=True)
 class Winnowing(PassageScheme):
-    """Hashes of runs of letters, so chosen that two texts have one in common for every long passage that they share.
+    """Hashes of runs of letters, chosen so that two texts have one in common for every long passage that they share.
 
     Letters are the letters and digits of the normalised text, without spaces and punctuation. A character of a script that
-    says more with each (Han, kana, Hangul, Thai) counts as three.
+    says more with each character (Han, kana, Hangul, Thai) counts as three letters.
 
     Good at: excerpts, texts put together from others, and saying which passages were copied in any script (``crawler-dedup
-    trace``). Bad at: texts in which a letter in every few words is another, such as Chinese with homophones; texts of fewer
-    letters than *noise*, which agree with their equals only.
+    trace``). Bad at: texts in which every few words a letter was changed, such as Chinese with homophones; texts of fewer
+    letters than *noise*, which agree with equal texts only.
 
     8 bytes and a key for every 31 letters; up to 64 probes.
 
     Attributes:
         noise: the paper's k: passages of fewer letters are not found.
-        guarantee: the paper's t: passages of so many letters are found, all of them.
+        guarantee: the paper's t: all passages of this many letters are found.
         coverage: least share of the new text's hashes that the kept text has.
-        resemblance: least share of the hashes of both texts that both have: an excerpt of a few lines is no copy of a book.
+        resemblance: least share of all hashes of the two texts that is in both: an excerpt of a few lines is no copy of a
+            book.
     """
 
     name: ClassVar[str] = "winnowing"
@@ -105,7 +106,7 @@ class Winnowing(PassageScheme):
         return _unpack(value).numbers
 
     def probes_of(self, value: bytes) -> Numbers:
-        # By another hash, because the chosen ones are small. Every text that has them takes the same ones.
+        # Sorted by another hash, because the chosen hashes are small. Every text that has these keys takes the same ones.
         keys = sort_distinct(self.keys_of(value))
         return keys[np.argsort(mix_bits(keys))[:MAX_PROBES]]
 
@@ -155,7 +156,7 @@ class Winnowing(PassageScheme):
     # The choice
 
     def _choose(self, letters: Numbers) -> Pieces:
-        """Choose of the runs of *letters*: where each chosen one begins, and 48 bits of its hash."""
+        """Choose from the runs of *letters*. Return where each chosen run begins, and 48 bits of its hash."""
         count = len(letters) - self.noise + 1
         if count < 1:
             return Pieces(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64))
@@ -176,7 +177,7 @@ class Winnowing(PassageScheme):
 
 @dataclass(frozen=True)
 class _EqualPieces:
-    """Pieces that match where their numbers are equal."""
+    """An index of pieces that match if their numbers are equal."""
 
     numbers: Numbers
 
@@ -187,7 +188,7 @@ class _EqualPieces:
 
 
 def _without_repeats(chosen: Pieces, width: int) -> Pieces:
-    """Keep of equal hashes that were chosen one after the other the first, and one in *width* letters after it."""
+    """Keep the first of successive equal hashes, and one of them for every *width* letters after it."""
     begins = np.flatnonzero(np.append(True, np.diff(chosen.numbers) != 0))
     lengths = np.diff(np.append(begins, len(chosen.numbers)))
     stretch = (chosen.starts - np.repeat(chosen.starts[begins], lengths)) // width
@@ -201,7 +202,7 @@ def _hash_runs(letters: Numbers, width: int) -> Numbers:
     hashed, hashed_width = np.zeros(len(letters) + 1, dtype=np.uint64), 0
     doubled, length = letters, 1
     while True:
-        if width & length:  # the run of *hashed_width* letters, then that of *length* letters
+        if width & length:  # a run of *hashed_width* letters is followed by one of *length* letters
             count = len(letters) - hashed_width - length + 1
             hashed = (
                 hashed[:count] * np.uint64(pow(_FACTOR, length, _MODULUS))
@@ -215,7 +216,7 @@ def _hash_runs(letters: Numbers, width: int) -> Numbers:
 
 
 def _sliding_minimum(numbers: Numbers, width: int) -> Numbers:
-    """Return the least of every *width* of *numbers* that follow each other."""
+    """Return the minimum of every *width* successive *numbers*."""
     least, length = numbers, 1
     while 2 * length <= width:
         least = np.minimum(least[:-length], least[length:])
@@ -235,7 +236,7 @@ def _codes_of(characters: str) -> Numbers:
 
 
 def _counts_of(codes: Numbers) -> Positions:
-    """Return as how many letters each character counts."""
+    """Return the number of letters that each character counts as."""
     counts: Positions = _letters_by_code()[np.minimum(codes, _WIDE_END)]
     return counts
 
@@ -254,7 +255,7 @@ def _pack(letters: int, chosen: Pieces) -> bytes:
 
 
 def _unpack(value: bytes) -> Pieces:
-    """Return what was chosen. Raises :class:`ValueError` if *value* is damaged."""
+    """Return the chosen pieces. Raises :class:`ValueError` if *value* is damaged."""
     if len(value) <= _HEAD.size:
         raise ValueError("a signature is cut off")
     numbers = np.frombuffer(value[_HEAD.size :], dtype="<u8")
