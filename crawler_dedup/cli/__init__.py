@@ -44,7 +44,7 @@ _COMMANDS = {
 
 
 class Application(LazyGroup):
-    """The outermost group: it ends with a message and an exit status, whatever a command raises on purpose."""
+    """The outermost group: it turns the errors that a command raises on purpose into messages and exit statuses."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the command line; a terminal shows a question mark for each character that it cannot encode."""
@@ -54,7 +54,7 @@ class Application(LazyGroup):
         return super().main(*args, **extra)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Parse the arguments; prints the help if it is asked for."""
+        """Parse the arguments; print the help if an option asks for it."""
         with errors_as_messages():
             return super().make_context(*args, **extra)
 

@@ -22,7 +22,7 @@ from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.urls import text_without_credentials
 
 _WIDE_INTERVAL = 0.2
-"""Width of an interval of the recall from which on more labelled duplicates are asked for."""
+"""Width of the interval of the recall above which the command says that there are too few labelled duplicates."""
 
 
 @click.command()
@@ -66,12 +66,12 @@ def calibrate(folder: Path | None, precision: float, settings: Sequence[str], jo
 
 
 def _field_of(setting: str) -> str:
-    """Return the name of the field that a setting is for: ``max_distance`` of ``DEDUP_MAX_DISTANCE``."""
+    """Return the field of a setting: ``max_distance`` for ``DEDUP_MAX_DISTANCE``."""
     return setting.removeprefix(PREFIX).lower()
 
 
 def _line(grid: Grid, point: int | None, precision: float, chosen_settings: Mapping[str, Any]) -> Calibration:
-    """Return what was chosen; if no thresholds reach the precision, those that come nearest."""
+    """Return the chosen thresholds, or the nearest ones if none reach the precision."""
     shown = grid.most_precise() if point is None else point
     return Calibration(
         wanted_precision=precision,
@@ -82,10 +82,10 @@ def _line(grid: Grid, point: int | None, precision: float, chosen_settings: Mapp
 
 
 def _print_settings(grid: Grid, point: int, precision: float, chosen_settings: Mapping[str, Any]) -> None:
-    """Print calibrated settings as lines of a settings module, with what to expect of them.
+    """Print calibrated settings as lines of a settings module, with the expected precision and recall.
 
     Args:
-        chosen_settings: settings of the command line: the figures hold with them only.
+        chosen_settings: settings of the command line, with which alone the figures hold.
     """
     counts = grid.counts(point)
     lines = [
@@ -111,7 +111,7 @@ def _print_settings(grid: Grid, point: int, precision: float, chosen_settings: M
 
 
 def _print_nearest(grid: Grid, precision: float) -> None:
-    """Say that no thresholds have the wanted precision, and which come nearest."""
+    """Print that no thresholds have the wanted precision, and which come nearest."""
     point = grid.most_precise()
     if point is None:
         click.echo("No thresholds find a labelled duplicate; `crawler-dedup evaluate --errors 20` shows why.")

@@ -71,7 +71,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     target = None if index is None else find_target(index, None, settings)
     config = read_config(settings) if target is None else _config_of(target)
     signer = Signer(config)
-    # Without addresses the two stand on two hosts: nothing is known about their sites.
+    # Without addresses, the pages are on two different hosts: nothing is known about their sites.
     addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
     loaded = [load_page(source, url, config.max_bytes) for source, url in zip((new, kept), addresses, strict=True)]
     new_page, kept_page = (inspect_page(signer, page.url, page.body, page.encoding) for page in loaded)
@@ -108,7 +108,7 @@ def _find_sites(target: Target, scope: str, new: str, kept: str) -> PairSites:
 
 
 def _line(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -> Comparison:
-    """Return a comparison as an object; of pages that could not be signed nothing was measured."""
+    """Return the JSON Line of a comparison, without measures if a page could not be signed."""
     signed = not (pair.new.unsigned or pair.kept.unsigned)
     signatures = compare_signatures(pair)
     rules = [

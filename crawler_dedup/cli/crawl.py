@@ -97,7 +97,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     crawl_settings, config = _read_settings(options, output, replaced)
     arguments = {"urls": listed or "", "allow": ",".join(allow), "max_pages": str(max_pages or 0)}
     run = run_spider(SiteSpider, crawl_settings, url=urls, **arguments)
-    sys.stdout.flush()  # pages that were written there; fails if their reader has ended
+    sys.stdout.flush()  # writes the pages that went there; fails if their reader has ended
     result = result_of(run.crawler, config)
     if json:
         print_json([result])
@@ -136,7 +136,7 @@ def _parse_settings(words: Sequence[str]) -> dict[str, str]:
 
 
 def _feeds(settings: Settings, output: Sequence[str], replaced: Sequence[str]) -> dict[str, dict[str, object]]:
-    """Return the feeds that the options name, as Scrapy's own commands read them, and those of the project."""
+    """Return the feeds that the options name, read as Scrapy's own commands do, and those of the project."""
     from scrapy.exceptions import UsageError  # noqa: PLC0415  (slow to load)
     from scrapy.utils.conf import feed_process_params_from_cli  # noqa: PLC0415
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def result_of(crawler: Crawler, config: Config) -> Crawl:
-    """Return what came of a crawl with the spider ``site``."""
+    """Return the figures of a crawl with the spider ``site``."""
     stats, spider = crawler.stats.get_stats(), crawler.spider
     assert isinstance(spider, SiteSpider)
 
@@ -103,6 +103,6 @@ def _is_stdout(feed: str) -> bool:
 
 
 def _shown(path: str) -> str:
-    """Return *path* relative to the working directory, if it is below it."""
+    """Return *path*, relative to the working directory if it is below that."""
     directory = Path.cwd()
     return str(Path(path).relative_to(directory) if Path(path).is_relative_to(directory) else path)

@@ -25,7 +25,7 @@ _STYLES = {Change.EQUAL: "dim", Change.CHANGED: "", Change.ONLY_NEW: "green", Ch
 
 
 class _ReadableTable(Table):
-    """A table that does not take the whole width of a file or a pipe, where lines may have any length."""
+    """A table of limited width in a file or a pipe, where lines may have any length."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         return super().__rich_console__(console, options.update(max_width=min(options.max_width, _MAX_WIDTH)))
@@ -34,9 +34,9 @@ class _ReadableTable(Table):
 def print_side_by_side(
     console: Console, new: str, kept: str, *, folded: bool, titles: tuple[str, str] = ("new", "kept"), context: int = 1
 ) -> None:
-    """Print two texts as :func:`side_by_side` lays them out, in colour where *console* has colours.
+    """Print two texts as :func:`side_by_side` lays them out, in colour if *console* has colours.
 
-    Where both are empty, a sentence says so.
+    If both texts are empty, a message is printed instead.
     """
     if not (new.strip() or kept.strip()):
         console.print("Neither page has a main text (lists have none): open both in a browser.", soft_wrap=True)
@@ -58,10 +58,10 @@ def side_by_side(
 
     Args:
         folded: leave out lines that are equal on both sides.
-        in_colour: show words that differ in colour; else between ``{+`` and ``+}`` on the left, ``[-`` and ``-]`` on the
-            right.
+        in_colour: print the words that differ in colour; else between ``{+`` and ``+}`` on the left, ``[-`` and ``-]`` on
+            the right.
         titles: the headings of the two columns.
-        context: how many equal lines next to a line that differs are not left out.
+        context: how many equal lines before and after a line that differs are not left out.
     """
     table = _ReadableTable(box=MINIMAL, expand=True, show_edge=False, pad_edge=False)
     table.add_column("", width=1)
@@ -87,7 +87,7 @@ def _row(line: LinePair, in_colour: bool) -> tuple[Text, Text, Text]:
 
 
 def _changed(line: LinePair, in_colour: bool) -> tuple[Text, Text]:
-    """Return the two lines with the words that differ in colour, or between brackets."""
+    """Return two lines in which the words that differ are coloured, or between brackets."""
     new, kept = Text(), Text()
     for words in compare_words(line.new, line.kept):
         if words.is_equal:

@@ -34,7 +34,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class WantedDrops:
-    """Which drops a command is about: what :func:`drop_options` ask for; ``""`` asks for all."""
+    """The values of :func:`drop_options`, which select the drops that a command is about; ``""``: all."""
 
     last: bool
     run: str

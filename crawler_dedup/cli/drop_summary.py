@@ -1,4 +1,4 @@
-"""Drops in numbers, as ``crawler-dedup drops --summary`` prints them."""
+"""The counts of drops that ``crawler-dedup drops --summary`` prints."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, Selection, sample
 
 _MIN_ADDRESS = 20  # characters of an address on a narrow terminal
-_WIDE = 100  # columns of a terminal on which the time has a place beside the addresses
+_WIDE = 100  # columns that a terminal must have for the time to be printed
 
 
 @click.command()
@@ -121,7 +121,7 @@ def _print_entries(entries: Iterable[Entry], *, explain: bool) -> None:
         return
     describe = describe_duplicate if explain else _tabbed_line
     for entry in entries:
-        sys.stdout.write(f"{describe(entry)}\n")  # is flushed when it is full, unlike what click prints
+        sys.stdout.write(f"{describe(entry)}\n")  # flushed when the buffer is full; click.echo flushes each line
     sys.stdout.flush()
 
 
@@ -130,14 +130,14 @@ def _tabbed_line(entry: Entry) -> str:
 
 
 def _terminal_line(entry: Entry, width: int) -> Text:
-    """Return a line that a terminal need not fold, unless it is very narrow."""
+    """Return a line that fits into a terminal, unless the terminal is very narrow."""
     event, url, duplicate_of, rule, coverage = _columns(entry)
     time = f"{printable(entry.time[5:16].replace('T', ' '))}  " if width >= _WIDE else ""
     begin, end = f"{time}{event}  ", f"  {rule}  {coverage}"
     room = max(2 * _MIN_ADDRESS, width - len(begin) - len(end) - len(" ← "))
     if len(url) + len(duplicate_of) > room:
         url, duplicate_of = _without_repetition(url, duplicate_of)
-    # What one address does not need, the other one gets.
+    # Columns that one address does not need are given to the other address.
     of_url = max(room // 2, room - len(duplicate_of))
     of_duplicate = room - min(of_url, len(url))
     addresses = f"{_shorten(url, of_url)} ← {_shorten(duplicate_of, of_duplicate)}"
@@ -150,7 +150,7 @@ def _columns(entry: Entry) -> tuple[str, str, str, str, str]:
 
 
 def _without_repetition(url: str, duplicate_of: str) -> tuple[str, str]:
-    """Return two addresses without scheme, and the second one without the host if that is the same."""
+    """Return two addresses without their schemes, the second without its host, too, if both have the same."""
     (_, separator, short), (_, other_separator, other) = url.partition("://"), duplicate_of.partition("://")
     if not (separator and other_separator):
         return url, duplicate_of

@@ -1,4 +1,4 @@
-"""Entries of a journal in words."""
+"""Descriptions of journal entries."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def describe_duplicate(entry: Entry) -> str:
 
 
 def describe_drops(drops: int, marked: int) -> str:
-    """Return ``12 drops``, or what they are called if so many of them were *marked* and passed, as in a dry run."""
+    """Return ``12 drops``, or another noun if some of them were *marked* and passed, as in a dry run."""
     return quantity(drops, "drop" if not marked else "marked page" if marked == drops else "dropped or marked page")
 
 

@@ -137,7 +137,7 @@ def grid_of(results: Sequence[PairResult], config: Config, start: Start) -> Grid
 
 def _compare_schemes(folder: Path, schemes: Sequence[str], config: Config, jobs: int, lookups: int, json: bool) -> None:
     names = list(dict.fromkeys(name for word in schemes for name in (NAMES if word == "all" else [word])))
-    for name in names:  # a wrong name is refused before the work begins
+    for name in names:  # raises for a wrong name before the work begins
         scheme = scheme_of(name, config)
         _ = scheme.depends_on
         if isinstance(scheme, FeatureScheme) and (scheme.title or scheme.uses_anchors):

@@ -18,7 +18,7 @@ from crawler_dedup.urls import without_credentials
 
 
 def evaluation_lines(evaluation: Evaluation) -> Iterator[Line]:
-    """Yield an evaluation: its settings, a line for each row of its tables, and the wrong pairs that are asked for."""
+    """Yield the lines of an evaluation: its settings, the rows of its tables, and at most ``max_errors`` wrong pairs."""
     results, config = evaluation.results, evaluation.config
     precision, recall = pairs.average_over_sites(results)
     settings = asdict(replace(config, journal=without_credentials(config.journal)))
@@ -53,7 +53,7 @@ def evaluation_lines(evaluation: Evaluation) -> Iterator[Line]:
 
 
 def scheme_lines(results: Sequence[SchemeResult]) -> Iterator[types.SchemeEvaluation]:
-    """Yield schemes side by side, a line for each scheme and set of pairs."""
+    """Yield a line for each scheme and set of pairs."""
     for result in results:
         for row in result.sets:
             yield types.SchemeEvaluation(
@@ -68,7 +68,7 @@ def scheme_lines(results: Sequence[SchemeResult]) -> Iterator[types.SchemeEvalua
 
 
 def counts_part(counts: Counts) -> types.Counts:
-    """Return counts with the shares that they make."""
+    """Return *counts* with their precision and recall."""
     return types.Counts(**asdict(counts), precision=_share_part(counts.precision), recall=_share_part(counts.recall))
 
 

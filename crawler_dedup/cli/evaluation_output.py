@@ -30,14 +30,14 @@ _COUNT_COLUMNS = ("found", "missed", "false", "apart", "precision (95 %)", "reca
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The results of an evaluation, with what is to be printed of them.
+    """The results of an evaluation, and options for printing them.
 
     Attributes:
-        results: all pairs.
-        config: the settings they were evaluated with.
+        results: the results of all pairs.
+        config: the settings with which the pairs were evaluated.
         max_errors: how many wrong pairs to print.
         left_out: the sites that were left out in turn; ``None`` if that was not asked for.
-        precision: what was calibrated for without them.
+        precision: the precision that was wanted in the calibrations without these sites.
         reopening: how decisions differ in an index that is reopened; ``None`` if that was not asked for.
     """
 
@@ -50,7 +50,7 @@ class Evaluation:
 
     @property
     def wrong(self) -> list[PairResult]:
-        """The wrong pairs, first those that are no duplicates and are called so: each costs a page."""
+        """The wrong pairs. Pairs that are wrongly called duplicates come first, because each costs a page."""
         return sorted(
             (result for result in self.results if result.is_wrong), key=lambda result: not result.is_duplicate
         )

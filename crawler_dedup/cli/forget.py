@@ -1,4 +1,4 @@
-"""``crawler-dedup forget``: kept pages are removed from an index, and their duplicates are listed to be crawled again."""
+"""``crawler-dedup forget``: remove kept pages from an index, and list their duplicates, to be crawled again."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         with progress_bars() as start:
             duplicates = _find_duplicates(target, pages, is_selected, url, start) if url or export else None
             if export is not None and duplicates is not None:
-                # Before anything is forgotten: a full disk must not cost the list.
+                # The list is written before any page is forgotten, so that a full disk does not cost it.
                 with open_replacement(export) as file:
                     file.writelines(f"{address}\n".encode() for address in duplicates)
             forgotten = pages.forget(is_selected, lookup_of(pages.header.spec), start("forgetting", len(pages)))
@@ -96,7 +96,7 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         print_json([Forgotten(pages=forgotten, duplicates=duplicates)])
     else:
         of_run = f" of run {chosen}" if last else ""
-        takes_space = forgotten and isinstance(target.index, Path)  # a server has its memory back at once
+        takes_space = forgotten and isinstance(target.index, Path)  # a server frees the memory at once
         hint = " `crawler-dedup index compact` gives the space back to the disk." if takes_space else ""
         click.echo(f"{quantity(forgotten, 'page')}{of_run} forgotten.{hint}")
     is_unknown = bool(url) and not forgotten and not duplicates
@@ -109,7 +109,7 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 
 
 def _record_test(older_than: str, url: str, host: str, run: str) -> RecordTest:
-    """Return a test that is true of the records to which all that is given applies."""
+    """Return a test that is true for the records to which all given options apply."""
     tests: list[RecordTest] = []
     if older_than:
         time_limit = _time_before(older_than)
@@ -141,7 +141,7 @@ def _find_duplicates(target: Target, pages: Backend, is_selected: RecordTest, ur
             selected.add(_address_of(record))
         elif record.page.url == url:
             not_selected.add(_address_of(record))
-    # A page with the address *url* that was forgotten earlier is named by the journal only.
+    # A page with the address *url* that was forgotten earlier is only in the journal.
     duplicates = find_duplicates(
         target.journals,
         lambda address: address in selected or (address[1] == url and address not in not_selected),

@@ -1,4 +1,4 @@
-"""JSON Lines, which commands print with ``--json``, and the page that documents them."""
+"""The JSON Lines that commands print with ``--json``, and the page that documents them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneT
 
 
 def print_json(lines: Iterable[Line]) -> None:
-    """Print *lines* on stdout, in UTF-8 whatever the terminal's encoding is."""
+    """Print *lines* on stdout, always in UTF-8."""
     encode = msgspec.json.Encoder().encode
     for line in lines:
-        sys.stdout.buffer.write(encode(line) + b"\n")  # is flushed when it is full, unlike what click prints
+        sys.stdout.buffer.write(encode(line) + b"\n")  # flushed when the buffer is full; click.echo flushes each line
     sys.stdout.buffer.flush()
 
 
 def json_reference() -> str:
-    """Write the text of ``docs/json.md``."""
+    """Return the text of ``docs/json.md``."""
     parts = [
         "# JSON Lines\n",
         "With `--json` a command prints one JSON object a line, in UTF-8, and nothing else on stdout; messages and progress",
@@ -56,7 +56,7 @@ def _hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _parts_in(hint: Any) -> Iterable[type[Part]]:
-    """Yield the parts that a type mentions, also within other parts."""
+    """Yield the parts that a type contains, also within other parts."""
     if isinstance(hint, type) and issubclass(hint, Part):
         yield hint
         for inner in _hints(hint).values():

@@ -60,10 +60,10 @@ def find(signed: Path, output: Path, search: Search, spark: str, settings: Seque
 def find_in(
     signed: Path, output: Path, config: Config, search: Search, start: Start, session: SparkSession | None
 ) -> Report:
-    """Find the near-duplicates in a collection as the options ask for.
+    """Find the near-duplicates in a collection, with the values of the options.
 
     Args:
-        session: of Spark, which does the work; ``None``: this process does.
+        session: the session of Spark that does the work; ``None``: this process does it.
     """
     find_in_collection: Callable[..., Report]
     if session is None:

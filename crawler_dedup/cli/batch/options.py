@@ -46,7 +46,7 @@ def parse_size(_: click.Context, __: click.Parameter, value: str) -> int:
 
 
 def check_order(_: click.Context, __: click.Parameter, value: str) -> str:
-    """Return *value*. Raises :class:`click.BadParameter` where it names no order, before hours of work."""
+    """Return *value*. Raises :class:`click.BadParameter` if it names no order: now, and not after hours of work."""
     if value and value.removeprefix("-") not in _ORDERS:
         raise click.BadParameter(f"{value!r} is none of {', '.join(_ORDERS)}, also with a minus.")
     return value
@@ -83,12 +83,12 @@ class Search:
     memory: int
 
     def limit_distance(self, config: Config) -> Config:
-        """Return *config* with the distance that was asked for."""
+        """Return *config* with the distance of ``--max-distance``, if that is given."""
         return config if self.max_distance is None else replace(config, max_distance=self.max_distance)
 
 
 def output_option(metavar: str, text: str) -> Callable[[_Command], _Command]:
-    """Return the option that says into which directory a command writes."""
+    """Return the option for the directory into which a command writes, which *text* explains."""
     return click.option(
         "--output", "-o", metavar=metavar, required=True, type=click.Path(file_okay=False, path_type=Path), help=text
     )
@@ -178,7 +178,7 @@ spark_option = click.option(
 
 @contextmanager
 def spark_session(master: str) -> Iterator[SparkSession | None]:
-    """Open a session of Spark for the option ``--spark``; ``None``: it is not given."""
+    """Open a session of Spark if the option ``--spark`` is given; yield ``None`` if it is not."""
     if not master:
         yield None
         return

@@ -1,4 +1,4 @@
-"""The report of a job as a page for the browser, beside the decisions."""
+"""The report of a job as a page for the browser, which is written beside the decisions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_page(signed: Path, output: Path, config: Config, report: Report) -> No
     Args:
         signed: the directory of the signed pages.
         output: the directory of the decisions.
-        report: what was decided.
+        report: the report of the search.
     """
     if not has_extra("report"):
         click.echo(f"There is no {PAGE}, which needs more packages: pip install 'crawler-dedup[report]'", err=True)

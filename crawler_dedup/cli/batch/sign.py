@@ -69,10 +69,10 @@ def sign_inputs(
     start: Start,
     session: SparkSession | None,
 ) -> Signing:
-    """Sign files as the options ask for.
+    """Sign the pages of files, with the values of the options.
 
     Args:
-        session: of Spark, which does the work; ``None``: processes of this machine do.
+        session: the session of Spark that does the work; ``None``: processes of this machine do it.
     """
     call_all = None
     if session is not None:

@@ -1,4 +1,4 @@
-"""``crawler-dedup index compact``: an index without its free space."""
+"""``crawler-dedup index compact``: rewrite an index without its free space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``crawler-dedup index stats``: what an index is, and what it holds."""
+"""``crawler-dedup index stats``: print the configuration, size and contents of an index."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class _Stats:
     """The figures of an index.
 
     Attributes:
-        stored_bytes: what the index takes where it is.
-        figures: of its file; ``None`` where it is no file.
-        contents: of an index of pages; ``None`` of bare signatures.
+        stored_bytes: bytes that the index takes on disk, or in the memory of a server.
+        figures: figures of its file; ``None`` if it is no file.
+        contents: contents of an index of pages; ``None`` for an index of bare signatures.
     """
 
     header: Header

@@ -1,4 +1,4 @@
-"""``crawler-dedup index export`` and ``import``: an index as one portable file."""
+"""``crawler-dedup index export`` and ``import``: write an index to one portable file, and read it back."""
 
 from __future__ import annotations
 

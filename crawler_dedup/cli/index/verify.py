@@ -1,4 +1,4 @@
-"""``crawler-dedup index verify``: whether an index is sound, and its repair."""
+"""``crawler-dedup index verify``: check an index for damage, and repair it."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def verify(index: Location | None, repair: bool, json: bool) -> None:
 
 
 def _verify_in_child(location: Location, *, repair: bool) -> list[str]:
-    """Return what is wrong with an index, after a repair if that is asked for, as messages.
+    """Return messages about the damage of an index, with *repair* after a repair.
 
-    A process of its own does it: LMDB can crash on a damaged file.
+    This is done in another process, because LMDB can crash on a damaged file.
     """
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
@@ -103,7 +103,7 @@ def _verify_and_send(location: Location, repair: bool, sender: Connection) -> No
 
 
 def _length(index: maintenance.AnyIndex) -> int | None:
-    """Return how many entries *index* has; ``None`` if its count is damaged, which a repair mends."""
+    """Return how many entries *index* has; ``None`` if its count is damaged, which a repair corrects."""
     try:
         return len(index)
     except IndexDamaged:
