@@ -1,8 +1,8 @@
 """What each part of the decision adds: ``python -m benchmarks.ablation [FOLDER]``.
 
-The labelled pairs, judged by more and more of the rules. The first row is the obvious build: trafilatura's text and a
-simhash within 3 bits. Where *thin pages* are not yet told apart, every page is judged by the text that was found. Until
-*site profiles* are added, nothing is known of any site.
+The labelled pairs are judged by more and more of the rules. The first row is the obvious design: trafilatura's text and a
+simhash within 3 bits. In the rows before *thin pages*, every page is judged by its main text, however short. In the rows
+before *site profiles*, nothing is known about any site.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ _LINKS = (*_MARKS, OTHER_LINKS)
 
 @dataclass(frozen=True)
 class Stage:
-    """A part is added: the name of the row that is printed, the configuration, the names of the rules, and whether
-    something is known of the sites.
-    """
+    """A row of the table: its name, its configuration, the names of its rules, and whether site profiles are known."""
 
     name: str
     extractor: str
@@ -99,7 +97,7 @@ def _cell(counts: Counts) -> str:
 
 
 def main() -> None:
-    """Judge and print."""
+    """Judge the pairs by each stage, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
     given = parser.parse_args()

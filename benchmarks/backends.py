@@ -1,8 +1,8 @@
 """What a page costs in a directory and on a server: ``python -m benchmarks.backends [--pages N] [--rounds N]``.
 
-The same made-up pages are offered and settled in an index in a directory and in one on a server, in turn. Counted is
-processor time, of this process and of the server, which writes its log every second. Both must give the same answers.
-Indexes of millions of pages: ``python -m benchmarks.large_backends``.
+The same generated pages are offered and settled in an index in a directory and in an index on a server, in turn. The cost
+is the processor time of this process and of the server, which writes its log every second. Both indexes must make the same
+decisions. ``python -m benchmarks.large_backends`` measures indexes of millions of pages.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WAYS = (("1 at a time", 1, False), ("1 at a time, settled with the next", 1, Tr
 
 
 class Cost(NamedTuple):
-    """Microseconds a page: processor time of the client and of the server, and time that has passed."""
+    """Microseconds per page: processor time of the client and of the server, and wall-clock time."""
 
     client: float
     server: float
@@ -86,17 +86,17 @@ class Crawl:
     def measure(
         self, offered: Sequence[SignedPage], at_once: int, *, settled_later: bool = False
     ) -> tuple[Cost, list[Decision]]:
-        """Do the same as :meth:`offer`, and return the cost of a page and the decisions."""
+        """Offer and settle pages as :meth:`offer` does; return the cost of a page, and the decisions."""
         client, server, passed = time.process_time(), self.server_time(), time.perf_counter()
         decisions = self.offer(offered, at_once, settled_later=settled_later)
         spent = (time.process_time() - client, self.server_time() - server, time.perf_counter() - passed)
         return Cost(*(seconds / len(offered) * 1e6 for seconds in spent)), decisions
 
     def offer(self, offered: Sequence[SignedPage], at_once: int, *, settled_later: bool = False) -> list[Decision]:
-        """Offer and settle pages, so many at a time; return the decisions.
+        """Offer and settle pages, *at_once* at a time; return the decisions.
 
         Args:
-            settled_later: a page is settled with the next one that is offered, as in a crawl. If not, before that.
+            settled_later: settle a page together with the next offer, as in a crawl, instead of before it.
         """
         decisions: list[Decision] = []
         ends: list[Future[bool]] = []

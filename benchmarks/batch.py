@@ -1,11 +1,11 @@
 """What a batch job costs: ``python -m benchmarks.batch [FOLDER] [--part join|greedy|stream|job|memory] ...``.
 
-``join``: which of many signatures have a neighbour, found by this package with numba and without, and by self-joins in
-DuckDB and Polars (extra ``bench``) on the same blocks. All have to find the same. ``greedy``: the same search in
-collections of synthetic signed pages, with the decisions that follow. ``stream``: which of 10 million existing
-signatures are near one of a million new ones (Manku, Jain and Das Sarma 2007, §3.3). ``job``: sign, find and apply, from
-WARC files of the pages saved in FOLDER, in one process. ``memory``: time and peak memory of ``find`` on synthetic signed
-pages, in a process of its own.
+``join`` finds the signatures that have a neighbour: by this package with numba and without, and by self-joins in DuckDB and
+Polars (extra ``bench``) on the same blocks. All must find the same signatures. ``greedy`` makes the same search in
+collections of synthetic signed pages, with the decisions that follow. ``stream`` finds which of 10 million existing
+signatures are near one of a million new signatures (Manku, Jain and Das Sarma 2007, §3.3). ``job`` signs, finds and
+applies, from WARC files of the pages saved in FOLDER, in one process. ``memory`` measures the time and the peak memory of
+``find`` on synthetic signed pages, in a separate process.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from tests.support.data import DATA, html_pages, require_data, saved
 
 JOINS = ((10**6, 3), (3 * 10**6, 3), (10**7, 3), (10**6, 7), (3 * 10**6, 7))
 _COPIES = 0.1  # of the signatures are copies with up to 5 other bits
-_PEERS_UP_TO = 10**6  # signatures; beyond, and for more than 3 bits, they take too long
+_PEERS_UP_TO = 10**6  # signatures; with more signatures, or more than 3 bits, peers take too long
 _SHARD = 500_000
 _NEW, _EXISTING = 10**6, 10**7
 _FILES = 4
@@ -58,7 +58,7 @@ Search = Callable[[Numbers, int], Flags]
 
 
 def make_signatures(count: int, share: float = _COPIES) -> Numbers:
-    """Return evenly distributed signatures, a *share* of them near others."""
+    """Return *count* evenly distributed signatures, of which a *share* is near other signatures."""
     source = np.random.default_rng(1)
     signatures = source.integers(0, 1 << 64, count, dtype=np.uint64)
     copies = signatures[source.integers(0, count, int(share * count))]
@@ -84,7 +84,7 @@ def measure_joins(report: Report, joins: Sequence[tuple[int, int]], rounds: int)
                 searches |= {"DuckDB": join_in_duckdb, "Polars": join_in_polars}
         signatures = make_signatures(count)
         seconds: dict[str, list[float]] = {name: [] for name in searches}
-        find_neighbours(signatures[:1000], max_distance, flag_runs=flag_runs)  # is compiled now
+        find_neighbours(signatures[:1000], max_distance, flag_runs=flag_runs)  # numba compiles now
         answers: set[bytes] = set()
         for place in range(rounds):
             for name, search in searches.items():
@@ -116,7 +116,7 @@ def measure_joins(report: Report, joins: Sequence[tuple[int, int]], rounds: int)
 def measure_greedy(report: Report, joins: Sequence[tuple[int, int]], shares: Sequence[float], memory: float) -> None:
     """Print how long it takes to find the neighbours in a collection, and to decide about them."""
     few = make_signatures(1000)
-    find_neighbours(few, 3, flag_runs=flag_runs)  # is compiled now
+    find_neighbours(few, 3, flag_runs=flag_runs)  # numba compiles now
     list(list_near_pairs(few, 3, np.zeros(len(few), dtype=bool), list_runs=list_runs))
     rows = []
     for count in dict.fromkeys(count for count, _ in joins):
@@ -155,13 +155,13 @@ def _decide(directory: Path, max_distance: int, memory: float) -> list[str]:
 
 
 def measure_stream(report: Report, rounds: int) -> None:
-    """Print how long it takes to let existing signatures pass by new ones."""
+    """Print how long it takes to compare a stream of existing signatures with new signatures in memory."""
     new = np.unique(make_signatures(_NEW))
     source = np.random.default_rng(2)
     existing = source.integers(0, 1 << 64, _EXISTING, dtype=np.uint64)
     existing[:_NEW] = source.choice(new, _NEW) ^ np.uint64(1) << source.integers(0, 64, _NEW, dtype=np.uint64)
     ways = {"numba": cross_runs, "numpy": cross_runs_in_numpy}
-    ResidentSignatures(new[:1000], 3, cross_runs=cross_runs).pass_by(existing[:1000])  # is compiled now
+    ResidentSignatures(new[:1000], 3, cross_runs=cross_runs).pass_by(existing[:1000])  # numba compiles now
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     answers = set()
     for _ in range(rounds):
@@ -216,7 +216,7 @@ def _address_of(name: str) -> str:
 
 
 def write_collection(directory: Path, count: int, sites: int, share: float) -> None:
-    """Write synthetic signed pages, as :func:`sign_collection` does."""
+    """Write synthetic signed pages in the format of :func:`sign_collection`."""
     signer = Signer(Config(tokenizer="bigrams"))
     signatures = make_signatures(count, share)
     sources = [Source(f"/{first}", "jsonl", f"shard-{first}") for first in range(0, count, _SHARD)]
@@ -267,7 +267,7 @@ def measure_memory(report: Report, count: int, sites: int, share: float, max_dis
 
 
 def search(directory: Path, max_distance: int, memory: float) -> None:
-    """Search, and print what it took as JSON: the process that :func:`measure_memory` starts."""
+    """Search a collection, and print time and memory as JSON. Runs in the process that :func:`measure_memory` starts."""
     config = Config(tokenizer="bigrams", max_distance=max_distance)
     report = find_duplicates(directory, directory / "decisions", config, start, memory=int(memory * 2**30))
     used = resource.getrusage(resource.RUSAGE_SELF)

@@ -1,9 +1,9 @@
 """Batch jobs and text-dedup on the same labelled pages: ``python -m benchmarks.batch_peers [FOLDER] --text-dedup PYTHON``.
 
-text-dedup (https://github.com/ChenghaoMou/text-dedup) needs Python 3.12, so that it has an interpreter of its own, which
-``--text-dedup`` names. It gets the main texts that this package has extracted; without it only this package is measured.
-Every program runs on one core. A pair counts as called a duplicate if both pages are in one group. Pairs that people would
-argue about do not count.
+text-dedup (https://github.com/ChenghaoMou/text-dedup) needs Python 3.12 and so a separate interpreter: ``--text-dedup``
+names it. text-dedup gets the main texts that this package has extracted. Without the option only this package is measured.
+Every program runs on one core. A pair counts as called a duplicate if both its pages are in one group. Grey pairs do not
+count.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tests.support.collections import start
 from tests.support.data import DATA, require_data
 
 Groups = Mapping[str, str]
-"""Of each page the page that stands for its group; itself, where it is not there."""
+"""Identifier of a page → identifier of the page that stands for its group. A page without an entry is a group by itself."""
 
 _MINHASH = {"num_perm": 240, "threshold": 0.7, "ngram_size": 5, "check_false_positive": False}
 _SIMHASH = {"f": 64, "bit_diff": 3, "num_bucket": 4, "ngram_size": 3}
@@ -66,7 +66,7 @@ def read_pages(folder: Path, sets: Sequence[LabelledSet], config: Config) -> Ite
 
 
 def run_job(folder: Path, source: Path, columns: Columns, config: Config, order: str = "") -> Groups:
-    """Sign and find."""
+    """Run the steps ``sign`` and ``find`` of a batch job; return the groups."""
     sign_collection([source], folder / "signed", config, start, columns=columns)
     find_duplicates(folder / "signed", folder / "decisions", config, start, order=order)
     rows = pq.read_table(folder / "decisions" / CLUSTERS, columns=["duplicate", "representative"]).to_pylist()
@@ -74,7 +74,7 @@ def run_job(folder: Path, source: Path, columns: Columns, config: Config, order:
 
 
 def run_text_dedup(python: str, folder: Path, source: Path, ids: Sequence[str], name: str, options: object) -> Groups:
-    """Run a program of text-dedup."""
+    """Run a program of text-dedup; return the groups."""
     arguments = {"path": "parquet", "data_files": str(source), "split": "train", "cache_dir": str(folder / "cache")}
     sections = {
         "input": {"input_type": "local_files", "file_type": "parquet", "read_arguments": arguments},
@@ -106,7 +106,7 @@ def _run(program: Sequence[str], folder: Path) -> None:
 
 @contextmanager
 def cpu_time() -> Iterator[Callable[[], float]]:
-    """Yield what returns the CPU time since then, of this process and those that have ended."""
+    """Yield a function that returns the CPU seconds since then, of this process and of child processes that have ended."""
 
     def now() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -117,7 +117,7 @@ def cpu_time() -> Iterator[Callable[[], float]]:
 
 
 def measure(folder: Path, python: str, config: Config) -> tuple[list[_Result], Sequence[LabelledSet], int]:
-    """Run all programs."""
+    """Run all programs on the labelled pages of *folder*."""
     sets = read_folder(folder)
     pages = list(read_pages(folder, sets, config))
     ids = [page.id for page in pages]
@@ -156,7 +156,7 @@ def measure(folder: Path, python: str, config: Config) -> tuple[list[_Result], S
 
 
 def judge(groups: Groups, sets: Sequence[LabelledSet]) -> tuple[int, int, int]:
-    """Return how many labelled duplicates are in one group, how many other pages are, and how many duplicates are not."""
+    """Return how many labelled duplicates are in one group, how many other pairs are, and how many duplicates are not."""
     right = wrong = missed = 0
     for labelled in sets:
         for pair in labelled.pairs:

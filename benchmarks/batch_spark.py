@@ -1,7 +1,7 @@
-"""What the search for near-duplicates costs on Spark: CPU of the JVM, of the Python workers and of the driver.
+"""The CPU time of a search for near-duplicates on Spark: of the JVM, of the Python workers and of the driver.
 
-The collections are synthetic, as in :mod:`benchmarks.batch`. They are searched in one process first, with the same answer,
-and then in several rounds in one session: only the first round starts workers and compiles.
+The collections are synthetic, as in :mod:`benchmarks.batch`. They are searched in one process first, with the same result,
+and then in several rounds in one Spark session, of which only the first starts workers and compiles.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COLUMNS = ("", "seconds", "JVM", "Python workers", "driver", "CPU seconds", "mil
 
 
 def cpu_by_program() -> dict[str, float]:
-    """Return the CPU seconds of this process and of all that it has started, by kind."""
+    """Return the CPU seconds of this process and of all processes that it has started, by program."""
     parents: dict[int, int] = {}
     seconds: dict[int, tuple[str, float]] = {}
     for entry in Path("/proc").iterdir():
@@ -48,7 +48,7 @@ def cpu_by_program() -> dict[str, float]:
             continue
         try:
             name, _, rest = (entry / "stat").read_text().partition("(")[2].rpartition(")")
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         fields = rest.split()
         parents[int(entry.name)] = int(fields[1])
@@ -64,9 +64,9 @@ def cpu_by_program() -> dict[str, float]:
 
 
 def measure_groups(report: Report, session: SparkSession, folder: Path, signatures: Numbers, rounds: int) -> None:
-    """Print what it costs to find the pages that are near others."""
+    """Print the CPU time of finding the pages that are near other pages."""
     count = len(signatures)
-    find_neighbours(signatures[:300_000], 3)  # is compiled now
+    find_neighbours(signatures[:300_000], 3)  # numba compiles now
     began = time.process_time()
     near = np.flatnonzero(find_neighbours(signatures, 3))
     join = time.process_time() - began
@@ -84,7 +84,7 @@ def measure_groups(report: Report, session: SparkSession, folder: Path, signatur
 
 
 def measure_find(report: Report, session: SparkSession, folder: Path, count: int, rounds: int) -> None:
-    """Print what ``find`` costs in all."""
+    """Print the CPU time of the whole step ``find``."""
     before, began = cpu_by_program(), time.monotonic()
     local = find_duplicates(folder, folder / "local", CONFIG, start, memory=_MEMORY)
     rows = [_row("one process", count, before, began)]

@@ -1,8 +1,9 @@
 """Which texts do many sites have in common? ``python -m benchmarks.common_texts [FOLDER]``.
 
-Of pages of as many sites as there are: on how many registered domains each longer block of text stands that is no link,
-and how many of these blocks are a part of the main text of a page. A text that many sites have, such as a consent text,
-may be taken for the main text of pages that have nothing else in common.
+The benchmark counts the registered domains on which each block of text occurs that has 100 letters or more and is not mainly
+a link. The table shows how many blocks occur on how many domains, and how many of these blocks are a part of the main text
+of a page. A text of many sites, such as a consent text, may be taken for the main text of pages that have nothing else in
+common.
 """
 
 from __future__ import annotations

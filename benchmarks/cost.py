@@ -1,7 +1,8 @@
-"""Processor time of the filter a page, beside ``trafilatura.extract()``: ``python -m benchmarks.cost [--pages 250]``.
+"""Processor time of the filter per page, beside ``trafilatura.extract()``: ``python -m benchmarks.cost [--pages 250]``.
 
-Real pages, already parsed as Scrapy would have them. Ours counts everything to the verdict: main text, tokens, signature,
-sketches, links, look-up, filing on disk, one page at a time. The peer gets the bytes and its defaults. The two take turns.
+The pages are real, and already parsed, as in Scrapy. The time of the filter includes everything up to the verdict: main
+text, tokens, signature, sketches, links, look-up, filing on disk, one page at a time. trafilatura gets the bytes and its
+default settings. The two take turns.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from crawler_dedup.signing import parsing
 from tests.support.data import DATA, require_data, saved
 
 _TURN = 25
-"""Pages that one takes before it is the other's turn."""
+"""Number of pages after which the filter and trafilatura change turns."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Milliseconds of processor time a page: signing, all to the verdict, the peer."""
+    """Milliseconds of processor time per page: signing, everything up to the verdict, and trafilatura."""
 
     signing: float
     verdict: float

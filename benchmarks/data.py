@@ -1,4 +1,4 @@
-"""What is true of the labelled pages whatever the filter says."""
+"""Properties of the labelled pages that do not depend on the filter."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _POWERS = np.array([0x9E3779B97F4A7C15 ** (place + 1) % 2**64 for place in range
 
 
 def workers() -> ProcessPoolExecutor:
-    """Return a process for each core."""
+    """Return a pool with one process for each core."""
     return ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))
 
 
 @dataclass(frozen=True)
 class Source:
-    """A page of the saved sites, or one with a main text by people (gold)."""
+    """A page of the saved sites, or a page whose main text people have marked (gold)."""
 
     site: str
     language: str
@@ -45,7 +45,7 @@ class Source:
     file: Path
     is_gold: bool
     is_long: bool
-    """Whether it has 500 characters of its own, whatever an extractor makes of it."""
+    """Whether the page has at least 500 characters of its own, whatever an extractor returns."""
 
 
 def sources(folder: Path = DATA) -> list[Source]:
@@ -69,7 +69,7 @@ def is_inline(element: HtmlElement) -> bool:
 
 
 def visible_blocks(tree: HtmlElement) -> list[str]:
-    """Return the visible texts of a page between the borders of its block elements, whitespace made single."""
+    """Return the visible texts of a page between the borders of its block elements, with single spaces."""
     blocks: list[str] = []
     text: list[str] = []
 
@@ -113,20 +113,20 @@ def main_element(body: HtmlElement) -> HtmlElement:
 
 
 def is_cjk(text: str) -> bool:
-    """Return whether more than 15 % of its characters are Chinese or Japanese."""
+    """Return whether more than 15 % of the characters of *text* are Chinese or Japanese."""
     packed = "".join(text.split())
     return len(_CJK.findall(packed)) > 0.15 * len(packed)
 
 
 @dataclass(frozen=True)
 class SeenPage:
-    """What a visitor sees of a page of a saved site.
+    """The content of a page of a saved site that a visitor sees.
 
     Attributes:
         id: ``site/path``.
-        is_list: whether it is there to list other pages.
+        is_list: whether the purpose of the page is to list other pages.
         blocks: its visible texts.
-        links: where they lead; to the site itself without host.
+        links: the targets of its links, without host if they are on the site itself.
     """
 
     id: str
@@ -136,13 +136,13 @@ class SeenPage:
 
     @property
     def site(self) -> str:
-        """Return the folder in which it is saved."""
+        """The folder in which the page is saved."""
         return self.id.partition("/")[0]
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of each two pages, by their numbers: arrays of shape (pages, pages)."""
+    """Properties of each pair of pages, by the numbers of the pages: arrays of shape (pages, pages)."""
 
     labels: NDArray[np.int8]
     resemblance: NDArray[np.float64]
@@ -151,7 +151,7 @@ class Truth:
 
 
 def truth_of(pages: Sequence[SeenPage], folder: Path) -> Truth:
-    """Label each two pages: by the labelled pairs, else by the rule with which those were labelled."""
+    """Label each pair of pages: as it was labelled, or else by the rule by which pairs were labelled."""
     texts = [" ".join(lines) for lines in _without_template(pages, lambda page: page.blocks)]
     cjk = np.array([bool(text) and is_cjk(text) for text in texts])
     mixed = {page.site for page, is_so in zip(pages, cjk, strict=True) if is_so}
@@ -199,7 +199,7 @@ def _hashes(words: Iterable[str]) -> NDArray[np.uint64]:
 
 
 def _shingles(words: Iterable[str]) -> NDArray[np.uint64]:
-    """Return a hash of each five neighbours, distinct."""
+    """Return the distinct hashes of all sequences of five words."""
     hashes = _hashes(words)
     if not len(hashes):
         return hashes
@@ -209,7 +209,7 @@ def _shingles(words: Iterable[str]) -> NDArray[np.uint64]:
 
 
 def _resemblance(sets: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compute |A∩B| / |A∪B| and |A∩B| / |A| of each two *sets*, 0 for empty ones."""
+    """Compute |A∩B| / |A∪B| and |A∩B| / |A| of each pair of *sets*, 0 for empty sets."""
     sizes = np.array([len(members_of_set) for members_of_set in sets])
     _, members, frequency = np.unique(np.concatenate(sets), return_inverse=True, return_counts=True)
     owners = np.repeat(np.arange(len(sets)), sizes)[np.argsort(members, kind="stable")]

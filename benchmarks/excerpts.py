@@ -1,8 +1,8 @@
 """Which scheme finds excerpts of a kept text: ``python -m benchmarks.excerpts [FOLDER] [--texts 200]``.
 
-Of each of the longest labelled main texts an excerpt of a given share is offered while the whole text is kept: from its
-beginning, its middle and its end in turn. Printed is the share of the excerpts that a scheme alone finds and calls
-duplicates, and in parentheses, where it measures that, the mean of its own coverage of all excerpts, found or not.
+A labelled main text of 1,000 characters or more is kept, and an excerpt of it is offered: from the beginning, the middle and
+the end in turn. The table shows the share of the excerpts that a scheme alone finds and calls duplicates, and in
+parentheses, if the scheme measures coverage, the mean coverage of all excerpts, found or not.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _VARIANTS = (
 
 
 class Found(NamedTuple):
-    """What a scheme says of excerpts of one length: the share that it calls duplicates, the mean of its coverage."""
+    """The results of a scheme for excerpts of one length: the share that it calls duplicates, and its mean coverage."""
 
     share: float
     coverage: float | None
@@ -54,7 +54,7 @@ def cut_excerpt(text: str, hundredths: int, number: int) -> str:
 
 
 def main_texts(folder: Path, config: Config, count: int) -> list[str]:
-    """Return the main texts of labelled pages that have 1,000 characters or more, a fixed choice of them."""
+    """Return *count* main texts of labelled pages with 1,000 characters or more, always the same choice."""
     with progress_bars() as start:
         documents = sign_documents(folder, read_folder(folder), config, 1, start("reading", None))
     texts = sorted({document.text for document in documents.values() if len(document.text) >= LEAST_CHARS})
@@ -62,7 +62,7 @@ def main_texts(folder: Path, config: Config, count: int) -> list[str]:
 
 
 def measure(scheme: Scheme, texts: Sequence[str], signer: Signer) -> Iterator[Found]:
-    """Yield what the scheme says of excerpts of each length."""
+    """Yield the results of the scheme for excerpts of each length."""
     whole = [scheme.sign(signer.text_of(text)) for text in texts]
     for hundredths in SHARES:
         excerpts = [

@@ -1,7 +1,7 @@
 """How good is the text that is compared? ``python -m benchmarks.extraction [FOLDER] [--half 0|1]``.
 
-Pages of seven kinds with their main content, as people have checked it. Each extractor gets the bytes of the page, or what
-the bytes are decoded to. The extractors take turns, page by page.
+The pages are of seven kinds, with their main content as people have checked it. Each extractor gets the bytes of the page,
+or the decoded bytes. The extractors take turns, page by page.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _with_readability(body: bytes) -> str:
 
 @cache
 def _stop_words() -> frozenset[str]:
-    """Return those of all its languages: the language of a page is not known."""
+    """Return the stop words of all languages of justext, because the language of a page is not known."""
     return frozenset().union(*map(justext.get_stoplist, justext.get_stoplists()))
 
 
@@ -88,13 +88,13 @@ EXTRACTORS: dict[str, Callable[[bytes], str]] = {
 
 @dataclass(frozen=True)
 class Score:
-    """How good the text of a page is.
+    """The quality of the extracted text of a page.
 
     Attributes:
         words: precision, recall and F1 of its words as a bag; ``None`` if the main content is not known.
-        needed: of each snippet of the main content whether the text has it.
-        foreign: the same of each snippet that does not belong to the main content.
-        seconds: of processor time.
+        needed: for each snippet of the main content, whether the text has it.
+        foreign: for each snippet that does not belong to the main content, whether the text has it.
+        seconds: processor time.
     """
 
     words: tuple[float, float, float] | None
@@ -186,7 +186,7 @@ def main() -> None:
     if not extractors:
         parser.error(f"The extractors are {', '.join(EXTRACTORS)}.")
     for extract in extractors.values():
-        extract(pages[0].body)  # what is loaded with the first page does not count
+        extract(pages[0].body)  # loading modules and tables does not count
     scores: dict[str, dict[str, Score]] = {name: {} for name in extractors}
     for page in pages:
         for name, extract in extractors.items():

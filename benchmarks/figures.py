@@ -1,7 +1,7 @@
 """The figures of Manku, Jain and Das Sarma (WWW 2007) for labelled pages: ``python -m benchmarks.figures [FOLDER]``.
 
-Figure 1: precision and recall for each distance k. Figure 2a: in which bit signatures that follow each other in sorted
-order differ first. Figure 2b: how many signatures are in each of 128 equal parts of their space. A report
+Figure 1: precision and recall for each distance k. Figure 2a: the first bit in which neighbours in the sorted order of
+signatures differ. Figure 2b: the number of signatures in each of 128 equal parts of their space. A report
 (``crawler-dedup report``) draws the second figure for an index.
 """
 

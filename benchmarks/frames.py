@@ -1,18 +1,18 @@
-"""Is content told from its frame? ``python -m benchmarks.frames [FOLDER] [--between]``.
+"""Does the filter distinguish content from its frame? ``python -m benchmarks.frames [FOLDER] [--between]``.
 
-Sets are made of pages of seven kinds whose main content is known:
+Sets of pairs are made of pages of seven kinds whose main content is known:
 
-- *other content in the same frame*: the words of the main content are replaced by words of the main contents of other
-  pages of the kind, each always by the same one. Title, links and all other words stay, and so does the host; in a third
-  set it is another one. No page may stand for the other.
-- *same content in another frame*: all words but those of the main content, the title and the first heading are replaced
-  by words of the frames of other pages of the kind. Links lead elsewhere, and the host is another. Each page should stand
-  for the other.
+- *other content in the same frame*: each word of the main content is replaced, always by the same word, from the main
+  contents of other pages of the kind. Title, links and all other words are unchanged. The host is unchanged too; a third set
+  has another host. Neither page may stand for the other.
+- *same content in another frame*: all words except those of the main content, the title and the first heading are replaced
+  by words of the frames of other pages of the kind. The links lead elsewhere, and the host is another. Each page should
+  stand for the other.
 
-Of each pair one page is kept, and the other is new. Nothing is known of the sites.
+One page of each pair is kept, and the other is new. Nothing is known about the sites.
 
-The main contents that people have checked leave out much that readers take for content: code and tables of an article, what
-stands above each post of a thread. All of it is replaced with the frame; with ``--between``, it is content.
+The main contents that people have checked leave out much that readers take for content: code and tables of an article, or
+the line above each post of a thread. These texts are replaced with the frame; with ``--between``, they count as content.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from crawler_dedup.signing.signer import Signer
 
 _UNSEEN = {"iframe", "script", "style", "svg", "template", "textarea", "title"}
 _RUN = 3
-"""Words in a row by which a text is recognised in the main content."""
+"""Number of consecutive words by which a text is recognised in the main content."""
 _MOST = 0.6
 _LONG = 10
-"""Words of a text that is not found in the main content by chance."""
+"""Number of words from which a text does not occur in the main content by chance."""
 _HOST, _OTHER_HOST = "http://first.test/", "http://second.test/"
 OTHER_CONTENT, OTHER_FRAME = "other content in the same frame", "same content in another frame"
 OTHER_HOST = "other content in the same frame, on another host"
@@ -53,18 +53,18 @@ OTHER_HOST = "other content in the same frame, on another host"
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in a tree where a text stands: the text of an element, or what follows it."""
+    """A place of a text in a tree: the text of an element, or the text that follows it."""
 
     element: HtmlElement
     is_tail: bool
 
     @property
     def text(self) -> str:
-        """Return what stands there."""
+        """The text at this place."""
         return (self.element.tail if self.is_tail else self.element.text) or ""
 
     def replace_words(self, replace: Callable[[str], str]) -> None:
-        """Put what *replace* returns in the place of each word."""
+        """Replace each word by the result of *replace*."""
         text = WORD.sub(lambda word: replace(word[0]), self.text)
         if self.is_tail:
             self.element.tail = text
@@ -73,13 +73,13 @@ class Slot:
 
     @property
     def block(self) -> HtmlElement:
-        """Return the element around it that begins and ends a block."""
+        """The innermost element around the text that begins and ends a block."""
         around = self.element.getparent() if self.is_tail else self.element
         return next(element for element in chain((around,), around.iterancestors()) if not is_inline(element))
 
 
 def find_texts(tree: HtmlElement) -> list[list[Slot]]:
-    """Return the texts of *tree* that a reader may see, each as the places that make it up."""
+    """Return the texts of *tree* that a reader may see, each as a list of places."""
     body = tree.find("body")
     return [] if body is None else [list(slots) for _, slots in groupby(_find_slots(body), lambda slot: slot.block)]
 
@@ -103,7 +103,7 @@ class Reference:
         self._lines = {tuple(split_words(line)) for line in text.splitlines()}
 
     def has(self, text: str) -> bool:
-        """Tell whether *text* belongs to the main content: most of its runs of words do, or it is a line of it."""
+        """Return whether *text* belongs to the main content: as a line of it, or by most of its sequences of words."""
         words = split_words(text)
         if len(words) < _RUN:
             return tuple(words) in self._lines
@@ -113,12 +113,12 @@ class Reference:
 
 @dataclass(frozen=True)
 class Words:
-    """The words of all pages of a kind, by page, and how they are divided.
+    """The words of all pages of a kind, by page, divided into content and frame.
 
     Attributes:
-        content: those of the main contents.
-        frame: those of the frames.
-        between: whether what stands between two texts of a main content belongs to it (:func:`divide`).
+        content: the words of the main contents.
+        frame: the words of the frames.
+        between: whether the texts between two texts of a main content belong to it (:func:`divide`).
     """
 
     content: dict[str, list[str]]
@@ -128,7 +128,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one page of a set."""
+    """The decision about one pair of a set."""
 
     set_name: str
     kind: str
@@ -138,10 +138,10 @@ class Outcome:
 
 
 def divide(tree: HtmlElement, reference: str, *, between: bool) -> tuple[list[Slot], list[Slot]]:
-    """Return the places of the main content in *tree*, and those of the frame.
+    """Return the places of the main content in *tree*, and the places of the frame.
 
     Args:
-        between: whether all that stands between the first and the last long text of the main content belongs to it.
+        between: whether all texts between the first and the last long text of the main content belong to it.
     """
     known, texts = Reference(reference), find_texts(tree)
     lines = [" ".join(slot.text for slot in text) for text in texts]
@@ -188,7 +188,7 @@ def with_other_frame(page: KnownPage, words: Words, chance: random.Random) -> by
 
 
 def _replacement(words_of_others: list[str], chance: random.Random) -> Callable[[str], str]:
-    """Return what replaces each word by another, always the same, and a number by a number."""
+    """Return a function that replaces each word, always by the same word, and numbers by numbers."""
     words = [word for word in words_of_others if not word[0].isdigit()] or ["word"]
     numbers = [word for word in words_of_others if word[0].isdigit()] or ["1"]
     return cache(lambda word: chance.choice(numbers if word[0].isdigit() else words))
@@ -202,7 +202,7 @@ _MAKERS: dict[Callable[[KnownPage, Words, random.Random], bytes], dict[str, str]
     with_other_content: {OTHER_CONTENT: _HOST, OTHER_HOST: _OTHER_HOST},
     with_other_frame: {OTHER_FRAME: _OTHER_HOST},
 }
-"""What makes a page, and the sets to which it belongs, each with its host."""
+"""Functions that make a page, each with (name of the set, host) of the sets to which the page belongs."""
 
 
 def serialise(tree: HtmlElement) -> bytes:
@@ -213,7 +213,7 @@ def serialise(tree: HtmlElement) -> bytes:
 def try_kind(
     kind: str, folder: Path, half: int | None, seed: int, settings: dict[str, str], *, between: bool
 ) -> list[Outcome]:
-    """Make both sets of the pages of one kind, and decide about them."""
+    """Make all sets of the pages of one kind, and decide about their pairs."""
     pages = [page for page in read_pages(folder, half) if page.kind == kind and page.reference]
     words, chance = collect_words(pages, between=between), random.Random(seed)
     signer = Signer(Config.from_settings(settings))
@@ -224,7 +224,7 @@ def try_kind(
     outcomes = []
     for page in pages:
         if len(words.content[page.id]) < _MOST * len(split_words(page.reference)):
-            continue  # a part of the main content stands nowhere on the page
+            continue  # a part of the main content is not on the page
         kept = sign(_HOST + "kept", serialise(parse(page.body)))
         for make, sets in _MAKERS.items():
             body = make(page, words, chance)

@@ -1,10 +1,10 @@
 """How the cost of each step grows with its input: ``python -m benchmarks.hostile --growth``.
 
-Every step is given families of hostile input at four sizes, each twice the one before. The exponent of its cost is the
-slope of processor time over size, both as logarithms: 1 is linear, 2 quadratic. The characters are drawn from all of
-Unicode, by category, combining class and kind of decomposition; markup from pairs of fragments, one after the other and in
-turn; the regular expressions are all those that the package's modules hold. Of the schemes every option is tried at both
-ends of what it takes: a text is signed, and its signature looked up and compared with itself.
+Every step gets families of hostile input at four sizes, each twice the size before. The exponent of its cost is the slope
+of processor time over size, both as logarithms: 1 is linear, 2 quadratic. Characters are drawn from all of Unicode, by
+category, combining class and kind of decomposition. Markup consists of pairs of fragments, one after the other and in turn.
+The regular expressions are those of all modules of the package. Every option of every scheme is tried with its least and its
+largest value: a text is signed, and its signature is looked up and compared with itself.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ from crawler_dedup.signing.text import Text
 from crawler_dedup.urls import text_without_credentials, without_credentials
 
 LIMIT = 1.2
-"""An exponent above it is shown as a fault."""
+"""Largest exponent that is not shown as a fault."""
 _DOUBLINGS = 4
 _TEXT = 25_000
-"""Characters of the smallest text: the largest is as long as ``DEDUP_MAX_CHARS`` allows."""
+"""Characters of the smallest text. The largest text is as long as ``DEDUP_MAX_CHARS`` allows."""
 _MARKUP = 64 << 10
 """Bytes of the smallest page."""
 _TOO_SHORT = 0.02
-"""Seconds that the largest input takes at least where the exponent says something."""
+"""An exponent is computed only if the largest input takes at least these seconds."""
 _SLOWEST = 2.0
 _TRIES = 4
 _FEW_VALUES = 4
 _SLOW_LANGUAGE = "arabic"
 _NEAR = Config(max_distance=3)
-"""What every number of tables takes."""
+"""A configuration that is allowed with every number of tables."""
 _TITLE = 1_000
 _URL = "http://example.com/"
 _CHARSETS = ("utf-8", "gb18030", "big5", "iso2022_jp", "hz", "utf-16")
@@ -74,8 +74,8 @@ class Growth:
     """The cost of one step for one family.
 
     Attributes:
-        seconds: of processor time for the largest input.
-        exponent: of the cost; ``nan`` where all take too little time.
+        seconds: processor time for the largest input.
+        exponent: exponent of the cost; ``nan`` if the inputs take too little time to compute it.
     """
 
     step: str
@@ -84,11 +84,11 @@ class Growth:
     exponent: float
 
 
-# Families: a name, and what makes an input of a given length
+# Families: a name, and a function that makes an input of a given length
 
 
 def texts() -> dict[str, Callable[[int], str]]:
-    """Return texts of characters of each kind that Unicode knows, and of two kinds in turn."""
+    """Return the families of texts: characters of each kind of Unicode, and of two kinds in turn."""
     kinds = _kinds_of_characters()
     source = random.Random(1)
     pairs = [(source.choice([*kinds]), source.choice([*kinds])) for _ in range(30)]
@@ -140,7 +140,7 @@ _FRAGMENTS = (
 
 
 def pages(pairs: int) -> dict[str, Callable[[int], bytes]]:
-    """Return pages that consist of two fragments of markup: in turn, or all of the first before all of the second."""
+    """Return the families of pages: two fragments of markup in turn, or all of the first before all of the second."""
     chosen = random.Random(3).sample([*product(_FRAGMENTS, repeat=2)], pairs)
     families: dict[str, Callable[[int], bytes]] = {}
     for first, second in chosen:
@@ -168,7 +168,7 @@ def _filled(piece: str, size: int) -> bytes:
 
 
 def text_steps(tokenizer: str) -> Mapping[str, Step]:
-    """Return what happens to a text."""
+    """Return the steps that process a text."""
     segment = han_cutter(tokenizer).load()
     bigrams = han_cutter("bigrams").load()
     return {
@@ -215,7 +215,7 @@ def _sign_and_compare(scheme: Scheme, text: str) -> None:
 
 
 def page_steps() -> Mapping[str, Step]:
-    """Return what happens to the bytes of a page, and, where there is one, to its tree (see :func:`_prepared`)."""
+    """Return the steps that process the bytes of a page, and its tree if it has one (see :func:`_prepared`)."""
     config = Config(max_bytes=1 << 40, max_nodes=1 << 31, max_depth=250)
     signer = Signer(Config(tokenizer="bigrams"))
     signer.load()
@@ -261,7 +261,7 @@ def _prepared(body: bytes) -> _Page:
 
 
 def _patterns(kind: type[str] | type[bytes]) -> dict[str, Step]:
-    """Return every compiled regular expression of the package for strings or for bytes."""
+    """Return a step for every compiled regular expression of the package for strings or for bytes."""
     patterns: dict[str, Step] = {}
     for module in _modules():
         for name, value in vars(module).items():
@@ -283,7 +283,7 @@ def _search(pattern: re.Pattern[Any]) -> Step:
 
 def _modules() -> Iterator[Any]:
     for module in walk_packages(crawler_dedup.__path__, "crawler_dedup."):
-        with suppress(ImportError):  # of an optional library
+        with suppress(ImportError):  # an optional library is missing
             yield import_module(module.name)
 
 
@@ -291,7 +291,7 @@ def _modules() -> Iterator[Any]:
 
 
 def measured(step: str, call: Step, family: str, inputs: list[Any], sizes: list[int]) -> Growth:
-    """Return the growth of the cost of *call* over *inputs*. A slope that noise may have made is measured again."""
+    """Return the growth of the cost of *call* over *inputs*. A steep slope may be noise, and is measured again."""
     largest = _cost(call, inputs[-1])
     if largest < _TOO_SHORT:
         return Growth(step, family, largest, math.nan)
@@ -299,7 +299,7 @@ def measured(step: str, call: Step, family: str, inputs: list[Any], sizes: list[
     for _ in range(_TRIES):
         costs = [_cost(call, given) for given in inputs]
         growth = Growth(step, family, costs[-1], _slope(sizes, costs))
-        if not growth.exponent > LIMIT:  # also where it is not a number
+        if not growth.exponent > LIMIT:  # also true if the exponent is not a number
             return growth
         best = min(best, growth, key=lambda measure: measure.exponent)
     return best
@@ -338,7 +338,7 @@ def _grow(
 
 
 def report(growths: Iterable[Growth]) -> tuple[Table, Table]:
-    """Return each step with its worst family, and every family whose exponent is beyond :data:`LIMIT`."""
+    """Return two tables: each step with its worst family, and every family whose exponent is beyond :data:`LIMIT`."""
     by_step: dict[str, list[Growth]] = {}
     for growth in growths:
         by_step.setdefault(growth.step, []).append(growth)

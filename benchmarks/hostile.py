@@ -1,9 +1,9 @@
 """What a hostile page costs, beside ``trafilatura.extract()``: ``python -m benchmarks.hostile [--rounds 3]``.
 
-Ours counts everything to the verdict, the parsing too, in a running event loop as in a crawl: small pages are signed by
-the loop itself, larger ones in the thread beside it. The peer gets the same bytes and its defaults. Each is measured in
-a process of its own that has everything loaded: seconds of processor time, the longest time for which the event loop did
-not run, and the peak of memory above what was in use before. The worst come last.
+The cost of the filter includes everything up to the verdict, with parsing, in a running event loop as in a crawl: small
+pages are signed on the event loop, larger pages in the signing thread. trafilatura gets the same bytes and its default
+settings. Each is measured in a separate process that has everything loaded: seconds of processor time, the longest time for
+which the event loop did not run, and the peak of memory above the memory in use before. The worst pages come last.
 
 ``--growth`` prints how the cost of each step grows with its input instead (:mod:`benchmarks.growth`).
 """
@@ -41,7 +41,7 @@ _BEAT = 0.002
 
 @dataclass(frozen=True)
 class Cost:
-    """What came of a page, the seconds and megabytes that it took, and the longest time without event loop."""
+    """The result for a page, its seconds and megabytes, and the longest time for which the event loop did not run."""
 
     answer: str
     seconds: float
@@ -50,7 +50,7 @@ class Cost:
 
 
 def ours(page: HostilePage, tokenizer: str) -> Cost:
-    """Return the way to the verdict, in this process."""
+    """Measure everything up to the verdict, in this process."""
     config = Config.from_settings({"DEDUP_TOKENIZER": tokenizer})
     with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, config) as filtered:
         filtered.load()
@@ -91,7 +91,7 @@ async def _beat(gaps: list[float]) -> None:
 
 
 def peer(page: HostilePage) -> Cost:
-    """Return the extraction of the main text alone, in this process."""
+    """Measure the extraction of the main text by trafilatura, in this process."""
     trafilatura.extract(PAGES["valid"].make())
     body, start, before = _begin(page)
     try:
@@ -112,7 +112,7 @@ def _cost(answer: str, start: float, before: float) -> Cost:
 
 
 def measured(name: str, side: str, rounds: int) -> Cost | None:
-    """Return the medians of some processes; ``None``: it does not end."""
+    """Return the medians of *rounds* processes; ``None`` if a process does not end."""
     costs = []
     for _ in range(rounds):
         command = [sys.executable, "-m", "benchmarks.hostile", "--measure", side, name]

@@ -1,8 +1,8 @@
-"""What an installation takes: ``python -m benchmarks.installation [CHECKOUT ...]`` installs into new environments.
+"""Size and time of an installation: ``python -m benchmarks.installation [CHECKOUT ...]`` installs into new environments.
 
-First what nobody could leave out (Scrapy, trafilatura, jieba, LMDB, NumPy), then this package, then this package with all
-extras; a checkout of another version can be named to compare with. Sizes are those of ``site-packages`` on disk, with the
-compiled modules that pip makes; times are those of ``pip install``, which depend on the network and on pip's cache.
+The environments are: the packages that are always needed (Scrapy, trafilatura, jieba, LMDB, NumPy), this package, this
+package with the extras ``fast`` and ``report``, and the named checkouts. Sizes are those of ``site-packages`` on disk, with
+the compiled modules that pip makes. Times are those of ``pip install``, which depend on the network and on pip's cache.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _INSTALLERS = {"pip", "setuptools", "wheel"}
 
 @dataclass(frozen=True)
 class Installation:
-    """What ``pip install`` has brought into an empty environment.
+    """The packages that ``pip install`` has installed into an empty environment.
 
     Attributes:
-        seconds: how long it took.
+        seconds: time of the installation.
         megabytes: the size of each package on disk, by its name.
     """
 
@@ -40,7 +40,7 @@ class Installation:
 
     @property
     def total(self) -> float:
-        """Return the size of all packages."""
+        """The size of all packages in megabytes."""
         return sum(self.megabytes.values())
 
 
@@ -65,7 +65,7 @@ def _size(package: Distribution) -> float:
 
 
 def print_installations(installations: Mapping[str, Installation], base: Installation) -> None:
-    """Print each installation, and what stands in it beside *base*."""
+    """Print each installation, and its packages that are not in *base*."""
     console = Console()
     table = Table("installed", "packages", "MB", "seconds", "packages more", "MB more")
     for name, installation in installations.items():

@@ -1,11 +1,11 @@
 """What a crawl loses that is stopped and started again: ``python -m benchmarks.kills [--kills 30] [--site gopl-zh-2024]
 [--grace 60] [--interrupts 10] [--queue-site devtang-2015]``.
 
-``kill -9`` at random instants, up to five times in a row on one index, and then the same crawl again until one run
-finishes, without ``JOBDIR`` and with. Each item is committed to SQLite a moment after it came. Contents are main texts; one
-is *lost* if the undisturbed crawl has stored it, the stopped one has not, and no stored page covers it by the filter's
-rules. *as seen* is a filter that records a page when it sees it. *new addresses*: every start finds the pages at other
-addresses, so that what is recorded of dead runs decides whether they are stored.
+A crawl is ended with ``kill -9`` at random instants, up to five times in a row on one index, and then repeated until a run
+finishes, without ``JOBDIR`` and with it. Each item is committed to SQLite a moment after it is scraped. Contents are main
+texts. A content is *lost* if the undisturbed crawl has stored it, the stopped crawl has not, and no stored page covers it by
+the rules of the filter. *as seen* is a filter that records a page when it sees it. *new addresses*: every start finds the
+pages at other addresses, so that the records of dead runs decide whether they are stored.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def main() -> None:
 
 @contextmanager
 def _served(sites: str) -> Iterator[str]:
-    """Yield the addresses from which *sites* are crawled, served while the context lasts."""
+    """Serve *sites* while the context lasts, and yield the addresses at which crawls of them start."""
     with ExitStack() as stack:
         yield ",".join(f"{stack.enter_context(served(site))}/_all.html" for site in sites.split(","))
 

@@ -1,6 +1,6 @@
 """Pages of seven kinds with their main content, as people have checked it: articles, forums, products, listings and others.
 
-They stand beside the saved sites, in ``wcxb``, and do not belong to this project.
+They are stored beside the saved sites, in ``wcxb``, and do not belong to this project.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class KnownPage:
 
     Attributes:
         kind: one of :data:`KINDS`.
-        url: where it was saved; ``""`` for a few.
+        url: the address from which it was saved; ``""`` for a few pages.
         reference: its main content as text; ``""`` if it is not known, or if there is none.
-        needed: snippets that stand in the main content.
-        foreign: snippets that do not.
+        needed: snippets that are in the main content.
+        foreign: snippets that are not in the main content.
         half: 0 or 1; all pages of a site are in the same half.
     """
 
@@ -48,7 +48,7 @@ class KnownPage:
 
 
 def read_pages(folder: Path, half: int | None = None) -> list[KnownPage]:
-    """Read all pages in *folder*, or one half of them; end the program with a sentence where they are absent."""
+    """Read all pages in *folder*, or one half of them. Exit with a message if they are absent."""
     if not (folder / "pages.jsonl").is_file():
         sys.exit(f"No pages of many kinds in {folder}.")
     pages = []
@@ -77,12 +77,12 @@ def split_words(text: str) -> list[str]:
 
 
 def has_snippet(snippet: str, text: str) -> bool:
-    """Tell whether *snippet* stands in *text*, whatever their case and white space are."""
+    """Return whether *text* contains *snippet*, regardless of case and white space."""
     return " ".join(snippet.lower().split()) in " ".join(text.lower().split())
 
 
 def by_kind(pages: Iterable[KnownPage]) -> dict[str, list[KnownPage]]:
-    """Return the pages of each kind, and those of all kinds under ``all``."""
+    """Return the pages by kind, and all pages under ``all``."""
     chosen = list(pages)
     kinds = {kind: [page for page in chosen if page.kind == kind] for kind in KINDS}
     return {kind: members for kind, members in kinds.items() if members} | {"all": chosen}

@@ -1,8 +1,8 @@
-"""How often the language of a text is right, and what it costs, beside the library py3langid (if it is installed).
+"""How often the detected language of a text is right, and its cost, beside the library py3langid (if it is installed).
 
-The texts are messages of programs in many languages, put together to 200 and 1,000 letters: the catalogues of GNU gettext
-that are installed on this machine, which people have translated. And the pages of the saved sites, and pages of seven kinds,
-of which nearly all are English, by their main texts.
+The texts are translated messages of programs in many languages, from the catalogues of GNU gettext that are installed on
+this machine, joined to 200 and 1,000 letters. Also measured are the main texts of the saved sites, and of pages of seven
+kinds, nearly all of which are English.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from tests.support.data import DATA, documents, labelled_pairs, saved
 _LEAST_MESSAGE = 40
 _TEXTS = 25
 _SAME = {"nb": "no", "nn": "no", "ms": "id"}
-"""Languages that count as another language."""
+"""Languages that count as the same language: code → code of the other language."""
 _PLACEHOLDERS = re.compile(r"%[-\w.]*\w|[<>{}\\%\"'_`]|--?\w[\w-]*|\b\w+=\S+")
 _WIDE = re.compile("[\u3040-\u9fff\uac00-\ud7a3]")
 
 
 @dataclass
 class Answers:
-    """What a detector has answered about texts of known languages."""
+    """The results of a detector for texts of known languages."""
 
     right: int = 0
     unknown: int = 0
@@ -65,7 +65,7 @@ def read_messages(folder: Path) -> dict[str, list[str]]:
         try:
             with file.open("rb") as content:
                 catalogue = GNUTranslations(content)._catalog  # type: ignore[attr-defined]  # no other way to list it
-        except (OSError, UnicodeDecodeError, IndexError):  # a few are damaged
+        except (OSError, UnicodeDecodeError, IndexError):  # a few catalogues are damaged
             continue
         for message, translated in catalogue.items():
             if message and isinstance(translated, str) and translated != message and len(translated) >= _LEAST_MESSAGE:
@@ -75,7 +75,7 @@ def read_messages(folder: Path) -> dict[str, list[str]]:
 
 
 def join_messages(messages: Iterable[str], letters: int) -> Iterator[str]:
-    """Put *messages* together to texts of so many letters, half as many of a wide script."""
+    """Join *messages* to texts of more than *letters* letters, or half as many in a wide script."""
     text = ""
     for message in messages:
         text += f"{message}\n"
@@ -85,7 +85,7 @@ def join_messages(messages: Iterable[str], letters: int) -> Iterator[str]:
 
 
 def measure_messages(messages: dict[str, list[str]], letters: int, find: Callable[[str], tuple[str, float]]) -> Answers:
-    """Ask *find* about texts of the known languages: it returns a language, and how long that took."""
+    """Call *find* with texts of the known languages; it returns a language and the seconds that it took."""
     answers = Answers()
     for locale in sorted(messages):
         language = _SAME.get(locale, locale)
@@ -121,7 +121,7 @@ def main() -> None:
 
     def ours(text: str) -> tuple[str, float]:
         tokenised = signer.text_of(text)
-        plain, tokens = tokenised.plain, tokenised.tokens  # a page has them in any case
+        plain, tokens = tokenised.plain, tokenised.tokens  # the filter computes them in any case
         began = time.process_time()
         return find_language(plain, tokens), time.process_time() - began
 

@@ -1,11 +1,12 @@
 """What a page costs in a large index on a server: ``python -m benchmarks.large_backends KEPT [--pages N] [--signatures N]``.
 
-Builds an index in a directory and one on a server of the same pages in the folder KEPT, where they stay
-(``benchmarks.large_indexes``); where that is killed, or was done with fewer pages, it goes on from there. With ``--build``,
-that is all. Then made-up pages are offered one at a time, each settled with the next as in a crawl: by a new process for
-each distance, and for each share of the memory that all buckets of the index take, which is filled first. Last, several
-clients offer in turn, each page settled before the next, so that each learns what the others change. All of that again with
-random signatures in the tables, to which no record leads. The server works on a copy, which is not kept.
+First, an index in a directory and an index on a server are built of the same pages, in the folder KEPT, where they stay
+(``benchmarks.large_indexes``). If this is killed, or was done with fewer pages, it is resumed. With ``--build``, nothing
+else is done. Then generated pages are offered one at a time, each settled with the next offer as in a crawl: by a new
+process for each distance, and for each share of all buckets of the index that a client may keep in memory; this memory is
+filled first. Last, several clients offer pages in turn, each page settled before the next offer, so that each client reads
+the changes of the others. All of this is repeated with random signatures in the tables that belong to no record. The server
+works on a copy, which is not kept.
 """
 
 from __future__ import annotations
@@ -45,24 +46,24 @@ from tests.support.servers import Server, serving
 
 _OTHER = 1_000_000_000
 """Number of the first host of pages that are offered."""
-_PACE = 160  # pages a second of a crawl
+_PACE = 160  # pages per second of a crawl
 _DISTANCES = (3, 7)
 _SHARES = (1.0, 0.1, 0.01)
 _CLIENTS = 20
-_AT_ONCE = 2_000  # commands in one part
+_AT_ONCE = 2_000  # commands that are sent at once
 _UNBOUNDED = 1 << 40
 _TABLE_SHIFT = 40
-_WARM = 100  # pages that are offered before it counts
+_WARM = 100  # pages that are offered before measuring begins
 
 
 class Measured(NamedTuple):
-    """What a process has measured that offers pages.
+    """The measurements of a process that offers pages.
 
     Attributes:
-        cost: of a page.
-        read: keys that the server has looked up for a page.
-        cells: bytes of cells that the process keeps, as it counts them.
-        memory: by how many bytes it has grown.
+        cost: cost of a page.
+        read: keys that the server has looked up per page.
+        cells: bytes of cells that the process keeps, by its own count.
+        memory: bytes by which the process has grown.
     """
 
     cost: Cost
@@ -73,7 +74,7 @@ class Measured(NamedTuple):
 
 @contextmanager
 def serving_copy(data: Path) -> Iterator[Server]:
-    """Serve a copy of what a server has stored in *data*, and write a log as in a crawl."""
+    """Serve a copy of the data of a server in *data*, with a server that writes a log as in a crawl."""
     with tempfile.TemporaryDirectory(dir=data.parent) as folder:
         os.link(data / "dump.rdb", Path(folder) / "dump.rdb")
         with serving(Path(folder), "--appendonly", "no", "--save", "") as server:
@@ -88,7 +89,7 @@ def serving_copy(data: Path) -> Iterator[Server]:
 
 
 def fill_tables(address: ServerAddress, signatures: int) -> None:
-    """Put random signatures into the tables of an index on a server."""
+    """Insert random signatures into the tables of an index on a server."""
     with ServerConnection(address) as connection:
         keys = Keys(address, connection.call(b"HGET", meta_key(address), b"epoch"))
     drawn = np.random.default_rng(1).integers(0, 1 << 63, signatures, dtype=np.uint64) << np.uint64(1)
@@ -108,7 +109,7 @@ def fill_tables(address: ServerAddress, signatures: int) -> None:
 def offer(
     address: ServerAddress, distance: int, cache_bytes: int, pages: Sequence[SignedPage], clients: int
 ) -> Measured:
-    """Offer *pages* and measure what that costs: with a client whose memory is filled before, or several in turn."""
+    """Offer *pages* and measure the cost: with one client whose memory is filled before, or with several clients in turn."""
     with ExitStack() as stack:
         signer = Signer(Config(max_distance=distance, tokenizer=CONFIG.tokenizer))
         before = _resident_bytes()
@@ -132,7 +133,7 @@ def _measure_turns(crawls: Sequence[Crawl], pages: Sequence[SignedPage]) -> Cost
 
 
 def _read_all(crawl: Crawl) -> int:
-    """Let a client read all buckets of an index, so that it keeps as many as it may; return their bytes."""
+    """Let a client read all buckets of an index, so that it keeps as many as its limit allows; return their bytes."""
 
     def read(client: Client) -> int:
         keys, scope = client.keys, hash_scope("")
@@ -162,10 +163,10 @@ def _resident_bytes() -> int:
 
 
 class _Measuring:
-    """Measures with new processes, and adds a row to a table for each.
+    """Measures in new processes, and adds a row to a table for each process.
 
     Args:
-        offered: pages that are offered each time, as those of another host.
+        offered: pages that are offered each time, with another host each time.
     """
 
     def __init__(self, address: ServerAddress, offered: Sequence[SignedPage], table: Table) -> None:

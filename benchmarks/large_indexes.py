@@ -1,7 +1,8 @@
-"""Large indexes of the same pages, in a directory and on a server, for ``benchmarks.large_backends``. They stay in a folder.
+"""Build large indexes of the same pages, in a directory and on a server, for ``benchmarks.large_backends``, and keep them.
 
-Pages of many hosts, five of each, made from the saved sites as in ``benchmarks.sizes``, and what is known of each host. The
-directory and the server are filled by two processes at once. Where one is killed, it goes on later from what it has stored.
+The indexes have pages of many hosts, five of each, made from the saved sites as in ``benchmarks.sizes``, and a site profile
+of each host. Two processes fill the directory and the server at the same time. A process that was killed is resumed by the
+next call.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ from tests.support.servers import Server, serving
 
 CONFIG = Config(tokenizer="bigrams")
 _PAGES_OF_HOST = 5
-_FILED = 5_000  # pages at once
-_SAVED = 50_000  # pages after which a server stores what it has
+_FILED = 5_000  # pages that are filed at once
+_SAVED = 50_000  # pages after which the state is saved
 _KINDS = ("directory", "server")
 
 
 class Filled(msgspec.Struct, frozen=True):
-    """How far an index is filled.
+    """The saved state of an index.
 
     Attributes:
-        hosts: of which all pages are stored.
-        pages: that are kept of them.
-        size: bytes that the index takes.
+        hosts: number of hosts whose pages are all stored.
+        pages: number of pages of these hosts that are kept.
+        size: size of the index in bytes.
     """
 
     hosts: int = 0
@@ -50,13 +51,13 @@ class Filled(msgspec.Struct, frozen=True):
 
 
 def read_filled(kept: Path, kind: str) -> Filled:
-    """Return how far the index of a kind is filled."""
+    """Return the saved state of the index of a kind."""
     file = kept / f"{kind}.json"
     return msgspec.json.decode(file.read_bytes(), type=Filled) if file.exists() else Filled()
 
 
 def build(kept: Path, data: Path, pages: int) -> None:
-    """Fill both indexes in the folder *kept* with so many pages, as far as that is not done."""
+    """Fill both indexes in the folder *kept* until they have *pages* pages."""
     hosts = pages // _PAGES_OF_HOST
     if all(read_filled(kept, kind).hosts >= hosts for kind in _KINDS):
         return
@@ -104,7 +105,7 @@ def _fill_index(
 
 
 def make_hosts(signed: Sequence[SignedPage], first: int, last: int) -> Iterator[tuple[list[SignedPage], StoredSite]]:
-    """Yield pages of the hosts with the numbers from *first* up to *last*, and what is known of each host."""
+    """Yield the pages and the site profile of each host with a number from *first* up to *last*."""
     words = words_of(signed)
     grouped = groupby((page for page in signed if not page.unsigned), lambda page: urlsplit(page.url).netloc)
     sites = [pages for _, group in grouped if len(pages := list(group)) >= _PAGES_OF_HOST]

@@ -1,6 +1,6 @@
-"""What other packages offer against near-duplicates, as detectors beside our schemes.
+"""Detectors of near-duplicates by other packages, to compare with our schemes.
 
-A name is that of a package, then options: ``datasketch threshold=0.8 confirm=1``.
+The name of a detector is that of a package, then its options: ``datasketch threshold=0.8 confirm=1``.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _RENSA_BANDS = 16  # must divide the permutations; datasketch's optimum for .7 i
 
 
 def strings(shingles: Numbers) -> list[bytes]:
-    """Return hashes as the strings of 8 bytes that the peers take."""
+    """Return hashes as byte strings of length 8, which the other packages need."""
     packed = shingles.tobytes()
     return [packed[at : at + 8] for at in range(0, len(packed), 8)]
 
 
 @dataclass(frozen=True)
 class _MinWise:
-    """Of the same shingles as our ``minhash``.
+    """Min-wise hashes of the same shingles as our ``minhash``.
 
     Attributes:
-        threshold: what the bands are chosen for.
-        confirm: whether those that meet also need an estimated resemblance of the threshold.
+        threshold: the resemblance for which the bands are chosen.
+        confirm: whether texts that agree in a band must also have an estimated resemblance of the threshold.
     """
 
     threshold: float = 0.7
@@ -60,11 +60,11 @@ class _MinWise:
 
 
 class Datasketch(_MinWise):
-    """MinHash met in MinHashLSH."""
+    """The MinHash of datasketch with its MinHashLSH."""
 
     @cached_property
     def bands(self) -> tuple[int, int]:
-        """Return how many MinHashLSH chooses, and numbers of each."""
+        """The number of bands that MinHashLSH chooses, and the numbers in each band."""
         lsh = MinHashLSH(threshold=self.threshold, num_perm=PERMUTATIONS)
         return lsh.b, lsh.r
 
@@ -74,14 +74,14 @@ class Datasketch(_MinWise):
         return LeanMinHash(signed)
 
     def meet(self, new: Any, kept: Any) -> bool:
-        """Return whether they agree in a band: what ``MinHashLSH.query`` finds."""
+        """Return whether the two agree in a band, so that ``MinHashLSH.query`` finds one by the other."""
         bands, rows = self.bands
         same = (new.hashvalues == kept.hashvalues)[: bands * rows].reshape(bands, rows)
         return bool(same.all(axis=1).any())
 
 
 class Rensa(_MinWise):
-    """R-MinHash met in its LSH; its deduplicators confirm."""
+    """The R-MinHash of rensa with its LSH. The deduplicators of rensa work with ``confirm``."""
 
     def sign(self, text: Text) -> Any:
         signed = RMinHash(PERMUTATIONS, SEED)
@@ -96,10 +96,10 @@ class Rensa(_MinWise):
 
 @dataclass(frozen=True)
 class SimhashPyPI:
-    """The package simhash, over our tokens.
+    """The package simhash, applied to our tokens.
 
     Attributes:
-        distance: bits that may differ; its index takes 2 unless it is told otherwise.
+        distance: number of bits that may differ; the default of the package's index is 2.
     """
 
     distance: float = 3
@@ -115,7 +115,7 @@ class SimhashPyPI:
 
 
 class Trafilatura(SimhashPyPI):
-    """The simhash of trafilatura, which cuts the text itself; it names no threshold."""
+    """The simhash of trafilatura, which tokenises the text itself and defines no threshold."""
 
     def sign(self, text: Text) -> Any:
         return TrafilaturaSimhash(text.raw)
@@ -133,7 +133,7 @@ _KINDS: dict[str, type[Datasketch | Rensa | SimhashPyPI]] = {
 
 
 def make(name: str, config: Config) -> Detector:
-    """Return the peer with that name, or else the scheme of this package."""
+    """Return the detector of another package with this name, or else the scheme of this package."""
     kind, *words = name.split()
     if kind not in _KINDS:
         return SchemeDetector(name, config)

@@ -1,8 +1,8 @@
 """Where the filter's processor time goes in a crawl: ``python -m benchmarks.profile [--site devtang-2015]``.
 
-Crawls a saved site with the spider that only follows links, delays off, and measures the processor time of each step within
-its thread, steps inside it left out. Measuring a call takes a microsecond or two, which stand in the step around it: compare
-steps, not sums, and times of whole crawls with ``python -m benchmarks.speed``.
+A saved site is crawled by a spider that only follows links, without delays. The processor time of each step is measured
+within its thread, without the steps inside it. Measuring a call takes one or two microseconds, which count for the step
+around it. Therefore compare steps, not sums; ``python -m benchmarks.speed`` compares whole crawls.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class _Spent:
 
 @dataclass
 class _Inside(threading.local):
-    """How much was measured inside of each step that this thread is in, the innermost last."""
+    """The time measured inside each step in which this thread is, the innermost step last."""
 
     stack: list[int] = field(default_factory=list)
 
@@ -99,11 +99,11 @@ class StepTimer:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Begin to measure. Extensions are made before the middlewares, which connect their methods to signals."""
+        """Begin to measure. Extensions are created before the middlewares, which connect their methods to signals."""
         return cls(crawler)
 
     def spider_closed(self) -> None:
-        """Write what was measured."""
+        """Write the measured times into the statistics."""
         for step, spent in self._spent.items():
             self._stats.set_value(f"{_PREFIX}/{step}/time", spent.nanoseconds)
             self._stats.set_value(f"{_PREFIX}/{step}/calls", spent.calls)
@@ -119,7 +119,7 @@ class StepTimer:
             stack[-1] += taken
 
     def _replace(self, name: str, step: str) -> None:
-        """Put a function that measures into the place of *name*, wherever it was imported."""
+        """Replace *name* by a function that measures it, in every module that has imported it."""
         module_name, _, path = name.partition(":")
         module = import_module(f"crawler_dedup.{module_name}")
         *owners, attribute = path.split(".")
@@ -161,7 +161,7 @@ class StepTimer:
 
 
 class _Steps(Awaitable[Any]):
-    """A coroutine of which only the time in which it runs is measured, not that in which it waits."""
+    """A coroutine that is measured only while it runs, not while it waits."""
 
     def __init__(self, coroutine: Any, begin: Callable[[], int], end: Callable[[int], None]) -> None:
         self._coroutine = coroutine

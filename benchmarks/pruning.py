@@ -1,6 +1,7 @@
-"""Which parts of the saved sites never had a duplicate, as the report says it: ``python -m benchmarks.pruning [--seed 1]``.
+"""Which parts of the saved sites never had a duplicate, as in a report: ``python -m benchmarks.pruning [--seed 1]``.
 
-All pages of all saved sites, and those of seven kinds, go into one index in random order, each under the name of its site.
+All pages of all saved sites, and the pages of seven kinds, are filed in one index in random order, each under the name of
+its site.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ _JOURNAL_BYTES = 1 << 30
 
 
 def addressed_pages() -> list[tuple[str, bytes]]:
-    """Return the address of each page, and its body."""
+    """Return the address and the body of each page."""
     sites = [(f"http://{page['id'].removesuffix('index.html')}", saved(DATA / page["html"])) for page in documents()]
     return sites + [(page.url, page.body) for page in read_pages(KINDS_OF_PAGES) if urlsplit(page.url).netloc]
 
 
 def report_on(pages: list[tuple[str, bytes]], directory: Path) -> ReportData:
-    """File *pages* in their order into an index in *directory*, and return what a report on it shows."""
+    """File *pages* in their order in an index in *directory*, and return the contents of a report about it."""
     journal = JournalWriter(directory / "journal-1.jsonl", _JOURNAL_BYTES)
     with Deduplicator.open(directory, Config(tokenizer="rjieba")) as deduplicator:
         for url, body in pages:
