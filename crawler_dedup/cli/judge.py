@@ -1,4 +1,4 @@
-"""``crawler-dedup judge``: a person looks at some drops and says which are right."""
+"""``crawler-dedup judge``: ask a person which of some drops are right."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def judge(
 
 
 def _ask_about(entries: Sequence[Entry], answers: Answers, viewer: _DropViewer, selection: Selection) -> None:
-    """Show one drop after the other, and write down what is answered."""
+    """Show the drops one after another, and store the answers."""
     for number, entry in enumerate(entries, 1):
         click.echo(f"\n{number} of {len(entries)}")
         new, kept = viewer.show(entry)
@@ -127,7 +127,7 @@ def _fetch_missing(answers: Answers, viewer: _DropViewer) -> None:
 
 
 def _print_answers(answers: Answers) -> None:
-    """Print where the answers are, and what can be done with them."""
+    """Print where the answers are, and which commands use them."""
     missing = len(answers.without_pages)
     click.echo(f"{quantity(len(answers), 'answer')} in {answers.folder}, {len(answers) - missing:,} with both pages.")
     if missing < len(answers):
@@ -158,7 +158,7 @@ class _DropViewer:
     fetches: bool
 
     def show(self, entry: Entry) -> tuple[PageContent, PageContent]:
-        """Print a dropped page and its representative; return what is available of both."""
+        """Print a dropped page and its representative; return the available contents of both."""
         record = self.kept.get((entry.scope, entry.duplicate_of))
         click.echo(describe_duplicate(entry))
         title = f"The kept page: “{printable(record.page.title)}”" if record else "That page is no longer kept."
@@ -180,7 +180,7 @@ class _DropViewer:
         return new, kept
 
     def fetch_pages(self, entry: Entry) -> tuple[PageContent, PageContent]:
-        """Fetch a dropped page and its representative; what cannot be fetched is reported."""
+        """Fetch a dropped page and its representative; print a message for a page that cannot be fetched."""
         return self._fetch(entry.url), self._fetch(entry.duplicate_of)
 
     def _fetch(self, url: str) -> PageContent:

@@ -1,4 +1,4 @@
-"""``crawler-dedup lexicon``: a frozen file of how frequent words are in a collection."""
+"""``crawler-dedup lexicon``: write the frequencies of words in a collection to a file that does not change."""
 
 from __future__ import annotations
 

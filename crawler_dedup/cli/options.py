@@ -19,7 +19,7 @@ Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class NumberRange(click.FloatRange):
-    """A number within limits, which ``nan`` is not."""
+    """A number within limits. ``nan`` is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
@@ -97,7 +97,7 @@ def precision_option(text: str) -> Option:
 def group_options(
     command: Callable[..., Any], name: str, group: type[Any], options: Sequence[Option]
 ) -> Callable[..., Any]:
-    """Return *command* with *options*, whose values it gets together: as the argument *name*, a *group*."""
+    """Return *command* with *options*, whose values it gets as one argument *name*, an instance of *group*."""
 
     @wraps(command)
     def call(**values: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is known about a page, as ``crawler-dedup why --json`` prints it."""
+"""The history of a page, as ``crawler-dedup why --json`` prints it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crawler_dedup.journal.entry import Entry
 
 
 def page_line(page: PageHistory, url: str, scope: str) -> Page:
-    """Return what is known about the page at *url* in *scope*."""
+    """Return the JSON Line with what is known about the page at *url* in *scope*."""
     last = page.last_entry
     return Page(
         url=url,

@@ -1,4 +1,4 @@
-"""Two pages and how they agree, as the commands print them."""
+"""Printing of two pages, and of how they agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``crawler-dedup plan``: what designs of permuted tables cost, and which has the fewest tables."""
+"""``crawler-dedup plan``: estimate what designs of permuted tables cost, and find the one with the fewest tables."""
 
 from __future__ import annotations
 

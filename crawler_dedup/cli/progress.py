@@ -1,4 +1,4 @@
-"""Progress bars of commands that take long."""
+"""Progress bars of commands that take a long time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crawler_dedup.system.callbacks import Advance, Start
 
 @contextmanager
 def progress_bars() -> Iterator[Start]:
-    """Show progress bars if stderr is a terminal; yield what starts one."""
+    """Show progress bars if stderr is a terminal; yield the function that starts a bar."""
     console = make_console(stderr=True)
     bars = Progress(console=console, transient=True, disable=not console.is_terminal)
 

@@ -22,8 +22,8 @@ class Target:
 
     Attributes:
         index: where the index is.
-        directory: where its journals and the answers of ``crawler-dedup judge`` are; of an index on a server, the directory
-            of this project.
+        directory: where its journals and the answers of ``crawler-dedup judge`` are; for an index on a server, the
+            directory of this project.
         config: the settings of the project, with those of the command line.
         journals: the journals of the index.
     """
@@ -34,7 +34,7 @@ class Target:
     journals: Journals
 
     def require_journal(self) -> None:
-        """Raise :class:`DedupError` where there is no journal to read."""
+        """Raise :class:`DedupError` if there is no journal to read."""
         if not self.journals.files:
             raise DedupError(
                 f"There is no journal beside the index in {self.directory}: no crawl has written one, DEDUP_JOURNAL was"
@@ -50,7 +50,7 @@ def find_target(
     Args:
         index: the index; ``None``: that of the project.
         journal_files: files of the journal; ``None``: those beside the index.
-        settings: ``NAME=VALUE`` words, which win over the project's.
+        settings: ``NAME=VALUE`` words, which take precedence over the settings of the project.
 
     Raises:
         DedupError: there is no index, or no project; a setting is not allowed.
@@ -66,13 +66,13 @@ def find_target(
 
 
 def find_journals(index: Location | None, journal_files: Sequence[Path], settings: Sequence[str]) -> Journals:
-    """Find the journals, for a command that reads nothing else: if *journal_files* are given, it needs no index.
+    """Find the journals, for a command that reads only journals: if *journal_files* are given, it needs no index.
 
     Raises:
         DedupError: there is no journal; and as :func:`find_target`.
     """
     if journal_files and index is None:
-        read_config(settings)  # refuses wrong ones
+        read_config(settings)  # raises for a wrong setting
         return Journals(journal_files)
     target = find_target(index, journal_files, settings)
     target.require_journal()
@@ -80,10 +80,10 @@ def find_journals(index: Location | None, journal_files: Sequence[Path], setting
 
 
 def find_index(index: Location | None, config: Config | None = None) -> Location:
-    """Return where the index is that a command names, or that of the project.
+    """Return the location of the index that a command names, or of the index of the project.
 
     Args:
-        index: where it is; ``None``: that of the project.
+        index: its location; ``None``: the index of the project.
         config: the settings, if they are read already.
 
     Raises:
@@ -94,7 +94,7 @@ def find_index(index: Location | None, config: Config | None = None) -> Location
 
 
 def find_directory(index: Location | None) -> Path:
-    """Return the directory of the index that a command names, or that of the project.
+    """Return the directory of the index that a command names, or of the index of the project.
 
     Raises:
         DedupError: the index is on a server; and as :func:`find_index`.
@@ -106,7 +106,7 @@ def find_directory(index: Location | None) -> Path:
 
 
 def find_labelled_pages(folder: Path | None, config: Config) -> Path:
-    """Return *folder*, or without it the folder of the answers about this project's crawls.
+    """Return *folder*, or if it is ``None``, the folder of the answers about this project's crawls.
 
     Raises:
         DedupError: there is no such folder.
@@ -121,10 +121,10 @@ def find_labelled_pages(folder: Path | None, config: Config) -> Path:
 
 
 def read_config(settings: Sequence[str] | None) -> Config:
-    """Read the settings of the project, if there is one, and ``NAME=VALUE`` words, which win.
+    """Read the settings of the project, if there is one, and ``NAME=VALUE`` words, which take precedence.
 
     Raises:
-        DedupError: a setting is not allowed, or the project's cannot be read.
+        DedupError: a setting is not allowed, or the settings of the project cannot be read.
     """
     options: dict[str, str] = {}
     for word in settings or []:
@@ -148,7 +148,7 @@ def _project_settings() -> dict[str, Any]:
         if not inside_project():
             return {}
         settings = get_project_settings()
-    except Exception as error:  # whatever a settings module does
+    except Exception as error:  # a settings module may raise anything
         raise DedupError(f"The settings of this Scrapy project cannot be read: {error}") from error
     return {name: settings[name] for name in settings if name.startswith(PREFIX)}
 
@@ -162,7 +162,7 @@ def _data_directory(config: Config) -> Path:
 def _project_directory(config: Config) -> Path:
     from scrapy.utils.project import inside_project  # noqa: PLC0415  (slow to load)
 
-    directory = _data_directory(config)  # outside of a project too: `crawler-dedup crawl` makes one there
+    directory = _data_directory(config)  # outside of a project, too, where `crawler-dedup crawl` creates an index
     if not inside_project() and not directory.exists():
         raise DedupError("There is no Scrapy project here: give the directory of the index.")
     return directory

@@ -1,4 +1,4 @@
-"""Which runs a command is about, and which runs its figures cover."""
+"""The choice of runs for a command, and the description of the runs that its figures cover."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def choose_run(run: str, last: bool, journals: Journals, pages: Backend | None =
     """Return the number of the run that ``--run`` or ``--last`` asks for; ``""``: all runs.
 
     Args:
-        pages: the index, for commands whose subject are its records: the latest run may have left no journal.
+        pages: the index, for commands that work on its records: the latest run may have left no journal.
 
     Raises:
         click.BadParameter: *run* is no number of a run.
@@ -48,7 +48,7 @@ def choose_run(run: str, last: bool, journals: Journals, pages: Backend | None =
 
 
 def describe_coverage(runs: RunPeriods) -> str:
-    """Return which runs the figures of a command cover; of a single run also its number."""
+    """Return which runs the figures of a command cover, with the number of the run if there is only one."""
     if len(runs) == 1:
         return f"run {printable(runs.latest)}, {format_period(*runs.span)}"
     hint = "; --last counts the latest run only" if len(runs) else ""

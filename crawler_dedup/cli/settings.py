@@ -1,4 +1,4 @@
-"""``crawler-dedup settings``: the list of all settings."""
+"""``crawler-dedup settings``: print all settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Printing of commands: errors as messages, and text without control sequences of terminals."""
+"""Output of commands: error messages, and text without control sequences of terminals."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _UNLIMITED_WIDTH = 100_000
 _PATH_OF_SERVER = re.compile(r"\b((?:rediss?|unix):)/(?=[^/\s]*@)")
 
 INTERRUPTED = 130
-"""Exit status of a command that was ended by Ctrl-C, as shells have it."""
+"""Exit status of a command that was ended by Ctrl-C, as in shells."""
 
 OUT_OF_MEMORY = "There is not enough memory for this."
 
 
 def printable(text: str) -> str:
-    """Remove from *text* the characters that steer a terminal: text of a page must not."""
+    """Remove the characters from *text* that control a terminal, which the text of a page must not do."""
     return text if text.isprintable() else "".join(character for character in text if character.isprintable())
 
 
@@ -44,7 +44,7 @@ def format_time(seconds: float) -> str:
     """Return ``2026-11-21 23:10:02 UTC`` for seconds since 1970."""
     try:
         return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (ValueError, OverflowError, OSError):  # an imported record may say anything
+    except (ValueError, OverflowError, OSError):  # an imported record may have any number
         return f"{seconds} s after 1970"
 
 
@@ -57,7 +57,7 @@ def iso_time(seconds: float) -> str | None:
 
 
 def program_name() -> str:
-    """Return how this program is called on a command line, so that a command that is shown can be pasted."""
+    """Return the name by which this program is called, so that commands that are shown can be pasted."""
     script = Path(sys.executable).with_name("crawler-dedup.exe" if os.name == "nt" else "crawler-dedup")
     if not script.exists():
         return f"{shlex.quote(sys.executable)} -m crawler_dedup"
@@ -69,7 +69,7 @@ def program_name() -> str:
 
 
 def print_commands(console: Console, commands: Mapping[str, Sequence[str]]) -> None:
-    """Print commands of this program, each with what it is for, on lines that are not folded."""
+    """Print commands of this program, each with its purpose, on lines that are not folded."""
     from rich.text import Text  # noqa: PLC0415  (slow to load)
 
     program = program_name()
@@ -89,11 +89,11 @@ def make_console(*, stderr: bool = False, width: int | None = None) -> Console:
     """Return the console on which tables and progress bars are printed.
 
     NO_COLOR, FORCE_COLOR and COLUMNS are respected. Square brackets and colons are printed as they are, and mean neither a
-    style nor an emoji. Where the output is no terminal and COLUMNS is not set, lines may have any length: a table that goes
+    style nor an emoji. If the output is no terminal and COLUMNS is not set, lines may have any length: a table that goes
     to a file or a pipe is not folded.
 
     Args:
-        width: characters of a line, instead of those that the terminal has.
+        width: characters of a line, instead of the width of the terminal.
     """
     from rich.console import Console  # noqa: PLC0415  (slow to load)
 
@@ -109,7 +109,7 @@ def make_console(*, stderr: bool = False, width: int | None = None) -> Console:
 
 @contextmanager
 def errors_as_messages() -> Iterator[None]:
-    """Turn what the package and the operating system raise into a message and an exit status.
+    """Turn errors of the package and of the operating system into a message and an exit status.
 
     Exit status 0: the reader of the output has ended, as `| head` does. 2: an error. 130: the command was interrupted.
     """
@@ -139,11 +139,11 @@ def _message_of(error: Exception) -> str:
 
 
 def _without_credentials(message: str) -> str:
-    """Return *message* without user names and passwords of addresses, also of those that became paths (``redis:/``)."""
+    """Return *message* without user names and passwords in addresses, also in addresses that became paths (``redis:/``)."""
     return text_without_credentials(_PATH_OF_SERVER.sub(r"\1//", message))
 
 
 def discard_output() -> None:
-    """Discard what is still to be printed on stdout: the interpreter would fail to write it when it ends."""
+    """Discard the output that waits to be printed on stdout: the interpreter would fail to write it at its end."""
     with suppress(OSError):  # stdout has no file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

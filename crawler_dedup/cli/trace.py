@@ -1,4 +1,4 @@
-"""``crawler-dedup trace``: where a text was copied from."""
+"""``crawler-dedup trace``: find the pages from which a text was copied."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _print_sources(sources: Sequence[Source]) -> None:
 
 
 def _print_passages(sources: Sequence[Source], plain: str, places: Sequence[int]) -> None:
-    """Print where each passage stands, and how it begins in the text *plain*, whose letters are at *places*."""
+    """Print the place of each passage, and its beginning in the text *plain*, whose letters are at *places*."""
     for source in sources:
         click.echo(f"\n{printable(source.page.url)}")
         for passage in source.passages:

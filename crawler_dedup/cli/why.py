@@ -1,4 +1,4 @@
-"""``crawler-dedup why``: what was decided about a page, and why."""
+"""``crawler-dedup why``: explain what was decided about a page."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _outcome(entry: Entry) -> str:
 
 
 def _details(entry: Entry) -> str:
-    """Return what else a journal entry says, indented."""
+    """Return the other contents of a journal entry, as indented lines."""
     lines = [
         describe_decision(entry),
         f"{describe_time(entry)}, {describe_crawl(entry)}",

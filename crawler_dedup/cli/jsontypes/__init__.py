@@ -1,7 +1,7 @@
 """The objects that commands print with ``--json``, one a line.
 
-``docs/json.md`` is generated from these types: a docstring is the explanation of a type, the description of a field that of
-the field. Fields have the names of the Python API and of the journal.
+``docs/json.md`` is generated from these types: it has the docstring of each type, and the description of each field. Fields
+have the same names as in the Python API and in the journal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all types of JSON Lines have in common."""
+"""The base classes of the types of JSON Lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """An object that stands on a line by itself. A subclass gives its ``type`` as ``tag``."""
+    """An object on a line of its own. A subclass sets its ``type`` as ``tag``."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
