@@ -1,4 +1,4 @@
-"""One line in a Scrapy project switches everything on: ``ADDONS = {"crawler_dedup.Addon": 500}``."""
+"""The Scrapy add-on that installs the filter in a project: ``ADDONS = {"crawler_dedup.Addon": 500}``."""
 
 from __future__ import annotations
 

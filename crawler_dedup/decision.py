@@ -11,7 +11,7 @@ BEING_HANDLED = "alike page being handled"
 """Reason of an ``unchecked`` page: a similar page has passed, and it is not yet known whether it was handled."""
 
 NO_ANSWER = "no answer from the index"
-"""Reason of an ``unchecked`` page that was offered with others, of which the index has answered some."""
+"""Reason of an ``unchecked`` page of a batch, if the index has answered for other pages of the batch only."""
 
 
 class Verdict(str, Enum):
@@ -20,13 +20,13 @@ class Verdict(str, Enum):
     NEW = "new"
     """No similar page is kept: the page passes and stands for its duplicates from now on."""
     DUPLICATE = "duplicate"
-    """A kept page stands for it."""
+    """A kept page stands for this page."""
     UNCHANGED = "unchanged"
     """The page itself is kept, and its content is the same."""
     CHANGED = "changed"
     """The page itself is kept with another content; the new content replaces it."""
     UNCHECKED = "unchecked"
-    """It could not be judged (too little text, a limit, an error): it passes and stands for nothing."""
+    """The page could not be judged (too little text, a limit, an error): it passes and stands for nothing."""
 
     __str__ = str.__str__
 
@@ -56,7 +56,7 @@ class Decision:
         verdict: the answer.
         url: address of the page.
         key: identity of the page in the index.
-        scope: what it was compared with.
+        scope: the scope within which it was compared.
         reason: for ``unchecked``, why the page could not be checked, else ``""``.
         duplicate_of: for ``duplicate``, or if a similar page is being handled, the address of that page, else ``""``.
         match: how the two pages agree; for ``unchanged``, how the page agrees with its kept version; else ``None``.

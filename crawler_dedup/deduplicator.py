@@ -109,12 +109,12 @@ class Deduplicator:
             index: its directory, or the address of a server (``redis://``, ``rediss://``, ``unix://``).
             load_on_demand: whether :meth:`sign` loads a dictionary that the page needs. Otherwise it raises
                 :class:`~crawler_dedup.signing.loading.NotLoaded`, so that the dictionary can be loaded in a thread.
-            profiles: an exported index, or the ``profiles.dedup`` of a batch job. Pages are decided by what it knows about
-                their sites, and nothing is learned about sites. ``None``: by what the index knows, and it goes on learning.
+            profiles: an exported index, or the ``profiles.dedup`` of a batch job. Decisions use its profiles of sites, and
+                no profile changes. ``None``: decisions use the profiles of the index, which go on counting pages.
 
         Raises:
             ConfigError: the tokenizer of the index is not installed.
-            IndexMismatch: it, or *profiles*, was made with another configuration.
+            IndexMismatch: the index, or *profiles*, was made with another configuration.
             IndexUnusable: it cannot be opened.
             ExportUnreadable: *profiles* cannot be read.
         """
@@ -204,7 +204,7 @@ class Deduplicator:
     def sign(
         self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = ""
     ) -> SignedPage:
-        """Sign a page. Pure: the index is not looked at.
+        """Sign a page. Pure: the index is not used.
 
         Args:
             body: HTML, as it was received.
@@ -240,11 +240,11 @@ class Deduplicator:
     def check(
         self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = ""
     ) -> Decision:
-        """Sign a page, decide and file it; check and insert are one atomic step. Arguments as for :meth:`sign`."""
+        """Sign a page, decide about it and file it; check and insert are one atomic step. Arguments as for :meth:`sign`."""
         return self.decide([self.sign(url, body, encoding=encoding, key=key, scope=scope)])[0]
 
     def decide(self, batch: Sequence[SignedPage]) -> list[Decision]:
-        """Decide about *batch* in order, also against each other, and file them. Returns once that is stored."""
+        """Decide about *batch* in order, also against each other, and file them. Returns once the result is stored."""
         return self.submit(batch).result()
 
     def submit(
@@ -297,9 +297,9 @@ class Deduplicator:
         self._stored_until = until
 
     def tidy(self, advance: Advance = ignore_progress) -> int:
-        """Remove pages that expired or that dead runs may have lost, and return how many these are.
+        """Remove pages that have expired or that dead runs may have lost, and return their number.
 
-        They stand for nothing even before. *advance* is called with the number of pages that were read.
+        Such pages stand for nothing even before this call. *advance* is called with the number of pages that were read.
         """
         return self._opened.store.tidy(self._matcher, self._max_age, advance)
 
@@ -309,7 +309,7 @@ class Deduplicator:
         return self._opened.store.stored_bytes
 
     def __len__(self) -> int:
-        """Return how many pages are kept."""
+        """Return the number of kept pages."""
         return len(self._opened.store)
 
     def __bool__(self) -> bool:
@@ -332,7 +332,7 @@ class Deduplicator:
             if all_stored and opened.lock.is_held:
                 opened.store.end_run(opened.terms, finished=finished)
         except IndexGone:
-            pass  # with all that the run has settled
+            pass  # and with it all that the run has settled
         except IndexUnusable as error:
             logger.warning(
                 "The end of the run could not be recorded, so that its last pages may be stored twice: %s", error

@@ -26,7 +26,7 @@ class ConfigError(DedupError, ValueError):
 
 
 class ExtraMissing(ConfigError):
-    """A feature was asked for whose packages are not installed; the message has the command that installs them."""
+    """The packages of a requested feature are not installed; the message has the command that installs them."""
 
 
 class IndexUnusable(DedupError):

@@ -38,7 +38,7 @@ class Design:
 
     Attributes:
         tables: number of tables.
-        max_distance: largest distance at which they find every signature.
+        max_distance: largest distance at which the tables find every signature.
         leading: for each table the ranges (lowest bit, number of bits) of the leading bits, most significant first.
     """
 
@@ -86,7 +86,7 @@ class Design:
         return key >> _TAG_SHIFT
 
     def probes(self, signature: int, max_distance: int) -> list[int]:
-        """Return the buckets that hold every signature within *max_distance*: 1 to 68, each once.
+        """Return the buckets that hold every signature within *max_distance*: 1 to 68 distinct buckets.
 
         Up to distance 3 these are the signature's own buckets; for distance 0 one table is enough. Beyond that
         (4 tables only) with multi-index hashing: if more than *k* = 4a + b bits have to differ before each of the first
@@ -108,21 +108,21 @@ class Design:
             return keys[:1]
         if self.tables != 4:
             return keys
-        if max_distance <= 3:  # of k + 1 blocks one agrees
+        if max_distance <= 3:  # one of k + 1 blocks agrees
             return keys[: max_distance + 1]
         widened = max_distance - 3
         return [key ^ flip for key in keys[:widened] for flip in _NEIGHBOURS] + keys[widened:]
 
 
 _FEW = 8
-"""Signatures that Python compares as fast as numpy."""
+"""Number of signatures that Python compares as fast as numpy."""
 
 # Numbers that, XORed to a block of 16 bits, give the block itself and its neighbours within distance 1.
 _NEIGHBOURS = (0, *(1 << bit for bit in range(16)))
 
 
 def near(signature: int, filed: Numbers, max_distance: int) -> list[SignatureMatch]:
-    """Return those of the *filed* signatures that are within *max_distance* of *signature*, nearest first, each once."""
+    """Return the distinct *filed* signatures that are within *max_distance* of *signature*, nearest first."""
     if len(filed) <= _FEW:
         measured = {((number ^ signature).bit_count(), number) for number in filed.tolist()}
         matches = {pair for pair in measured if pair[0] <= max_distance}
@@ -134,7 +134,7 @@ def near(signature: int, filed: Numbers, max_distance: int) -> list[SignatureMat
 
 
 def mix_bits(numbers: Numbers) -> Numbers:
-    """Make each number another one, one to one, in which every bit depends on every bit (the finaliser of MurmurHash3)."""
+    """Map each number one-to-one to a number whose bits depend on all its bits (the finaliser of MurmurHash3)."""
     mixed = numbers ^ numbers >> np.uint64(33)
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         mixed = mixed * np.uint64(factor)
@@ -143,10 +143,10 @@ def mix_bits(numbers: Numbers) -> Numbers:
 
 
 def sort_distinct(numbers: NDArray[_Number]) -> NDArray[_Number]:
-    """Return *numbers* ascending and each once.
+    """Return the distinct *numbers*, ascending.
 
-    :func:`numpy.unique` does the same with a table of hashes, which takes many times as long and grows faster than the
-    number of them.
+    :func:`numpy.unique` does the same with a table of hashes, which takes many times as long and whose time grows faster
+    than the number of *numbers*.
     """
     ordered = np.sort(numbers, axis=None)
     is_first = np.ones(len(ordered), dtype=np.bool_)
@@ -160,8 +160,7 @@ def distance(a: int, b: int) -> int:
 
 
 def split_bits(number: int) -> list[_BlockRange]:
-    """Cut 64 bits into *number* blocks, as equal as they can be; return the lowest bit and the width of each, the most
-    significant first."""
+    """Cut 64 bits into *number* blocks as equal as possible; return (lowest bit, width) of each, most significant first."""
     cuts = [BITS * index // number for index in range(number + 1)]
     return [(BITS - high, high - low) for low, high in pairwise(cuts)]
 
@@ -189,5 +188,5 @@ DESIGNS = {
     16: Design(16, 3, _two_levels()),
     20: Design(20, 3, _choose(6, 3)),
 }
-"""The designs of §3.1 for distance 3, by number of tables. The one with 4 goes on to 7."""
+"""The designs of §3.1 for distance 3, by number of tables. The design with 4 tables also finds distances up to 7."""
 MAX_DISTANCE = 7

@@ -48,7 +48,7 @@ class Outcome:
 
     @property
     def well(self) -> bool:
-        """Whether the callback ended well, and at least one of its items came out, or it yielded none."""
+        """Whether the callback ended well, and either one of its items came out of the pipelines or it yielded none."""
         return self.callback and (self.scraped > 0 or not (self.dropped or self.failed))
 
 
@@ -145,7 +145,8 @@ class SettlingMiddleware:
     ) -> Iterable[Any]:
         """Do the same for a callback that is not asynchronous, for which Scrapy before 2.16 calls this method.
 
-        With an asynchronous method alone, they lose the output of a middleware that handles an exception of the callback.
+        With an asynchronous method alone, these versions lose the output of a middleware that handles an exception of the
+        callback.
         """
         handling, anchors = self._begin_pass(response), self._anchors_of(response)
         for output in result:
@@ -166,7 +167,7 @@ class SettlingMiddleware:
         if handling is None:
             return
         handling.passes -= 1
-        # The output of a middleware that handles an exception of the callback has a pass of its own, which begins at once.
+        # A middleware's output for an exception of the callback has a pass of its own, which begins at once.
         asyncio.get_running_loop().call_soon(self._pass_ended, response, handling)
 
     def _pass_ended(self, response: Response, handling: _Handling) -> None:

@@ -33,7 +33,7 @@ class Signature(NamedTuple):
 
 
 class PageKind(IntEnum):
-    """What a signature is made of, and thus by what a page is compared."""
+    """The part of a page that is signed, and by which the page is compared."""
 
     TEXT = 0
     """The main text."""
@@ -45,7 +45,7 @@ class Shown(msgspec.Struct, frozen=True, array_like=True):
     """Measures of the visible part of a main text, some of which is hidden.
 
     Attributes:
-        features: as in :class:`SignedPage`, without text in hidden elements; likewise the others.
+        features: number of features, as in :class:`SignedPage`. No measure here includes text in hidden elements.
         sketch: sketch of these features.
         feature_digest: digest of these features.
         numbers: sketch of the numbers in the visible main text.
@@ -64,12 +64,12 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         key: identity of the page; for a kept page 40 hexadecimal digits
             (:func:`crawler_dedup.index.records.shorten_key`).
         url: its address, without user name and password.
-        scope: what it is compared with.
+        scope: the scope within which it is compared.
         title: at most 200 characters.
         digest: BLAKE2b of the body, 8 bytes.
         size: bytes of the body.
-        kind: what the signature is made of.
-        chars: how much the main text says (:attr:`crawler_dedup.signing.maintext.MainBlocks.size`), in Latin letters
+        kind: the part of the page that the signature is made of.
+        chars: size of the main text (:attr:`crawler_dedup.signing.maintext.MainBlocks.size`), in Latin letters
             (:func:`crawler_dedup.signing.features.size_in_letters`).
         signature: the number of the scheme's signature (:class:`Signature`); for a thin page a hash of title and blocks.
         value: the value of the scheme's signature; for a thin page the keys under which it is filed
@@ -81,7 +81,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         numbers: sketch of the numbers in the main text.
         link_count: number of different outlinks.
         link_chars: size of the text inside links, in Latin letters, without elements for navigation and footers.
-        inner_link_chars: how much of that is in the element that holds the main text.
+        inner_link_chars: the part of *link_chars* that is in the element that holds the main text.
         link_digest: BLAKE2b of the set of outlinks, 8 bytes.
         links: 32 bits of each outlink (:attr:`crawler_dedup.signing.links.Links.packed`). Once the page is settled, they are
             kept only if a rule uses them.
@@ -92,7 +92,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
             counted for its site, they are kept only if a rule uses them.
         heading: 32 bits of the main text's ``<h1>``, if that has nothing in common with the title, else 0
             (:attr:`crawler_dedup.signing.blocks.PageBlocks.heading`).
-        named: which parts of the title are also on the page, as bits: the lowest is the first part in alphabetical order.
+        named: bits of the parts of the title that are also on the page: the lowest is the first part in alphabetical order.
     """
 
     key: str
@@ -161,7 +161,7 @@ def _storable(text: str) -> str:
 
 
 def is_well_formed(page: SignedPage) -> bool:
-    """Return whether the parts of a page that was read from disk have the lengths that such parts can have."""
+    """Return whether the parts of a page that was read from disk have possible lengths."""
     are_sketches = _is_sketch(page.sketch) and _is_sketch(page.numbers)
     if page.partly_hidden is not None:
         are_sketches &= _is_sketch(page.partly_hidden.sketch) and _is_sketch(page.partly_hidden.numbers)

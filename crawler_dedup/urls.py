@@ -6,17 +6,17 @@ text that may contain addresses through :func:`text_without_credentials`; page k
 
 Where an address begins, and where its user name and password end:
 
-- A special scheme (http, https, ftp, ws, wss) and its colon begin an address, whatever number of slashes follows; another
-  scheme does with two slashes; two slashes alone do at the start of the text or of a value (``?next=//…``). A backslash is
-  a slash, and tabs and line breaks count for nothing, as in browsers. An address may stand within another one, in its path,
-  query or fragment, also percent-encoded, once or several times.
-- The authority ends at the first ``/``, ``?`` or ``#``, in a query at ``&`` too. What stands in it before its last ``@`` is
+- An address begins with a special scheme (http, https, ftp, ws, wss) and its colon, and any number of slashes; with another
+  scheme and two slashes; or with two slashes alone, at the start of the text or of a value (``?next=//…``). As in browsers,
+  a backslash is a slash, and tabs and line breaks are ignored. An address may contain other addresses, in its path, query
+  or fragment, also percent-encoded, once or several times.
+- The authority ends at the first ``/``, ``?`` or ``#``, in a query at ``&`` too. Everything in it before its last ``@`` is
   user name and password.
-- Where the rest of the authority is no host (``user:pa`` of ``http://user:pa/ss@h/``: "pa" is no port), the address is badly
-  written, and all up to the last ``@`` is user name and password; in a query up to the last one before ``&``. This holds for
-  the outermost address, and for those within it that have a special scheme.
+- If the rest of the authority is no host (``user:pa`` of ``http://user:pa/ss@h/``: "pa" is no port), the address is badly
+  written, and everything up to the last ``@`` is user name and password; in a query, up to the last ``@`` before ``&``.
+  This applies to the outermost address, and to addresses within it that have a special scheme.
 
-An ``@`` anywhere else is left alone (``https://example.com/@user``, ``mailto:user@example.com``), and so is the one of
+Any other ``@`` is left alone (``https://example.com/@user``, ``mailto:user@example.com``), as is the ``@`` of
 ``http://host:80/p@x``, which is a well written address.
 """
 
@@ -33,7 +33,7 @@ from urllib.parse import urlsplit
 from xxhash import xxh3_64_hexdigest
 
 _REMEMBERED = 512  # addresses: the site of a page is needed several times
-_AT = "@\uff20\ufe6b"  # where host names are encoded, the other two become the first
+_AT = "@\uff20\ufe6b"  # encoding a host name turns the other two into the first
 _FLAGS = re.IGNORECASE | re.ASCII
 _PLAIN_HOST = re.compile(r"https?://([a-z0-9.-]+(?::\d+)?)(?:[/?#][^\t\r\n]*)?\Z", re.ASCII)
 _HAS_AT = re.compile(f"[{_AT}]|%(?:25)*40")
@@ -64,7 +64,7 @@ class _Grammar(NamedTuple):
     Attributes:
         address: matches the beginning of an address, and its authority.
         host: matches a host with or without its port.
-        is_text: whether they search a text; if not, a single address, which may contain others.
+        is_text: whether the patterns search a text; if not, they search a single address, which may contain others.
     """
 
     address: re.Pattern[str]
@@ -111,7 +111,7 @@ def without_credentials(url: str) -> str:
 
 
 def _has_plainly_none(text: str) -> bool:
-    """Return whether a quick check shows that a text has no user name, as is the case with nearly all texts."""
+    """Return whether a quick check shows that a text has no user name, which is true of nearly all texts."""
     return "@" not in text and "%" not in text and text.isascii()
 
 
@@ -191,7 +191,7 @@ def _line_without_credentials(line: re.Match[str]) -> str:
 
 
 def _without(text: str, grammar: _Grammar | None = None) -> str:
-    """Return *text* without the credentials found in it as it is, decoded once, twice, and until nothing is encoded."""
+    """Return *text* without the credentials found in it undecoded, decoded once, twice, and completely decoded."""
     for mark, escape in _ESCAPES:
         if mark not in text:
             break
@@ -213,7 +213,7 @@ class _Places:
         self._encoded = [0]
 
     def add(self, decoded: int, encoded: int) -> None:
-        """Note that *decoded* is at *encoded*. The next positions follow one by one, up to the next that is noted."""
+        """Note that the position *decoded* is at *encoded*, and that positions up to the next added one follow in step."""
         self._decoded.append(decoded)
         self._encoded.append(encoded)
 
@@ -258,9 +258,9 @@ def _credentials(text: str, grammar: _Grammar | None) -> Iterator[Span]:
 
 
 def _credentials_between(text: str, begin: int, end: int, farthest: int, grammar: _Grammar) -> Iterator[Span]:
-    """Yield the spans in addresses that begin from *begin* to *end*; in a badly written one they may reach to *farthest*."""
+    """Yield the spans in addresses that begin between *begin* and *end*; if badly written, they may reach *farthest*."""
     last = max(text.rfind(at, begin, farthest) for at in _AT)
-    scheme = None if begin else _SCHEME.match(text)  # a parameter stands within an address
+    scheme = None if begin else _SCHEME.match(text)  # a parameter is part of an address
     outermost = scheme.end() if scheme else -1
     for address in grammar.address.finditer(text, begin, end):
         if address["userinfo"]:

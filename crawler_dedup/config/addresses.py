@@ -16,7 +16,7 @@ JOURNAL_TITLE = (
 
 
 def read_server(value: Any) -> str:
-    """Return *value* if it is empty or begins as the address of a server; what opens the index reads the rest."""
+    """Return *value* if it is empty or has a scheme of a server; the rest is read when the index is opened."""
     address = str(value)
     if address and _uri_scheme(address) not in ("redis", "rediss", "unix"):
         raise ValueError(address)
@@ -24,7 +24,7 @@ def read_server(value: Any) -> str:
 
 
 def read_journal(value: Any) -> str:
-    """Return *value* as text if it is a path or a URI with no other placeholders than those of ``DEDUP_JOURNAL``."""
+    """Return *value* as text if it is a path or a URI whose only placeholders are those of ``DEDUP_JOURNAL``."""
     name = str(value or "")
     if not _uri_scheme(name):
         _ = name % {"time": "", "name": ""}  # raises
@@ -34,12 +34,12 @@ def read_journal(value: Any) -> str:
 
 
 def is_remote(journal: str) -> bool:
-    """Return whether *journal* is a URI of another place than a file of this machine."""
+    """Return whether *journal* is a URI that does not name a file of this machine."""
     return _uri_scheme(journal) not in ("", "file")
 
 
 def local_journal(journal: str) -> str:
-    """Return the path at which *journal* is written, with its placeholders: a remote one first gets the default path."""
+    """Return the path at which *journal* is written, with its placeholders: the default path for a remote journal."""
     if is_remote(journal):
         return JOURNAL
     if not _uri_scheme(journal):
@@ -51,6 +51,6 @@ def local_journal(journal: str) -> str:
 
 
 def _uri_scheme(name: str) -> str:
-    """Return ``s3`` of ``s3://bucket/journal``; ``""`` of a path, which may begin with the letter of a drive."""
+    """Return ``s3`` for ``s3://bucket/journal``, and ``""`` for a path, even one with a drive letter."""
     scheme = urlsplit(name).scheme
     return scheme if len(scheme) > 1 else ""

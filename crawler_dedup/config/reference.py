@@ -15,10 +15,10 @@ class SettingDescription(NamedTuple):
     """The documentation of a setting.
 
     Attributes:
-        name: ``DEDUP_MAX_DISTANCE``.
+        name: its name, such as ``DEDUP_MAX_DISTANCE``.
         default: its default value.
-        shown_default: the same in Markdown.
-        allowed: which values it takes, in words.
+        shown_default: its default value in Markdown.
+        allowed: the values that it takes, in words.
         explanation: what it does, in Markdown.
     """
 
@@ -42,7 +42,7 @@ def describe_settings() -> Iterator[SettingDescription]:
 
 
 def settings_reference() -> str:
-    """Write the text of ``docs/settings.md``."""
+    """Return the text of ``docs/settings.md``."""
     parts = [
         "# Settings\n",
         "All settings are read once when the crawl starts. If a value is not allowed or a `DEDUP_*` name is unknown, the",

@@ -1,7 +1,7 @@
 """Every ``DEDUP_*`` setting: type, allowed values, default and explanation, each stated once.
 
-The type of a field of :class:`Config` says which values it takes. How a value is read and checked, the sentence about a
-wrong value, and ``docs/settings.md`` all come from it.
+The type of a field of :class:`Config` states which values the setting takes. The type determines how a value is read and
+checked, what the error message about a wrong value says, and what ``docs/settings.md`` says.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB if sys.maxsize > 1 << 32
 """Default size of the map. On Linux and macOS it is sparse and costs address space only; Windows allocates the file."""
 
 INDEX_CACHE = 256 << 20
-"""Default for how many bytes of an index on a server a process keeps in memory."""
+"""Default number of bytes of an index on a server that a process keeps in memory."""
 
 
 def _setting(default: Any, explanation: str, *, shown: str = "") -> Any:
-    """Make a field of :class:`Config`; *shown* is what the page says of a default that depends on the system."""
+    """Make a field of :class:`Config`; *shown* is the text in the docs for a default that depends on the system."""
     return field(default=default, metadata={"explanation": explanation, "shown": shown or f"`{default!r}`"})
 
 
@@ -275,14 +275,14 @@ class Config:
 
 
 def _unknown(name: str) -> str:
-    """Return the sentence about a name that no setting has."""
+    """Return the error message about a name that no setting has."""
     nearest = nearest_settings(name)
     hint = f"did you mean {' or '.join(nearest)}?" if nearest else "`crawler-dedup settings` lists all."
     return f"Unknown setting {name}; {hint}"
 
 
 def nearest_settings(name: str) -> list[str]:
-    """Return the names of settings that *name* may stand for, the likeliest first; few or none."""
+    """Return the names of settings that *name* may stand for, the likeliest first; at most three, often none."""
     nearest = find_nearest(name.upper().removeprefix(PREFIX), [setting.name.upper() for setting in fields(Config)])
     return [setting_name(field_name) for field_name in nearest]
 

@@ -1,4 +1,4 @@
-"""Values of settings: how they are read by their declared type, and which values a type takes, in words."""
+"""Reading the values of settings by their declared types, and describing in words the values that a type takes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def read_callable(value: Any) -> Any:
     return value
 
 
-# A function in the annotation of a type reads its values, `_READERS` those of other types. `title` is what the error
-# sentence and the page say instead of what follows from the type, `zero` what 0 means.
+# A function in the annotation of a type reads its values; `_READERS` reads those of other types. Error messages and
+# docs/settings.md use `title` in place of the description that follows from the type. `zero` is the meaning of 0.
 PathString = Annotated[str, Meta(min_length=1, title="a path")]
 ImportPath = Annotated[str, read_import_path]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -39,7 +39,11 @@ def _alternatives(declared: Any) -> tuple[Any, ...]:
 
 
 def read_value(value: Any, declared: Any) -> Any:
-    """Convert *value* to the first alternative of a declared type that takes it; raises :class:`ValueError` and the like."""
+    """Convert *value* to the first alternative of a declared type that takes it.
+
+    Raises:
+        ValueError, TypeError, KeyError, OverflowError: no alternative takes *value*.
+    """
     *earlier, last = _alternatives(declared)
     for alternative in earlier:
         with suppress(ValueError, TypeError):
@@ -51,7 +55,7 @@ def _read_as(value: Any, declared: Any) -> Any:
     if get_origin(declared) is Literal:
         if value not in get_args(declared):
             raise ValueError(value)
-        return next(word for word in get_args(declared) if word == value)  # of an Enum, str() would give its name
+        return next(word for word in get_args(declared) if word == value)  # str() of an Enum would give its name
     kind, *notes = get_args(declared) if get_origin(declared) is Annotated else [declared]
     read = next((note for note in notes if callable(note)), None) or _READERS[kind]
     try:
@@ -88,7 +92,7 @@ _READERS: dict[Any, Callable[[Any], Any]] = {bool: _boolean, int: _whole_number,
 
 
 def describe_values(declared: Any) -> str:
-    """Return which values a declared type takes, after "it takes"."""
+    """Return the values that a declared type takes, in words that follow "it takes"."""
     *earlier, last = [words for alternative in _alternatives(declared) for words in _allowed_by(alternative)]
     return f"{', '.join(earlier)} or {last}" if earlier else last
 
@@ -106,7 +110,7 @@ def _allowed_by(declared: Any) -> list[str]:
 
 
 def _shown_number(number: float | None) -> str:
-    """Write a limit: 10,000, and powers of two from 1,024 as 2^10."""
+    """Format a limit, as ``10,000``, or as ``2^10`` for powers of two from 1,024 on."""
     assert number is not None
     is_power = number >= 1 << 10 and math.log2(number).is_integer()
     return f"2^{math.log2(number):.0f}" if is_power else f"{number:,}"
