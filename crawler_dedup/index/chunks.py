@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 FIRST_CHUNK_BYTES = 2008
-"""Bytes of a full first chunk: 251 payloads, of which two fit into one leaf page of LMDB."""
+"""Bytes of a full first chunk: 251 payloads. Two such chunks fit into one leaf page of LMDB."""
 CHUNK_BYTES = 4080
 """Bytes of each further full chunk: 510 payloads, a page of 4,096 bytes less LMDB's header."""
 
@@ -14,5 +14,5 @@ def count_chunks(payloads: int) -> int:
 
 
 def limit_payloads(limit: int) -> int:
-    """Return how many payloads of a bucket a look-up reads that asks for *limit*: those of whole chunks."""
+    """Return how many payloads of a bucket a look-up for *limit* payloads reads: *limit*, rounded up to whole chunks."""
     return (FIRST_CHUNK_BYTES + (count_chunks(limit) - 1) * CHUNK_BYTES) // 8

@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 def decode_struct(decode: Callable[[bytes | memoryview], _T], content: bytes | memoryview) -> _T:
-    """Call *decode*, a decoder of msgspec; raise :class:`msgspec.DecodeError` also where it raises something else."""
+    """Call *decode*, a decoder of msgspec; raise :class:`msgspec.DecodeError` also if it raises another error."""
     try:
         return decode(content)
     except (UnicodeDecodeError, RecursionError) as error:
@@ -19,7 +19,7 @@ def decode_struct(decode: Callable[[bytes | memoryview], _T], content: bytes | m
 
 
 def decode_number(content: bytes | memoryview, size: int, order: Literal["big", "little"] = "big") -> int:
-    """Return the number in *content*, of *size* bytes; raise :class:`msgspec.DecodeError` where there are fewer or more."""
+    """Return the number in *content*; raise :class:`msgspec.DecodeError` if *content* has not *size* bytes."""
     if len(content) != size:
         raise msgspec.DecodeError(f"a number has {len(content)} bytes instead of {size}")
     return int.from_bytes(content, order)

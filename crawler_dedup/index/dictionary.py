@@ -1,8 +1,8 @@
 """A dictionary with which an index compresses short, similar texts: scopes, addresses, titles.
 
 Zstandard's trainer chooses the content of a dictionary; the texts are raw DEFLATE (RFC 1951) with that content as preset.
-For a hundred bytes this is smaller than a frame of Zstandard, and a tenth of the work to read: Python makes a new
-decompressor of Zstandard for each frame, which clears 100 KB.
+For a hundred bytes this is smaller than a frame of Zstandard, and takes a tenth of the work to read: for each frame of
+Zstandard, Python makes a new decompressor, which clears 100 KB.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from crawler_dedup.system.compression import train_dictionary
 TRAINED_ON = 1024
 """Number of texts from which a dictionary is made."""
 MAX_TEXT_BYTES = 1 << 20
-"""Bytes of the longest text that is compressed."""
+"""Maximum size of a text that is compressed, in bytes."""
 DIGEST_BYTES = 8
-"""Bytes of the checksum before a dictionary that is stored."""
+"""Bytes of the checksum before the content of a stored dictionary."""
 
 _SAMPLE_BYTES = 512
 _DICTIONARY_BYTES = 1 << 14
 _WINDOW_BITS = -14  # raw DEFLATE
-_MEMORY_LEVEL = 5  # little to copy for each text
+_MEMORY_LEVEL = 5  # a small state, because it is copied for each text
 _LEVEL = 6
 
 
@@ -69,13 +69,13 @@ class Dictionary:
 
 
 def train(texts: Iterable[bytes]) -> bytes | None:
-    """Train a dictionary on *texts* and return it as it is stored; ``None`` where they are too short for one."""
+    """Train a dictionary on *texts* and return it as it is stored; ``None`` if the texts are too short for one."""
     content = train_dictionary([text[:_SAMPLE_BYTES] for text in texts], _DICTIONARY_BYTES)
     return None if content is None else xxh3_64_digest(content) + content
 
 
 def load(number: int, stored: bytes) -> Dictionary:
-    """Load a dictionary that was stored; raise :class:`msgspec.DecodeError` where it is damaged."""
+    """Load a dictionary that was stored; raise :class:`msgspec.DecodeError` if it is damaged."""
     if not is_sound(stored):
         raise msgspec.DecodeError(f"dictionary {number} is damaged")
     return Dictionary(number, stored[:DIGEST_BYTES], stored[DIGEST_BYTES:])

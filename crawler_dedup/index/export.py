@@ -1,8 +1,8 @@
 """An index as one portable file: to archive it, to merge it into another, to read it in a batch job.
 
 ``docs/export.md`` describes the format. Signatures are stored as in §3.2 of Manku, Jain and Das Sarma (WWW 2007): sorted,
-each as the difference to its predecessor. Instead of their bit code, bytes of equal significance are grouped, of which
-the high ones are mostly zero, and compressed with zstd.
+each as the difference from its predecessor. Instead of the bit code of that paper, bytes of equal significance are grouped
+and compressed with zstd; the high bytes are mostly zero.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _MAX_UNPACKED = (
     _ROWS_BYTES + MAX_BLOCK_ROWS * (8 + 5) + 64
 )  # the rows, a signature and a length for each of them, and the outer structure
 _SITES_BYTES = 1 << 22
-_MAX_SITES_UNPACKED = 1 << 23  # a site may take 400 KB more than fits
-_MAX_RATIO = 4  # of a longer block: it has a single row, which is long because of a text that is compressed already
+_MAX_SITES_UNPACKED = 1 << 23  # the last site of a frame may exceed _SITES_BYTES by 400 KB
+_MAX_RATIO = 4  # of a longer block: its single row is long because of a text, which is compressed already
 _LEVEL = 3
 
 
 class ExportBlock(NamedTuple):
-    """Up to 65,536 signatures, ascending, and beside each the rest of its record (msgpack); none for bare signatures."""
+    """Up to 65,536 signatures, ascending, and for each the rest of its record (msgpack); no rows for bare signatures."""
 
     signatures: Numbers
     rows: Sequence[bytes]
@@ -68,7 +68,7 @@ class _FileHeader(msgspec.Struct):
 
 
 def write_export(path: Path, header: Header, blocks: Iterable[ExportBlock], sites: Iterable[StoredSite] = ()) -> int:
-    """Write an export and return the number of signatures. An existing file is replaced when all is written."""
+    """Write an export and return the number of signatures. An existing file is replaced once the export is complete."""
     total = 0
     with open_replacement(path) as file:
         file.write(_MAGIC)
@@ -134,7 +134,7 @@ class Export:
                 yield from self._unpack_sites(content)
 
     def _parts(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield kind and content of each part after the header; the last one is the end of the file."""
+        """Yield (kind, content) of each part after the header; the last part marks the end of the file."""
         with self.path.open("rb") as file:
             self._read_header(file)
             kind = _HEADER

@@ -46,7 +46,7 @@ def check_header(name: Path | str, theirs: Header, ours: Header) -> None:
     """Raise :class:`IndexMismatch` if an index with the header *theirs* does not fit *ours*; warn about other libraries."""
     require_same_spec(str(name), _identity(theirs), _identity(ours))
     for library, then in theirs.libraries.items():
-        now = ours.libraries.get(library, then)  # ours do not depend on a library that our header does not list
+        now = ours.libraries.get(library, then)  # ours do not depend on a library that is not listed
         if now == then:
             continue
         logger.warning(
@@ -59,7 +59,7 @@ def check_header(name: Path | str, theirs: Header, ours: Header) -> None:
 
 
 def require_same_spec(name: str, theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
-    """Raise :class:`IndexMismatch` if the signatures of the index *name* depend on something else than ours."""
+    """Raise :class:`IndexMismatch`, with the differences, if the spec of the index *name* is not *ours*."""
     differences = _differences(theirs, ours)
     if differences:
         raise IndexMismatch(name, differences)

@@ -11,21 +11,21 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.signedpage import SignedPage
 
 MAX_REPRESENTATIVES = 64
-"""Maximum number of pages under one signature. Further ones pass and are recorded, but stand for nothing: a spike (one
+"""Maximum number of pages under one signature. Further pages pass and are recorded, but stand for no others: a spike (one
 log-in text at a million addresses) stays one short bucket."""
 
 MAX_UNDER_TITLE = 8
-"""Maximum number of texts under one title: if a whole site has one, so many more are compared with a new page."""
+"""Maximum number of pages under one title: even if all pages of a site have it, no more are compared because of it."""
 
 
 class Filing(Protocol):
-    """Tells where the index files a page."""
+    """Determines where the index files a page."""
 
     def keys(self, page: SignedPage) -> Sequence[int]:
         """Return the buckets under which *page* is filed. They are the same for pages with the same signature."""
 
     def title_key(self, page: SignedPage) -> int:
-        """Return the key of the title under which *page* is filed, too: 64 bits that depend on the page alone; 0 if none."""
+        """Return the 64-bit key of the title under which *page* is also filed; 0 if none. Only the page determines it."""
 
 
 class KeptPages(Protocol):
@@ -56,7 +56,7 @@ class KeptPages(Protocol):
         """Remove *record*, which has *number*, and its signature, unless another page has the same."""
 
     def add_alias(self, number: int, record: Record, key: str) -> Record:
-        """Make *key* an alias of *record*, which has *number*, unless it is one of another; return the record to store."""
+        """Make *key* an alias of *record*, which has *number*, unless another page has it; return the record to store."""
 
     def remove_alias(self, number: int, record: Record, key: str) -> Record:
         """Remove the alias *key* of *record*, which has *number*; return the record to store."""

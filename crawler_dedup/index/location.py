@@ -30,8 +30,8 @@ class ServerAddress:
     Attributes:
         url: address of the server and its database, perhaps with a user name and a password. It is shown in no message.
         index: name of the index; a database may contain several.
-        shards: number of its shards; ``None``: as many as it has, and one for a new index.
-        shard: which of them this is the address of.
+        shards: number of its shards; ``None``: as many as the index has, or one if it is new.
+        shard: number of the shard at this address, from 0.
     """
 
     url: str = field(repr=False)
@@ -106,7 +106,7 @@ def _is_number_of_shards(text: str) -> bool:
 
 
 def _has_place(parts: SplitResult) -> bool:
-    """Return whether an address names a server, and has nothing that may be part of a password with ``/`` in it."""
+    """Return whether an address names a server, and no part of it may come from a password that contains ``/``."""
     try:
         if (parts.port or 1) <= 0:
             return False

@@ -182,7 +182,7 @@ def measure_bytes(index: AnyIndex) -> int:
 
 
 def read_records(pages: Backend, advance: Advance) -> Iterator[Record]:
-    """Yield all records that can be read; *advance* is called with the number of each batch."""
+    """Yield all records that can be read; *advance* is called with the number of records of each batch."""
     for batch in pages.records(_COUNTED):
         yield from batch
         advance(len(batch))
@@ -196,7 +196,7 @@ def verify(index: AnyIndex, filing_of: FilingOf, advance: Advance) -> list[str]:
 
 
 def repair(index: AnyIndex, filing_of: FilingOf, advance: Advance) -> None:
-    """Rebuild an index from its records, or one of bare signatures from every signature in any of its tables."""
+    """Rebuild an index of pages from its records, or an index of bare signatures from the signatures in any table."""
     if isinstance(index, PermutedIndex):
         index.repair()
     else:
@@ -234,8 +234,8 @@ def import_index(
 ) -> tuple[int, int]:
     """Merge *export* into the index at *location*, which is created if there is none.
 
-    Pages that it has already stay as they are, and nothing is compared. If both know a site, the counts of more pages are
-    kept. The whole file is read before anything is written: a damaged one changes nothing.
+    Pages that the index has already stay as they are, and no pages are compared. If both know a site, the counts of more
+    pages are kept. The whole file is read before anything is written, so that a damaged file changes nothing.
 
     Args:
         filing_of: returns the filing of pages, given the spec in the header of the export.

@@ -42,8 +42,8 @@ class MemoryPages:
         self._standing: dict[int, list[int]] = {}  # by scope and signature, the oldest first
         self._under_title: dict[int, list[int]] = {}  # by scope and key of a title, the oldest first
         self._numbers: dict[bytes, int] = {}  # by name of a page or alias
-        self._places = array("Q")  # of the record with each number, from 1 on: where it begins, or nowhere
-        self._lengths = array("I")
+        self._places = array("Q")  # by number - 1: where the record begins in the file, or the place that was announced
+        self._lengths = array("I")  # by number - 1: length of the record; _NOT_LOADED: announced; 0: removed
         self._end = 0
         self.key_count = 0
 
@@ -116,10 +116,10 @@ class MemoryPages:
             under_title.append(number)
 
     def announce(self, place: int, scope: str, signature: int, keys: Sequence[int], title: int = 0) -> int:
-        """File a page without its record, and return its number. No other page has its key, now or later.
+        """File a page without its record, and return its number. No other page may have its key, now or later.
 
         Args:
-            place: a number of the caller's by which its record is loaded.
+            place: a number, chosen by the caller, by which the record is loaded.
             keys: the buckets under which it is filed.
             title: the key of the title under which it is filed, too; 0: none.
         """

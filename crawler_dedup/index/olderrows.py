@@ -1,7 +1,7 @@
 """The rows of exports of format 3.
 
-Short pages and lists were compared in another way: they are read as thin pages whose blocks are not known. Such a page
-stands for no other until it is visited again, when it counts as changed.
+In this format, short pages and lists were compared in another way. They are read as thin pages without known blocks: such
+a page stands for no other until it is visited again, when it counts as changed.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
         texts: scope, address and title.
         seen: when the page was visited last, in seconds after it was filed.
         settled: when it was handled, in seconds after it was filed; ``None`` while that is open.
-        blocks: the blocks of the page; if they are many, only the four bytes of each that are its hash.
-        marks: the other two bytes of each of many blocks, bytes of equal meaning together, compressed.
+        blocks: the blocks of the page; if they are many, only the hash of each, four bytes.
+        marks: if the blocks are many, the other two bytes of each, grouped by their position and compressed.
     """
 
     key: Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
@@ -136,7 +136,7 @@ def unpack_head(content: bytes | memoryview) -> PackedRecord:
 
 
 def unpack(packed: PackedRecord, dictionary: Dictionary | None) -> Record:
-    """Return the record. Raises :class:`msgspec.DecodeError`.
+    """Return the record in the form that it has outside the database. Raises :class:`msgspec.DecodeError`.
 
     Args:
         dictionary: the dictionary whose number is in *packed*.
@@ -174,7 +174,7 @@ def as_unpacked(record: Record) -> Record | None:
 
 
 def joined_texts(page: SignedPage) -> bytes | None:
-    """Return the texts of *page* to compress, joined; ``None`` if they are too long or contain a zero character."""
+    """Join the texts of *page*, to compress them; return ``None`` if they are too long or contain a zero character."""
     joined = _SEPARATOR.join((page.scope, page.url, page.title))
     content = joined.encode()
     return content if joined.count(_SEPARATOR) == 2 and len(content) <= MAX_TEXT_BYTES else None
@@ -198,7 +198,7 @@ def _unpack_texts(texts: bytes, dictionary: Dictionary | None) -> tuple[str, str
 
 
 def _split_blocks(blocks: bytes) -> tuple[bytes, bytes]:
-    """Return the hashes and the other bytes of many *blocks*; return few blocks, or other bytes, as they are."""
+    """Return the hashes of many *blocks* and their other bytes, compressed; return few or invalid blocks as they are."""
     count, left = divmod(len(blocks), BLOCK_BYTES)
     if left or count < _MANY_BLOCKS:
         return blocks, b""

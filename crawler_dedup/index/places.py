@@ -1,4 +1,4 @@
-"""Places of the numbers of records: hashes by which a record is found, of a page key, an alias, or a signature."""
+"""Places of the numbers of records: hashes of a page key, an alias or a signature, by which a record is found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NUMBER_BYTES = 5
 """Length of the number of a record, in bytes."""
 
 _OF_NAME = 1 << 24
-"""The bit of a place, the last that is stored, that distinguishes names from signatures."""
+"""The bit of a place that distinguishes names from signatures: the lowest bit that is stored."""
 
 
 def place_of_name(name: bytes) -> int:

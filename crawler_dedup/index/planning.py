@@ -15,7 +15,7 @@ from crawler_dedup.hamming import BITS, Design
 from crawler_dedup.index.chunks import CHUNK_BYTES, FIRST_CHUNK_BYTES
 
 _LOOKUP_MICROS, _PROBE_MICROS, _CANDIDATE_MICROS = 6.0, 1.0, 0.0031
-"""As measured with everything in the cache (docs/measured.md): 4, 20, 36 and 52 probes, up to 80,000 candidates."""
+"""Measured with everything in the cache (docs/measured.md), for 4, 20, 36 and 52 probes and up to 80,000 candidates."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def estimate_cost(design: Design, signatures: float, max_distance: int) -> Desig
 
 
 def _cost_of(tables: Mapping[int, int], probed: Mapping[int, int], signatures: float, bits: int) -> DesignCost:
-    """Return the cost of *tables* of which *probed* are read: their numbers by their prefix bits."""
+    """Return the cost of *tables* of which *probed* are read. Both map prefix bits to numbers of tables."""
     size = ceil(bits / 8)
     return DesignCost(
         probes=sum(probed.values()),
@@ -66,7 +66,7 @@ class LeastTables:
 
     Attributes:
         tables: number of tables, by their prefix bits.
-        blocks: into how many blocks the bits are cut, then the remaining bits, and so on.
+        blocks: number of blocks into which the bits are cut, then of those of the remaining bits, and so on.
     """
 
     tables: Mapping[int, int]
@@ -83,7 +83,7 @@ class LeastTables:
 
 
 def find_least_tables(bits: int, max_distance: int, signatures: float, candidates: float) -> LeastTables | None:
-    """Find the fewest tables in which each probe of *signatures* finds at most *candidates*; ``None`` if there are none.
+    """Find the fewest tables of *signatures* with at most *candidates* expected in each probe; ``None`` if there are none.
 
     X(f, k, d) of §3.1.2: cut the bits into r blocks and let each choice of r - k of them lead; cut the remaining bits in the
     same way as long as too few bits lead. Blocks have whole numbers of bits here, and every choice is counted by itself.
@@ -120,7 +120,7 @@ def _split(bits: int, max_distance: int, prefix: int, blocks: int) -> LeastTable
 
 
 def _choices(bits: int, max_distance: int, blocks: int) -> Iterator[tuple[int, int]]:
-    """Yield how many bits lead, and in how many choices of blocks: some blocks are one bit longer than the others."""
+    """Yield (leading bits, number of choices of blocks with so many): some blocks are one bit longer than the others."""
     size, longer = divmod(bits, blocks)
     chosen = blocks - max_distance
     for of_longer in range(max(0, chosen - (blocks - longer)), min(chosen, longer) + 1):

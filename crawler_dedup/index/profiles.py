@@ -1,4 +1,4 @@
-"""What is known about each site: how many of its pages are kept, its counts, and the snapshots of them that rules have seen.
+"""What is known about each site: how many of its pages are kept, its counts, and the snapshots of these counts for rules.
 
 The matcher defines what is counted and what a snapshot contains; here both are bytes. They are read and written in the
 transaction that decides about a page, so that all processes know the same.
@@ -62,7 +62,7 @@ class Snapshot(NamedTuple):
     """What the rules know about a site.
 
     Attributes:
-        number: how many pages were counted until then; 0: nothing is known.
+        number: how many pages had been counted when it was published; 0: nothing is known.
         content: the encoded snapshot.
     """
 

@@ -40,10 +40,10 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         last: its last sign of life, in seconds since 1970. Never before a time that it wrote into a record.
-        grace: seconds during which pages that it settled may not be on disk yet; 0 once it has ended and all are.
+        grace: seconds during which pages that it settled may not be on disk yet; 0 once it has ended and all of them are.
         has_finished: whether it came to its end.
         is_tidy: whether no page of it is left that was not handled.
-        stored_until: once the run is over, pages settled then or later are not stored; ``None``: only the grace counts.
+        stored_until: pages settled then or later are not stored once the run is over; ``None``: only the grace counts.
     """
 
     last: Count
@@ -55,8 +55,8 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
     def may_have_lost(self, record: Record) -> bool:
         """Return whether *record*, one of this run's, may not be stored if the run has died.
 
-        The run died at ``last`` or later. So no page settled before the grace is taken for lost, and of the others rather
-        too many are.
+        The run died at ``last`` or later. So no page is taken for lost that was settled before the grace; of the others,
+        too many rather than too few are.
         """
         if not record.settled or (self.stored_until is not None and record.settled >= self.stored_until):
             return True
@@ -128,10 +128,12 @@ class RunStates:
         lives: Callable[[int], bool | None],
         alive: dict[int, bool | None] | None = None,
     ) -> None:
-        """Use :meth:`Runs.states`.
+        """Initialise the states for a transaction of a backend.
 
         Args:
-            alive: the answers of *lives* in this transaction.
+            find: returns the entry of a run, or ``None``.
+            lives: returns whether a run is alive; ``None`` if this is not known.
+            alive: the answers that *lives* has given in this transaction, by the number of the run.
         """
         self._find_entry = find
         self._ask_whether_lives = lives

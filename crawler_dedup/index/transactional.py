@@ -299,7 +299,7 @@ def _end_claim(txn: Transaction, decision: Decision, matcher: Matcher, terms: Of
 
 
 def _touch_run(txn: Transaction, terms: OfferTerms) -> int:
-    """Note that the run lives, and return the time of the transaction."""
+    """Note that the run is alive, and return the time of the transaction."""
     now = terms.clock()
     if not terms.run:
         return now

@@ -22,7 +22,7 @@ from crawler_dedup.signedpage import PageKind, SignedPage
 
 MAX_COMPARED = 256
 """Maximum number of kept pages that are compared with one new page, nearest first."""
-_MAX_SNAPSHOTS = 256  # of sites that were looked up; one of a hostile site takes 400 KB
+_MAX_SNAPSHOTS = 256  # that are remembered; the snapshot of a hostile site takes 400 KB
 
 
 class Matcher(Filing, CountsReader, Protocol):
@@ -183,7 +183,7 @@ class Verdicts:
     def _renew(self, page: SignedPage, number: int, record: Record, match: Match, changes: _Changes) -> Decision:
         """Decide about an unchanged page. Its record is kept, so that many small changes add up to a change.
 
-        A page that is being handled is not kept yet: the present visit takes its place, however the other one ends.
+        A page that is being handled is not kept yet: the present visit replaces it, however the other visit ends.
         """
         fate = self._fate_of(record)
         if fate is Fate.OPEN and self._terms.makes_claims:
@@ -191,7 +191,7 @@ class Verdicts:
             return self._file_as(Verdict.UNCHANGED, page, changes, record.page, match=match)
         earlier = record.run != self._terms.run and fate is Fate.STANDS and self._runs.has_finished(record.run)
         if self._terms.run and not earlier and self._runs.is_over(record.run):
-            # Its links may not have been followed. This run does so, and if it finishes too, they were.
+            # The links of the page may not have been followed. They were followed if this run, which follows them, finishes.
             record = msgspec.structs.replace(record, run=self._terms.run, claim=0)
         changes.visited = number, record
         return self._decision(page, Verdict.UNCHANGED, record.page, match=match, from_earlier_run=earlier)
