@@ -44,7 +44,7 @@ class KeptPages(Protocol):
         """Yield (number, record) of the representatives with *signature*, the oldest first."""
 
     def read_under_title(self, scope: str, title: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages filed under the key *title*, the oldest first; others may be among them."""
+        """Yield (number, record) of the pages filed under the key *title*, the oldest first, perhaps among other pages."""
 
     def add(self, record: Record, filing: Filing) -> int:
         """Store *record*, file it under its signature, and return its number."""

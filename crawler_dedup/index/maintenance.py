@@ -280,7 +280,7 @@ def _read_blocks(index: AnyIndex) -> Generator[ExportBlock, None, None]:
 
 
 def read_profiles(path: Path, spec: Mapping[str, str], is_readable: SiteCheck) -> FrozenProfiles:
-    """Read what an export knows about sites, to decide by it without learning anything.
+    """Read what an export knows about sites, for decisions that use it but learn nothing.
 
     Args:
         spec: what our signatures depend on; must equal that of the export.

@@ -27,7 +27,7 @@ Aliases = Annotated[tuple[bytes, ...], msgspec.Meta(max_length=MAX_ALIASES)]
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """A page that is kept. Times are in seconds since 1970; those of an imported record may be any numbers.
+    """A page that is kept. Times are in seconds since 1970; an imported record may have any numbers.
 
     Attributes:
         run: number of the run that filed it.

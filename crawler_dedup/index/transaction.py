@@ -28,7 +28,7 @@ class Transaction(KeptPages, Protocol):
         """Return the header as it is now; ``None`` if the index was deleted."""
 
     def choose_first(self, pages: Sequence[SignedPage]) -> Sequence[SignedPage]:
-        """Return those of *pages*, the first of them at least, that this transaction can decide about."""
+        """Return the first of *pages*, at least one, about which this transaction can decide."""
 
     def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
         """Read in advance what decisions about *pages* will need, if that is cheaper."""

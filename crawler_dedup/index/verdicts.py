@@ -1,4 +1,4 @@
-"""Decisions about the pages that are offered, one after the other, and filing of those that pass.
+"""Decisions about the pages that are offered, one after the other, and the filing of pages that pass.
 
 The kept pages are in an index, which is read and changed within one transaction, or in memory.
 """

@@ -21,7 +21,7 @@ def find_slot(tag: bytes) -> int:
 
 @dataclass(frozen=True)
 class Nodes:
-    """The nodes of a cluster, as one of them knows them.
+    """The nodes of a cluster, as one of them reports them.
 
     Attributes:
         primary: the node that serves the requested slot; ``None`` if there is none.

@@ -237,7 +237,7 @@ class PagesOnServer(RunsInTransaction):
 
     def sites(self) -> Iterator[StoredSite]:
         yield from self._sites.read_all()
-        self.client.read_state()  # raises where the index was emptied meanwhile
+        self.client.read_state()  # raises an error if the index was emptied meanwhile
 
     def merge_site(self, site: StoredSite, now: int) -> None:
         self._sites.merge(site, now)

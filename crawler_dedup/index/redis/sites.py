@@ -94,7 +94,7 @@ class SitesInTransaction:
             self._forget(key)
 
     def teach(self, page: SignedPage, reader: CountsReader, now: int) -> None:
-        """Count a page that was handled in the profile of its site, and publish a snapshot where that is due."""
+        """Count a page that was handled in the profile of its site, and publish a snapshot if this is due."""
         if not (key := site_key(page.scope, page.url)):
             return
         head, counts = self._head(key), self._learning(key, reader)

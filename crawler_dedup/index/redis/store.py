@@ -185,7 +185,7 @@ class ServerStore(TransactionalBackend):
 
 
 def _forget_open() -> None:
-    """Forget, in a child process, what its parent has open."""
+    """Forget, in a child process, which indexes its parent has open."""
     ServerStore._open.clear()
     ServerStore._counting = threading.Lock()
 

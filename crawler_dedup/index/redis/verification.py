@@ -28,7 +28,7 @@ from crawler_dedup.system.callbacks import Advance
 
 _SLICE = 500
 _REPAIR_SECONDS = 60
-"""After so many seconds without a step of it, a repair counts as killed."""
+"""Seconds without a step after which a repair counts as killed."""
 _Stored = tuple[int, bytes]
 
 
@@ -92,7 +92,7 @@ def rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
 
 @contextmanager
 def _only_repair(client: Client) -> Iterator[Callable[[], None]]:
-    """Let no other repair begin within the context. Yield a function that has to be called at least once a minute."""
+    """Prevent other repairs within the context. Yield a function that must be called at least once a minute."""
     key, name = client.keys.repair, token_bytes(8)
 
     def go_on() -> None:
@@ -105,7 +105,7 @@ def _only_repair(client: Client) -> Iterator[Callable[[], None]]:
     try:
         yield go_on
     finally:
-        with suppress(DedupError):  # what was raised first says more
+        with suppress(DedupError):  # an earlier error says more
             if client.call(b"GET", key) == name:
                 client.call(b"DEL", key)
 
