@@ -45,7 +45,7 @@ class MainBlocks(NamedTuple):
     Attributes:
         blocks: the blocks in reading order, without short lines with ©.
         size: their size in Latin letters, without titles of a list that are links.
-        linked: size of the text inside links in the element that holds them.
+        linked: size of the text inside links in the element that contains the blocks.
     """
 
     blocks: list[Block]
@@ -54,7 +54,7 @@ class MainBlocks(NamedTuple):
 
     @property
     def are_links(self) -> bool:
-        """Whether they are mainly links: each entry of such a page counts."""
+        """Whether the blocks are mainly links: each entry of such a page counts."""
         return 2 * sum(block.linked for block in self.blocks) > sum(block.size for block in self.blocks)
 
 
@@ -113,7 +113,7 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     ]
     title_size = sum([block.size for block in blocks if id(block) in titles]) if titles else 0
     other_size = sum([block.size for block in blocks]) - title_size
-    if titles and title_size < _TITLES_SHARE * other_size:  # what else to read, below an article
+    if titles and title_size < _TITLES_SHARE * other_size:  # links to other articles, below an article
         blocks = [block for block in blocks if id(block) not in titles]
     return MainBlocks(blocks, other_size, sum(linked[main:end]))
 
@@ -151,7 +151,7 @@ def _words_of(line: str) -> frozenset[str]:
 def _find_name(words: AbstractSet[str], blocks: Iterable[Block]) -> Block | None:
     """Return the heading that names the page: most of its words, and at least two, are *words* of the page's title.
 
-    Among several, headings that are no links come first, then first headings, then those with most of these words.
+    Of several such headings, those that are not links come first, then those of level 1, then those with most of the words.
     """
     name, best, most = None, (False, False), 0
     for block in [block for block in blocks if block.level] if words else ():
@@ -168,7 +168,7 @@ def _find_name(words: AbstractSet[str], blocks: Iterable[Block]) -> Block | None
 
 
 def _without_repeated(blocks: Iterable[Block]) -> list[Block]:
-    """Return *blocks* without long ones that another element repeats, such as one for narrow screens."""
+    """Return *blocks* without long blocks that another element repeats, such as an element for narrow screens."""
     groups: dict[str, int] = {}
     return [
         block for block in blocks if block.size < _LONG or groups.setdefault(block.text, block.group) == block.group
@@ -176,10 +176,10 @@ def _without_repeated(blocks: Iterable[Block]) -> list[Block]:
 
 
 def _find_series(blocks: Iterable[Block]) -> tuple[dict[int, Block], dict[int, Block]]:
-    """Return those of *blocks* that make up a series, by their identity: first those that are no links, then links.
+    """Return the *blocks* that make up series, by their identity: first those that are not links, then links.
 
-    A series is what a list of articles or products consists of: blocks in the same place of repeated elements which
-    say different things, and more than the entries of a menu do.
+    A list of articles or products consists of series: blocks in the same place of repeated elements, whose texts differ
+    and are longer than the entries of a menu.
     """
     places: dict[int, tuple[list[Block], list[Block]]] = {}
     for block in blocks:
@@ -200,7 +200,7 @@ def _find_series(blocks: Iterable[Block]) -> tuple[dict[int, Block], dict[int, B
 
 
 def _series_of(members: list[Block], least: int) -> dict[int, Block]:
-    """Return *members*, blocks in the same place, by their identity, if they make up a series; *least*: letters of each."""
+    """Return *members*, blocks in the same place, by identity if they are a series; *least*: their letters on average."""
     different = {block.text: block.size for block in members}
     says_enough = sum(different.values()) >= least * len(different)
     if not says_enough or len(different) < max(_SERIES, _DIFFERENT * len(members)):
@@ -213,8 +213,8 @@ def _main_element(held: list[float], unlinked: list[int], parents: list[int], na
 
     Each text is weighed by the power 3/2 of its size, which is counted up to twice if the text has the words of the title.
     With this power, one article outweighs forty comments and teasers that are as long together; with the share of three
-    fifths, two articles of a page, one half as long again as the other, stay together. If most of a page's text is
-    elsewhere, a text may be anything.
+    fifths, two articles of a page, one half as long again as the other, stay together. The unlinked text counts too, because
+    a text may be anything if most of a page's text is elsewhere.
 
     For an article with more text below it than its own, a fifth of the texts is enough, if it is in one element with its
     name, and has 600 letters. The surroundings of an article must not decide about it.

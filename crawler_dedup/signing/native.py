@@ -108,7 +108,7 @@ _REPLACEMENTS: list[Callable[[], object]] = []
 
 
 def prepare() -> None:
-    """Make the functions of the core now, not when each is first called. An error is raised again then."""
+    """Make the functions of the core now, not when each is first called. An error is ignored, and raised again then."""
     for make in _REPLACEMENTS:
         with suppress(Exception):
             make()
@@ -121,7 +121,7 @@ def replaceable(
 
     Args:
         terms: returns the arguments with which the core makes its function, once; each call has its own arguments.
-        raises: the exceptions that the function raises itself; after another one Python takes over.
+        raises: the exceptions that the function raises itself; after any other exception of the core Python takes over.
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -133,7 +133,7 @@ def replaceable(
             own_terms = terms()
             try:
                 return cast("Callable[_P, _R]", getattr(core, function.__name__)(**own_terms))
-            except (AttributeError, TypeError) as error:  # it has no such function, or one that takes other terms
+            except (AttributeError, TypeError) as error:  # the core has no such function, or it takes other terms
                 _note_misfit(function.__name__, error)
                 return None
 
@@ -174,7 +174,7 @@ def _note_misfit(name: str, error: Exception) -> None:
 
 
 def _note_failure(name: str, error: Exception) -> None:
-    """Log the first failure. A tree with something that only Python can read (``Unsupported``) is none."""
+    """Log the first failure. A tree with something that only Python can read (``Unsupported``) is not a failure."""
     if type(error).__name__ == "Unsupported":
         return
     _State.failures += 1

@@ -23,7 +23,7 @@ _SKIPPED = frozenset(
     " noframes noscript object optgroup option progress script select style template textarea title video".split()
 )
 _DRAWING = "svg"
-# Its elements that contain text; <title> names it for readers who do not see it.
+# Elements of a drawing that contain text; its <title> is only for readers who do not see the drawing.
 _WRITTEN = ("text", "tspan", "textpath", "foreignobject", "div", "p", "span")
 # Skipped elements that may contain the rest of the page in the parser's tree, if an element inside is not closed, or that
 # contain the page for readers without scripts.
@@ -32,7 +32,7 @@ _LEAST_SWALLOWED = 200
 _MOST_PASSES = 3
 # Elements that hold one text in many blocks: a list of forty short lines.
 _LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
-# Their parts.
+# The parts of lists and tables.
 _ITEMS = frozenset(("dd", "li", "td", "th"))
 # Blocks that make up one text with their neighbours in the same element.
 _PARAGRAPHS = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "p"))
@@ -47,12 +47,12 @@ class Block(NamedTuple):
         text: its text, with runs of white space as one space.
         size: size of the text in letters of the Latin alphabet (:func:`size_in_letters`).
         linked: how much of *size* is inside links.
-        group: number of the element whose text it is part of: the nearest list, table or preformatted text, else the
-            one whose paragraphs and headings are side by side, else its own.
-        shown: the text without that in hidden elements (:mod:`crawler_dedup.signing.hidden`).
+        group: number of the element whose text the block is part of: the nearest list, table or preformatted text; else,
+            for a paragraph or a heading, the element around it; else its own element.
+        shown: the text without the parts in hidden elements (:mod:`crawler_dedup.signing.hidden`).
         level: 1 (``<h1>``) to 6 for a heading, else 0.
-        place: a number that it shares with the blocks whose elements have the same names, up to the root: the titles of
-            a list, the cells of a table. 0 if its links lead to other places of the page.
+        place: a number that is the same for all blocks whose elements have the same names, up to the root: the titles of
+            a list, the cells of a table. 0 if the block has links and all of them lead to places in the same page.
     """
 
     text: str
@@ -71,8 +71,8 @@ class Outline(NamedTuple):
 
     Attributes:
         blocks: in reading order.
-        parents: number of the element around each element; 0, the root, is its own. Elements are numbered in reading order:
-            those inside of an element follow it.
+        parents: number of the element around each element; 0, the root, is its own parent. Elements are numbered in reading
+            order: those inside of an element follow it.
     """
 
     blocks: list[Block]
@@ -115,11 +115,11 @@ def _for_core() -> dict[str, Any]:
 def read_outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
     """Read the blocks of *tree*, without navigation, asides, footers, fields of forms, scripts and comments.
 
-    An element for navigation or the like that has the parts of a whole page, and more text than all that is outside of such
-    elements, contains the page by an error in its tags, or is the page for readers without scripts. It is read.
+    An element for navigation or the like is read all the same if it has the parts of a whole page, and more text than there
+    is outside of such elements: it contains the page by an error in its tags, or is the page for readers without scripts.
 
     Raises:
-        BeyondLimits: elements are nested deeper than *max_depth*, as deep as this function calls itself.
+        BeyondLimits: elements are nested deeper than *max_depth*, which limits the recursion of this function.
     """
     swallowed: set[HtmlElement] = set()
     with read_quickly(tree):

@@ -42,8 +42,8 @@ class _Places(NamedTuple):
     Attributes:
         host: host of the page itself.
         origin: host of the base, if its address has nothing unusual.
-        folder: path of the base up to its last slash, without that, if it has nothing unusual.
-        root, base, directory: addresses for links that begin with ``/``, that lead to the same page, and others.
+        folder: path of the base before its last slash, if it has nothing unusual.
+        root, base, directory: addresses for links that begin with ``/``, for links to the same page, and for other links.
     """
 
     host: str
@@ -74,7 +74,7 @@ def find_links(tree: HtmlElement, url: str) -> Links:
 
 
 def _find_places(url: str, declared: str) -> _Places:
-    """Return the addresses to join links with, given the address of a page and the one that its ``<base>`` declares."""
+    """Return the addresses to join links with, given the address of a page and the address that its ``<base>`` declares."""
     base = _join_base(url, declared)
     root, directory = _root_and_directory(base)
     origin, folder = _USUAL.fullmatch(root), _USUAL.fullmatch(directory)
@@ -102,7 +102,7 @@ def _hash_href(href: str, places: _Places) -> int | None:
 
 
 def _root_and_directory(base: str) -> tuple[str, str]:
-    """Return the shortest addresses to join links from *base* with: those that begin with ``/``, and others."""
+    """Return the shortest addresses to join with links from *base*: for links that begin with ``/``, and for others."""
     try:
         parts = urlsplit(base)
     except ValueError:
@@ -149,9 +149,9 @@ def find_host(url: str) -> str:
 
 
 def make_comparable(href: str, base: str, host: str) -> str | None:
-    """Return *href* as it is compared: resolved, without fragment, session and tracking parameters, the rest in order.
+    """Resolve *href* for comparison, without fragment, session and tracking parameters; the other parameters are sorted.
 
-    Links to *host* itself lose the host, so that those of a mirror agree. Returns ``None`` for a link that leads to no page.
+    Links to *host* lose the host, so that the links of a mirror agree. Returns ``None`` for a link that leads to no page.
     """
     href = href.strip()
     if href.lower().startswith(_NOWHERE):
@@ -182,7 +182,7 @@ def _has_unusual_folders(path: str) -> bool:
 
 
 def _resolve_usual(href: str, base: str) -> tuple[str, str, str] | None:
-    """Return what :func:`_resolve` returns, in a fifth of its time; ``None`` where either address has anything unusual."""
+    """Return what :func:`_resolve` returns, in a fifth of the time; ``None`` if either address has anything unusual."""
     origin, target = _USUAL.fullmatch(base), _USUAL.fullmatch(href)
     if origin is None or target is None or origin[1] is None:
         return None

@@ -33,7 +33,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.titles import MAX_TITLE_CHARS
 
-# The first calls a function in Python for the class of each element that is used; forms and fields have their own.
+# The first look-up, with classes for forms and fields, calls a function in Python for each element that is used.
 _CLASSES = HtmlElementClassLookup()
 _ONE_CLASS = etree.ElementDefaultClassLookup(
     element=HtmlElement, comment=HtmlComment, pi=HtmlProcessingInstruction, entity=HtmlEntity
@@ -44,7 +44,7 @@ _ELEMENT_BYTES = 3  # the shortest element, <p>; those that the parser adds (htm
 _BRACKETS_A_NODE = 4
 _PIECE = 64 << 10
 _PARSER_DEPTH = 2048
-"""libxml2 ends the tree of a page that is nested deeper."""
+"""Depth of nesting at which libxml2 ends the tree of a page."""
 # To add an attribute to an element, libxml2 goes through its others: 0.1 s for an element with this many.
 _MAX_ATTRIBUTES = 10_000
 _ATTRIBUTE_CHARS = 3  # white space and a name: few names have one letter
@@ -164,7 +164,7 @@ def check_attributes(text: str) -> None:
         encoding="utf8",
         huge_tree=True,
     )
-    with suppress(_TooDeep, etree.ParserError, etree.XMLSyntaxError):  # the last two: of a page without any element
+    with suppress(_TooDeep, etree.ParserError, etree.XMLSyntaxError):  # the last two: a page without any element
         for start in range(0, len(body), _PIECE):  # an error in the counter ends the parser between two pieces only
             parser.feed(body[start : start + _PIECE])
     if counter.squares > _MAX_ATTRIBUTES**2:

@@ -1,7 +1,7 @@
 """Runs of Chinese characters → tokens: the words of a dictionary (``jieba``, ``rjieba``), or pairs of characters.
 
-A dictionary takes tens of megabytes, and up to a second to load. A process has one of each kind, from the first Chinese
-text on.
+A dictionary takes tens of megabytes, and up to a second to load. A process loads each kind once, with the first Chinese
+text.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _PIECE = 1 << 16  # bytes of a dictionary that are read at a time
-_SAMPLED = 16  # words of the dictionary, of which the cuts of one are compared
-_WORDS = 8  # in a line
+_SAMPLED = 16  # to compare two tokenizers, one of this many words of the dictionary is used
+_WORDS = 8  # words in a line that both tokenizers cut
 _COMPARED = {"jieba": ("0.42",), "rjieba": ("0.1.", "0.2.")}
-"""Beginnings of versions that were compared and have the same dictionary: it takes long to load rjieba for a comparison."""
+"""Beginnings of versions that were compared and have the same dictionary: loading rjieba for a comparison takes long."""
 
 CutHan = Callable[[list[str]], Iterable[str]]
 """Cuts runs of Chinese characters into tokens, all runs of a text at once."""
@@ -40,10 +40,10 @@ CutHan = Callable[[list[str]], Iterable[str]]
 def resolve_tokenizer(config: Config, recorded: str = AUTO) -> Config:
     """Return *config* with a tokenizer in the place of ``auto``.
 
-    It is the one that an index has *recorded*; where there is none, rjieba if that is installed, else jieba.
+    This is the tokenizer *recorded* in an index; if none is recorded, rjieba if it is installed, else jieba.
 
     Raises:
-        ConfigError: it is not installed, or unknown to this version.
+        ConfigError: the tokenizer is not installed, or unknown to this version.
     """
     is_auto = config.tokenizer == AUTO
     tokenizer = recorded if is_auto else config.tokenizer
@@ -56,10 +56,10 @@ def resolve_tokenizer(config: Config, recorded: str = AUTO) -> Config:
 
 
 def with_tokenizer_of_index(config: Config, use: Callable[[Config], _T]) -> _T:
-    """Call *use*, which opens an index, with the configuration in which a tokenizer stands in the place of ``auto``.
+    """Call *use*, which opens an index, with a configuration that has a tokenizer in the place of ``auto``.
 
-    That is the one that a new index would get. If the index turns out to be made with another one (perhaps by another
-    process at this moment), *use* is called again, with that.
+    First this is the tokenizer that a new index would get. If the index turns out to be made with another tokenizer
+    (perhaps by another process at this moment), *use* is called again with that tokenizer.
 
     Raises:
         ConfigError: the tokenizer is not installed.
@@ -75,7 +75,7 @@ def with_tokenizer_of_index(config: Config, use: Callable[[Config], _T]) -> _T:
 
 @cache
 def han_cutter(name: str) -> Resource[CutHan]:
-    """Return what cuts Chinese in this process: ``jieba``, ``rjieba`` or ``bigrams``, which has no dictionary to load."""
+    """Return the cutter *name* of this process: ``jieba``, ``rjieba`` or ``bigrams``, which has no dictionary to load."""
     cutter = Resource(f"The dictionary of {name}", {"jieba": _jieba, "rjieba": _rjieba, "bigrams": _bigrams}[name])
     if name == "bigrams":
         cutter.load()
@@ -96,8 +96,8 @@ class CutOnDemand:
     """Cuts runs of Chinese characters, with a dictionary that may have to be loaded first.
 
     Attributes:
-        cutter: what cuts them.
-        load: whether it is loaded when it is needed; else :class:`~crawler_dedup.signing.loading.NotLoaded` is raised.
+        cutter: the function that cuts the runs.
+        load: whether *cutter* is loaded when needed; if not, :class:`~crawler_dedup.signing.loading.NotLoaded` is raised.
     """
 
     cutter: Resource[CutHan]
@@ -113,8 +113,8 @@ class CoreCutter:
     """Cuts runs of Chinese characters with a dictionary of the native core.
 
     Attributes:
-        dictionary: of the core.
-        load: loads what cuts in the same way without the core.
+        dictionary: the dictionary of the core.
+        load: loads a function that cuts in the same way without the core.
     """
 
     dictionary: object
@@ -132,7 +132,7 @@ def cut_runs(runs: list[str], cutter: CoreCutter) -> list[str]:
 
 
 def find_dictionary(cut_han: CutHan) -> object | None:
-    """Return the dictionary of the native core with which *cut_han* cuts; ``None``: it has none."""
+    """Return the dictionary of the native core with which *cut_han* cuts; ``None`` if it uses none."""
     cutter = cut_han.cutter.get(load=cut_han.load) if isinstance(cut_han, CutOnDemand) else cut_han
     return cutter.dictionary if isinstance(cutter, CoreCutter) else None
 
@@ -197,9 +197,9 @@ def jieba_file() -> Traversable:
 
 
 def read_dictionary(lines: Iterable[str]) -> tuple[dict[str, int], int]:
-    """Read jieba's dictionary as jieba does: how often each word occurs, 0 for what only begins words; and the sum.
+    """Read jieba's dictionary as jieba does. Return the count of each word (0 for a mere beginning of words), and the sum.
 
-    This takes less time and memory than to read what jieba compiles of it and keeps in a file.
+    This takes less time and memory than reading the file that jieba compiles from the dictionary.
     """
     counts: dict[str, int] = {}
     total = 0

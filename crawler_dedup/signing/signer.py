@@ -1,6 +1,6 @@
 """Page → :class:`SignedPage`: limits, tree, outline, main text, features, signature and sketches, in this order.
 
-Pure: it knows neither Scrapy nor index, and gives the same answer in the crawl, on the command line and in a batch job.
+Pure: it depends on neither Scrapy nor index, and gives the same answer in the crawl, on the command line and in a batch job.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import split_title
 
 _QUICK_BYTES = 64 << 10
-_QUICK_BYTES_JIEBA = 16 << 10  # in Python it cuts a few hundred thousand characters a second
+_QUICK_BYTES_JIEBA = 16 << 10  # in Python, jieba cuts a few hundred thousand characters a second
 _LEAST_LETTERS = 20
 _LEAST_SHOWN = 1 / 2
 _MOSTLY_HIDDEN = "mostly hidden"
@@ -65,14 +65,14 @@ class _Content(NamedTuple):
 
 
 class Signer:
-    """Signs pages as one configuration says.
+    """Signs pages according to one configuration.
 
     Attributes:
         config: the configuration, with a tokenizer in the place of ``auto``.
 
     Args:
-        load_on_demand: whether a page that needs a dictionary that is not loaded waits until it is. Without, signing it
-            raises :class:`~crawler_dedup.signing.loading.NotLoaded`.
+        load_on_demand: whether a page waits until a dictionary that it needs is loaded. If not, signing the page raises
+            :class:`~crawler_dedup.signing.loading.NotLoaded`.
 
     Raises:
         ExtraMissing: the tokenizer is not installed.
@@ -91,7 +91,7 @@ class Signer:
 
     @property
     def quick_bytes(self) -> int:
-        """Pages up to this size are signed in a few milliseconds once dictionaries are loaded; 0: any may take longer."""
+        """Pages up to this size are signed in a few milliseconds once dictionaries are loaded; 0: any page may take long."""
         if self.config.extractor != "paragraphs":
             return 0
         is_slow = self.config.tokenizer == "jieba" and native.load_core() is None
@@ -108,12 +108,12 @@ class Signer:
         self._of_scheme.load()
 
     def text_of(self, text: str, *, title: str = "", anchors: str = "") -> Text:
-        """Return *text* as schemes look at it: normalised, cut into tokens and weighted when it is asked for."""
+        """Return *text* in the form that schemes take: it is normalised, cut into tokens and weighted when needed."""
         return Text(text, self._cut_han, self.config.fold_han, title, anchors)
 
     @property
     def spec(self) -> dict[str, str]:
-        """What signatures depend on: signatures made with other values cannot be compared with these."""
+        """The values that signatures depend on: signatures made with other values cannot be compared with these."""
         return {
             "behaviour": str(BEHAVIOUR),
             "scheme": self.scheme.spec,
@@ -146,15 +146,15 @@ class Signer:
         scope: str | None,
         anchors: str = "",
     ) -> tuple[SignedPage, str | None]:
-        """Sign a page; return it with its main text (``None`` where extraction was not reached).
+        """Sign a page; return it with its main text (``None`` if the text was not extracted).
 
-        Never raises for what a page holds: beyond a limit it comes back with ``unsigned`` set.
+        Never raises because of the content of a page: a page beyond a limit is returned with ``unsigned`` set.
 
         Args:
-            tree: the body as :func:`parsing.parse` would parse it, where somebody has it already.
+            tree: the body as :func:`parsing.parse` would parse it, if the caller has it already.
             scope: ``None``: the language of the text that the page is compared by.
-            anchors: text of the links that lead to the page, for a scheme with the option ``anchors=yes``. Of a longer one
-                the first 300 characters count.
+            anchors: text of the links that lead to the page, for a scheme with the option ``anchors=yes``. Only the first
+                300 characters count.
 
         Raises:
             NotLoaded: the page needs a dictionary that is not loaded, and none is loaded on demand.
@@ -176,7 +176,7 @@ class Signer:
         return signed, content.text
 
     def main_text(self, body: bytes, encoding: str | None = None) -> str:
-        """Return the main text of a page alone. Raises :class:`parsing.BeyondLimits`."""
+        """Return only the main text of a page. Raises :class:`parsing.BeyondLimits`."""
         text = self._read(body, None, encoding).text
         if len(text) > self.config.max_chars:
             raise BeyondLimits(_TOO_LONG)
@@ -200,7 +200,7 @@ class Signer:
         return len(main_text.features.content) >= self.config.min_features and not main.are_links
 
     def _sign_content(self, page: SignedPage, body: bytes, content: _Content, main_text: Text) -> SignedPage:
-        """Fill in all that is known about the page, and sign it by what its features allow it to be compared by."""
+        """Fill in the data of the page, and sign it by its main text or, if this is not enough, as a thin page."""
         links = find_links(content.tree, page.url)
         page = msgspec.structs.replace(
             page,
@@ -235,7 +235,7 @@ class Signer:
     def _sign_main_text(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
         hides = content.outline.hides
         shown = self._extractor.extract_shown(content.tree, content.main) if hides else content.text
-        # What is shown may be less than the page is about: a frame that waits for a script, or one of many tabs.
+        # The shown text may be a small part of the page: a frame that waits for a script, or one of many tabs.
         if _is_mostly_hidden(content.text, shown):
             return _unsigned(page, _MOSTLY_HIDDEN)
         self._of_scheme.get(load=self._load_on_demand)
@@ -250,7 +250,7 @@ class Signer:
         text = join_text(content.outline)
         if len(text) > self.config.max_chars:
             return _unsigned(page, _TOO_LONG)
-        # An error page, a form or a shell that a script fills looks the same wherever it stands.
+        # An error page, a form or a shell that a script fills looks the same at every URL.
         if not page.link_count or parsing.asks_for_password(content.tree) or size_in_letters(text) < _LEAST_LETTERS:
             return _unsigned(page, _TOO_SHORT)
         if content.outline.hides and _is_mostly_hidden(text, join_shown_text(content.outline)):
@@ -277,8 +277,8 @@ def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:
     """Return *config* with the settings on which signatures of *spec* depend: the inverse of :attr:`Signer.spec`.
 
     Raises:
-        ConfigError: this version does not have its scheme, tokenizer or extractor.
-        IndexDamaged: *spec*, which was read from a header, does not say what they are.
+        ConfigError: this version does not have the scheme, the tokenizer or the extractor.
+        IndexDamaged: *spec*, which was read from a header, does not name them.
     """
     try:
         settings: dict[str, Any] = {

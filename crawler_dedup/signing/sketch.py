@@ -2,7 +2,7 @@
 
 A small set is kept whole, 24 bits of each hash. Of a larger one, one-permutation min-wise hashing (Li, Owen and Zhang,
 "One Permutation Hashing", NIPS 2012) keeps the smallest hash in each of 64 bins, and of that hash 8 bits (Li and König,
-"b-Bit Minwise Hashing", WWW 2010): 64 bytes. The second can be made from the first, so that all compare.
+"b-Bit Minwise Hashing", WWW 2010): 64 bytes. The second form can be made from the first, so that all can be compared.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from crawler_dedup.signing.native import replaceable
 
 BINS = 64
 WHOLE = 64
-"""Sets of up to so many features are kept whole."""
+"""Maximum number of features in a set that is kept whole."""
 _CODES = 255  # 1 … 255; 0 marks an empty bin
 _BYTES = 3
 
 
 @replaceable()
 def sketch(hashes: NDArray[np.uint64]) -> bytes:
-    """Sketch a set of 64-bit hashes: three bytes each up to :data:`WHOLE` of them, else 64 bytes, a bin each."""
-    # The high bits say bin and order, the low ones what is kept of the smallest: they must not depend on each other.
+    """Sketch a set of 64-bit hashes: three bytes for each of up to :data:`WHOLE` hashes, else a byte for each of 64 bins."""
+    # The high bits are bin and order, the low bits are what is kept of the smallest: they must not depend on each other.
     short = np.sort(((hashes >> np.uint64(48)) << np.uint64(8) | hashes & np.uint64(0xFF)).astype(np.uint32))
     if len(short) <= WHOLE:
         return b"".join([member.to_bytes(_BYTES, "little") for member in dict.fromkeys(short.tolist())])
@@ -62,10 +62,10 @@ def _binned(short: NDArray[np.uint32]) -> NDArray[np.uint8]:
 def resemblance(a: bytes, b: bytes) -> float:
     """Return |A∩B| / |A∪B| from two sketches, 0 to 1; two empty sets resemble each other by 1.
 
-    Of two sets that are kept whole it is exact (24 bits of two among 64 hashes agree by chance in one pair of texts of
-    4,000). Else it is estimated: the share of agreeing bins among those that are not empty in both (Li, Owen and Zhang
-    2012, §2), less what agrees by chance because only 8 bits are kept (Li and König 2010, theorem 1, for large sets).
-    The standard error is about √(R(1−R)/64), .06 at R = .65.
+    The value is exact for two sets that are kept whole (24 bits of two among 64 hashes agree by chance in one pair of texts
+    of 4,000). Else it is estimated: the share of agreeing bins among those that at least one set fills (Li, Owen and Zhang
+    2012, §2), corrected for those that agree by chance because only 8 bits are kept (Li and König 2010, theorem 1, for large
+    sets). The standard error is about √(R(1−R)/64), .06 at R = .65.
     """
     left, right = read_members(a), read_members(b)
     if left is None or right is None:

@@ -14,13 +14,13 @@ LANGUAGES = (
 """The languages of snowballstemmer 2.2; later versions have more."""
 
 _LONGEST = 40
-"""Letters of the longest word that is stemmed: what is longer is no word, and takes long."""
+"""Maximum number of letters of a word that is stemmed: longer strings are not words, and take long."""
 _FIRST_WIDE = "\u2e80"
-"""From here on stand kana, Han and Hangul, which no algorithm changes."""
+"""First character of the range with kana, Han and Hangul, which no algorithm changes."""
 
 
 def stem_words(words: list[str], language: str) -> list[str]:
-    """Return *words* with their stems by the rules of *language*; stop words, which are known as they are written, stay."""
+    """Return the stems of *words* by the rules of *language*. Stop words, which are listed unstemmed, are not changed."""
     ignored = stop_words()
     return [
         word if word >= _FIRST_WIDE or len(word) > _LONGEST or word in ignored else _stem(word, language)
@@ -32,6 +32,6 @@ def stem_words(words: list[str], language: str) -> list[str]:
 def _stem(word: str, language: str) -> str:
     import snowballstemmer  # noqa: PLC0415  (optional)
 
-    # A stemmer of its own: it keeps the word that it works on, and pages are signed in two threads.
+    # A stemmer for each call: it stores the word that it works on, and pages are signed in two threads.
     stem: str = snowballstemmer.stemmer(language).stemWord(word)
     return stem

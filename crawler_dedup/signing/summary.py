@@ -1,4 +1,4 @@
-"""Features → what a :class:`SignedPage` keeps of them: their number, sketch and digest, and what is shown of them."""
+"""Features → their summary in a :class:`SignedPage`: number, sketch and digest, and the same of the shown features."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.sketch import set_digest, sketch
 from crawler_dedup.signing.text import hash_words
 
-# With what stands between their digits, and with letters behind them: one date or version differs from another in a part of
+# With the signs between their digits, and with letters after them: one date or version differs from another in a part of
 # it, and room 12a is not 12b.
 _NUMBERS = re.compile(r"\d[\da-z]*(?:[.,:/-]\d[\da-z]*)*")
 
@@ -32,7 +32,7 @@ def with_signature(page: SignedPage, signature: Signature, features: Features) -
 
 
 def with_shown(page: SignedPage, features: Features, numbers: bytes) -> SignedPage:
-    """Return *page* with a summary of *features* and a sketch of *numbers*, those that it shows, if it hides some that are
+    """Return *page* with a summary of the *features* and the *numbers* (a sketch) that it shows, if it hides any that are
     not shown elsewhere."""
     content = features.content
     shown = Shown(len(content), sketch(content), set_digest(content), numbers)

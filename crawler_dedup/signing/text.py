@@ -1,4 +1,4 @@
-"""A main text as schemes look at it: normalised, cut into tokens, weighted, in shingles."""
+"""A main text in the forms that schemes use: normalised, cut into tokens, weighted, in shingles."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing
 
 @dataclass(frozen=True)
 class Text:
-    """A text with what is made of it, each computed when it is first asked for.
+    """A text with the data that are derived from it, computed on first use.
 
     Attributes:
         raw: the text as it was extracted, with its lines and punctuation.
         cut_han: cuts runs of Chinese characters.
         fold_han: whether Traditional characters are folded to simplified ones.
         title: title of the page.
-        anchors: text of links that lead to the page, and what surrounds it.
+        anchors: text in and around the links that lead to the page.
     """
 
     raw: str
@@ -43,12 +43,12 @@ class Text:
 
     @cached_property
     def plain(self) -> str:
-        """Normalised (NFKC, lower case, Han folded)."""
+        """The normalised text (NFKC, lower case, Han folded)."""
         return normalise(self.raw, fold_han=self.fold_han)
 
     @cached_property
     def han_tokens(self) -> list[str]:
-        """Dictionary words of Chinese, or pairs of its characters."""
+        """Chinese words of the dictionary, or pairs of Chinese characters."""
         return cut_han_runs(self.plain, self.cut_han)
 
     @cached_property
@@ -74,7 +74,7 @@ class Text:
     def shingles(self, width: int) -> NDArray[np.uint64]:
         """Hash all runs of *width* units to 64 bits (Broder 1997), ascending, distinct; a shorter text is one shingle.
 
-        A polynomial of the units' hashes, as Rabin's fingerprints are, here modulo 2^64 and mixed.
+        Each is a polynomial of the units' hashes, as Rabin's fingerprints are, here modulo 2^64 and mixed.
         """
         hashes = self.unit_hashes
         if not len(hashes):

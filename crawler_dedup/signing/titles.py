@@ -1,4 +1,4 @@
-"""Titles: what a page is called, less what the site writes into all its titles."""
+"""Titles: the name of a page, without the parts that its site writes into all titles."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _PUNCTUATION = bytes(code for code in range(128) if _NOT_LETTER.fullmatch(chr(co
 _ORNAMENTS = re.compile(r"[&*<=>^~%]+\s+(.*?)(?:\s[&*<=>^~%]+)?", re.DOTALL)
 _IDENTIFIER = re.compile(r"(?<!\w)[a-z0-9]+(?:_[a-z0-9]+)+(?!\w)")
 MAX_TITLE_CHARS = 200
-"""Characters of a title that are looked at."""
+"""Maximum number of characters of a title that are read."""
 _TELLING = 15
-"""Letters of a part that is hardly a site's name."""
+"""Least number of letters of a part that is probably not a site's name."""
 
 
 @lru_cache(maxsize=512)  # of a hostile page a title takes 20 KB
@@ -40,7 +40,7 @@ def split_title(title: str) -> frozenset[str]:
 def find_identifiers(title: str) -> frozenset[str]:
     """Return the names in *title* that are written with underscores, as those of functions and files are.
 
-    Among the parts of the title their words stand without order: those of ``rgb_to_hsv`` are those of ``hsv_to_rgb``.
+    The parts of a title do not keep the order of their words: those of ``rgb_to_hsv`` are those of ``hsv_to_rgb``.
     """
     folded = unicodedata.normalize("NFKC", title[:MAX_TITLE_CHARS]).casefold()
     return frozenset(_IDENTIFIER.findall(folded)) if "_" in folded else frozenset()
@@ -49,7 +49,7 @@ def find_identifiers(title: str) -> frozenset[str]:
 def letters_of(plain: str) -> str:
     """Return the letters, digits and operators of a normalised text, as parts of titles have them.
 
-    Operators before the text, and then also behind it, are ornaments.
+    Operators before the text are ornaments and left out; operators after it are, too, if there are some before it.
     """
     if plain.isalnum():
         return plain
@@ -68,12 +68,12 @@ def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bo
     """Return whether two titles, given by their parts, can name one page.
 
     Args:
-        own_parts: the parts are those that this page alone has; else the site's may stand among them.
+        own_parts: whether only this page has the parts; if not, parts of the site's name may be among them.
     """
     if not kept:
         return True
     if not new:
-        return False  # a start page shows the article, but the article's page is none
+        return False  # a start page may show the article, but the article's page is no start page
     only_new, only_kept = new - kept, kept - new
     if not only_new and not only_kept:
         return True
@@ -85,11 +85,11 @@ def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bo
 
 
 def has_page_name(parts: Iterable[str]) -> bool:
-    """Return whether one of the *parts* of a title is hardly the name of a site."""
+    """Return whether one of the *parts* of a title is probably not the name of a site."""
     return any(size_in_letters(part) >= _TELLING for part in parts)
 
 
 def _is_cut_of(cut: AbstractSet[str], whole: AbstractSet[str]) -> bool:
-    """Return whether a part in *cut* that ends with ``…`` is the beginning of one in *whole*."""
+    """Return whether a part in *cut* that ends with ``…`` is the beginning of a part in *whole*."""
     beginnings = tuple(part[:-1] for part in cut if part.endswith("…") and size_in_letters(part) > _TELLING)
     return any(part.startswith(beginnings) for part in whole)
