@@ -155,7 +155,7 @@ class Deduplicator:
     def reopen(self) -> None:
         """Open the index again, after its directory, or one of its files, was deleted and created again.
 
-        This begins another run, unless other processes still see this one as alive.
+        This begins another run, unless other processes still see the present run as alive.
 
         Raises the errors of :meth:`open`, and :class:`IndexGone` while there is no directory: if a disk was unmounted, no
         directory is created in its place.
@@ -262,7 +262,7 @@ class Deduplicator:
         return opened.store.offer(batch, self._matcher, terms, aliases=clean)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
-        """Return the match if *kept* covers *new*, by the rules of a crawl that knows the site of neither; else ``None``."""
+        """Return the match if *kept* covers *new*, by the rules of a crawl without profiles of their sites; else ``None``."""
         kept = without_unneeded(kept, UNKNOWN_SITE)
         return table.compare(Pair(new, kept, self._signer.config, self._signer.scheme))
 

@@ -90,7 +90,7 @@ class ProgressLine:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Connect the signals of the spider. Raises :class:`NotConfigured` where there is no terminal, or items go to it."""
+        """Connect the signals of the spider. Raises :class:`NotConfigured` if there is no terminal, or items go to it."""
         console = Console(stderr=True)
         if not _is_terminal(sys.stderr) or console.is_dumb_terminal or console.legacy_windows:
             raise NotConfigured

@@ -35,7 +35,7 @@ class Outcome:
     """The outcome of the handling of one page.
 
     Attributes:
-        callback: whether the callback ran to its end without an exception that nobody handled.
+        callback: whether the callback ran to its end without an unhandled exception.
         scraped: items that came out of the pipelines.
         dropped: items that a pipeline dropped.
         failed: items at which a pipeline raised an error.

@@ -206,7 +206,7 @@ def _without(text: str, grammar: _Grammar | None = None) -> str:
 
 
 class _Places:
-    """Positions of the characters of a decoded text in the encoded one."""
+    """Positions of the characters of a decoded text in the encoded text."""
 
     def __init__(self) -> None:
         self._decoded = [0]

@@ -66,7 +66,7 @@ class Journals:
 
     Attributes:
         files: paths in the order of their names, numbers in names by value. Entries of several files are not in time order.
-        damaged: number of unreadable lines of each file, in what was read of it so far.
+        damaged: number of unreadable lines in the part of each file that was read so far.
     """
 
     def __init__(self, files: Iterable[Path]) -> None:

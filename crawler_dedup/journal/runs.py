@@ -14,8 +14,8 @@ class RunPeriod:
     """The period in which a run was active.
 
     Attributes:
-        first: the first time at which it is known to have been active, in seconds since 1970; 0: none is known.
-        last: the last such time.
+        first: first time at which the run is known to have been active, in seconds since 1970; 0: no time is known.
+        last: last time at which the run is known to have been active.
         spiders: names of its spiders, at most five.
     """
 
@@ -51,7 +51,7 @@ class RunPeriods:
         period.note(seconds, spider)
 
     def in_order(self) -> list[tuple[str, RunPeriod]]:
-        """Return the runs in the order in which they began; of those that began at the same time, by number."""
+        """Return the runs in the order in which they began; runs that began at the same time are sorted by number."""
         return sorted(self._periods.items(), key=lambda item: (item[1].first, item[0]))
 
     @property

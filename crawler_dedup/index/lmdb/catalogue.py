@@ -26,7 +26,7 @@ from crawler_dedup.index.transaction import Probing
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance
 
-_SHARED = 4_000  # payloads of a bucket that are looked at
+_SHARED = 4_000  # number of payloads of a bucket that are read
 
 
 class Catalogue:
@@ -126,7 +126,7 @@ class Catalogue:
             self.tables.remove(txn, scope, filing.keys(page), page.signature)
 
     def rebuild(self, txn: lmdb.Transaction, filing: Filing, advance: Advance) -> None:
-        """Build everything else anew from the records."""
+        """Rebuild all databases from the records."""
         txn.drop(self.tables.db, delete=False)
         self.numbers.clear(txn)
         self.runs.rebuild(txn)

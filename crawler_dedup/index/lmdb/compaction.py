@@ -72,7 +72,7 @@ def _copy_and_close(env: lmdb.Environment, write_end: int) -> None:
 
 
 def _keep_access(old: Path, new: Path) -> None:
-    """Give the new file the mode and owner of the old one, so that whoever could use the index still can."""
+    """Give the new file the mode and owner of the old one, so that the same users can use the index."""
     shutil.copymode(old, new)
     if hasattr(os, "chown"):
         status = old.stat()

@@ -167,7 +167,7 @@ def require_pages(env: lmdb.Environment, directory: Path) -> None:
 def extend_file(env: lmdb.Environment, directory: Path) -> None:
     """Make a sound file as long as LMDB says, so that openings need not search for its pages.
 
-    Only for a process that has the index open alone. Raises as :func:`require_pages`.
+    Only for a process that has the index open exclusively. Raises as :func:`require_pages`.
     """
     require_pages(env, directory)
     file, length = directory / DATA_FILE, file_length(env)

@@ -175,7 +175,7 @@ class Environment:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the files that are open are no longer those in the directory: what is written is lost."""
+        """Whether the open files are no longer the files in the directory, so that what is written is lost."""
         return self._is_unusable or self._files.is_gone
 
     @property

@@ -36,14 +36,14 @@ class HeaderRow:
         self.database = env.open_db(b"meta", txn)
 
     def open_to_write(self, txn: lmdb.Transaction) -> None:
-        """Open or make the database. Raises :class:`IndexUnusable` where the file is no index."""
+        """Open or make the database. Raises :class:`IndexUnusable` if the file is no index."""
         names = self.check_names(txn)
         self.open(self._env, txn)
         if (len(names) > 1 or txn.stat(self.database)["entries"]) and self.read(txn) is None:
             raise self._other_database_error()
 
     def check_names(self, txn: lmdb.Transaction) -> list[bytes]:
-        """Return the names of all databases; raise :class:`IndexUnusable` where they are not those of an index."""
+        """Return the names of all databases; raise :class:`IndexUnusable` if they are not the databases of an index."""
         names = database_names(txn)
         if names and b"meta" not in names:
             raise self._other_database_error()

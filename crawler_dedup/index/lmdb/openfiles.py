@@ -240,7 +240,7 @@ class OpenFiles:
         file.truncate(self._seen[1])
 
     def close_in_child(self) -> None:
-        """Close in a forked child what would stay locked there after the parent's death."""
+        """Close the locked files in a forked child: otherwise they stay locked after the parent's death."""
         self._lock.release()
         if self._lock_file is not None:
             self._lock_file.close()

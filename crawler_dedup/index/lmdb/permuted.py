@@ -170,7 +170,7 @@ class PermutedIndex:
         return True
 
     def close(self) -> None:
-        """Finish what waits and close the index. Idempotent."""
+        """Finish the waiting jobs and close the index. Idempotent."""
         if not self._closed:
             self._closed = True
             self.environment.close()

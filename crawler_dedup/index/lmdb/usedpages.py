@@ -43,7 +43,7 @@ def find_missing_page(env: lmdb.Environment, file: Path) -> int | None:
     Returns ``None`` also for a file with the layout of another version of LMDB.
 
     Raises:
-        lmdb.CorruptedError: a page is not what it must be.
+        lmdb.CorruptedError: a page has unexpected content.
     """
     if sys.maxsize < 1 << 32 or sys.byteorder != "little":
         return None  # other layouts
