@@ -19,7 +19,7 @@ def decode_struct(decode: Callable[[bytes | memoryview], _T], content: bytes | m
 
 
 def decode_number(content: bytes | memoryview, size: int, order: Literal["big", "little"] = "big") -> int:
-    """Return the number in *content*; raise :class:`msgspec.DecodeError` if *content* has not *size* bytes."""
+    """Return the number in *content*; raise :class:`msgspec.DecodeError` if *content* does not have *size* bytes."""
     if len(content) != size:
         raise msgspec.DecodeError(f"a number has {len(content)} bytes instead of {size}")
     return int.from_bytes(content, order)

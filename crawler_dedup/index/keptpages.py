@@ -53,7 +53,7 @@ class KeptPages(Protocol):
         """Replace the record with *number* by *record*, which is of the same page."""
 
     def remove(self, number: int, record: Record, filing: Filing) -> None:
-        """Remove *record*, which has *number*, and its signature, unless another page has the same."""
+        """Remove *record*, which has *number*; remove its signature, too, unless another page has the same."""
 
     def add_alias(self, number: int, record: Record, key: str) -> Record:
         """Make *key* an alias of *record*, which has *number*, unless another page has it; return the record to store."""

@@ -173,7 +173,7 @@ class MemoryPages:
             self._under_title.pop(_place(page.scope, title), None)
 
     def _remove_signature(self, page: SignedPage, filing: Filing) -> None:
-        """Remove a signature from its buckets: the last one of a bucket takes its place, as in an index."""
+        """Remove a signature from its buckets. The last signature of each bucket takes its place, as in an index."""
         for key in self._bucket_keys(page, filing):
             bucket = self._buckets.get(key, bytearray())
             at = np.flatnonzero(np.frombuffer(bytes(bucket), dtype=_PAYLOAD) == page.signature)

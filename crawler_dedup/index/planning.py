@@ -83,7 +83,7 @@ class LeastTables:
 
 
 def find_least_tables(bits: int, max_distance: int, signatures: float, candidates: float) -> LeastTables | None:
-    """Find the fewest tables of *signatures* with at most *candidates* expected in each probe; ``None`` if there are none.
+    """Find the fewest tables whose probes find at most *candidates* of *signatures* each; ``None`` if there are none.
 
     X(f, k, d) of §3.1.2: cut the bits into r blocks and let each choice of r - k of them lead; cut the remaining bits in the
     same way as long as too few bits lead. Blocks have whole numbers of bits here, and every choice is counted by itself.

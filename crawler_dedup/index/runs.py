@@ -53,7 +53,7 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
     stored_until: Count | None = None
 
     def may_have_lost(self, record: Record) -> bool:
-        """Return whether the page of *record*, which this run filed, may not be stored if the run has died.
+        """Return whether the page of *record*, a record of this run, may not be stored if the run has died.
 
         The run died at ``last`` or later. So no page is taken for lost that was settled before the grace; of the others,
         too many rather than too few are.

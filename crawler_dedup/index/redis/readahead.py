@@ -73,7 +73,7 @@ class ReadAhead:
     def _name_cells(
         self, pages: Sequence[SignedPage], lookup: Probing, buckets: list[bytes], rows: list[bytes]
     ) -> None:
-        """Add the names of the cells that any decision about *pages* reads to *buckets* and *rows*."""
+        """Add to *buckets* and *rows* the names of the cells that every decision about *pages* reads."""
         keys = self._client.keys
         for page in pages:
             if page.unsigned:

@@ -5,7 +5,7 @@ because the script assigns their numbers. A node that is moving the slot to anot
 that it does not have, also to one that is not declared. So a script that changes several keys first asks for a key that does
 not exist.
 
-Each change is noted in a log (:mod:`crawler_dedup.index.redis.changelog`). By the end of the log, a script determines
+Each change is noted in a log (:mod:`crawler_dedup.index.redis.changelog`). From the end of the log, a script determines
 whether anything that a client has read was changed since.
 """
 

@@ -156,7 +156,7 @@ class ShardedStore(Backend):
 
 
 class _ShardedRun(Run):
-    """A run in all shards. If it is dead in one of them, it is dead."""
+    """A run in all shards, which is dead if it is dead in any of them."""
 
     def __init__(self, shards: Sequence[ServerStore]) -> None:
         self._runs: list[ServerRun] = []
@@ -184,7 +184,7 @@ class _ShardedRun(Run):
 
 
 def _run_at_once(functions: Sequence[Callable[[], object]]) -> None:
-    """Run *functions* in parallel, so that waiting for several servers that are away takes as long as for one.
+    """Run *functions* in parallel, so that waiting for several unreachable servers takes no longer than for one.
 
     Raises:
         IndexUnusable: one of the functions has raised it; all the others were run, too.
