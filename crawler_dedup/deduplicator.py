@@ -262,7 +262,7 @@ class Deduplicator:
         return opened.store.offer(batch, self._matcher, terms, aliases=clean)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
-        """Return the match if *kept* covers *new*, by the rules of a crawl without profiles of their sites; else ``None``."""
+        """Return the match if *kept* covers *new*, by the rules of crawls without profiles of their sites; else ``None``."""
         kept = without_unneeded(kept, UNKNOWN_SITE)
         return table.compare(Pair(new, kept, self._signer.config, self._signer.scheme))
 
