@@ -157,7 +157,7 @@ def _is_done(job: _Job, copy: _Copy) -> bool:
 def _read_payloads(
     copies: Sequence[_Copy], clusters: ClusterFile, jobs: int, start: Start
 ) -> dict[RecordPlace, Payload]:
-    """Return the payloads of the pages in WARC files that have the same bytes as their representative, and of the latter."""
+    """Return the payloads of pages in WARC files with the same bytes as their representative, and of the representatives."""
     wanted: defaultdict[str, set[int]] = defaultdict(set)
     for copy in copies:
         if copy.source.format == "warc":

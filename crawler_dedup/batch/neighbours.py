@@ -1,4 +1,4 @@
-"""Find the signatures of a collection that have a neighbour. Texts with other signatures have no near-duplicates.
+"""Find the signatures of a collection that have a neighbour. A text with another signature is near no other text.
 
 As in Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §3: signatures within distance k,
 cut into b blocks, agree in b - k of these blocks. For each choice of b - k blocks, all signatures are sorted with these

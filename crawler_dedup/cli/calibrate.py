@@ -1,4 +1,4 @@
-"""``crawler-dedup calibrate``: the thresholds that suit labelled pages."""
+"""``crawler-dedup calibrate``: choose the thresholds that suit labelled pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``crawler-dedup compare``: whether one page would be dropped because another is kept, with what is measured."""
+"""``crawler-dedup compare``: print whether one page would be dropped because another is kept, with all measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``crawler-dedup crawl``: the pages of sites, without a project."""
+"""``crawler-dedup crawl``: crawl sites, also without a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output of ``crawler-dedup crawl`` at its end."""
+"""The output of ``crawler-dedup crawl`` when the crawl has ended."""
 
 from __future__ import annotations
 

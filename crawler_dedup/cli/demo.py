@@ -1,4 +1,4 @@
-"""``crawler-dedup demo``: what the filter does, on two small sites."""
+"""``crawler-dedup demo``: show what the filter does on two small sites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``crawler-dedup drops``: which pages were dropped, or would have been."""
+"""``crawler-dedup drops``: list the pages that were dropped, or would have been dropped."""
 
 from __future__ import annotations
 

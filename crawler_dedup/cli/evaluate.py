@@ -1,4 +1,4 @@
-"""``crawler-dedup evaluate``: how often the filter is right about labelled pages."""
+"""``crawler-dedup evaluate``: measure how often the filter is right about labelled pages."""
 
 from __future__ import annotations
 

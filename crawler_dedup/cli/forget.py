@@ -88,7 +88,7 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         with progress_bars() as start:
             duplicates = _find_duplicates(target, pages, is_selected, url, start) if url or export else None
             if export is not None and duplicates is not None:
-                # The list is written before any page is forgotten, so that a full disk does not cost it.
+                # The list is written before any page is forgotten: if the disk is full, nothing is forgotten.
                 with open_replacement(export) as file:
                     file.writelines(f"{address}\n".encode() for address in duplicates)
             forgotten = pages.forget(is_selected, lookup_of(pages.header.spec), start("forgetting", len(pages)))
@@ -135,7 +135,7 @@ def _find_duplicates(target: Target, pages: Backend, is_selected: RecordTest, ur
     """Return the addresses of the duplicates of selected pages, without those that are kept and not selected."""
     total = len(pages)
     selected: set[ScopedUrl] = set()
-    not_selected: set[ScopedUrl] = set()  # pages with the address *url* only
+    not_selected: set[ScopedUrl] = set()  # only pages with the address *url*
     for record in maintenance.read_records(pages, start("reading the index", total)):
         if is_selected(record):
             selected.add(_address_of(record))

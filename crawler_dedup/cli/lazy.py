@@ -1,4 +1,4 @@
-"""A group of commands of which each is imported when it is called."""
+"""A group of commands, each of which is imported when it is called."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command with whose name *args* begin."""
+        """Find the command that the first of *args* names."""
         name = args[0]
         if name not in self.lazy_commands and not name.startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches  # noqa: PLC0415  (only for an error)

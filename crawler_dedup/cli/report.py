@@ -1,4 +1,4 @@
-"""``crawler-dedup report``: write what the filter did as a page for the browser."""
+"""``crawler-dedup report``: write a report of what the filter did, as a page for the browser."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Columns(msgspec.Struct, frozen=True):
 
     Attributes:
         html: the HTML, as text or bytes. A WARC file has it in its records.
-        text: instead of HTML the plain text, paragraphs separated by empty lines; ``""``: there is HTML.
+        text: the plain text, if there is no HTML, with empty lines between paragraphs; ``""``: there is HTML.
         url: the address; a page may have none.
         id: the identifier; ``""``: the address.
         time: seconds since 1970, a date and time as in ISO 8601, or a timestamp of Parquet; ``""``: not known. A WARC file

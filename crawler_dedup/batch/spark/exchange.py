@@ -149,7 +149,7 @@ class SpreadNumbers:
 
 @dataclass(frozen=True)
 class SpreadKeys:
-    """Sends the keys under which pages are filed or looked up to parts."""
+    """Sends keys to parts: the keys under which pages are filed or looked up."""
 
     matcher: RuleMatcher
     profiles: FrozenProfiles

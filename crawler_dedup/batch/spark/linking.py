@@ -22,7 +22,7 @@ class Links(NamedTuple):
 
     Attributes:
         first: a row of each pair.
-        second: the other one.
+        second: the other row of each pair.
     """
 
     first: Places
