@@ -1,6 +1,6 @@
-"""The least that a text must have in common with a kept one to be covered by it, whatever else the rules compare.
+"""Lower bounds of what a text must have in common with a kept text to be covered by it, whatever else the rules compare.
 
-This is computed for many pairs at once. A pair that has less in common is called different by a row of
+The bounds are checked for many pairs at once. A pair that has less in common is called different by a row of
 :data:`crawler_dedup.rules.table.TABLE` that does not count as a variant, so that the rules need not be asked about it. All
 other pairs have to be decided by the rules.
 """
@@ -23,7 +23,7 @@ MEASURED_BYTES = 96
 """Memory that the measures of a page take."""
 
 _DIGEST_BYTES = 8
-_SLACK = 1e-9  # rounding: the rules compute the same in another order
+_SLACK = 1e-9  # for rounding: the rules compute the same values in another order
 
 Places = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -53,11 +53,11 @@ class Measures(NamedTuple):
     """The measures of some pages.
 
     Attributes:
-        are_estimates: whether the resemblance of a page is estimated from bins; of other pages nothing can be said here.
-        digests: of their bodies.
-        chars: size of their main texts (:attr:`crawler_dedup.signedpage.SignedPage.chars`).
-        features: how many features they have.
-        bins: of these features, a row for each page.
+        are_estimates: whether the resemblance of a page is estimated from bins; other pages have no bounds.
+        digests: digests of the bodies of the pages.
+        chars: sizes of their main texts (:attr:`crawler_dedup.signedpage.SignedPage.chars`).
+        features: numbers of their features.
+        bins: sketches of these features, a row for each page.
     """
 
     are_estimates: Flags
@@ -68,7 +68,7 @@ class Measures(NamedTuple):
 
     @classmethod
     def of(cls, contents: Sequence[bytes]) -> Measures:
-        """Measure signed pages, encoded with msgpack. Raises :class:`msgspec.DecodeError` where one is damaged."""
+        """Measure signed pages, encoded with msgpack. Raises :class:`msgspec.DecodeError` if a page is damaged."""
         pages = [_decode(content) for content in contents]
         are_estimates = np.array(
             [len(page.sketch) == sketch.BINS and len(page.digest) == _DIGEST_BYTES for page in pages], dtype=bool
@@ -92,12 +92,12 @@ class Measures(NamedTuple):
 
 
 def may_be_covered(measures: Measures, new: Places, kept: Places, are_near: Flags, limits: Config) -> Flags:
-    """Return for each pair of texts whether the rules have to be asked if the kept one covers the new one.
+    """Return for each pair of texts whether the rules have to decide if the kept text covers the new text.
 
     Args:
         new: the place of each new page in *measures*.
         kept: the place of each kept page.
-        are_near: whether their signatures are so near that the scheme calls the two texts one.
+        are_near: whether their signatures are so near that the two texts agree by the scheme.
         limits: the settings with the thresholds.
     """
     resemblance = sketch.resemblances(measures.bins[new], measures.bins[kept])

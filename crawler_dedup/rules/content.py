@@ -27,7 +27,7 @@ from crawler_dedup.signing.blocks import PackedBlock, Trait, hash_of_file, unpac
 from crawler_dedup.signing.lookup import named_parts
 
 SHORT_TEXT = 300
-"""Features of a short text. A longer one is the same on another day."""
+"""A text with fewer features is short. A longer text with a few other numbers is the same text on another day."""
 
 _TEXT = 100  # letters
 _TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"
@@ -68,9 +68,9 @@ class Content:
 
     @property
     def site_of_new(self) -> SiteProfile:
-        """What is known about the site of the new page, or else of that of the kept page, which may be a mirror.
+        """The profile of the new page's site, or if that is not known, of the kept page's site, which may be a mirror.
 
-        Never of both: what another site has on its pages must not hide what the new page says.
+        The profiles are never joined: the common blocks of another site must not hide blocks of the new page.
         """
         return self.new_site if self.new_site.is_known else self.kept_site
 
@@ -80,12 +80,12 @@ class Content:
 
     @computed
     def _new_blocks(self) -> Sequence[PackedBlock]:
-        """The blocks of the new page but for furniture."""
+        """The blocks of the new page without furniture."""
         return self._without_frame(leave_out(self.new.blocks, self.site_of_new.furniture))
 
     @computed
     def _kept_blocks(self) -> Sequence[PackedBlock]:
-        """The blocks of the kept page but for furniture."""
+        """The blocks of the kept page without furniture."""
         return self._without_frame(leave_out(self.kept.blocks, self._site_of_kept.furniture))
 
     @computed
@@ -119,7 +119,7 @@ class Content:
 
     @computed
     def _concealed(self) -> frozenset[int]:
-        """The blocks that the new page shows and the kept one hides."""
+        """The blocks that the new page shows and the kept page hides, by hash."""
         hidden = find_hidden(self.kept.blocks)
         if not hidden:
             return hidden
@@ -128,18 +128,18 @@ class Content:
 
     @computed
     def standing(self) -> frozenset[int]:
-        """The blocks of the new page that the kept page has, too."""
+        """The hashes of the kept page's blocks, without those that it hides and the new page shows."""
         standing = find_hashes(self.kept.blocks)
         return standing - self._concealed if self._concealed else standing
 
     @computed
     def _new_text(self) -> OwnText:
-        """What only the new page of its site says, apart from its title."""
+        """The text that only the new page of its site has, apart from its title."""
         return self._own_text(self.new, self.site_of_new)
 
     @computed
     def _kept_text(self) -> OwnText:
-        """What only the kept page of its site says, apart from its title."""
+        """The text that only the kept page of its site has, apart from its title."""
         return self._own_text(self.kept, self._site_of_kept)
 
     def _own_text(self, page: SignedPage, site: SiteProfile) -> OwnText:
@@ -150,27 +150,27 @@ class Content:
 
     @property
     def new_own(self) -> Mapping[int, PackedBlock]:
-        """The blocks that only the new page of its site has, apart from its title, by hash."""
+        """The own blocks of the new page, which no other page of its site has, apart from its title, by hash."""
         return self._new_text.blocks
 
     @property
     def own_size(self) -> int:
-        """Size of these blocks, in letters."""
+        """Size of the new page's own blocks, in letters."""
         return self._new_text.size
 
     @property
     def unlinked_size(self) -> int:
-        """Size of those of these blocks that are no links, in letters."""
+        """Size of the new page's own blocks that are not links, in letters."""
         return self._new_text.unlinked_size
 
     @property
     def is_list(self) -> bool:
-        """Whether what the new page alone says is mainly links."""
+        """Whether the new page's own blocks are mainly links."""
         return self.own_size > 0 and 2 * self.unlinked_size <= self.own_size
 
     @property
     def same_blocks(self) -> bool:
-        """Whether both pages have the same blocks (without furniture) in the same order, and the kept one hides no other."""
+        """Whether both pages have the same blocks (without furniture) in the same order, and the kept page hides no more."""
         new, kept = (
             [identity for block in blocks if (identity := self._identify(block))]
             for blocks in (self._new_blocks, self._kept_blocks)
@@ -213,8 +213,8 @@ class Content:
     def lacks_marks(self, *, with_names: bool) -> bool:
         """Return whether the kept page lacks a heading, a line with number or an entry of the new page, without furniture.
 
-        Pictures and the like also count, except on lists; beside a text on another host only by the names of their files.
-        Those that the kept page hides always count.
+        Pictures and the like also count, except on lists; beside a text on another host, they are compared only by the names
+        of their files. Pictures that the kept page hides always count.
 
         Args:
             with_names: whether blocks that only repeat the title count, too.
@@ -289,5 +289,5 @@ class Content:
 
     @property
     def main_text_is_minor(self) -> bool:
-        """Whether the new page's main text is less than half of its own blocks, or mainly consists of others' blocks."""
+        """Whether the main text of the new page is less than half of its own blocks, or is mainly not among them."""
         return is_main_text_minor(unpack_blocks(self.new.blocks), self.new_own.values())

@@ -1,11 +1,11 @@
 """Counters of the blocks, links and parts of titles on the pages of a site, as arrays.
 
-A counter has 64 bits: what is counted (2 bits of its kind, 32 of its hash), 8 bits of the count, and 16 for titles.
+A counter has 64 bits: 2 for the kind of the item that is counted, 32 for its hash, 8 for the count and 16 for titles.
 Each title sets a bit, so that there were at least as many different titles as bits that are set (linear counting: Whang,
 Vander-Zanden and Taylor, "A linear-time probabilistic counting algorithm for database applications", TODS 15, 1990).
 
-What was counted once has 32 bits: its kind (2 bits), 16 bits of its hash, and 4 for the number of the bit that the title of
-its page has set.
+An item that was counted once has 32 bits: its kind (2 bits), 16 bits of its hash, and 4 for the number of the bit that the
+title of its page has set.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BLOCK, LINK, PART = (np.uint64(kind) << KIND for kind in range(KINDS))
 HASH_BITS, COUNT_BITS, TITLE_BITS = np.uint64(0xFFFFFFFF), np.uint64(0xFF), np.uint64(0xFFFF)
 TITLES_COUNTED = 16
 TITLE_SHIFT, ANY_TITLE = np.uint32(4), np.uint32(TITLES_COUNTED - 1)
-"""The lowest bit of the hash of what was counted once, and the bits below it."""
+"""The lowest bit of the hash of an item that was counted once, and the bits below it."""
 
 ONE = np.uint64(1)
 _ONCE, _TWICE, _LOWER = np.uint64(1 << 16), np.uint64(2 << 16), np.uint64((1 << 24) - 1)
@@ -45,12 +45,12 @@ def _for_core() -> dict[str, Any]:
 def count_page(
     counters: Numbers, once: Once, blocks: bytes, links: bytes, parts: Sequence[int], title: int
 ) -> tuple[Numbers, Once]:
-    """Count a page, and return the counters and what was counted once, both ascending; *counters* may be changed.
+    """Count a page. Return the counters and the items that were counted once, both ascending; *counters* may be changed.
 
     An item without a counter gets one if it was on another page, too.
 
     Args:
-        blocks: of the page, packed.
+        blocks: the blocks of the page, packed.
         links: 32 bits of each of its outlinks.
         parts: the hashes of the parts of its title.
         title: number of the bit that its title sets.
@@ -73,14 +73,14 @@ def count_page(
 
 
 def shorten(items: Numbers) -> Once:
-    """Return the bits that are kept of *items* that were counted once, without a title."""
+    """Return the bits that are kept of *items* that were counted once; the bits of the title are 0."""
     short = items >> KIND << np.uint64(SHORT_BITS) | items >> ITEM & _SHORT_MASK
     shortened: Once = short.astype(np.uint32) << TITLE_SHIFT
     return shortened
 
 
 def without_least(numbers: NDArray[_Number], order: Numbers, count: int) -> NDArray[_Number]:
-    """Return *numbers* without the *count* that are least in their *order*."""
+    """Return *numbers* without the *count* numbers whose values in *order* are least."""
     return numbers[np.sort(np.argpartition(order, count)[count:])] if 0 < count < len(numbers) else numbers[count:]
 
 
@@ -110,7 +110,7 @@ def _find(
 def _merge(first: NDArray[_Number], second: NDArray[_Number]) -> NDArray[_Number]:
     """Return the members of two arrays, ascending, of which *first* is ascending already."""
     merged = np.concatenate([first, second])
-    merged.sort(kind="stable")  # fast where much is in order
+    merged.sort(kind="stable")  # fast if much is in order
     return merged
 
 

@@ -38,10 +38,10 @@ def join_counters(content: bytes, lengths: tuple[int, int, int]) -> Numbers:
 
     Args:
         content: both parts, joined: bytes of equal significance stand together.
-        lengths: how many counters there are of each kind, which stands in the highest of the 34 bits.
+        lengths: number of counters of each kind, which is in the highest 2 of the 34 bits.
 
     Raises:
-        msgspec.DecodeError: they are damaged.
+        msgspec.DecodeError: the counters are damaged.
     """
     count = sum(lengths)
     if len(content) != (PLAIN_BYTES + OTHER_BYTES) * count:
@@ -92,7 +92,7 @@ def unpack_short(packed: bytes, count: int) -> _Numbers:
 
 
 def _choose_planes(count: int) -> tuple[int, int]:
-    """Return how many bits of each number are stored beside its lowest eight, and how many steps the others have."""
+    """Return how many bits of each number are stored beside its lowest eight, and how many steps its other bits have."""
     planes, steps = 0, KINDS << SHORT_BITS - _LOW_BITS
     while 2 * count < steps and planes < SHORT_BITS - _LOW_BITS:
         planes, steps = planes + 1, steps // 2

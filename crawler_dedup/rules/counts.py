@@ -1,4 +1,4 @@
-"""On how many pages of a site each block, link and part of a title is, counted from handled pages in their order."""
+"""Counts of the pages of a site that have each block, link and part of a title, from handled pages in their order."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ TITLES = 4
 """A shared block must be under this many different titles, if the site has so many: copies of one page prove nothing."""
 
 _NAVIGATION_SHARE = 0.3
-_TITLE_SHARE = 0.3  # kinds and things, four of each, make sixteen titles: "Manual | Router"
+_TITLE_SHARE = 0.3  # four kinds of page about four things make sixteen titles: "Manual | Router"
 _MIN_SHARED = 3
 
 _SECOND = 16
 _INTERVAL = 32
 _HALVE_AT = 240
-_LEFT = 7 * MAX_COUNTERS // 8  # after the rarest were forgotten, so that this is not done with each page
+_LEFT = 7 * MAX_COUNTERS // 8  # counters left after the rarest are forgotten, so that this is not done with each page
 _MAX_TAUGHT = 1 << 30  # accepted of an imported site: the number must fit a name, and grow
 
 _BEHIND_FIRST: Numbers = np.array([LINK, PART])
@@ -69,11 +69,11 @@ _NOTHING: Once = np.empty(0, dtype=np.uint32)
 
 
 class SiteCounts:
-    """Counts on how many of a site's pages each block, each outlink and each part of a title is.
+    """Counts the pages of a site that have each block, each outlink and each part of a title.
 
-    Most of them are on one page only. Of these, only 16 bits of the hash and the bit of the title are kept; they get a
-    counter with the second page (as with the doorkeeper of Einziger, Friedman and Manes, "TinyLFU", TOS 13, 2017). So a
-    counter may be one too high, if something else had the same 16 bits.
+    Most of these items are on one page only. Of them, only 16 bits of the hash and the bit of the title are kept; an item
+    gets a counter with the second page (as with the doorkeeper of Einziger, Friedman and Manes, "TinyLFU", TOS 13, 2017).
+    So a counter may be one too high, if another item had the same 16 bits.
 
     All counts are halved after every 120 pages, which keeps them small and lets them follow a site that changes. The
     same pages in the same order make the same counts. Not thread-safe.
@@ -91,12 +91,12 @@ class SiteCounts:
 
     @property
     def is_due(self) -> bool:
-        """Whether the rules are to get a snapshot of what is counted now: after 8, 16 and 32 pages, and every 32."""
+        """Whether a snapshot of the counts is due for the rules: after 8, 16 and 32 pages, and then every 32."""
         return self.taught in (MIN_PAGES, _SECOND) or (self.taught > 0 and self.taught % _INTERVAL == 0)
 
     def add(self, page: SignedPage) -> None:
         """Count a page that was handled."""
-        if self._pages >= _HALVE_AT:  # not before: a snapshot was due at this number, and saw the exact counts
+        if self._pages >= _HALVE_AT:  # not earlier: a snapshot may be due at this number, and needs the exact counts
             self._halve()
         self.taught += 1
         self._pages += 1
@@ -108,7 +108,7 @@ class SiteCounts:
             self._forget_rarest()
 
     def _halve(self) -> None:
-        """Halve all counts, and forget what was counted once."""
+        """Halve all counts, and forget the items that were counted once."""
         self._pages //= 2
         counts = self._counters >> COUNT & COUNT_BITS
         halved = self._counters & ~(COUNT_BITS << COUNT) | counts >> ONE << COUNT
@@ -116,10 +116,10 @@ class SiteCounts:
         self._once = _NOTHING
 
     def _forget_rarest(self) -> None:
-        """Forget what was counted least.
+        """Forget the items with the lowest counts.
 
-        Of what was counted once, a random choice is forgotten, a different one for each page: otherwise the same blocks
-        would be forgotten each time, although they are on several pages.
+        Of the items that were counted once, a random choice is forgotten, a different choice for each page: otherwise the
+        same blocks would be forgotten each time, although they are on several pages.
         """
         excess = len(self._counters) + len(self._once) - _LEFT
         from_once = min(excess, len(self._once))
@@ -132,7 +132,7 @@ class SiteCounts:
         return mix_bits(items + np.uint64(self.taught << 34))
 
     def publish(self) -> SiteProfile:
-        """Return the snapshot of what is counted now."""
+        """Return a snapshot of the present counts."""
         titles = min(TITLES, self._titles.bit_count())
         furniture = self._frequent(BLOCK, FURNITURE_SHARE * self._pages, titles)
         more_than = max(int(SHARED_SHARE * self._pages) + 1, TITLES)
@@ -145,9 +145,9 @@ class SiteCounts:
         )
 
     def _frequent(self, kind: np.uint64, pages: float, titles: int = 1) -> frozenset[int]:
-        """Return the hashes of one *kind* that are on at least so many *pages*, under so many *titles*.
+        """Return the hashes of one *kind* that are on at least *pages* pages, under at least *titles* titles.
 
-        On few pages two different titles may have set the same bit.
+        On few pages, one title less than pages is enough: two different titles may have set the same bit.
         """
         counters = self._counters[self._counters.searchsorted(kind) : self._counters.searchsorted(kind + (ONE << KIND))]
         counts, bits = counters >> COUNT & COUNT_BITS, np.bitwise_count(counters & TITLE_BITS)
@@ -176,10 +176,10 @@ class SiteCounts:
 
     @classmethod
     def decode(cls, content: bytes) -> SiteCounts:
-        """Return the counts that :meth:`encode` has packed; of nothing those of a site without pages.
+        """Return the counts that :meth:`encode` has packed; those of a site without pages if *content* is empty.
 
         Raises:
-            msgspec.DecodeError: they are damaged.
+            msgspec.DecodeError: the counts are damaged.
         """
         counts = cls()
         if not content:
@@ -214,10 +214,10 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
         titles: the bits that their titles have set.
         lengths: how many counters of blocks, of links and of parts of a title there are.
         plain: the first part of the counters (:func:`split_counters`).
-        once_count: how much was counted once.
-        once: the bits that are kept of it (:func:`pack_short`).
-        deflated: the second part of the counters, and the number of the bit that the title of each page set on which
-            something was counted once, a byte each.
+        once_count: number of items that were counted once.
+        once: the bits that are kept of them (:func:`pack_short`).
+        deflated: the second part of the counters; and for each item that was counted once, the number of the bit that the
+            title of its page has set, a byte each.
     """
 
     taught: Count
@@ -230,7 +230,7 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
     deflated: bytes
 
     def read(self) -> tuple[Numbers, Once]:
-        """Return the counters, and what was counted once. Raises :class:`msgspec.DecodeError`."""
+        """Return the counters, and the items that were counted once. Raises :class:`msgspec.DecodeError`."""
         count = sum(self.lengths)
         if count + self.once_count > MAX_COUNTERS:
             raise msgspec.DecodeError("the counts of a site are more than can be")
@@ -250,7 +250,7 @@ _decode_counts = msgspec.msgpack.Decoder(_PackedCounts).decode
 
 
 def can_read(site: StoredSite) -> bool:
-    """Return whether what is stored of a site can be read, and is what can be stored of one."""
+    """Return whether the stored counts and snapshots of a site can be read, and whether they are possible."""
     numbers = {snapshot for snapshot, _ in site.snapshots}
     if site.taught >= _MAX_TAUGHT or site.number not in {0, *numbers}:
         return False

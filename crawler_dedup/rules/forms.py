@@ -27,14 +27,14 @@ class Fact(NamedTuple):
 
     @property
     def has_label(self) -> bool:
-        """Whether the line before it can say what it is."""
+        """Whether the line before it can be its label."""
         return self.before.size <= _LABEL and not self.before.traits & _HEADING
 
 
 def same_form(new: SignedPage, kept: SignedPage) -> bool:
-    """Return whether two pages have the same links, or about as many and as much text in those outside of their main texts.
+    """Return whether two pages have the same links, or about as many, with about as much text outside of the main texts.
 
-    Among the labelled duplicates on one host, only two designs of one page have not.
+    Of the labelled duplicates on one host, this is false only for two designs of one page.
     """
     if new.link_digest == kept.link_digest and new.link_count:
         return True

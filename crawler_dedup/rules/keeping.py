@@ -1,4 +1,4 @@
-"""What the index keeps of a page for the rules, and by which keys a thin page is found."""
+"""The data that the index keeps of a page for the rules, and the keys by which a thin page is found."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _HEADINGS = frozenset(
 
 
 def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
-    """Return *page*; a thin one gets the keys under which it is filed and looked up, by what is known about its *site*."""
+    """Return *page*; a thin page gets the keys under which it is filed and looked up, by the profile of its *site*."""
     if page.kind is not PageKind.THIN:
         return page
     own_parts = site.own_parts(page.title)
@@ -76,8 +76,8 @@ def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBloc
 def is_known_by_lines(page: SignedPage, site: SiteProfile) -> bool:
     """Return whether a text can be distinguished from others of its *site* only by its lines, not by words or title.
 
-    It is short, or it does not name itself what its title says, which is short: all pages of some sites have one title, and
-    all pages about one kind of thing have the words of that kind.
+    This is a very short text, or a text that names no part of its title itself, if these parts are short: all pages of some
+    sites have one title, and all pages about one kind of thing have the words of that kind.
     """
     if page.features < _VERY_FEW_FEATURES:
         return True
@@ -96,7 +96,7 @@ def is_list(page: SignedPage) -> bool:
 
 
 def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
-    """Return *page*, from which its *site* was learned, without the links and blocks at which no rule looks."""
+    """Return *page*, which was counted for its *site*, without the links and blocks that no rule uses."""
     if is_list(page):
         return page
     blocks = unpack_blocks(page.blocks)

@@ -34,9 +34,9 @@ class MissingLines:
 
     @property
     def lacks_text_beside_notice(self) -> bool:
-        """Whether the kept page lacks a text of the new page beside which the main text seems to be a notice of the site.
+        """Whether the kept page lacks a text of the new page whose main text seems to be only a notice of the site.
 
-        In another frame, the blocks above the main text may belong to the frame.
+        Blocks above the main text count only on pages of one form: in another frame, they may belong to the frame.
         """
         return self.lacks_text_below_name or (self.same_form and self.lacks_text_above_main)
 
@@ -77,7 +77,7 @@ class MissingLines:
 
     @property
     def lacks_text_below_main(self) -> bool:
-        """Whether the pages have one form, and the kept one lacks a text below the new one's short main text: a comment."""
+        """Whether the kept page, of the same form, lacks a text below the new page's short main text, such as a comment."""
         if not self.same_form or not self._have_few_words:
             return False
         below = takewhile(lambda block: not block.traits & _MAIN, reversed(unpack_blocks(self.content.new.blocks)))
@@ -95,7 +95,7 @@ class MissingLines:
 
     @property
     def lacks_facts(self) -> bool:
-        """Whether the pages are made from one form, and the kept one lacks a short line of the new one.
+        """Whether the pages are made from one form, and the kept page lacks a short line of the new page.
 
         The line follows a label that both pages have, or is in the main texts, if they have few words.
         """
@@ -117,10 +117,10 @@ class MissingLines:
 
     @property
     def lacks_short_line(self) -> bool:
-        """Whether the pages are made from one form, and the kept one lacks a short line of the new one, without a label too.
+        """Whether the pages are made from one form, and the kept page lacks a short line of the new page, even unlabelled.
 
-        Lines with numbers beside the main text are not compared, because they may count readers; those of the main text are,
-        if both pages have few words.
+        Lines with numbers beside the main text are not compared, because they may count readers. Lines of the main text are
+        compared if both pages have few words.
         """
         return self.same_form and any(
             self.content.is_own_and_missing(fact.line)
@@ -130,9 +130,9 @@ class MissingLines:
 
     @property
     def lacks_heading_below_name(self) -> bool:
-        """Whether the pages are made from one form, and the kept one lacks a heading of the new one above its main text.
+        """Whether the pages are made from one form, and the kept page lacks a heading above the new page's main text.
 
-        The heading is below the one that names the page.
+        The heading is below the heading that names the page.
         """
         below = (blocks_below(self.content.new.blocks, _NAMING, _NAMED) or ()) if self.same_form else ()
         lines = takewhile(lambda block: not block.traits & _MAIN, below)

@@ -10,7 +10,7 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import titles
 from crawler_dedup.signing.lookup import named_parts
 
-_MORE = 1.25  # times the features: a start page that has so many more than an article shows others, too
+_MORE = 1.25  # a start page with more than this many times the features of an article shows other articles, too
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Naming:
 
     @computed
     def same_title(self) -> bool:
-        """Whether both titles can be those of one page."""
+        """Whether both titles can belong to one page."""
         new, kept = titles.split_title(self.new.title), titles.split_title(self.kept.title)
         if self.same_host and self._identifiers_differ:
             return False
@@ -73,7 +73,7 @@ class Naming:
 
     @property
     def _identifiers_differ(self) -> bool:
-        """Whether both titles have names of functions or files with underscores, and not the same ones."""
+        """Whether both titles have names of functions or files with underscores, and these names differ."""
         new, kept = titles.find_identifiers(self.new.title), titles.find_identifiers(self.kept.title)
         return bool(new and kept) and new != kept
 
@@ -90,5 +90,5 @@ class Naming:
 
     @property
     def names_page(self) -> bool:
-        """Whether the parts that the new page names are hardly the name of its site."""
+        """Whether the parts that the new page names are more than the name of its site."""
         return self._are_sites_known or titles.has_page_name(self.new_named)

@@ -6,7 +6,7 @@ import numpy as np
 
 from crawler_dedup.signing import sketch
 
-_MANY_NUMBERS = 5  # fewer are a date
+_MANY_NUMBERS = 5  # fewer numbers may be a date
 _OTHER_NUMBERS = 1 / 10  # share of the new page's numbers
 _SAME_NUMBERS = 0.3  # all labelled duplicates share at least .8
 _SAME_NUMBERS_ESTIMATED = 0.08  # from sketches, whose standard error is .03 there
@@ -24,7 +24,7 @@ def differ(new: bytes, kept: bytes) -> bool:
 
 
 def conflict(new: bytes, kept: bytes) -> bool:
-    """Return whether each of two sketches has numbers that the other lacks, the new page's more than a few."""
+    """Return whether each of two sketches has numbers that the other lacks, and the new page's more than a few."""
     new_numbers, kept_numbers = sketch.read_members(new), sketch.read_members(kept)
     if new_numbers is None or kept_numbers is None:
         return False

@@ -1,4 +1,4 @@
-"""The counts of sites in exports of format 4: everything has a counter, and all counters are one frame of Zstandard."""
+"""The counts of sites in exports of format 4: every item has a counter, and all counters are one frame of Zstandard."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class OlderCounts(msgspec.Struct, frozen=True, array_like=True):
         titles: the bits that their titles have set.
         links: number of the first counter of a link; those of blocks come before it.
         parts: number of the first counter of a part of a title.
-        columns: of each counter the 32-bit hash as the difference to the one before, bytes of equal significance together;
-            then its last three bytes in the same way.
+        columns: the 32-bit hash of each counter, as the difference to the hash before, bytes of equal significance together;
+            then the last three bytes of each counter in the same way.
     """
 
     taught: Count
@@ -54,7 +54,7 @@ def is_older(content: bytes) -> bool:
 
 
 def decode(content: bytes) -> OlderCounts:
-    """Return the counts; raise :class:`msgspec.DecodeError` where they are damaged."""
+    """Return the counts; raise :class:`msgspec.DecodeError` if they are damaged."""
     try:
         return _decode(decompress(content, _MAX_UNPACKED))
     except FrameDamaged as error:

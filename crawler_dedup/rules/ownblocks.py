@@ -1,4 +1,4 @@
-"""Selections of the blocks of a page: those that are no furniture, its own ones, those below a heading."""
+"""Selections of the blocks of a page: without furniture, its own blocks, the blocks below a heading."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, block
 NO_TEXT = int(Trait.NAME | Trait.EMBEDDED)
 """Traits of blocks that are no text of the page's own: they only repeat its title, or are pictures and the like."""
 
-_REMEMBERED = 16  # pages that were compared last: a new page is compared with several kept ones
+_REMEMBERED = 16  # cached pages, because a new page is compared with several kept pages
 _REMEMBERED_KEPT = 128
 _ENTRY, _MAIN, _NAME, _HIDDEN = map(int, (Trait.ENTRY, Trait.MAIN, Trait.NAME, Trait.HIDDEN))
 _TRAITS_OF_SHOWN = bytes(traits for traits in range(256) if not traits & _HIDDEN)
@@ -27,7 +27,7 @@ class OwnText:
     Attributes:
         blocks: its blocks, by hash.
         size: their size, in letters.
-        unlinked_size: the size of those that are no links.
+        unlinked_size: the size of the blocks that are not links.
     """
 
     blocks: Mapping[int, PackedBlock]
@@ -65,13 +65,13 @@ def find_hashes(packed: bytes) -> frozenset[int]:
 @lru_cache(maxsize=_REMEMBERED_KEPT)
 def find_hidden(packed: bytes) -> frozenset[int]:
     """Return the hashes of the blocks that a page hides."""
-    if not block_traits(packed).translate(None, _TRAITS_OF_SHOWN):  # so it is with most pages
+    if not block_traits(packed).translate(None, _TRAITS_OF_SHOWN):  # true for most pages
         return frozenset()
     return frozenset([block.hash for block in unpack_blocks(packed) if block.traits & _HIDDEN])
 
 
 def blocks_below(packed: bytes, traits: int, wanted: int) -> Sequence[PackedBlock] | None:
-    """Return the blocks of a page below the first whose *traits* are exactly the *wanted* ones; ``None`` if none is."""
+    """Return the blocks below the first block that has of *traits* exactly the *wanted* ones; ``None`` if there is none."""
     blocks = unpack_blocks(packed)
     place = next((place for place, block in enumerate(blocks) if block.traits & traits == wanted), None)
     return None if place is None else blocks[place + 1 :]

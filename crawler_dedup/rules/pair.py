@@ -22,10 +22,10 @@ from crawler_dedup.urls import site_of
 MORE_TEXT = 1.25
 """A text that is more than this many times as long as another one says more, even in the same words."""
 NEARLY_ALL = 0.95
-"""The least coverage of a part: with .9 a page with one more comment was a part of one with three others."""
+"""The least coverage of a part. With .9, a page with one more comment was a part of a page with three other comments."""
 NAMED_ALIKE = 0.85
 """The least resemblance of two texts that have one title on two hosts, and signatures far apart. With .75 the terms of two
-companies, made from one template, were one page."""
+companies, made from one template, were taken for one page."""
 
 _MOST_WORDS = 0.85
 _NOTHING = 20  # letters: a page with less text of its own counts as empty
@@ -127,7 +127,7 @@ class Pair:
 
     @property
     def says_nothing_of_its_own(self) -> bool:
-        """Whether the new page is thin, and has too little text beside its title and what is common on its site.
+        """Whether the new page is thin, and has too little text beside its title and the common blocks of its site.
 
         As long as the site is not known, a page without a heading that names it may be a frame which a script fills.
         """
@@ -146,10 +146,10 @@ class Pair:
 
     @property
     def headings_differ(self) -> bool:
-        """Whether both texts have first headings of their own that differ, or the kept page lacks a heading of several.
+        """Whether both texts have first headings of their own that differ, or the kept page lacks one of several headings.
 
-        Short texts on one host also differ if both have headings, and none in common: two parts of a series. So do texts if
-        the new one has several headings, and words, that the kept one lacks: two pages of one template.
+        Short texts on one host also differ if both have headings, and none in common: two parts of a series. Other texts on
+        one host differ if the new text has several headings, and words, that the kept text lacks: two pages of one template.
         """
         new, kept = self.new.heading, self.kept.heading
         if new and kept and new != kept and {new, kept}.isdisjoint(self.new_site.common | self.kept_site.common):
@@ -177,7 +177,7 @@ class Pair:
 
     @property
     def all_covered(self) -> bool:
-        """Whether the kept page says all that the new page says of its own, not only its longest text."""
+        """Whether the kept page covers all of the new page's own text, not only its longest text."""
         if self.are_thin:
             return self.content.whole_coverage >= _MOST_WORDS
         content, missing = self.content, self.missing
@@ -230,7 +230,7 @@ class Pair:
 
     @property
     def words_covered(self) -> bool:
-        """Whether the kept page has the words of the new page, and shows those that the new one shows."""
+        """Whether the kept page has the words of the new page, and shows those that the new page shows."""
         if (self.is_estimated and self.coverage < self.limits.min_coverage) or self.is_longer:
             return False
         return not self.visible.is_less or self.visible.coverage >= self.limits.min_coverage
@@ -306,7 +306,7 @@ class Pair:
 
     @computed
     def same_host(self) -> bool:
-        """Whether both pages are on one host, which is known, with ``www.`` or without, by http or https."""
+        """Whether both pages are on one known host; ``www.`` and the scheme (http or https) are ignored."""
         host = site_of(self.new.url)
         return bool(host) and host == site_of(self.kept.url)
 

@@ -1,8 +1,8 @@
-"""What the pages of a site have in common: furniture, navigation, and the parts that are in every title.
+"""Site profiles: the furniture, the navigation and the parts of titles that the pages of a site have in common.
 
-This is counted from the pages that were handled (:mod:`crawler_dedup.rules.counts`). Rules see a snapshot of the counts. As
-long as there is none, nothing is known about the site, and nothing is left out: two titles must be the same on one host, and
-have a long part in common on two hosts.
+They are counted from the pages that were handled (:mod:`crawler_dedup.rules.counts`). Rules see a snapshot of the counts. As
+long as there is no snapshot, nothing is known about the site, and nothing is left out: two titles must be the same on one
+host, and have a long part in common on two hosts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_COUNTERS = 5_000
 """Maximum number of blocks, links and parts of titles that are counted for a site."""
 
 _CACHED = 256
-_TITLES = 256  # those that were split last
+_TITLES = 256  # titles whose own parts are cached
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class SiteProfile:
     """What is known about a site by one snapshot of its counts. All sets contain 32-bit hashes.
 
     Attributes:
-        number: how many of its pages were counted until then; 0: nothing is known.
+        number: number of the site's pages that were counted before the snapshot; 0: nothing is known.
         furniture: blocks on half of the pages or more.
         shared: further blocks on many pages, under different titles.
         navigation: links on three tenths of the pages or more, under different titles.
@@ -84,10 +84,10 @@ _decode_profile = msgspec.msgpack.Decoder(_PackedProfile).decode
 
 @lru_cache(maxsize=_CACHED)  # of a hostile site a profile takes 400 KB
 def decode_profile(content: bytes) -> SiteProfile:
-    """Return the profile that :meth:`SiteProfile.encode` has packed; of nothing :data:`UNKNOWN_SITE`.
+    """Return the profile that :meth:`SiteProfile.encode` has packed; :data:`UNKNOWN_SITE` if *content* is empty.
 
     Raises:
-        msgspec.DecodeError: it is damaged.
+        msgspec.DecodeError: the profile is damaged.
     """
     if not content:
         return UNKNOWN_SITE

@@ -1,4 +1,4 @@
-"""New page against kept page: may the new one be dropped because the other is kept?
+"""The decision table: may a new page be dropped because of a kept page?
 
 One ordered table of rules. Each rule looks at the pair and calls it a duplicate, calls it different, or leaves it to
 the next rule; the name of the rule that decides goes into the decision. Rules look only at the two signed pages and at
@@ -53,7 +53,7 @@ def _different_if(condition: Callable[[Pair], bool]) -> Callable[[Pair], bool | 
     return lambda pair: False if condition(pair) else None
 
 
-# What they measure
+# Descriptions of what the predicates measure
 
 
 def _describe_links(pair: Pair) -> str:
@@ -160,7 +160,7 @@ TABLE: tuple[Rule, ...] = (
 """The rules in the order in which they are asked; the last one always decides."""
 
 NAMES = (*(rule.name for rule in TABLE), TOO_MANY_VARIANTS)
-"""Every name by which a decision can name its rule."""
+"""Every name of a rule that a decision can have."""
 
 _VARIANTS = (SAME_BYTES, OTHER_LINKS)
 
@@ -189,8 +189,8 @@ def compare(pair: Pair) -> Match | None:
 def first_match(pairs: Iterable[Pair]) -> tuple[SignedPage, Match] | None:
     """Return the first kept page that covers the new one, with the match.
 
-    A list with new links is covered by no page, nor are the same bytes where their links lead elsewhere, until as many
-    variants are kept as the limits allow.
+    A list with new links is not covered by any page, nor is a page with the same bytes whose links lead elsewhere, until as
+    many variants are kept as the limits allow.
     """
     variants = 0
     for pair in pairs:

@@ -12,9 +12,10 @@ from crawler_dedup.signing import sketch
 class VisibleText:
     """The visible parts of the texts of two pages.
 
-    Text that the kept page hides does not cover text that the new one shows: no reader would see it there. So the visible
-    parts are compared separately, by sketches alone. What the new page hides needs to be covered too, but by all of the kept
-    page: of two copies with the same closed tabs, one is enough. Hidden links count like others: a crawl follows them too.
+    Text that the kept page hides does not cover text that the new page shows: no reader would see it there. So the visible
+    parts are compared separately, by sketches alone. Text that the new page hides needs to be covered too, but hidden text
+    of the kept page may cover it: of two copies with the same closed tabs, one is enough. Hidden links count like other
+    links: a crawl follows them too.
 
     Attributes:
         new: the page that may be dropped.

@@ -27,7 +27,7 @@ _SIZE = struct.Struct("<I")
 
 @dataclass(frozen=True)
 class MinHash(ValueScheme):
-    """A sample of the shingles of a text: the share of its 128 numbers in which two texts agree is their resemblance.
+    """A sample of the shingles of a text: two texts agree in a share of its 128 numbers that estimates their resemblance.
 
     It is looked up by bands of *rows* numbers, all of which must agree in at least one band; then the estimated resemblance
     confirms the match.
