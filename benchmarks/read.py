@@ -1,7 +1,7 @@
-"""Does the filter decide as people who have read the pages: ``python -m benchmarks.read [FOLDER]``.
+"""Does the filter decide like people who have read the pages? ``python -m benchmarks.read [FOLDER]``.
 
-Of each pair in ``read/judgements.jsonl`` one page is kept, and the other is new. What all pages of the saved sites tell
-about these sites is known.
+One page of each pair in ``read/judgements.jsonl`` is kept, and the other is new. The site profiles are learned from all
+pages of the saved sites.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ console = Console(width=190)
 
 
 def main() -> None:
-    """Decide about each pair, and print."""
+    """Decide about each pair, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
     folder: Path = parser.parse_args().folder

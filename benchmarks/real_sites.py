@@ -1,6 +1,6 @@
 """What the filter does on saved real sites: ``python -m benchmarks.real_sites [mirrors|addresses|sessions|killed]``.
 
-Without a word all four. Each starts with a fresh index.
+Without an argument, all four crawls are run. Each starts with a fresh index.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ console = Console(width=140)
 
 
 def addresses(folder: Path) -> None:
-    """Crawl debian-faq, which has every page at two addresses."""
+    """Crawl debian-faq, where every page has two addresses."""
     with served("debian-faq") as origin:
         done = _crawl(origin, folder)
     console.print(f"[bold]addresses[/]: {len(html_pages('debian-faq'))} pages of debian-faq; {_counts(done)}")
@@ -121,7 +121,7 @@ def _counts(done: Crawled) -> str:
 
 
 def main() -> None:
-    """Run what the command line names."""
+    """Run the crawls that the command line names."""
     require_data()
     known = {measurement.__name__: measurement for measurement in (addresses, mirrors, sessions, killed)}
     for name in sys.argv[1:] or known:

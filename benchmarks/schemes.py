@@ -1,7 +1,7 @@
-"""Our schemes and their peers on the same texts: ``python -m benchmarks.schemes [FOLDER] [--jobs 2] [--lookups 100000]``.
+"""Our schemes and other packages on the same texts: ``python -m benchmarks.schemes [FOLDER] [--jobs 2] [--lookups 100000]``.
 
-How often each is right about labelled pages and about texts with known changes, and what it costs; how long min-wise
-signatures take where the shingles are given; what recall ``minhash`` and datasketch have at which precision.
+The tables show how often each is right about labelled pages and about texts with known changes, and its cost; the time of
+min-wise signatures of given shingles; and the recall of ``minhash`` and datasketch at equal precision.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ from tests.support.data import DATA, require_data
 _NAMES = (*schemes.NAMES, "shingling lookup=minima", "sentences unit=stops", *peers.NAMES)
 
 _TURN = 25
-"""Texts that one signs before it is the next one's turn."""
+"""Number of texts that a package signs before the next package takes its turn."""
 _LEAST_SHINGLES = (50, 1000)
 
 _THRESHOLDS = [at / 100 for at in range(50, 91, 5)]
 _SWEPT = ("minhash", "minhash coverage=0", "datasketch", "datasketch confirm=1")
 _LABELLED = ("all", "page–page")
 
-_CONSOLE = Console(width=1000)  # a table takes what it needs, whatever the terminal has
+_CONSOLE = Console(width=1000)  # tables take the width they need, whatever the terminal has
 
 
 class Prepared(NamedTuple):
-    """The shingles of a text, as each takes them."""
+    """The shingles of a text, in the form that each package takes."""
 
     hashes: Numbers
     strings: list[bytes]
@@ -99,7 +99,7 @@ _SIGN: dict[str, Callable[[Sequence[Prepared]], object]] = {
     "minhash": partial(_ours, MinHash()),
     "shingling": partial(_ours, Shingling()),
 }
-"""The first is what the others are measured by."""
+"""Signing functions by name. The others are compared with the first."""
 
 
 def _print_times(texts: Sequence[Prepared], rounds: int, least: int) -> None:
@@ -111,7 +111,7 @@ def _print_times(texts: Sequence[Prepared], rounds: int, least: int) -> None:
                 begun = time.process_time()
                 sign(texts[at : at + _TURN])
                 spent[name] += time.process_time() - begun
-        if number:  # the first is a warm-up
+        if number:  # the first round is a warm-up
             for name, seconds in spent.items():
                 micros[name].append(1e6 * seconds / len(texts))
     sizes = [len(text.hashes) for text in texts]
@@ -127,7 +127,7 @@ def _print_times(texts: Sequence[Prepared], rounds: int, least: int) -> None:
 
 def _print_recall(results: Sequence[SchemeResult]) -> None:
     rows = {result.name: {row.name: row.alone for row in result.sets} for result in results}
-    # The sets of edits are not judged by the rules of the crawl.
+    # The sets of edited texts have no results with the rules of the crawl.
     parts = [row.name for row in results[0].sets if row.name in _LABELLED or row.with_rules is None]
     table = _table("precision and recall without rules", "", *parts)
     for number, (name, counts) in enumerate(rows.items()):
@@ -143,7 +143,8 @@ def _print_recall(results: Sequence[SchemeResult]) -> None:
 def _print_matched(rows: Mapping[str, Mapping[str, Counts]], basis: str, parts: Sequence[str]) -> None:
     """Print each row of datasketch beside minhash with the lowest threshold at which it is as precise on *basis*.
 
-    One threshold for all sets: whoever chooses it knows labelled pages, and edited texts are told from others by all.
+    One threshold is used for all sets: a user can choose it by labelled pages only, and all packages distinguish edited
+    texts from other texts.
     """
     ours, forms = _SWEPT[:2], _SWEPT[2:]
     title = f"recall of datasketch, {', '.join(ours)}, these at the lowest threshold with no less precision on: {basis}"

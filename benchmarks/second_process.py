@@ -1,7 +1,7 @@
-"""Does a second process on an index decide as the first: ``python -m benchmarks.second_process [FOLDER]``.
+"""Does a second process on an index decide like the first? ``python -m benchmarks.second_process [FOLDER]``.
 
-Two states of a site on two hosts, the older one first. Its pages are filed by one process, and those of the newer one by
-another process on the same index; in another index both are filed by one process.
+Two states of a site are on two hosts. The pages of the older state are filed by one process, and then those of the newer
+state by another process on the same index. In another index, one process files both.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BATCH = 16
 
 
 def decide(pages: Path, index: Path, sites: Sequence[str], answer: Path) -> None:
-    """Offer the pages of *sites* to the index, in a mixed order of each site, and write down the decisions."""
+    """Offer the pages of *sites* to the index, site by site in mixed order, and write the decisions to the file *answer*."""
     read: list[Page] = pickle.loads(pages.read_bytes())
     decisions: dict[str, Decision] = {}
     with Deduplicator.open(index, CONFIG) as deduplicator:
@@ -42,7 +42,7 @@ def decide(pages: Path, index: Path, sites: Sequence[str], answer: Path) -> None
 
 
 def run_process(folder: Path, index: str, *sites: str) -> dict[str, Decision]:
-    """Offer the pages of *sites* to an index in a process of its own; return the decisions by identifier."""
+    """Offer the pages of *sites* to an index in a separate process; return the decisions by identifier."""
     answer = folder / f"{index}, {sites[-1]}"
     paths = (folder / "pages", folder / index, answer)
     program = [sys.executable, "-m", "benchmarks.second_process"]
@@ -52,7 +52,7 @@ def run_process(folder: Path, index: str, *sites: str) -> dict[str, Decision]:
 
 
 def find_twins(older: str, newer: str, data: Path) -> set[str]:
-    """Return the pages of the newer state of which a labelled duplicate is in the older one."""
+    """Return the pages of the newer state that have a labelled duplicate in the older state."""
     twins = set()
     for pair in labelled_pairs(data):
         by_site = {pair[side].partition("/")[0]: pair[side] for side in ("id_a", "id_b")}
@@ -62,7 +62,7 @@ def find_twins(older: str, newer: str, data: Path) -> set[str]:
 
 
 def compare(older: str, newer: str, data: Path) -> list[str]:
-    """Return a row of the table."""
+    """Return the row of the table for two states of a site."""
     pages = read_all([older, newer], data)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -76,7 +76,7 @@ def compare(older: str, newer: str, data: Path) -> list[str]:
 
 
 def main() -> None:
-    """Run the processes and print; or be one of them."""
+    """Run the processes and print the table; with ``--process``, run as one of the processes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
     parser.add_argument("--process", nargs="+", help=argparse.SUPPRESS)

@@ -1,4 +1,4 @@
-"""Which signatures have a neighbour, found by databases that join them with themselves."""
+"""Find the signatures that have a neighbour by self-joins in databases."""
 
 from __future__ import annotations
 

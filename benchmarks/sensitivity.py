@@ -1,10 +1,10 @@
 """How sensitive simhash is to its features and weights: ``python -m benchmarks.sensitivity [FOLDER] [--texts 400]``.
 
-Each option of ``simhash`` alone and some together: precision and recall on labelled pairs, by the signatures alone and with
-the rules; and of how many main texts the signature of a copy stays near in which advertisements, a time stamp, a counter or
-a number of visitors was inserted. Then, for each site, the options that are best on all others, measured on it.
+Each option of ``simhash`` is measured alone, and some together: precision and recall on labelled pairs, by the signatures
+alone and with the rules; and the share of main texts whose signature stays near if advertisements, a time stamp, a counter
+or a number of visitors is inserted. Then, for each site, the options that are best on all other sites are measured on it.
 
-Texts of links come from the other pages of the folder that lead to a page.
+Anchor texts of a page come from the other pages of the folder that link to it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _ARE_PAGES = PARTS[0][1]
 _CONSOLE = Console(width=170)
 
 Insert = Callable[[random.Random, bool, Sequence[str]], list[str]]
-"""Makes lines that are inserted in a text: from a source of chance, whether it is Chinese, and lines of other texts."""
+"""Makes the lines to insert in a text, from a random source, whether the text is Chinese, and lines of other texts."""
 
 
 def _advertisements(source: random.Random, _: bool, lines: Sequence[str]) -> list[str]:
@@ -102,22 +102,22 @@ def insert(text: str, inserts: Sequence[Insert], source: random.Random, lines: S
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured of one variant.
+    """The measurements of one variant.
 
     Attributes:
         results: labelled pairs, decided at the largest distance.
-        stays_near: by what was inserted and by distance, the share of texts whose signatures stay so near.
+        stays_near: (kind of insertion, distance) → share of texts whose signatures stay within the distance.
     """
 
     results: Sequence[PairResult]
     stays_near: Mapping[tuple[str, int], float]
 
     def alone(self, k: int, belongs: Callable[[PairResult], bool] = lambda _: True) -> Counts:
-        """Count outcomes where the distance of two signatures decides."""
+        """Count the outcomes if the distance of two signatures decides."""
         return count_outcomes(filter(belongs, self.results), lambda result: _is_near(result, k))
 
     def with_rules(self, k: int, belongs: Callable[[PairResult], bool] = lambda _: True) -> Counts:
-        """Count outcomes where the rules decide."""
+        """Count the outcomes if the rules decide."""
         return count_outcomes(filter(belongs, self.results), lambda result: _is_decided(result, k))
 
 
@@ -135,7 +135,7 @@ def _is_decided(result: PairResult, k: int) -> bool:
 
 
 def read_anchors(folder: Path, sets: Sequence[LabelledSet]) -> dict[DocumentKey, str]:
-    """Read what the other pages of each site say of a page, of the first that leads to it."""
+    """Read the anchor texts of each page on the first other page of its site that links to it."""
     by_host: dict[str, dict[str, list[DocumentKey]]] = defaultdict(lambda: defaultdict(list))
     for labelled_set in sets:
         for name, document in labelled_set.documents.items():
@@ -169,7 +169,7 @@ def measure(
     """Sign all texts anew by *scheme*, and measure it.
 
     Args:
-        perturbed: documents, with their changed copies by what was inserted.
+        perturbed: documents, each with its changed copies by kind of insertion.
     """
     signer = Signer(Config(scheme=scheme, tokenizer=tokenizer))  # type: ignore[arg-type]
     signer.load()
@@ -222,12 +222,12 @@ def _is_text(document: SignedDocument) -> bool:
 def leave_one_out(
     measured: Mapping[str, Measured], decide: Callable[[PairResult], bool]
 ) -> tuple[Counts, Counts, dict[str, int]]:
-    """Choose the best variant without each site, and evaluate it there.
+    """For each site, choose the best variant by the other sites, and evaluate it on the site.
 
-    The best is that with the most right answers, of equal ones the first.
+    The best variant has the most right results; of equal variants, the first is chosen.
 
     Returns:
-        The outcomes with the chosen variants, those with the default, and how often each variant was chosen.
+        The outcomes of the chosen variants, the outcomes of the default, and how often each variant was chosen.
     """
     right = {
         name: {
@@ -255,7 +255,7 @@ def _cell(counts: Counts) -> str:
 
 
 def print_tables(measured: Mapping[str, Measured]) -> None:
-    """Print pairs, perturbed copies and sites left out."""
+    """Print the tables of labelled pairs, of changed copies, and of sites left out."""
     table = Table(title=f"precision / recall on labelled pairs; k = {MAX_DISTANCE} but where another is named")
     parts = [f"pages, alone, k = {k}" for k in DISTANCES]
     for column in ("options", *parts, "all, with the rules", "false", "missed"):

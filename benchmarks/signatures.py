@@ -1,8 +1,8 @@
 """Time to sign a text, beside other packages: ``python -m benchmarks.signatures [--words 1000] [--rounds 5]``.
 
-Texts of random words by a power law, as words of a language are. Ours counts from text to signature: normalising,
-tokenising, stop words, weights, hashes, bits. datasketch and rensa get the words that ``str.split`` returns, and make 128
-min-wise hashes of them.
+The texts consist of random words whose frequencies follow a power law, as in a language. The time of this package includes
+all steps from text to signature: normalising, tokenising, stop words, weights, hashes, bits. datasketch and rensa get the
+words that ``str.split`` returns, and compute 128 min-wise hashes of them.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def main() -> None:
 def _text(seed: int, words: int) -> str:
     chance = random.Random(seed)
     vocabulary = ["".join(chance.choices("etaoinshrdlu", k=chance.randint(3, 9))) for _ in range(5000)]
-    # Shifted by 20 ranks, as if the commonest were stop words: the peer fails at a feature that occurs over 255 times.
+    # Shifted by 20 ranks, as if the commonest words were stop words: the peer fails if a feature occurs over 255 times.
     return " ".join(chance.choices(vocabulary, weights=[1 / (rank + 20) for rank in range(5000)], k=words))
 
 

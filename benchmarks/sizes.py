@@ -1,8 +1,8 @@
 """Bytes of an index: ``python -m benchmarks.sizes [--hosts 10000] [--pages 5]``.
 
-Real pages, signed. First all pages of the saved sites are filed in one index. Then a few pages of many hosts: each host has
-pages of one saved site, of which all hashes and all words of titles and addresses are others than on any other host. The
-words are drawn from those of all pages, as often as they stand there.
+The pages are real. First, all pages of the saved sites are signed and filed in one index. Then a few pages of many hosts are
+filed in another: each host has pages of one saved site, with other hashes, and other words in titles and addresses, than any
+other host. The words are drawn from all pages, by their frequency.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from tests.support.data import DATA, require_data, saved
 _CONFIG = Config(tokenizer="bigrams")
 _WAITING = 64
 _WORD = re.compile(r"\w+")
-_NODE_BYTES = 15  # a record's number, and what LMDB needs to find it
+_NODE_BYTES = 15  # a record's number, and LMDB's overhead for finding it
 
 
 def sign(source: Source) -> SignedPage:
-    """Sign a saved page, as a page of a host with the name of its site."""
+    """Sign a saved page as a page of a host with the name of its site."""
     path = source.file.as_posix().partition(f"/{source.file.parent.name}/")[2]
     url = source.url or f"http://{source.site}.test/{path}"
     return Signer(_CONFIG).sign(url, saved(source.file), None, encoding=None, key=None, scope="")[0]
 
 
 def words_of(pages: Iterable[SignedPage]) -> list[str]:
-    """Return the words of titles and addresses, as often as they stand there."""
+    """Return the words of titles and addresses, each as often as it occurs."""
     return [word for page in pages for word in _WORD.findall(f"{page.title} {urlsplit(page.url).path}")]
 
 
 def disguise(pages: Sequence[SignedPage], host: int, words: Sequence[str]) -> Iterator[SignedPage]:
-    """Yield *pages* as those of another host: with other hashes, and other words in titles and addresses."""
+    """Yield *pages* as pages of another host: with other hashes, and other words in titles and addresses."""
     chance = random.Random(host)
     number, name, replacements = chance.getrandbits(64), chance.choice(words), dict[str, str]()
 
@@ -78,7 +78,7 @@ def disguise(pages: Sequence[SignedPage], host: int, words: Sequence[str]) -> It
 
 
 def _other(number: int, content: bytes, size: int) -> bytes:
-    """Return *content*, numbers of *size* bytes each, with bits of *number* flipped."""
+    """Flip the bits of *number* in each of the numbers of *size* bytes in *content*."""
     flips = np.frombuffer((number & (1 << 8 * size) - 1).to_bytes(size, "little"), dtype=np.uint8)
     return (np.frombuffer(content, dtype=np.uint8).reshape(-1, size) ^ flips).tobytes()
 
@@ -93,7 +93,7 @@ def file_all(directory: Path, pages: Iterable[SignedPage]) -> int:
 
 
 def record_bytes(directory: Path) -> dict[PageKind, list[int]]:
-    """Return what each record takes that has its texts compressed."""
+    """Return the sizes in bytes of the records whose texts are compressed, by the kind of page."""
     sizes: dict[PageKind, list[int]] = {kind: [] for kind in PageKind}
     with lmdb.open(str(directory), readonly=True, max_dbs=16) as env, env.begin() as txn:
         for _, content in txn.cursor(db=env.open_db(b"records", txn, create=False)):
@@ -104,7 +104,7 @@ def record_bytes(directory: Path) -> dict[PageKind, list[int]]:
 
 
 def profile_bytes(directory: Path) -> list[int]:
-    """Return what is stored of each site."""
+    """Return the stored bytes of each site."""
     with lmdb.open(str(directory), readonly=True, max_dbs=16) as env, env.begin() as txn:
         rows = [
             (bytes(name), len(content)) for name, content in txn.cursor(db=env.open_db(b"sites", txn, create=False))

@@ -1,13 +1,14 @@
 """What a long crawl takes, with and without the filter: ``python -m benchmarks.soak [--pages 100000]``.
 
-Made-up pages of 200 hosts, three of ten articles near-duplicates of earlier ones, in Scrapy's own process (no network): see
-``benchmarks.soaked``. Two crawls at the same time, a process each: with the filter (its journal, settling, a feed), and
-without, as the peer: Scrapy itself remembers the fingerprint of every request. What is to be seen is whether anything grows
-with the number of pages: memory of the process itself (*own*; pages of files that it has mapped, the index among them,
-belong to the system's cache, which takes them back when it needs room), file descriptors, threads, time.
+The crawl has generated pages of 200 hosts; three of ten articles are near-duplicates of earlier articles. The pages are made
+in Scrapy's own process, without a network: see ``benchmarks.soaked``. Two crawls run at the same time, in a process each:
+with the filter (with its journal, settling, and a feed), and without it, for comparison, because Scrapy itself remembers the
+fingerprint of every request. The table shows whether anything grows with the number of pages: memory of the process itself
+(*own*), file descriptors, threads, time. Pages of mapped files, including the index, are not part of *own*: they belong to
+the cache of the system, which takes them back when it needs memory.
 
-``--trace`` says where memory was allocated that was not there at the first sample (takes several times as long);
-``--extract`` takes the items' texts with ``crawler_dedup.main_text``.
+``--trace`` shows where memory was allocated since the first sample (the crawl takes several times as long); ``--extract``
+extracts the texts of items with ``crawler_dedup.main_text``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _KINDS = {"filter": (), "without": ("-s", "DEDUP_ENABLED=False")}
 
 
 def main() -> None:
-    """Crawl, and print a table and where memory has grown."""
+    """Crawl, and print a table and the places where memory has grown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=100_000)
     parser.add_argument("--interval", type=int, default=10_000)
@@ -61,7 +62,7 @@ def main() -> None:
 
 
 def _crawl(kind: str, options: Sequence[str]) -> list[Sample]:
-    """Crawl in a process of its own; return its samples, each of which is also written to standard error."""
+    """Crawl in a separate process; return its samples, and write each of them to standard error."""
     samples = []
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "benchmarks.soaked", folder, *options]

@@ -1,8 +1,8 @@
-"""One long crawl of made-up pages: ``python -m benchmarks.soaked FOLDER [options]``. For ``benchmarks.soak``.
+"""Crawl many generated pages, for ``benchmarks.soak``: ``python -m benchmarks.soaked FOLDER [options]``.
 
 Nothing comes over a network: a download handler makes each page in this process, from words of the project's own word list
 and of jieba's dictionary. The rest is a real crawl: scheduler, request fingerprints, the filter with its settling and its
-journal, a feed of items with their texts. Each sample of this process's memory is a line of JSON on standard output.
+journal, a feed of items with their texts. Each sample of this process is printed as a line of JSON on standard output.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from crawler_dedup.system.compression import decompress
 
 HOSTS = 200
 ARTICLES = 24
-"""Articles to which an index page leads; it leads to the next index page too."""
-_ORIGINALS = 7  # of ten articles; the others are near-duplicates of earlier ones
+"""Number of articles to which an index page links, besides the next index page."""
+_ORIGINALS = 7  # of ten articles; the other three are near-duplicates of earlier articles
 _CHINESE = 5  # every fifth article
 _SENTENCES = 20_000
 
@@ -55,14 +55,14 @@ def _words(language: str) -> list[str]:
 
 @cache
 def _sentences(language: str) -> list[str]:
-    """Return those of which articles are made: two articles have hardly one in common."""
+    """Return the sentences of which articles are made: two articles have hardly a sentence in common."""
     source, words = random.Random(f"sentences {language}"), _words(language)
     chosen = (source.choices(words, k=source.randint(7, 15)) for _ in range(_SENTENCES))
     return ["".join(words) + "。" if language == "zh" else " ".join(words).capitalize() + ". " for words in chosen]
 
 
 def _original(number: int) -> int:
-    """Return the article whose text article *number* has: an earlier one, or itself."""
+    """Return the number of the article whose text article *number* has: an earlier article, or itself."""
     source = random.Random(number)
     while number % 10 >= _ORIGINALS:
         number = source.randrange(number)
@@ -79,7 +79,7 @@ def _heading(original: int) -> str:
 
 
 def _text(number: int) -> list[str]:
-    """Return the sentences of an article. Of a near-duplicate one is another."""
+    """Return the sentences of an article. A near-duplicate has one other sentence."""
     original = _original(number)
     source, sentences = random.Random(original), _sentences(_language(original))
     chosen = source.choices(sentences, k=source.randint(15, 45))
@@ -97,7 +97,7 @@ def _site(host: int) -> tuple[str, str]:
 
 
 def _page(host: int, title: str, content: str) -> str:
-    """Return *content* in the frame of a site, which is the same on each of its pages."""
+    """Return *content* in the frame of a site, which is the same on all pages of the site."""
     site, menu = _site(host)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title} | {site}</title>\n'
@@ -107,7 +107,7 @@ def _page(host: int, title: str, content: str) -> str:
 
 
 def article(host: int, number: int) -> str:
-    """Return article *number*, which stands on *host*."""
+    """Return the page of article *number* on *host*."""
     heading, sentences = escape(_heading(_original(number))), _text(number)
     text = "".join(f"<p>{''.join(sentences[at : at + 4])}</p>\n" for at in range(0, len(sentences), 4))
     near = random.Random(number).choices(range(number + ARTICLES), k=8)
@@ -119,7 +119,7 @@ def article(host: int, number: int) -> str:
 
 
 def index_page(host: int, number: int) -> str:
-    """Return the index page *number* of *host*: links to articles, and to the next one."""
+    """Return the index page *number* of *host*: links to articles, and to the next index page."""
     first = (number * HOSTS + host) * ARTICLES
     entries = "".join(
         f'<li><a class="follow" href="/article/{at}">{escape(_heading(_original(at)))}</a></li>\n'
@@ -130,7 +130,7 @@ def index_page(host: int, number: int) -> str:
 
 
 class MadePages(BaseDownloadHandler):
-    """Answers every request with a page that it makes."""
+    """Answers every request with a generated page."""
 
     async def download_request(self, request: Request) -> Response:
         """Make the page of ``http://h001.example/list/0`` or ``…/article/17``."""
@@ -144,7 +144,7 @@ class MadePages(BaseDownloadHandler):
 
 
 class SoakSpider(scrapy.Spider):
-    """Yields the text of each article and follows the links of index pages, until so many pages came."""
+    """Yields the text of each article and follows the links of index pages, until *pages* pages have come."""
 
     name = "soak"
 
@@ -174,13 +174,13 @@ class SoakSpider(scrapy.Spider):
 
 @dataclass(frozen=True)
 class Sample:
-    """What the process has after so many *pages*: megabytes (own memory and that of mapped files apart), file descriptors,
-    threads, responses that are not freed yet; and what a page took since the last sample, in ms.
+    """The state of the process after a number of *pages*: megabytes (own memory and mapped files separately), file
+    descriptors, threads, responses that are not freed yet; and the milliseconds per page since the last sample.
 
     Attributes:
         kept: pages that the filter has kept.
-        dropped: pages that it has dropped.
-        grown: where memory was allocated, and how many kilobytes more than at the first sample; only when it is traced.
+        dropped: pages that the filter has dropped.
+        grown: (place of allocation, kilobytes more than at the first sample); only with ``--trace``.
     """
 
     pages: int
@@ -198,7 +198,7 @@ class Sample:
 
 
 class Sampler:
-    """Takes a sample each time when so many pages have come, and at the end."""
+    """Takes a sample after every *interval* pages, and at the end."""
 
     def __init__(self, crawler: Crawler, interval: int, *, traces: bool) -> None:
         self._crawler = crawler

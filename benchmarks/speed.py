@@ -1,10 +1,11 @@
 """A crawl with and without the filter: ``python -m benchmarks.speed [--rounds 4] [--site debian-faq]``.
 
-Client and server on a core each, delays off, the kinds alternating: without the filter (*off*), with it (*mark*), and with
-one that settles each page when it is seen (*no claims*), which tells what claims cost. Two spiders: ``links`` only follows
-links, so that all that the filter does is added work; ``site`` extracts each page's main text with trafilatura.
-Processor time is that of the event loop, of the writing thread and of all threads together, signing of large pages too.
-Stalls: a task on the event loop sleeps 5 ms again and again; what is shown is how much later than asked it woke.
+Client and server have one core each, without delays. Three kinds of crawls alternate: without the filter (*off*), with it
+(*mark*), and with a filter that settles each page when it is seen (*no claims*), which shows the cost of claims. There are
+two spiders: ``links`` only follows links, so that all work of the filter is added work; ``site`` extracts each page's main
+text with trafilatura. Processor time is that of the event loop, of the writing thread, and of all threads together,
+including the signing of large pages. Stalls: a task on the event loop sleeps 5 ms again and again; the tables show how much
+later than asked it woke.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def main() -> None:
 
 
 def describe_load() -> str:
-    """Say how busy the machine is."""
+    """Return the load of the machine in words."""
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 
@@ -76,7 +77,7 @@ def _measure(table: Table, site: str, spider: str, tokenizer: str, rounds: int) 
     """Crawl in turn without the filter, with it and without claims, and add a row for each."""
     done: dict[str, list[Crawled]] = {kind: [] for kind in _KINDS}
     for number in range(rounds):
-        # Whoever comes first in one round comes last in the next: the machine is not the same all the time.
+        # The kind that comes first in one round comes last in the next, because the speed of the machine varies.
         for kind in _KINDS if number % 2 else reversed(_KINDS):
             done[kind].append(_once(site, spider, kind, tokenizer))
     plain = statistics.median(map(_rate, done["off"]))
@@ -99,7 +100,7 @@ def _measure(table: Table, site: str, spider: str, tokenizer: str, rounds: int) 
 
 
 def _once(site: str, spider: str, kind: str, tokenizer: str) -> Crawled:
-    # Every page passes in `mark`: all kinds fetch, parse and follow the same pages.
+    # Every page passes with `mark`, so that all kinds fetch, parse and follow the same pages.
     settings = {"DEDUP_ACTION": "mark", "DEDUP_TOKENIZER": tokenizer}
     settings = {
         "off": {"DEDUP_ENABLED": "False"},
@@ -119,7 +120,7 @@ def _once(site: str, spider: str, kind: str, tokenizer: str) -> Crawled:
 
 
 def _shares(values: Iterable[float], plain_values: Iterable[float]) -> str:
-    """Return each round by itself: the machine differs more from round to round than the kinds do."""
+    """Compare each round by itself, because the machine differs more from round to round than the kinds do."""
     shares = sorted(value / plain_value for value, plain_value in zip(values, plain_values, strict=True))
     return f"{statistics.median(shares):.2f} ({shares[0]:.2f} … {shares[-1]:.2f})"
 

@@ -1,9 +1,9 @@
-"""Is a page the same page inside other boilerplate? ``python -m benchmarks.stability [FOLDER] [--pages 130] ...``.
+"""Is a page recognised in other boilerplate? ``python -m benchmarks.stability [FOLDER] [--pages 130] ...``.
 
-Real English and Chinese pages, each in two variants that get blocks of other sites' pages: navigation, sidebars, footers,
-adverts; then also with a few words of the main content edited. Beside the filter a peer: trafilatura with its defaults
-and a simhash of word counts. Few saved Chinese pages have comments or teasers, so these are built from paragraphs of
-other pages, in both languages.
+Two variants of real English and Chinese pages are made, which get blocks of pages of other sites: navigation, sidebars,
+footers, advertisements; then a few words of the main content are edited too. The filter is compared with a peer: trafilatura
+with its default settings and a simhash of word counts. Few saved Chinese pages have comments or teasers, so these are built
+from paragraphs of other pages, in both languages.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ _ROLES = {  # least and most characters, and words in tag, identifier and class
     "bar": (20, 400, re.compile(r"nav|head|menu|masthead|breadcrumb|topbar")),
     "sidebar": (80, 1500, re.compile(r"aside|side|widget|related|recommend|popular|recent|\bleft\b|\bright\b")),
 }
-_BUILT = {  # of how many donors' parts, and inside what
+_BUILT = {  # from the parts of how many other pages, and inside which elements
     "teasers": (5, ('<aside class="related">{}</aside>', '<div class="sidebar">{}</div>', "<div>{}</div>")),
     "comments": (6, ('<div id="comments">{}</div>', '<div class="replies">{}</div>', "<div>{}</div>")),
 }
-_PER_SITE = 20  # blocks of a role
+_PER_SITE = 20  # blocks of a role per site
 
 _MEDIUM = (("bar", "top"), ("bar", "top"), ("sidebar", "before"), ("footer", "bottom"))
 LEVELS = {
@@ -68,7 +68,7 @@ Stock = dict[str, dict[str, list[str]]]
 
 @dataclass(frozen=True)
 class Harvest:
-    """A page, the blocks that others get of it with their roles, and its words."""
+    """A page, its blocks for other pages as (role, HTML), and its words."""
 
     source: Source
     blocks: list[tuple[str, str]]
@@ -77,7 +77,7 @@ class Harvest:
 
 @dataclass(frozen=True)
 class Task:
-    """A page and what is done to it: for each row of the tables two injections and a share of edited words."""
+    """A page and its changes: for each row of the tables, two injections and a share of edited words."""
 
     source: Source
     rows: list[tuple[str, Injection, Injection, float]]
@@ -87,7 +87,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two variants of a page, signed by the filter and by the peer (``None``: no text), and the size of what was added."""
+    """Two variants of a page, signed by the filter and by the peer (``None``: no text), and the size of the added blocks."""
 
     language: str
     row: str
@@ -99,7 +99,7 @@ class Pair:
 
 
 def harvest(source: Source) -> Harvest | None:
-    """Return what a page gives to others; ``None`` if it has hardly any text, or not in the language that it should have."""
+    """Return the blocks and words of a page for other pages; ``None`` if it has hardly any text, or another language."""
     tree = parsing.parse(saved(source.file))
     blocks, body = visible_blocks(tree), next(tree.iter("body"), None)
     if body is None or prose(body) < 500 or is_cjk("".join(blocks)) != (source.language == "zh"):
@@ -147,7 +147,7 @@ def _role(element: HtmlElement, whole: int) -> str:
 
 
 def _pieces(text: str, language: str) -> list[str]:
-    """Cut *text* into words and what stands between them."""
+    """Cut *text* into words and the pieces between them."""
     return list(rjieba.cut(text)) if language == "zh" else re.split(r"(\w+)", text)
 
 
@@ -221,7 +221,7 @@ def _edit(share: float, task: Task, chance: random.Random, main: HtmlElement) ->
     if not share:
         return
     seen = [element for element in main.iter() if isinstance(element.tag, str) and element.tag not in _UNSEEN]
-    # What follows an element is seen even where the element is not.
+    # The text after an element is visible even if the element is not.
     slots = [(element, "text") for element in seen] + [(element, "tail") for element in main.iterdescendants()]
     texts = [_pieces(getattr(element, part) or "", task.source.language) for element, part in slots]
     words = [(text, at) for text in texts for at, piece in enumerate(text) if _is_word(piece)]
@@ -234,7 +234,7 @@ def _edit(share: float, task: Task, chance: random.Random, main: HtmlElement) ->
 
 
 def _peer(tree: HtmlElement, language: str) -> int | None:
-    """Return the simhash of the counts of all words of what trafilatura extracts."""
+    """Return the simhash of the word counts of the text that trafilatura extracts; ``None`` without words."""
     text = (trafilatura.extract(tree) or "").lower()
     counts = Counter(piece for piece in _pieces(text, language) if _is_word(piece))
     if not counts:
@@ -246,7 +246,7 @@ def _peer(tree: HtmlElement, language: str) -> int | None:
 
 
 def plan(folder: Path, pages: int, seed: int) -> list[Task]:
-    """Choose the pages, half of them from the saved sites if there are enough others, and what they get."""
+    """Choose the pages, half of them from the saved sites if there are enough others, and their changes."""
     chance = random.Random(seed)
     with workers() as pool:
         harvests = [harvested for harvested in pool.map(harvest, sources(folder), chunksize=20) if harvested]
@@ -298,7 +298,7 @@ def report(title: str, rows: Sequence[str], pairs: Sequence[Pair], rule: Dedupli
 
 
 def _shares(pairs: Sequence[Pair], rule: Deduplicator) -> list[str]:
-    """Return the cells from the distance on. A page without text is near to nothing."""
+    """Return the cells from the distance on. A page without text is near to no page."""
     ours, peers, ways, unchecked = [], [], [], 0
     for pair in pairs:
         texts = pair.first.features and pair.second.features

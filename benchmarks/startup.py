@@ -1,13 +1,13 @@
 """What the filter adds to the start and the memory of a small crawl: ``python -m benchmarks.startup [--before CHECKOUT]``.
 
-An English site and a Chinese one on this machine, each a front page and twenty articles, crawled by ``scrapy crawl`` with
-Scrapy's default settings in a new process: without the filter, with it, and with that of another checkout of this
-repository. The kinds alternate. Shown are the processor time (user and system) until the first page reaches its callback
-and of the whole crawl, the largest resident memory (VmHWM), and at the end of the crawl the proportional (PSS) and the
-private memory: medians, and beside them what the filter adds, the median of the rounds.
+An English and a Chinese site on this machine, each with a front page and twenty articles, are crawled by ``scrapy crawl``
+with Scrapy's default settings in a new process: without the filter, with it, and with the filter of another checkout of this
+repository. The kinds alternate. The tables show the processor time (user and system) until the first page reaches its
+callback and of the whole crawl, the largest resident memory (VmHWM), and at the end of the crawl the proportional (PSS) and
+the private memory. The figures are medians; beside them is the median over the rounds of what the filter adds.
 
-A second table is about the dictionaries: how long one is loaded beside an event loop on which a task sleeps for a
-millisecond again and again, by how much that wakes too late at worst, and how much memory the dictionary takes (PSS).
+Another table is about the dictionaries. Each is loaded beside an event loop on which a task sleeps for a millisecond again
+and again. The table shows the loading time, the longest delay of the task, and the memory of the dictionary (PSS).
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ class Kind(NamedTuple):
     """One kind of crawl.
 
     Attributes:
-        name: as the table names it.
+        name: its name in the table.
         checkout: the repository whose filter is used; ``None``: without the filter.
-        tokenizer: of the filter; ``""``: its default.
+        tokenizer: the tokenizer of the filter; ``""``: its default.
     """
 
     name: str
@@ -108,11 +108,11 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True)
 class Figures:
-    """What a crawl took: seconds of a processor, megabytes.
+    """The measurements of a crawl: seconds of processor time, megabytes of memory.
 
     Attributes:
-        first: until the first page reached its callback.
-        whole: until the end.
+        first: processor time until the first page reached its callback.
+        whole: processor time until the end.
         peak: largest resident memory.
         shared: proportional memory at the end.
         private: private memory at the end.

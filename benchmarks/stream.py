@@ -1,7 +1,8 @@
 """What the filter does to whole sites in random order: ``python -m benchmarks.stream [FOLDER] [--orders 5] ...``.
 
-All HTML pages of all saved sites go into one index. Whether a drop was right is told by the pages' visible text without
-what many pages of the site share, and by the labelled pairs; the filter's own main text has no say in it.
+All HTML pages of all saved sites go into one index. Whether a drop is right depends on the labelled pairs, and on the
+visible text of the pages without the parts that many pages of the site share. It does not depend on the main text that the
+filter extracts.
 """
 
 from __future__ import annotations
@@ -44,23 +45,23 @@ class Page:
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a page in one order: new, unchecked, right, false, wrong witness or grey."""
+    """The result for a page in one order: new, unchecked, right, false, wrong witness or grey."""
 
     page: int
     name: str
     has_twin: bool
-    """Whether a duplicate of it was kept before."""
+    """Whether a duplicate of the page was kept before."""
     decision: Decision
 
 
 def read(document: tuple[str, str, str], folder: Path) -> Page:
-    """Read and sign a page, given as identifier, kind and the origin under which it was saved."""
+    """Read and sign a page, given as identifier, kind and the origin from which it was saved."""
     name, kind, origin = document
     body = saved(folder / "sites" / name)
     site, _, path = name.partition("/")
     url = f"http://{site}.test/" + quote(re.sub(r"(^|/)index\.html$", r"\1", path))
     moved = body
-    if origin:  # as serve.py does it, so that absolute links stay inside
+    if origin:  # as serve.py does, so that absolute links stay within the site
         saved_at = re.escape(origin.partition(":")[2].encode())
         moved = re.sub(rb"(?:https?:)?" + saved_at + rb"(?=[/\"'?#\s>])", f"http://{site}.test".encode(), body)
     signed, _ = _signer().sign(url, moved, None, encoding=None, key=url, scope="")
@@ -98,7 +99,7 @@ def _resolve(href: str, url: str) -> str:
 
 
 def stream(pages: Sequence[Page], truth: Truth, order: Sequence[int]) -> list[Fate]:
-    """Feed the pages in *order* to a fresh index and judge each decision."""
+    """Offer the pages in *order* to a new index, and judge each decision."""
     with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, CONFIG) as filtering:
         decisions = filtering.decide([pages[at].signed for at in order])
     number = {page.signed.url: at for at, page in enumerate(pages)}
@@ -117,7 +118,7 @@ def stream(pages: Sequence[Page], truth: Truth, order: Sequence[int]) -> list[Fa
 
 
 def count(pages: Sequence[Page], fates: Sequence[Fate], graph: Sequence[Sequence[int]]) -> dict[str, Counter[str]]:
-    """Return the counts of one order, by site."""
+    """Count the results of one order by site."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for fate in fates:
         row = counts[pages[fate.page].seen.site]
@@ -134,7 +135,7 @@ def count(pages: Sequence[Page], fates: Sequence[Fate], graph: Sequence[Sequence
 
 
 def link_graph(pages: Sequence[Page]) -> list[list[int]]:
-    """Return the pages of its own site to which each page links."""
+    """Return for each page the pages of its own site to which it links."""
     number = {page.seen.id: at for at, page in enumerate(pages)}
     graph = []
     for page in (page.seen for page in pages):
@@ -153,7 +154,7 @@ def _starts(pages: Sequence[Page]) -> set[int]:
 
 
 def _reached(graph: Sequence[Sequence[int]], starts: set[int], cut: set[int]) -> set[int]:
-    """Return what a crawl gets from *starts* without following the links of *cut*; a start's links are always followed."""
+    """Return the pages that a crawl from *starts* gets if it does not follow the links of *cut*, except those of starts."""
     reached, waiting = set(starts), list(starts)
     while waiting:
         at = waiting.pop()
@@ -164,7 +165,7 @@ def _reached(graph: Sequence[Sequence[int]], starts: set[int], cut: set[int]) ->
 
 
 def groups_of(sites: Iterable[str], folder: Path) -> dict[str, list[str]]:
-    """Return the sites that hold the same pages, by the name of the first without its year."""
+    """Return the sites that have the same pages, by the name of the first site without its year."""
     together = {site: {site} for site in sites}
     for pair in labelled_pairs(folder):
         a, b = (pair[side].partition("/")[0] for side in ("id_a", "id_b"))
@@ -191,7 +192,7 @@ COLUMNS: dict[str, Callable[[Counter[str]], float]] = {
 
 
 def report(orders: Sequence[dict[str, Counter[str]]], groups: dict[str, list[str]]) -> None:
-    """Print one table: sites under their groups, then all."""
+    """Print a table of the sites under their groups, and of all sites."""
     table = Table(
         title=f"whole sites in one index, {len(orders)} random orders: median (least to most)", title_justify="left"
     )

@@ -1,7 +1,7 @@
-"""The tables of words and characters in ``crawler_dedup/data``: ``python -m benchmarks.tables [FOLDER]`` writes them.
+"""Write the tables of words and characters in ``crawler_dedup/data``: ``python -m benchmarks.tables [FOLDER]``.
 
 They are made from packages that the filter itself does not need: OpenCC, stopwordsiso and pypinyin (extra ``test``).
-Signatures depend on them: with another table ``BEHAVIOUR`` of ``crawler_dedup.signing.behaviour`` has to rise.
+Signatures depend on the tables: if a table changes, ``BEHAVIOUR`` of ``crawler_dedup.signing.behaviour`` has to be raised.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ FOLDER = Path(__file__).parents[1] / "crawler_dedup" / "data"
 _LEVEL = 19
 _HAN_BLOCKS = (range(0x3400, 0xA000), range(0xF900, 0xFB00), range(0x20000, 0x323B0))
 _IN_SOME_WORDS = {"瞭": "了", "覆": "复", "藉": "借", "暱": "昵", "著": "着"}
-"""Characters that OpenCC folds in some words only."""
+"""Characters that OpenCC folds only in some words."""
 
 
 def simplified_forms() -> str:
-    """Return all characters that have a simplified form, and on a second line these forms."""
+    """Return a line of all characters that have a simplified form, and a line of these forms."""
     characters = [chr(code) for block in _HAN_BLOCKS for code in block]
     lines = opencc.OpenCC("t2s").convert("\n".join(characters)).split("\n")
     forms = {character: line for character, line in zip(characters, lines, strict=True) if len(line) == 1}
@@ -42,12 +42,12 @@ def simplified_forms() -> str:
 
 def _last_form(character: str, forms: Mapping[str, str]) -> str:
     form = forms.get(character, character)
-    return forms.get(form, form)  # a form between two others leads on to the last
+    return forms.get(form, form)  # a simplified form may itself have a simplified form
 
 
 def stop_words() -> str:
-    """Return the codes of all languages, and on a line for each its stop words, as :func:`normalise` leaves them, with and
-    without folding."""
+    """Return a line of the codes of all languages, and for each language a line of its stop words, normalised by
+    :func:`normalise` with and without folding."""
     languages = sorted(stopwordsiso.langs())
     return "".join(f"{line}\n" for line in ("\t".join(languages), *map(_stop_words_of, languages)))
 
@@ -59,7 +59,7 @@ def _stop_words_of(language: str) -> str:
 
 
 def readings() -> str:
-    """Return of each character its first reading without tones, one a line; an empty line where it has none."""
+    """Return a line for each character: its first reading without tones, or an empty line if it has none."""
     return "".join(f"{_reading(chr(code))}\n" for code in READ_CODES)
 
 
@@ -69,9 +69,9 @@ def _reading(character: str) -> str:
 
 
 def phrases() -> str:
-    """Return the phrases in which a character is not read by its first reading, each with its initials, one a line.
+    """Return a line for each phrase in which a character does not have its first reading: the phrase and its initials.
 
-    So are phrases that hold such a phrase and are read otherwise. As they are written, and folded.
+    Phrases that contain such a phrase, but read it otherwise, are included. All phrases are given as written, and folded.
     """
     written = {
         form: "".join(_without_tones(reading)[:1] for reading, *_ in readings)
@@ -94,7 +94,7 @@ def phrases() -> str:
 
 
 def _holds(phrase: str, initials: str, initials_of_phrases: Mapping[str, str]) -> bool:
-    """Tell whether a part of *phrase* is one of *others* and is read otherwise in it."""
+    """Return whether a part of *phrase* is in *initials_of_phrases*, but has other initials in *phrase*."""
     return any(
         initials_of_phrases.get(phrase[start:end], initials[start:end]) != initials[start:end]
         for start, end in combinations(range(len(phrase) + 1), 2)

@@ -1,9 +1,9 @@
-"""A main text by blocks that agree with the title, after DDW (Cao et al. 2009): an extractor for ``DEDUP_EXTRACTOR``.
+"""An extractor for ``DEDUP_EXTRACTOR`` that prefers blocks that agree with the title, after DDW (Cao et al. 2009).
 
 ``crawler-dedup evaluate FOLDER -s DEDUP_EXTRACTOR=benchmarks.title_weighted.extract --scheme ddw`` measures it on labelled
-pairs, ``python -m benchmarks.stability --extractor benchmarks.title_weighted.extract`` on pages in other frames. The blocks
-are those of ``paragraphs``, and so is what counts as text. But the element that holds most of it is chosen by the size of
-each text times 1 to 2, the more of the pairs of letters of the title it has.
+pairs, ``python -m benchmarks.stability --extractor benchmarks.title_weighted.extract`` on pages in other frames. Blocks and
+texts are the same as those of ``paragraphs``. But to choose the element that contains most of the text, the size of each
+text is multiplied by a factor from 1 to 2, which grows with the share of the title's pairs of letters that the text has.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def extract(tree: HtmlElement) -> str:
         held[outline.parents[number]] += held[number]
     main = max(number for number, weight in enumerate(held) if weight >= _MAIN_SHARE * held[0]) if chosen else 0
     descendants = {main}
-    for number, parent in enumerate(outline.parents):  # a parent comes first
+    for number, parent in enumerate(outline.parents):  # parents come before their children
         if number > main and parent in descendants:
             descendants.add(number)
     blocks = (block for block in outline.blocks if block.group in chosen & descendants)
@@ -54,6 +54,6 @@ def extract(tree: HtmlElement) -> str:
 
 
 def pairs_of_letters(text: str) -> set[str]:
-    """Return the neighbouring letters of *text*, without case, spaces and punctuation."""
+    """Return the pairs of neighbouring letters of *text*, without case, spaces and punctuation."""
     letters = re.sub(r"\W+", "", simplify_han(normalize("NFKC", text).casefold()))
     return {letters[at : at + 2] for at in range(len(letters) - 1)}

@@ -1,9 +1,9 @@
-"""What ``trace`` finds of a work that was copied and changed: ``python -m benchmarks.trace [--chars 1000000]``.
+"""How much ``trace`` finds of a work that was copied and changed: ``python -m benchmarks.trace [--chars 1000000]``.
 
-Works are made of the words of jieba's dictionary, as frequent as there, with punctuation. One of them is kept as a single
-page, beside others. Of a copy that was changed in each way, passages are traced, and the whole. Printed is, for each scheme,
-what the kept work takes; then the share of the passages that are traced to the place in the work from which they come; and
-what share of the whole copy is found.
+Works are made of the words of jieba's dictionary, by their frequency, with punctuation. One work is kept as a single page,
+beside other works. It is copied, and the copy is changed in several ways; then passages of the copy are traced, and the
+whole copy. For each scheme, the benchmark prints the cost of the kept work, the share of the passages that are traced to
+their place in the work, and the share of the whole copy that is found.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from crawler_dedup.signing.schemes.passages import PassageScheme, Positions
 from crawler_dedup.signing.tables import READ_CODES, read_readings
 
 LENGTHS = (100, 300, 1_000)
-"""Characters of the passages."""
+"""Lengths of the passages in characters."""
 _SCHEMES = ("pinyin", "winnowing", "winnowing noise=18 guarantee=48")
 _LEAST_COUNT = 50
 _OTHERS = 3
@@ -48,7 +48,7 @@ Damage = Callable[[str, random.Random], str]
 
 
 def make_work(chars: int, seed: int) -> str:
-    """Make a text of so many characters."""
+    """Make a text of *chars* characters."""
     words, counts = _vocabulary()
     source, parts, size = random.Random(seed), list[str](), 0
     while size < chars:
@@ -66,7 +66,7 @@ def _vocabulary() -> tuple[list[str], list[int]]:
     return [word for word, _ in known], [count for _, count in known]
 
 
-# What was done to the copy
+# Changes of the copy
 
 
 def _exchange_homophones(share: float) -> Damage:
@@ -135,7 +135,7 @@ DAMAGES: dict[str, Damage] = {
 
 
 class KeptWorks(NamedTuple):
-    """An index with works, and what the first of them cost."""
+    """An index with works, and the cost of the first work."""
 
     store: Backend
     scheme: PassageScheme
@@ -145,7 +145,7 @@ class KeptWorks(NamedTuple):
 
 
 def keep_works(directory: Path, name: str, works: Sequence[str]) -> KeptWorks:
-    """File *works* as a page each; the first one is measured."""
+    """File each of *works* as a page, and measure the first."""
     config = Config(tokenizer="bigrams", scheme=name, max_chars=1 << 24, max_bytes=1 << 28, timeout=600)
     with Deduplicator.open(directory, config) as deduplicator:
         deduplicator.check("http://first.org/", _html(make_work(2_000, 99)))  # loads tables
@@ -169,7 +169,7 @@ def trace_passages(kept: KeptWorks, work: str, damage: Damage, length: int, coun
     """Return the share of passages that are traced to their place.
 
     Args:
-        letters: where in *work* the letters of the scheme stand.
+        letters: the positions in *work* of the letters that the scheme uses.
     """
     return mean(_is_traced(kept, work, damage, length, number, letters) for number in range(count))
 

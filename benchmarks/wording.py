@@ -1,7 +1,7 @@
 """Do schemes find a text again in the wording of Taiwan, with and without synonyms? ``python -m benchmarks.wording``.
 
-200 Chinese main texts of 300 characters and more, in the wording of Taiwan as OpenCC writes it; and folded back by its
-list, which is the most that such a list can bring: it knows every word that was exchanged.
+200 Chinese main texts of 300 characters or more are converted by OpenCC to the wording of Taiwan. Then they are converted
+back by OpenCC's own list, which is the most that a list of synonyms can achieve: it has every word that was exchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SCHEMES = ("simhash", "minhash", "ddw", "imatch")
 
 
 def chinese_texts(signer: Signer) -> list[str]:
-    """Return main texts of saved pages in random order."""
+    """Return main texts of saved Chinese pages in random order."""
     pages = [source for source in sources() if source.language == "zh" and source.is_long]
     random.Random(1).shuffle(pages)
     texts: list[str] = []
@@ -41,7 +41,7 @@ def chinese_texts(signer: Signer) -> list[str]:
 
 
 def count_agreeing(signer: Signer, kept: list[str], new: list[str]) -> int:
-    """Count the texts that the scheme alone finds, and says to agree with what they are made from."""
+    """Count the texts of *new* that the scheme alone finds by *kept*, and that agree with the text they are made from."""
     scheme = signer.scheme
     signed = [(scheme.sign(signer.text_of(a)), scheme.sign(signer.text_of(b))) for a, b in zip(kept, new, strict=True)]
     return sum(scheme.finds(b, a) and scheme.compare(b, a) is not None for a, b in signed)
