@@ -116,14 +116,14 @@ from crawler_dedup.crawl import loading
 from crawler_dedup.signing import segmentation
 from tests.support.walker import Walker
 
-files = segmentation.files
-segmentation.files = lambda package: Path("missing")
+jieba_file = segmentation.jieba_file
+segmentation.jieba_file = lambda: Path("missing")
 
 class Spider(Walker):
     def parse(self, response):
         yield from super().parse(response)
         if response.url.endswith("/zh/3"):
-            segmentation.files = files
+            segmentation.jieba_file = jieba_file
             loading._PAUSE = 0.0
             yield self.request("/zh/4")
 """
