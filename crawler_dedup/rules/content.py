@@ -270,7 +270,7 @@ class Content:
 
     @property
     def missing_main_headings(self) -> int:
-        """Number of headings of the new page's main text, also short ones, that the kept page lacks, furniture left out."""
+        """Number of headings of the new page's main text that the kept page lacks, also short ones, without furniture."""
         return sum(
             is_main_heading(block) and not block.traits & _NAME and block.hash not in self.standing
             for block in self._new_blocks

@@ -66,7 +66,7 @@ def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBloc
 
     Args:
         blocks: the blocks of the page.
-        own: those that no other page of its site has.
+        own: the blocks that no other page of its site has.
     """
     main = sum([size for _, traits, size in blocks if traits & _MAIN and size >= _LEAST_TELLING[traits]])
     own_main = sum([block.size for block in own if block.traits & _MAIN])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from crawler_dedup.signing.outline import Block, Outline
 
 MAX_BLOCKS = 512
-"""Maximum number of blocks of a page that are kept; if there are more, the largest ones."""
+"""Maximum number of blocks of a page that are kept; if there are more, the largest blocks are kept."""
 
 _PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
 _ROW = struct.Struct("<IBB")

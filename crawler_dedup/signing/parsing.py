@@ -40,7 +40,7 @@ _ONE_CLASS = etree.ElementDefaultClassLookup(
 )
 _COUNT = etree.XPath("count(//*)")
 _PASSWORD_FIELD = etree.XPath("boolean(//input[@type='password'])")
-_ELEMENT_BYTES = 3  # the shortest element, <p>; those that the parser adds (html, head, body) are ignored
+_ELEMENT_BYTES = 3  # the shortest element, <p>; elements that the parser adds (html, head, body) are ignored
 _BRACKETS_A_NODE = 4
 _PIECE = 64 << 10
 _PARSER_DEPTH = 2048

@@ -55,7 +55,7 @@ _TOO_SHORT = "too little text"
 
 
 class _Content(NamedTuple):
-    """The data read from a page: its tree, title, all its blocks, those of its main text, and the extracted text."""
+    """The data read from a page: its tree, title, all its blocks, the blocks of its main text, and the extracted text."""
 
     tree: HtmlElement
     title: str

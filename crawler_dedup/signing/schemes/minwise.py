@@ -25,7 +25,7 @@ def one_permutation(hashes: Numbers, bins: int) -> Numbers:
         bins: number of bins, a power of two.
 
     Returns:
-        uint64, shape (bins,), of 48 bits less those of a bin's number.
+        uint64, shape (bins,); each number has 48 bits less the bits of a bin's number.
     """
     width = bins.bit_length() - 1
     order_bits = np.uint64(64 - _ROUND_BITS - width)

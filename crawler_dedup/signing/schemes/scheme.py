@@ -78,7 +78,7 @@ class Scheme(ABC):
     fixed: ClassVar[str] = ""
     """``name=value`` words in the index header beside the options: a change to them requires a new index."""
     bucket_limit: ClassVar[int | None] = 4_000
-    """About how many pages under one key a look-up reads, the first ones: bounds the cost of a hot key. ``None``: all."""
+    """About how many pages under one key a look-up reads: the first, so that a hot key costs no more. ``None``: all."""
     effort: ClassVar[int] = 2
     """Time that signing a page may take, as a multiple of the time with simhash."""
     libraries: ClassVar[Sequence[str]] = ()

@@ -72,7 +72,7 @@ class Shingling(LexicalScheme, ValueScheme):
         lookup: ``supershingles``: two of six supershingles, each made of 14 min-wise values, must be equal, which finds
             resemblances above about .93 (70 of 100 pairs there, 95 at .97, 3 at .8, whatever the threshold); ``minima``: two
             of 24 min-wise values must be equal, which finds resemblances down to .3, for four times the keys and many more
-            candidates; ``mod``: the fingerprints of MOD_m, a key for every 25 shingles; a page has those of its excerpts.
+            candidates; ``mod``: the fingerprints of MOD_m, a key per 25 shingles; a text shares them with its excerpts.
         threshold: least estimated resemblance; 0: .7 with supershingles, .3 with minima, none with mod.
         coverage: least estimated share of the new text's shingles that the kept text has.
     """
