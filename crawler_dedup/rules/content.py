@@ -27,7 +27,7 @@ from crawler_dedup.signing.blocks import PackedBlock, Trait, hash_of_file, unpac
 from crawler_dedup.signing.lookup import named_parts
 
 SHORT_TEXT = 300
-"""A text with fewer features is short. A longer text with a few other numbers is the same text on another day."""
+"""A text with fewer features is short. A longer text with small differences is the same text on another day."""
 
 _TEXT = 100  # letters
 _TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"

@@ -28,7 +28,7 @@ _NO_KEY = int(Trait.NAME | Trait.EMBEDDED)
 def named_parts(page: SignedPage) -> frozenset[str]:
     """Return the parts of the title that the page itself names (:attr:`SignedPage.named`).
 
-    Parts that are in the name of its host are left out, unless the page names no other parts.
+    Parts that are in the name of the page's host are left out, unless the page names no other parts.
     """
     return _find_named_parts(page.title, page.named, site_of(page.url)) if page.named else frozenset()
 
