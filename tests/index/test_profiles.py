@@ -339,6 +339,14 @@ def test_a_damaged_snapshot_is_detected(store: Store) -> None:
 
 
 @pytest.mark.parametrize("part", [b"0", b"1", b"2"], ids=["entry", "counts", "snapshot"])
+def test_a_site_whose_profile_is_damaged_is_counted(store: Store, part: bytes) -> None:
+    teach(store, MIN_PAGES)
+    before = store.measure_sites()
+    damage(store, part)
+    assert store.measure_sites() == before._replace(known=int(part != b"0"))
+
+
+@pytest.mark.parametrize("part", [b"0", b"1", b"2"], ids=["entry", "counts", "snapshot"])
 def test_pages_of_a_site_whose_profile_is_damaged_can_be_forgotten(store: Store, part: bytes) -> None:
     teach(store, MIN_PAGES)
     damage(store, part)

@@ -440,7 +440,7 @@ def test_records_that_are_filed_while_an_index_is_repaired_keep_their_numbers(
         assert kept == set(range(40)) - {number for number, _ in waiting}
 
 
-def test_an_index_with_a_scheme_of_the_package_is_verified(server: Server) -> None:
+def test_an_index_with_a_scheme_of_the_package_is_verified_and_measured(server: Server) -> None:
     server.empty()
     with Deduplicator.open(server.url(), CONFIG) as run:
         for number in range(12):
@@ -448,7 +448,11 @@ def test_an_index_with_a_scheme_of_the_package_is_verified(server: Server) -> No
             assert run.check(f"http://a.example/{number}", body).verdict is Verdict.NEW
     with closing(maintenance.open_pages(server.address())) as pages:
         assert pages.verify(lookup_of(pages.header.spec)) == []
-        assert pages.measure_sites().known == 1
+        assert pages.measure_sites()[:2] == (1, 1)
+    for name in [name for name in server.run("KEYS", "*") if name[13:14] == b"s"]:  # type: ignore[attr-defined]
+        server.run("SET", name, b"damaged")
+    with closing(maintenance.open_pages(server.address())) as pages:
+        assert pages.measure_sites()[:2] == (1, 0)
 
 
 # The same answers as a directory

@@ -16,7 +16,7 @@ import numpy as np
 
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.hamming import DESIGNS, Numbers, SignatureMatch, near
+from crawler_dedup.hamming import DESIGNS, Numbers, SignatureMatch, near, sort_distinct
 from crawler_dedup.index.decoding import decode_number
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.lmdb.buckets import Buckets, equal_ranges
@@ -140,7 +140,7 @@ class PermutedIndex:
                 filed = self._buckets.tally(txn)
                 for signatures in self._sorted_blocks(txn, _VERIFIED):
                     expected += tally(_SCOPE, self._design.keys_of_many(signatures), signatures[:, None])
-                    different += len(_distinct(signatures))
+                    different += len(sort_distinct(signatures))
                     advance(len(signatures))
                 count = self._count(txn)
         except IndexUnusable as error:
@@ -206,7 +206,7 @@ class PermutedIndex:
         return 1
 
     def _insert_many(self, txn: lmdb.Transaction, signatures: Numbers) -> int:
-        new = self._find_absent(txn, _distinct(signatures))
+        new = self._find_absent(txn, sort_distinct(signatures))
         for keys in self._design.keys_of_many(new).T:
             self._buckets.insert_many(txn, _SCOPE, keys, new)
         return len(new)
@@ -223,7 +223,7 @@ class PermutedIndex:
         return signatures[absent]
 
     def _remove(self, txn: lmdb.Transaction, signatures: Numbers) -> int:
-        signatures = _distinct(signatures)
+        signatures = sort_distinct(signatures)
         present = np.setdiff1d(signatures, self._find_absent(txn, signatures), assume_unique=True)
         for signature in present.tolist():
             self._buckets.remove(txn, _SCOPE, self._design.keys(signature), signature)
@@ -232,7 +232,7 @@ class PermutedIndex:
 
     def _rebuild(self, txn: lmdb.Transaction) -> None:
         entries = [np.empty(0, dtype=np.uint64), *self._buckets.salvage(txn)]
-        signatures = _distinct(np.concatenate(entries))
+        signatures = sort_distinct(np.concatenate(entries))
         txn.drop(self._buckets.db, delete=False)
         self._set_count(txn, 0)
         self._insert(txn, signatures)
@@ -280,14 +280,6 @@ def tables_of(header: Header | None) -> int:
     if tables is None:
         raise IndexUnusable(f"The index has {text!r} tables, a design that this version does not have.")
     return tables
-
-
-def _distinct(signatures: Numbers) -> Numbers:
-    """Return *signatures* ascending and distinct, as numpy.unique does, which is several times slower."""
-    ascending = np.sort(signatures)
-    first = np.ones(len(ascending), dtype=bool)
-    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-    return ascending[first]
 
 
 def _array(signatures: Signatures) -> Numbers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from typing import cast
 
@@ -144,13 +145,13 @@ class Profiles:
             self._put(txn, _snapshot_name(site.key, number), content)
 
     def measure(self, txn: lmdb.Transaction) -> SiteFigures:
-        """Count the sites, those with a snapshot, and the bytes of their rows."""
+        """Count the sites, those with a snapshot that can be read, and the bytes of their rows."""
         sites = known = content = 0
         for key in self._keys(txn):
             sites += 1
-            for name in self._names(txn, key):
-                known += name == key + _ENTRY and self._entry(txn, key).number > 0
-                content += len(name) + len(txn.get(name, b"", self._sites))
+            with suppress(msgspec.DecodeError):
+                known += self._entry(txn, key).number > 0
+            content += sum(len(name) + len(txn.get(name, b"", self._sites)) for name in self._names(txn, key))
         return SiteFigures(sites, known, content)
 
     def _keys(self, txn: lmdb.Transaction) -> Iterator[bytes]:

@@ -141,7 +141,7 @@ class SitesInTransaction:
         """Count the sites, and measure what is stored about them."""
         sites = known = size = 0
         for key, _ in self.items():  # noqa: PERF102  (no dict)
-            head = self._head(key)
+            head = self._sound_head(key)
             sites += 1
             known += head.number > 0
             names = [self._keys.site(key), self._keys.site_counts(key)]
