@@ -1,4 +1,4 @@
-"""Chinese texts, in other characters that sound alike or that are the Traditional ones."""
+"""Chinese texts, and changed copies of them: with characters that sound alike, or with Traditional characters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crawler_dedup.signing.initials import NO_INITIAL, find_initials, initial_of
 from tests.support.prose import prose
 
 _AROUND = 20
-"""Characters on both sides of one that may be in a phrase with it."""
+"""Number of characters on each side of a character that may be in a phrase with it."""
 
 
 def chinese(seed: int, count: int = 30) -> str:
@@ -28,7 +28,7 @@ def letters(text: str) -> list[int]:
 
 @cache
 def alike() -> dict[int, list[str]]:
-    """Return the characters whose reading begins with each letter."""
+    """Return the characters of the texts by the letter with which their reading begins."""
     groups = defaultdict(list)
     for character in sorted(set("".join(map(chinese, range(8))))):
         letter = int(initial_of_each(character)[0])
@@ -38,7 +38,7 @@ def alike() -> dict[int, list[str]]:
 
 
 def with_homophones(text: str, share: float = 0.3) -> str:
-    """Replace a *share* of the characters of *text* by others with the same first letter."""
+    """Replace a *share* of the characters of *text* by others whose reading has the same first letter."""
     changed = exchange_alike(text, alike(), share, random.Random(text))
     assert letters(changed) == letters(text)
     assert sum(
@@ -48,7 +48,7 @@ def with_homophones(text: str, share: float = 0.3) -> str:
 
 
 def exchange_alike(text: str, groups: Mapping[int, Sequence[str]], share: float, source: random.Random) -> str:
-    """Exchange a *share* of the characters of *text*, where none is read otherwise for it.
+    """Exchange a *share* of the characters of *text*, if this changes the reading of no character.
 
     Args:
         groups: characters by the letter with which their reading begins.

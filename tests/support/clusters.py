@@ -1,4 +1,4 @@
-"""Clusters for indexes: real ones, of several servers on ports of the loopback interface."""
+"""Real clusters for indexes, of several servers on ports of the loopback interface."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SECONDS = 30.0
 
 
 class Cluster:
-    """Primaries, which share the slots, and replicas of them.
+    """A cluster of primaries, which share the slots, and of replicas of the primaries.
 
     Attributes:
         nodes: the primaries, then the replicas in the same order.
-        ports: of the nodes.
+        ports: the ports of the nodes.
     """
 
     def __init__(self, nodes: list[Server], ports: list[int], primaries: int) -> None:
@@ -62,7 +62,7 @@ class Cluster:
         return name.decode() if isinstance(name, bytes) else str(name)
 
     def wait_until_ok(self, without: tuple[Server, ...] = ()) -> None:
-        """Wait until all slots are served, as all nodes but some see it."""
+        """Wait until all nodes, except those in *without*, report that all slots are served."""
         living = [node for node in self.nodes if node not in without]
         self._wait(lambda: all(_facts(node)["cluster_state"] == "ok" for node in living))
 
@@ -82,7 +82,10 @@ class Cluster:
 
     @contextmanager
     def moving(self, tag: bytes, target: int) -> Iterator[Callable[[int], None]]:
-        """Move the slot of a hash tag to another node; gives what moves some of its keys. The slot is there at the end."""
+        """Begin to move the slot of a hash tag to another node, and end it with the block.
+
+        Yields a function that moves a number of the keys.
+        """
         from redis.crc import key_slot
 
         slot, source = str(key_slot(tag)), self.nodes[self.owner(tag)]
@@ -107,7 +110,7 @@ class Cluster:
             move_keys(1_000_000)
 
     def move_at_once(self, tag: bytes, target: int) -> None:
-        """Move the slot of a hash tag to another node at once, as Valkey 9 can; skip the test where the servers cannot."""
+        """Move the slot of a hash tag to another node at once, as Valkey 9 can; skip the test if the servers cannot."""
         from redis.crc import key_slot
         from redis.exceptions import ResponseError
 
@@ -119,7 +122,7 @@ class Cluster:
         self._wait(lambda: self.owner(tag) == target)
 
     def promote(self, number: int) -> None:
-        """Let a replica take the place of its primary, and wait until it has."""
+        """Let a replica replace its primary, and wait until it has."""
         self.nodes[number].run("CLUSTER", "FAILOVER")
         self._wait(lambda: self.nodes[number].info("replication")["role"] == "master")
 

@@ -41,7 +41,7 @@ class Page(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is comparable of the decision about one page."""
+    """The parts of a decision about a page that can be compared."""
 
     verdict: str
     duplicate_of: str = ""
@@ -50,7 +50,7 @@ class Answer(NamedTuple):
 
 
 def body_of(kind: int, content: int, change: int) -> str:
-    """Return a page of one of several kinds, with changes of its content or of its frame."""
+    """Return the HTML of a page of one of several kinds, with changes of its content or of its frame."""
     stories = [f"/story/{number}" for number in range(content, content + 6 + change)]
     return (
         article(content, count=60, frame=f"frame {change}", links=["/", f"/{content}"]),
@@ -63,7 +63,7 @@ def body_of(kind: int, content: int, change: int) -> str:
 
 
 def make_pages(seed: int, size: int) -> list[Page]:
-    """Return pages of a few sites, among them copies, changed copies, and pages that are visited again."""
+    """Return pages of a few sites, including copies, changed copies, and pages that are visited again."""
     source = random.Random(seed)
     contents = source.randint(1, 20)
     pages: list[Page] = []
@@ -128,7 +128,7 @@ def write_warc(path: Path, pages: list[Page]) -> Path:
 
 
 def write_wacz(path: Path, pages: list[Page], compression: int = ZIP_STORED) -> Path:
-    """Write an archive with two WARC files, the second of which is not packed."""
+    """Write an archive with two WARC files, the second of which is not compressed."""
     half = len(pages) // 2
     first, second = path.with_name("data.warc.gz"), path.with_name("more.warc")
     with ZipFile(path, "w", compression) as archive:
@@ -162,14 +162,14 @@ def table(path: Path) -> list[dict[str, Any]]:
 
 
 def job(inputs: Sequence[Path], folder: Path, mark: str = "") -> Applied:
-    """Sign, find and apply."""
+    """Run a batch job with its steps: sign, find and apply."""
     sign(inputs, folder / "signed")
     find(folder / "signed", folder / "decisions")
     return apply_decisions(inputs, folder / "decisions", folder / "clean", start, mark=mark)
 
 
 def answers(output: Path) -> dict[tuple[str, int], Answer]:
-    """Return what was decided about each page, by input and record."""
+    """Return the decision about each page, by input and record."""
     decided = {(row["input"], row["record"]): Answer(row["verdict"]) for row in table(output / KEPT)}
     for row in table(output / CLUSTERS):
         place = row["input"], row["record"]
@@ -179,7 +179,7 @@ def answers(output: Path) -> dict[tuple[str, int], Answer]:
 
 
 def decide(directory: Path, profiles: Path, pages: Iterable[Page], config: Config = CONFIG) -> list[Decision]:
-    """Return what a crawl by *profiles* decides about *pages*, on a new index."""
+    """Return the decisions of a crawl with the site profiles *profiles* about *pages*, on a new index."""
     with Deduplicator.open(directory, config, profiles=profiles) as deduplicator:
         signed = [
             deduplicator.sign(page.url, page.html.encode(), encoding="utf-8", key=page.id, scope="global")

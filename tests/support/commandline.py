@@ -24,7 +24,7 @@ from tests.support import processes
 FIRST = "journal-2026-11-21T18-00-00.jsonl"
 SECOND = "journal-2026-11-21T19-00-00.jsonl"
 PROGRAM = str(Path(sys.executable).with_name("crawler-dedup"))
-# Outside of every project, whatever ran before in this process.
+# Outside of every project, even if a test in this process has set a project.
 _ENVIRONMENT = {"COLUMNS": "200", "SCRAPY_SETTINGS_MODULE": None}
 _EVENTS: dict[Verdict, Event] = {
     Verdict.DUPLICATE: "drop",
@@ -55,7 +55,7 @@ def lines_by_type(result: Result) -> dict[str, list[dict[str, Any]]]:
 
 
 def lines_in(result: Result) -> list[dict[str, Any]]:
-    """Return the objects that were printed; each is one of the documented types, and begins with its type."""
+    """Return the objects that were printed, after checking that each has a documented type, and begins with it."""
     output = result.stdout.splitlines()
     for line in output:
         assert line.startswith('{"type":')
@@ -98,11 +98,11 @@ def check_pages(
     scope: str = "site",
     **settings: object,
 ) -> list[Decision]:
-    """Hold *pages* (address → HTML) against the index in *directory* as a crawl does, and write its journal.
+    """Decide about *pages* (address → HTML) with the index in *directory* as a crawl does, and write a journal.
 
     Args:
-        journal: its name; ``""``: none is written.
-        marks: duplicates pass.
+        journal: the name of the journal; ``""``: no journal is written.
+        marks: whether duplicates are marked and pass.
     """
     decisions, entries = [], []
     config = Config.from_settings({"DEDUP_TOKENIZER": "bigrams", **settings})

@@ -93,7 +93,7 @@ Page = Answer | Callable[[], Answer]
 class Site:
     """Serves *pages* (path with query → answer, or a function that makes it) while the context lasts.
 
-    It is a proxy as well: asked for an absolute URL, it answers what it has under that.
+    It is a proxy as well: a request for an absolute URL gets the answer that *pages* has under that URL.
 
     Attributes:
         asked: ``GET /path`` for each request, in order.
@@ -179,7 +179,7 @@ class Crawl:
     log: str
 
     def counts(self, under: str = "") -> Counter[str]:
-        """Return the filter's statistics below *under*; those of handled pages and of hosts only if asked for."""
+        """Return the filter's statistics below *under*; those of handled pages and hosts only if *under* names them."""
         prefix = f"dedup/{under}"
         counts = {name.removeprefix(prefix): value for name, value in self.stats.items() if name.startswith(prefix)}
         apart = ("handled/", "dropped_by_host/", "marked_by_host/")
@@ -206,7 +206,7 @@ class Running:
         self._directory = directory
         self._process = process
         self._written = ""
-        # None of several simultaneous crawls may block because nobody reads its output.
+        # The output is always read, so that no crawl of several simultaneous crawls blocks.
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -216,11 +216,11 @@ class Running:
             self._written = output.read()
 
     def interrupt(self) -> None:
-        """Ask it to end, as Ctrl-C does."""
+        """Ask the crawl to end, as Ctrl-C does."""
         self._process.send_signal(signal.SIGINT)
 
     def log(self) -> str:
-        """Wait for its end, also a violent one; what it wrote."""
+        """Wait until the crawl has ended or was killed, and return its output."""
         self._reader.join(_DEADLINE)
         if hangs := self._reader.is_alive():
             self._process.kill()
@@ -230,7 +230,7 @@ class Running:
         return self._written
 
     def results(self) -> dict[str, Crawl]:
-        """Wait for its end; spider name → what came of it. A crawl that could not be started fails the test."""
+        """Wait for the end; return the results by spider name. A crawl that could not be started fails the test."""
         log = self.log()
         assert self._process.returncode == 0, log
         results = json.loads((self._directory / "result.json").read_text())
@@ -250,13 +250,13 @@ def start_script(
 ) -> Running:
     """Start all spiders of the module *source* at once, in one new process with *directory* as its working directory.
 
-    One request at a time, first come, first served; the index is ``index`` in *directory* and takes no dictionary.
-    All of that is overruled by *settings*, in which the module goes by the name ``script``.
+    Requests are sent one at a time, in their order. The index is ``index`` in *directory* and needs no dictionary. All of
+    this is overridden by *settings*, in which the module has the name ``script``.
 
     Args:
         addon: whether the filter is installed.
-        fresh: start the interpreter anew, as users do; else the process is forked (see :mod:`tests.support.processes`).
-        arguments: of the spiders.
+        fresh: start the interpreter anew, as users do, instead of forking (see :mod:`tests.support.processes`).
+        arguments: the arguments of the spiders.
     """
     base: dict[str, Any] = {
         "ADDONS": ADDONS if addon else {},
@@ -288,7 +288,7 @@ def run_scripts(
     fresh: bool = False,
     **arguments: Any,
 ) -> dict[str, Crawl]:
-    """Do the same as :func:`start_script`, wait for the end, and return the result of each spider by name."""
+    """Start spiders as :func:`start_script` does, wait for the end, and return the results by spider name."""
     return start_script(directory, source, settings, addon=addon, fresh=fresh, **arguments).results()
 
 
@@ -301,7 +301,7 @@ def run_script(
     fresh: bool = False,
     **arguments: Any,
 ) -> Crawl:
-    """Do the same as :func:`run_scripts` for a module with one spider."""
+    """Run the only spider of a module as :func:`run_scripts` does, and return its result."""
     (crawl,) = run_scripts(directory, source, settings, addon=addon, fresh=fresh, **arguments).values()
     return crawl
 
@@ -311,7 +311,7 @@ WALK = "from tests.support.walker import Walker\n\nclass Spider(Walker):\n    pa
 
 
 def run_scrapy(directory: Path, *arguments: str, fresh: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run ``scrapy ARGUMENTS`` in *directory*; what it writes stands in ``stdout``."""
+    """Run ``scrapy ARGUMENTS`` in *directory*; ``stdout`` of the result has all its output."""
     process = _start(["-m", "scrapy", *arguments], directory, fresh)
     log, _ = process.communicate(timeout=_DEADLINE)
     return subprocess.CompletedProcess(process.args, process.wait(), log)

@@ -18,14 +18,14 @@ DATA = Path(os.environ.get("CRAWLER_DEDUP_DATA", Path(__file__).parents[3] / "sh
 
 
 def require_data(folder: Path = DATA) -> None:
-    """End the program with a sentence where the pages are absent."""
+    """Exit with a message if the pages are absent."""
     if not (folder / "sites").is_dir():
         sys.exit(f"No labelled pages in {folder}: set CRAWLER_DEDUP_DATA to their folder.")
 
 
 @contextmanager
 def served(site: str, *options: str, core: int | None = None) -> Iterator[str]:
-    """Serve a saved site on loopback, on one core if given; gives its origin without the last slash."""
+    """Serve a saved site on loopback, on the core *core* if given; yield its origin without the last slash."""
     command = [sys.executable, str(DATA.parent / "serve.py"), str(DATA / "sites" / site), "0", "--quiet", *options]
     if core is not None:
         command = ["taskset", "-c", str(core), *command]
@@ -41,7 +41,7 @@ def served(site: str, *options: str, core: int | None = None) -> Iterator[str]:
 
 
 def html_pages(site: str, folder: Path = DATA) -> set[str]:
-    """Return identifiers (``site/path``) of the pages of a saved site."""
+    """Return the identifiers (``site/path``) of the pages of a saved site."""
     sites = folder / "sites"
     return {
         page.relative_to(sites).as_posix().removesuffix(".gz")
@@ -71,11 +71,13 @@ def labelled_pairs(folder: Path = DATA) -> Iterator[dict[str, Any]]:
 
 
 def documents(folder: Path = DATA, name: str = "pairs/sites.docs.jsonl") -> list[dict[str, Any]]:
-    """Yield the record of each page of the saved sites, or of those with a main text by people (``gold/gold.jsonl``)."""
+    """Return the records of the pages of the saved sites, or of pages whose main text people have marked
+    (``gold/gold.jsonl``).
+    """
     return [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
 
 
 def contents(feeds: Iterable[Path]) -> Counter[str]:
-    """Return how often each text stands in *feeds* of JSON lines; a last line that a kill has cut does not count."""
+    """Count each text in *feeds* of JSON lines; a last line that was cut by a kill does not count."""
     whole = (line for feed in feeds if feed.exists() for line in feed.read_bytes().split(b"\n")[:-1])
     return Counter(json.loads(line)["text"] for line in whole)

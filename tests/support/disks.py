@@ -27,7 +27,7 @@ def mounted(folder: Path) -> Iterator[Path]:
 
 
 def fill_up(disk: Path) -> None:
-    """Write a file until nothing more fits on *disk*."""
+    """Write a file until *disk* is full."""
     with (disk / "else").open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(4096))

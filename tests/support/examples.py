@@ -9,5 +9,5 @@ FULL = 100
 
 
 def examples(count: int) -> int:
-    """Return how many of *count* examples the profile takes: all in ``slow``, a quarter by default."""
+    """Return the number of examples in this profile: *count* in ``slow``, a quarter of it by default."""
     return max(1, count * settings().max_examples // FULL)

@@ -61,18 +61,18 @@ _PRELOADED = (
     "crawler_dedup.settling",
     "numpy.ma",
 )
-"""What the parent imports, as far as this version of Scrapy has it.
+"""The modules that the parent imports, as far as this version of Scrapy has them.
 
-None of them starts a thread or installs a reactor, and none belongs to the tests.
+None of these modules starts a thread or installs a reactor, and none belongs to the tests.
 """
 
 
 def serve() -> None:
-    """Fork a process for each order that comes, and say of each when it has ended.
+    """Fork a process for each order that is received, and report its exit status when it has ended.
 
-    Returns to the end of the program only in the forked processes, after their own programs.
+    Only in the forked processes does this function return to the end of the program, after their own programs.
     """
-    base = sys.path[1:]  # without "", which ``-c`` put there; what an installation put there stays
+    base = sys.path[1:]  # without "", which ``-c`` has added; paths that an installation has added stay
     filters = list(warnings.filters)
     for name in _PRELOADED:
         if find_spec(name):
@@ -120,7 +120,7 @@ def _reap(living: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
 
 
 def _program(order: Mapping[str, Any], files: Sequence[int], base: Sequence[str]) -> Callable[[], object]:
-    """Make this process what *order* says; returns the program."""
+    """Set up this process as *order* demands, and return its program."""
     for number in range(3):
         os.dup2(files[number], number)
     os.closerange(3, 1 << 10)
@@ -157,7 +157,7 @@ def _execute(code: str) -> None:
 
 
 def _stream(number: int) -> TextIOWrapper:
-    """Make standard input, output or error as the interpreter makes it (in its UTF-8 mode)."""
+    """Return standard input, output or error as the interpreter creates it in its UTF-8 mode."""
     is_unbuffered = number > 0 and bool(os.environ.get("PYTHONUNBUFFERED"))
     file = FileIO(number, "w" if number else "r", closefd=False)
     file.name = ("<stdin>", "<stdout>", "<stderr>")[number]

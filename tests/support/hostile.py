@@ -1,6 +1,6 @@
-"""Checks of hostile pages in a process of their own, with an end: a page that hangs must fail its test, not the run.
+"""Check hostile pages in a separate process with a timeout: a page that hangs must fail its test, not the test run.
 
-Started as a program, this file is that process: a line with the name of a page comes in, a line with the answer goes out.
+Started as a program, this file is that process: it reads lines with names of pages, and prints a line with each answer.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tests.support.hostile_pages import PAGES
 _DEADLINE = 180
 """Seconds after which a page that hangs fails its test. No test waits for it."""
 _MEMORY = 1 << 30
-"""Bytes of addresses that a check may take beyond what was taken before the first."""
+"""Bytes of address space that checks may take beyond those in use before the first check."""
 
 
 class Checker:
-    """A process that checks hostile pages, one after another. Killed by one that hangs, it is started again.
+    """A process that checks hostile pages, one after another. If a page hangs, the process is killed and started again.
 
     Args:
-        config: of the index, which is empty at first.
+        config: the configuration of the index, which is empty at first.
     """
 
     def __init__(self, **config: Any) -> None:
@@ -39,8 +39,8 @@ class Checker:
         self._process: subprocess.Popen[str] | None = None
 
     def check(self, name: str) -> dict[str, Any]:
-        """Return what became of the page *name*: ``answers`` of two checks (the verdict; of ``unchecked`` the reason) and
-        ``megabytes``, by which its peak of memory was above what was in use before.
+        """Check the page *name* twice. Return ``answers`` (the verdicts; for ``unchecked`` the reason) and ``megabytes``
+        (the peak of memory above the memory in use before).
         """
         process = self._process = self._process or self._start()
         assert process.stdin is not None
@@ -89,11 +89,11 @@ class Checker:
 
 def _main() -> None:
     warnings.simplefilter("error")
-    # A map of the default size would itself be more than the memory that is allowed.
+    # A map of the default size would exceed the allowed memory.
     config = Config(map_size=64 << 20, **json.loads(sys.argv[1]))
     with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, config) as deduplicator:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # jieba's source, where pip has not compiled it
+            warnings.simplefilter("ignore")  # of jieba's source, if pip has not compiled it
             deduplicator.load()
         deduplicator.check("http://warm.up/", PAGES["valid"].make())
         if sys.platform == "linux":
@@ -117,7 +117,7 @@ def _check_twice(deduplicator: Deduplicator, name: str) -> dict[str, Any]:
 
 
 def answer(decision: Decision) -> str:
-    """Return the verdict, of ``unchecked`` the reason."""
+    """Return the verdict of *decision*; for ``unchecked``, return the reason."""
     assert type(decision) is Decision
     return decision.reason or decision.verdict.value
 

@@ -16,7 +16,7 @@ from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH
 
 URL = "http://example.com/hostile"
 ANY = "any"
-"""Of a page of which nothing is promised but that there is a verdict."""
+"""The answer for a page whose verdict may be any."""
 FEW = "too little text"
 MANY = "too many nodes"
 DEEP = "nested too deep"
@@ -29,13 +29,13 @@ _MEGABYTE = 1 << 20
 
 @dataclass(frozen=True)
 class HostilePage:
-    """One of them.
+    """A broken or hostile page.
 
     Attributes:
-        make: its bytes, the same ones every time.
-        answer: the verdict, of ``unchecked`` the reason, or :data:`ANY`.
+        make: returns its bytes, the same bytes every time.
+        answer: the expected verdict, or the reason of ``unchecked``, or :data:`ANY`.
         url: its address.
-        encoding: what the transport says of it.
+        encoding: the charset that the transport names.
     """
 
     name: str
@@ -46,7 +46,7 @@ class HostilePage:
 
 
 def english() -> str:
-    """Return a page in English, in which nothing is wrong."""
+    """Return a sound page in English."""
     return _page(ENGLISH[0].title, ENGLISH[0].paragraphs)
 
 
@@ -56,7 +56,7 @@ def chinese() -> str:
 
 
 def traditional() -> str:
-    """Return a page in traditional Chinese: all of it stands in Big5."""
+    """Return a page in traditional Chinese, with characters of Big5 only."""
     return _page("河邊的老茶館", _TRADITIONAL)
 
 
@@ -80,12 +80,12 @@ def _utf8(text: str) -> bytes:
 
 
 def _with(markup: str) -> Callable[[], bytes]:
-    """Return the English page with *inside* before its text."""
+    """Return a function that makes the English page with *markup* before its text."""
     return lambda: english().replace("<article>", f"<article>{markup}", 1).encode()
 
 
 def _repeated(piece: str | bytes, size: int, before: str = "") -> Callable[[], bytes]:
-    """Repeat *piece* as often as it fits into *size* bytes."""
+    """Return a function that repeats *piece* to *size* bytes."""
     content = piece.encode() if isinstance(piece, str) else piece
     return lambda: (before.encode() + content * (size // len(content)))[:size]
 
@@ -94,12 +94,12 @@ def _nested(piece: str) -> Callable[[], bytes]:
     return lambda: _SHORT.encode() + piece.encode() * _NESTED
 
 
-# A short page with a link: what is compared of it is all that is visible.
+# A short page with a link, of which all visible text is compared.
 _SHORT = "<title>short</title><a href=/1>on</a> seven words of text on a page, neither more nor less than twelve. "
 
 
 def _numbered(piece: str, count: int, before: str = "", after: str = "") -> Callable[[], bytes]:
-    """Repeat *piece* *count* times; ``{}`` or ``{0}`` in it is replaced by the number."""
+    """Return a function that repeats *piece* *count* times; ``{}`` or ``{0}`` in it is replaced by the number."""
     return lambda: _utf8(before + "".join(map(piece.format, range(count))) + after)
 
 
@@ -124,7 +124,7 @@ def _zip() -> bytes:
 
 
 def _mutated(seed: int) -> Callable[[], bytes]:
-    """Return the English page with one in fifty bytes changed."""
+    """Return a function that makes the English page with one in fifty bytes changed."""
 
     def make() -> bytes:
         source, body = random.Random(seed), bytearray(english().encode())
@@ -145,7 +145,7 @@ def _marks() -> bytes:
     return _utf8("<p>" + "".join(random.Random(1).choices(marks, k=199_000)))
 
 
-# What a shop's page holds: "<n" begins no tag there, and what follows it is no attribute.
+# A script as in the pages of shops, in which "<n" begins no tag, and the text after it has no attributes.
 _SCRIPT = f"<script>for(i=0;i<n.length;i++){{{'f(a, b / c); ' * 20_000}}}</script>"
 _HAN = (0x4E00, 0x9FA5)
 _UNSPACED = ((0x3041, 0x30FF), (0x0E01, 0x0E30), (0x0F00, 0x0F47), (0x1000, 0x109F), (0x1780, 0x17D0))

@@ -1,4 +1,4 @@
-"""Indexes for the tests of the commands ``crawler-dedup index``, and what those print."""
+"""Indexes for the tests of the commands ``crawler-dedup index``, and the output of these commands."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def cli(*arguments: object, status: int = 0) -> Result:
 
 
 def rows(result: Result) -> dict[str, str]:
-    """Return the table that was printed."""
+    """Return the printed table: first column → second column."""
     cells = ([cell.strip() for cell in line.split("│")[1:3]] for line in result.output.splitlines() if "│" in line)
     return dict(cells)
 
 
 def installed(*arguments: object, fresh: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run ``crawler-dedup index`` in a process of its own, forked unless *fresh*."""
+    """Run ``crawler-dedup index`` in a separate process, forked unless *fresh*."""
     return command(ROOT, "index", *arguments, fresh=fresh)
 
 
 def sentence_of(completed: subprocess.CompletedProcess[str]) -> str:
-    """Return the only line that it printed on stderr, which must not be a traceback."""
+    """Return the only line that a command printed, which must be an error message on stderr."""
     assert completed.stdout == ""
     lines = completed.stderr.strip().splitlines()
     assert len(lines) == 1
@@ -53,7 +53,7 @@ def sentence_of(completed: subprocess.CompletedProcess[str]) -> str:
 
 
 def kept(directory: Path) -> set[str]:
-    """Return the pages whose copies are duplicates."""
+    """Return the addresses of the pages in the index, whose copies are duplicates."""
     with Deduplicator.open(directory, CONFIG) as deduplicator:
         copies = [deduplicator.sign(f"{url}?copy", article(url, frame="another").encode()) for url in PAGES]
         decisions = deduplicator.decide(copies)
@@ -73,7 +73,7 @@ def is_sound(directory: Path) -> bool:
 
 
 def fill(directory: Path, kind: str) -> None:
-    """Let the index have more than a few pages of each database."""
+    """Add records until each database of the index has more than a few pages."""
     if kind == "signatures":
         with PermutedIndex.open(directory) as opened:
             opened.insert(array(clusters(2, 2000)))

@@ -37,7 +37,7 @@ SPEC = {"scheme": "test"}
 
 
 def clusters(seed: int, size: int) -> list[int]:
-    """Return uniform signatures, neighbours of earlier ones at distances 0 to 9, and a spike."""
+    """Return uniform signatures, neighbours of earlier signatures at distances 0 to 9, and a spike."""
     source = random.Random(seed)
     signatures: list[int] = []
     while len(signatures) < size:
@@ -71,14 +71,14 @@ def uniform(seed: int, size: int) -> list[int]:
 
 
 def spiked(seed: int, size: int) -> list[int]:
-    """Return evenly distributed signatures, except for every hundredth, which is one of five."""
+    """Return evenly distributed signatures, except every hundredth, which is one of five signatures."""
     signatures = uniform(seed, size)
     signatures[::100] = [signatures[number % 5] for number in range(len(signatures[::100]))]
     return signatures
 
 
 def crowded(seed: int, size: int) -> list[int]:
-    """Return signatures that agree in 36 adjacent bits: in every design some table has all of them in one bucket."""
+    """Return signatures that agree in 36 adjacent bits, so that in every design some table has them all in one bucket."""
     source = random.Random(seed)
     common, turn = source.getrandbits(36), source.choice((0, 28))
     lines = (common << 28 | source.getrandbits(28) for _ in range(size))
@@ -98,20 +98,20 @@ def array(signatures: list[int] | set[int]) -> Signatures:
 
 
 def brute_force(held: Signatures, signature: int, max_distance: int) -> list[SignatureMatch]:
-    """Return what a query must find among *held*, which has each signature once."""
+    """Return the matches that a query must find among *held*, which has each signature once."""
     distances = np.bitwise_count(held ^ np.uint64(signature))
     near = distances <= max_distance
     return sorted(SignatureMatch(*pair) for pair in zip(distances[near].tolist(), held[near].tolist(), strict=True))
 
 
 def put_meta(directory: Path, name: bytes, content: bytes) -> None:
-    """Write over what an index says of itself."""
+    """Overwrite an entry of the index's metadata."""
     with lmdb.open(str(directory), max_dbs=8) as env, env.begin(write=True, db=env.open_db(b"meta")) as txn:
         txn.put(name, content)
 
 
 def cut_chunks(directory: Path, share: float) -> set[int]:
-    """Take the last byte off a *share* of the chunks; returns the signatures that still stand whole in some table."""
+    """Cut the last byte of a *share* of the chunks; return the signatures that are still complete in some table."""
     source = random.Random(1)
     whole: set[int] = set()
     with lmdb.open(str(directory), max_dbs=8) as env:
@@ -181,12 +181,12 @@ def flipped_far(number: int) -> int:
 
 
 def number_of(kept: SignedPage) -> int:
-    """Return the number of a page that is kept, as :func:`page` was given it."""
+    """Return the number of a kept page that :func:`page` has made."""
     return int(kept.url.rpartition("/")[2])
 
 
 def read_record(content: bytes) -> Record:
-    """Return the record that stands in the database of an index without dictionary."""
+    """Decode a record of an index that has no dictionary."""
     return unpack(unpack_head(content), None)
 
 
@@ -194,12 +194,12 @@ _NOBODY = OfferTerms()
 
 
 def settle(store: Backend, number: int, claim: int = 0, terms: OfferTerms = _NOBODY) -> bool:
-    """Say that page *number* was handled."""
+    """End the claim of page *number*: it was handled."""
     return store.end_claim(_decision(number, claim), ByDistance(), terms, settled=True, urgent=True).result()
 
 
 def release(store: Backend, number: int, claim: int = 0, terms: OfferTerms = _NOBODY) -> bool:
-    """Say that page *number* was not handled."""
+    """End the claim of page *number*: it was not handled."""
     return store.end_claim(_decision(number, claim), ByDistance(), terms, settled=False, urgent=True).result()
 
 
@@ -211,12 +211,12 @@ def _decision(number: int, claim: int) -> Decision:
 
 
 def program(code: str, *arguments: object, fresh: bool = False) -> Process:
-    """Start Python *code* in its own process, spoken to through pipes; *fresh*: the interpreter is started anew."""
+    """Start Python *code* in a separate process with pipes; *fresh*: start the interpreter anew."""
     return processes.start(["-c", textwrap.dedent(code), *map(str, arguments)], stdin=subprocess.PIPE, fresh=fresh)
 
 
 def first_line(process: Process) -> str:
-    """Return the first line of its output; if it fails before, the test fails with the error of the program."""
+    """Return the first line of a program's output; if it fails before, the test fails with the error of the program."""
     assert process.stdout is not None
     line = process.stdout.readline().strip()
     if not line:
@@ -226,7 +226,7 @@ def first_line(process: Process) -> str:
 
 @contextmanager
 def running_program(code: str, *arguments: object) -> Iterator[Process]:
-    """Yield a program that has printed its first line, and is killed at the end if it is still there."""
+    """Yield a program that has printed its first line, and kill it at the end if it still runs."""
     process = program(code, *arguments)
     try:
         first_line(process)
@@ -237,7 +237,7 @@ def running_program(code: str, *arguments: object) -> Iterator[Process]:
 
 
 def run(code: str, *arguments: object, fresh: bool = False) -> tuple[int, str, str]:
-    """Run a program; returns its status, its output and its errors."""
+    """Run a program; return its status, its output and its errors."""
     process = program(code, *arguments, fresh=fresh)
     output, errors = process.communicate()
     return process.wait(), output, errors

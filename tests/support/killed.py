@@ -1,4 +1,4 @@
-"""Crawls that are stopped and started again, and their stored pages."""
+"""Stop crawls and start them again, and compare their stored pages."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tests.support.processes import start
 from tests.support.servers import Server
 
 _DEADLINE = 180
-"""Seconds after which a crawl that hangs is an error."""
+"""Seconds after which a crawl is considered to hang."""
 _LIFE_SECONDS = 2
-"""Seconds for which a crawl that was killed seems to live, where its index is on a server."""
+"""Seconds for which a killed crawl seems to be alive if its index is on a server."""
 
 # Stopping it
 
@@ -35,9 +35,9 @@ class Ended:
     """How a crawl ended.
 
     Attributes:
-        reason: ``killed``, or what Scrapy says: ``finished``, ``shutdown``.
-        seconds: from the first page to the end.
-        stats: its statistics; none of a killed one.
+        reason: ``killed``, or the reason that Scrapy gives: ``finished``, ``shutdown``.
+        seconds: time from the first page to the end.
+        stats: its statistics; empty if it was killed.
     """
 
     reason: str
@@ -50,12 +50,12 @@ class Job:
     """A crawl that is started until it finishes.
 
     Attributes:
-        url: where it starts; several with commas between.
-        folder: of its store, its index and its ``JOBDIR``.
+        url: its start address, or several separated by commas.
+        folder: the folder of its store, its index and its ``JOBDIR``.
         settings: Scrapy settings.
         new_addresses: whether each start finds every page at another address.
         resumes: whether it has a ``JOBDIR``.
-        server: on which its index stands, under the name of its folder; ``None``: in the folder.
+        server: the server with its index, under the name of its folder; ``None``: the index is in the folder.
     """
 
     url: str
@@ -66,9 +66,9 @@ class Job:
     server: Server | None = None
 
     def run(self, number: int = 0, *, after: float | None = None, stop: signal.Signals = signal.SIGKILL) -> Ended:
-        """Crawl; if it is not over so many seconds *after* its first page, send the signal *stop*.
+        """Crawl; if the crawl has not ended *after* seconds from its first page, send the signal *stop*.
 
-        SIGKILL goes to the whole process group, SIGINT is Ctrl-C once.
+        SIGKILL is sent to the whole process group. SIGINT is one Ctrl-C.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         result = self.folder / "result.json"
@@ -85,7 +85,7 @@ class Job:
             process = start(arguments, stderr=log.fileno(), start_new_session=True)
         assert process.stdout is not None
         try:
-            process.stdout.readline()  # of the first page, or of the end
+            process.stdout.readline()  # printed at the first page, or at the end
             begun = time.monotonic()
             try:
                 process.wait(_DEADLINE if after is None else after)
@@ -108,7 +108,7 @@ class Job:
         return {"JOBDIR": self.folder / "job"} if self.resumes else {}
 
     def run_to_the_end(self, instants: Sequence[float], *, stop: signal.Signals = signal.SIGKILL) -> list[Ended]:
-        """Start it again and again, stopping one run at each of the *instants*, until one has finished."""
+        """Start the crawl again and again, stopping a run at each of the *instants*, until a run has finished."""
         runs: list[Ended] = []
         while not runs or runs[-1].reason != "finished":
             after = instants[len(runs)] if len(runs) < len(instants) else None
@@ -116,7 +116,7 @@ class Job:
         return runs
 
     def stored(self) -> list[Stored]:
-        """Return what its store holds, in the order in which it came."""
+        """Return the rows of its store, in the order in which they were stored."""
         with closing(sqlite3.connect(self.folder / "store.sqlite")) as store:
             rows = store.execute("SELECT url, digest, encoding, body FROM pages ORDER BY number")
             return [Stored(*row) for row in rows]
@@ -127,7 +127,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Stored:
-    """A row of the store; *digest* is that of the page's main text."""
+    """A row of the store; *digest* is the hash of the page's main text."""
 
     url: str
     digest: str
@@ -137,13 +137,13 @@ class Stored:
 
 @dataclass(frozen=True)
 class Compared:
-    """What a crawl that was stopped has stored, beside what the undisturbed one has.
+    """The contents that a stopped crawl has stored, compared with those of the undisturbed crawl.
 
     Attributes:
         wanted: how many contents the undisturbed crawl has stored.
-        covered: addresses of those that are missing here, where the filter's rules say that a stored page covers them:
-            which of two alike pages is kept is a matter of their order.
-        lost: addresses of the other missing ones.
+        covered: addresses of missing contents that a stored page covers by the filter's rules: which of two similar pages
+            is kept depends on their order.
+        lost: addresses of the other missing contents.
         added: how many contents are stored that the undisturbed crawl has not stored.
         twice: how many contents are stored more than once.
     """
@@ -156,12 +156,12 @@ class Compared:
 
     @property
     def equal(self) -> bool:
-        """Return whether both have stored the same contents."""
+        """Whether both crawls have stored the same contents."""
         return not (self.covered or self.lost or self.added)
 
 
 def compare(wanted: Sequence[Stored], stored: Sequence[Stored], config: Config) -> Compared:
-    """Hold what is *stored* against what the undisturbed crawl has stored."""
+    """Compare the *stored* pages with *wanted*, the pages that the undisturbed crawl has stored."""
     times = Counter(page.digest for page in stored)
     first = {page.digest: page for page in reversed(wanted)}
     missing = [page for digest, page in first.items() if digest not in times]
@@ -176,8 +176,8 @@ def compare(wanted: Sequence[Stored], stored: Sequence[Stored], config: Config) 
 
 
 def _covered(missing: Sequence[Stored], stored: Sequence[Stored], config: Config) -> set[str]:
-    """Return the addresses of the *missing* pages that a *stored* page covers: as two pages of which nothing else is known,
-    or in an index that has seen all of these, and so knows the titles of their sites."""
+    """Return the addresses of the *missing* pages that a *stored* page covers, either as two pages about which nothing else
+    is known, or in an index that has seen all stored pages and so knows the titles of their sites."""
     with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, config) as deduplicator:
 
         def sign(page: Stored) -> SignedPage:
@@ -192,7 +192,7 @@ def _covered(missing: Sequence[Stored], stored: Sequence[Stored], config: Config
             if not decision.passes or any(deduplicator.compare(page, kept_page) is not None for kept_page in kept):
                 covered.add(missing_page.url)
             if decision.passes:
-                deduplicator.release(decision)  # else it would stand for the next
+                deduplicator.release(decision)  # otherwise the page would stand for the next
         return covered
 
 
@@ -205,10 +205,10 @@ class Trial:
 
     Attributes:
         stops: how many runs were stopped.
-        runs: how many were started.
-        ends: one for each index and store: what the runs had stored when one of them had finished; none where no run was
-            stopped, because the first had ended before.
-        dropped: pages that the finishing runs have dropped, by the filter's count.
+        runs: how many runs were started.
+        ends: for each index and store, the contents that its runs had stored when a run had finished; indexes of which no
+            run was stopped, because the first run ended before, are left out.
+        dropped: pages that runs which were not killed have dropped, by the filter's count.
     """
 
     stops: int
@@ -218,19 +218,19 @@ class Trial:
 
     @property
     def lost(self) -> list[str]:
-        """Return addresses of contents that were lost."""
+        """The addresses of contents that were lost."""
         return [url for end in self.ends for url in end.lost]
 
 
 def try_stops(
     job: Job, undisturbed: Job, *, stops: int, seconds: float, seed: int, stop: signal.Signals = signal.SIGKILL
 ) -> Trial:
-    """Stop *job* so often, up to five times in a row on one index and one store, each time at a random instant.
+    """Stop *job* *stops* times, up to five times in a row on one index and one store, each time at a random instant.
 
     Args:
-        job: its folder gets one for each index.
+        job: the crawl; its folder gets a subfolder for each index.
         undisturbed: the same crawl, which has finished without being stopped.
-        seconds: from the first page, in which the instants lie; less when a crawl takes less.
+        seconds: latest instant, in seconds from the first page; shortened if a crawl takes less time.
     """
     source = random.Random(seed)
     wanted = undisturbed.stored()
@@ -249,6 +249,6 @@ def try_stops(
             runs += done
             ends.append(compare(wanted, numbered_job.stored(), config))
         else:
-            seconds = min(seconds, done[0].seconds)  # the machine has become faster
+            seconds = min(seconds, done[0].seconds)  # the crawl has ended before the first instant
     dropped = sum(run.stats.get("dedup/dropped", 0) for run in runs)
     return Trial(stopped, len(runs), ends, dropped)

@@ -1,4 +1,4 @@
-"""Pages of every kind, written by hand, each with the main text that is taken from it."""
+"""Pages of every kind, written by hand, each with the main text that is extracted from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mounted file systems, according to a simulated list."""
+"""Simulated lists of mounted file systems."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 
 
 def mountinfo(mounts: Iterable[tuple[str, str]]) -> str:
-    """Write ``/proc/self/mountinfo`` for these *mounts*, each with a directory and a type; the first is the root's."""
+    """Return the content of ``/proc/self/mountinfo`` for *mounts* (directory, type), of which the first is the root."""
     lines: list[str] = []
-    over: dict[PurePosixPath, int] = {}  # the last one at each point
+    over: dict[PurePosixPath, int] = {}  # the number of the last mount at each point
     for number, (point, kind) in enumerate(mounts, start=20):
         path = PurePosixPath(point)
         parent = next((over[directory] for directory in (path, *path.parents) if directory in over), 1)

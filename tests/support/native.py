@@ -1,4 +1,4 @@
-"""The native core beside Python, for tests that compare them."""
+"""Compare the native core with Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.data import DATA
 
 
 def assert_equal(compute: Callable[..., object], *args: Any, **kwargs: Any) -> None:
-    """Check that *compute* returns or raises the same with the core as without, and that the core does not fail."""
+    """Check that *compute* returns or raises the same with and without the core, and that the core does not fail."""
     failures = native.count_failures()
     with_core = _outcome(compute, args, kwargs)
     with native.switched_off():

@@ -10,7 +10,7 @@ from crawler_dedup.signing.outline import Block, Outline
 
 
 def make_outline(blocks: Sequence[Block]) -> Outline:
-    """Return an outline of *blocks*, whose elements stand side by side."""
+    """Return an outline of *blocks* whose elements are siblings."""
     return Outline([*blocks], [0] * (1 + max((block.group for block in blocks), default=0)))
 
 
@@ -23,6 +23,6 @@ def pack(
     max_chars: int = 1 << 30,
     fold_han: bool = True,
 ) -> PageBlocks:
-    """Pack *blocks*, of which *main* are the main text."""
+    """Pack *blocks*, of which the blocks in *main* are the main text."""
     page, chosen = make_outline(blocks), MainBlocks([*main], 0, 0)
     return pack_blocks(page, chosen, title, embedded, max_chars=max_chars, fold_han=fold_han)

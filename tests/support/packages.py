@@ -1,4 +1,4 @@
-"""Other packages for Scrapy, which the extra ``works-with`` installs, and programs that they need."""
+"""Marks for tests that need other packages for Scrapy (extra ``works-with``), or the programs that these need."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 
 
 def needs_package(name: str) -> pytest.MarkDecorator:
-    """Skip the tests of a module where the package *name* (as it is imported) is not installed."""
+    """Skip the tests of a module if the package *name* (its import name) is not installed."""
     return pytest.mark.skipif(
         find_spec(name) is None, reason=f"{name} is not installed: pip install '.[works-with]' installs it"
     )
 
 
 def needs_program(name: str) -> pytest.MarkDecorator:
-    """Skip the tests of a module where there is no program *name*."""
+    """Skip the tests of a module if the program *name* is not installed."""
     return pytest.mark.skipif(
         shutil.which(name) is None, reason=f"there is no {name}: apt-get install {name} installs it"
     )

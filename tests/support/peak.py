@@ -7,11 +7,11 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-_UNIT = 1 << 20 if sys.platform == "darwin" else 1 << 10  # what ru_maxrss counts in, as a part of a megabyte
+_UNIT = 1 << 20 if sys.platform == "darwin" else 1 << 10  # units of ru_maxrss in a megabyte
 
 
 def forget() -> None:
-    """Let the peak begin anew, where the system can (Linux); else it is that of the whole process."""
+    """Reset the peak if the system can (Linux); otherwise it is the peak since the process began."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 

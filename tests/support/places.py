@@ -1,4 +1,4 @@
-"""The place of the index of a test: in a directory, or on a server."""
+"""Places of the indexes of a test: in directories, or on a server."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ BACKENDS = ("directory", "server", "shards")
 
 @dataclass(frozen=True)
 class Places:
-    """Gives places for indexes: a name is one index.
+    """Returns the places of indexes by their names.
 
     Attributes:
-        folder: of the test.
-        server: ``None``: indexes stand in directories.
-        shards: of how many parts an index on the server consists.
+        folder: the folder of the test.
+        server: the server with the indexes; ``None``: indexes are in directories.
+        shards: the number of shards of an index on the server.
     """
 
     folder: Path
@@ -29,5 +29,5 @@ class Places:
         return self.folder / name if self.server is None else find_location(self.word(name))
 
     def word(self, name: str = "index") -> str:
-        """Return the place in the form of a setting or an argument."""
+        """Return the place of an index as the value of a setting or an argument."""
         return str(self.folder / name) if self.server is None else self.server.url(name, shards=self.shards)

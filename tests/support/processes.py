@@ -1,12 +1,13 @@
-"""Python programs as processes of their own, which do not wait for Scrapy to be imported.
+"""Start Python programs as separate processes that do not wait for the import of Scrapy.
 
 On Linux a program is forked from a parent process that has imported what crawls need, once for all tests
 (:mod:`tests.support.forkserver`). It is a process like any other: with its own working directory, environment, ``sys.argv``,
-``sys.path``, files, signals, umask and resource limits. Two things differ from a process that is started anew: what the
-parent has imported is imported already, from the checkout; and the interpreter is in UTF-8 mode without ``PYTHONUTF8``, too.
+``sys.path``, files, signals, umask and resource limits. It differs in two ways from a process that is started anew: the
+modules of the parent are imported already, from the checkout; and the interpreter is in UTF-8 mode even without
+``PYTHONUTF8``.
 
-There are two parents, with different hash seeds, which fork in turn: two processes that follow each other compute different
-``hash()`` of the same text, as two fresh ones do.
+There are two parents with different hash seeds, which fork in turn, so that two consecutive processes compute different
+``hash()`` values of the same text, as two processes that are started anew do.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from typing import IO, Any
 
 ROOT = Path(__file__).parents[2]
 FORKS = sys.platform == "linux"
-"""Whether programs are forked; elsewhere each is started anew."""
+"""Whether programs are forked. On other systems each program is started anew."""
 _SEEDS = ("1", "2")
 _HONOURED = {"PYTHONDONTWRITEBYTECODE": None, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": None, "PYTHONUTF8": "1"}
-"""Variables of the interpreter that a forked process follows, and the value if it is only one.
+"""Variables of the interpreter that a forked process obeys, each with its only supported value, or ``None`` for any value.
 
 Another path could have modules that the parent has imported from elsewhere, or a ``sitecustomize``.
 """
@@ -59,7 +60,7 @@ class Forked:
         """Wait for its end and return its exit status.
 
         Raises:
-            RuntimeError: The parent has ended before, and nobody knows how the process ended.
+            RuntimeError: The parent has ended before the process, so that its exit status is unknown.
         """
         if self.returncode is None:
             if not select.select([self._status], [], [], timeout)[0]:
@@ -72,12 +73,12 @@ class Forked:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send a signal, unless it has ended."""
+        """Send a signal, unless the process has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """End it at once."""
+        """End the process at once."""
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, str]:
@@ -132,10 +133,10 @@ def start(
     Args:
         cwd: its working directory.
         env: its whole environment; that of this process by default.
-        stdin: as for :class:`subprocess.Popen`, and so the other two.
-        start_new_session: whether it leads a session of its own.
-        fresh: start the interpreter anew, as users do, instead of forking. So it is in any case if *env* has a variable
-            of the interpreter that a forked process cannot follow, such as ``PYTHONWARNINGS``.
+        stdin: as for :class:`subprocess.Popen`, like *stdout* and *stderr*.
+        start_new_session: whether the process leads a new session.
+        fresh: start the interpreter anew, as users do, instead of forking. This is always done if *env* has a variable of
+            the interpreter that a forked process cannot obey, such as ``PYTHONWARNINGS``.
     """
     environment = dict(os.environ if env is None else env)
     if fresh or not FORKS or not _can_be_forked(environment):
@@ -161,7 +162,7 @@ def start(
 
 
 def _can_be_forked(environment: Mapping[str, str]) -> bool:
-    """Return whether a forked process follows all variables of the interpreter that have a value."""
+    """Return whether a forked process can obey all variables of the interpreter in *environment*."""
     return all(
         name in _HONOURED and _HONOURED[name] in (None, value)
         for name, value in environment.items()
@@ -170,7 +171,7 @@ def _can_be_forked(environment: Mapping[str, str]) -> bool:
 
 
 def _umask() -> int:
-    """Return the umask, without setting it for a moment, as :func:`os.umask` would."""
+    """Return the umask without changing it for a moment, as :func:`os.umask` does."""
     (line,) = re.findall(r"^Umask:\s*(\d+)", Path("/proc/self/status").read_text(encoding="utf-8"), re.MULTILINE)
     return int(line, 8)
 
@@ -206,7 +207,7 @@ class _Parent:
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", "from tests.support.forkserver import serve; serve()", str(theirs.fileno())],
-                cwd=ROOT,  # where it finds the tests; a PYTHONPATH would hide whether the root is on the path without it
+                cwd=ROOT,  # to find the tests; a PYTHONPATH would hide whether the root is on the path without it
                 # Threads of a numerical library would not survive the fork.
                 env={**kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": seed, "PYTHONUTF8": "1"},
                 stdin=subprocess.DEVNULL,
@@ -253,7 +254,7 @@ _turns = itertools.cycle(_SEEDS)
 
 
 def _parent() -> _Parent:
-    """Return the parent whose turn it is; start it if it does not run yet."""
+    """Return the parent that forks next; start it if it does not run yet."""
     seed = next(_turns)
     if seed not in _parents:
         _parents[seed] = _Parent(seed)

@@ -36,5 +36,5 @@ def project(directory: Path, site: Site, settings: str) -> Path:
 
 
 def index_of(directory: Path) -> Path:
-    """Return where the index of a project stands by default."""
+    """Return the default path of the index of a project."""
     return directory / ".scrapy" / "dedup"

@@ -1,6 +1,6 @@
-"""Texts for the tests of schemes: of words that lexica know, in sentences, and nothing in common with each other.
+"""Texts for the tests of schemes: sentences of words in the lexica, without a word in common between texts.
 
-Started as a program, this file signs and offers them on command, in a process of its own.
+Started as a program, this file signs and offers the texts on command, in a separate process.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def sentences(seed: int, count: int = 30, *, chinese: bool = False) -> list[str]
 
 
 def prose(seed: int, count: int = 30, *, chinese: bool = False) -> str:
-    """Return a text of such sentences, several in a line."""
+    """Return a text of the sentences of :func:`sentences`, several in a line."""
     made_sentences = sentences(seed, count, chinese=chinese)
     return "\n".join("".join(made_sentences[at : at + 5]).strip() for at in range(0, len(made_sentences), 5))
 
@@ -110,18 +110,18 @@ def text_of(raw: str, *, fold_han: bool = True) -> Text:
 
 
 def html(text: str, frame: str = "") -> bytes:
-    """Return a page with *text* and without a title; another *frame* makes other bytes."""
+    """Return a page with *text* and without a title. Pages with different *frame* have different bytes."""
     paragraphs = "".join(f"<p>{line}</p>\n" for line in text.split("\n"))
     return f"<html><body><nav>{frame}</nav><main>{paragraphs}</main></body>".encode("utf-8", "replace")
 
 
 def config(scheme: str, **settings: Any) -> Config:
-    """Return a configuration with bigrams, which need no dictionary."""
+    """Return a configuration with the tokenizer ``bigrams``, which needs no dictionary."""
     return Config(**{"tokenizer": "bigrams", "scheme": scheme, **settings})
 
 
 def signed(scheme: str) -> list[str]:
-    """Return the signatures of all texts by a scheme, as JSON can represent them."""
+    """Return the signatures of all texts by a scheme, in a form for JSON."""
     text_scheme = scheme_of(scheme)
     signatures = [text_scheme.sign(text_of(raw)) for raw in [*SAMPLES.values(), *ODD.values()]]
     return [
@@ -130,7 +130,7 @@ def signed(scheme: str) -> list[str]:
 
 
 def offer(scheme: str, directory: str, name: str, seeds: list[int]) -> list[str]:
-    """Offer a page for each of *seeds* to the index in *directory*; the seeds of those that are new."""
+    """Offer a page for each of *seeds* to the index in *directory*; return the seeds of the new pages."""
     with Deduplicator.open(directory, config(scheme)) as opened:
         body = partial(html, frame=name)
         pages = [opened.sign(f"http://{name}/{seed}", body(prose(seed, 10)), encoding="utf-8") for seed in seeds]
@@ -139,7 +139,7 @@ def offer(scheme: str, directory: str, name: str, seeds: list[int]) -> list[str]
 
 
 class Elsewhere:
-    """This file as a process."""
+    """A process that runs this file."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -151,7 +151,7 @@ class Elsewhere:
         )
 
     def send(self, *order: object) -> None:
-        """Start one of the functions above, given by name and arguments."""
+        """Call one of the functions above in the process, given by name and arguments."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()

@@ -1,7 +1,7 @@
-"""A process that changes an index on command, and records in the index itself what it has committed, in its order.
+"""A process that changes an index on command, and records in the index itself its committed events, in their order.
 
-What is recorded of an event is written in the transaction of the event: a process may be killed at any instant, and the
-events that are recorded are those that were committed.
+The record of an event is written in the transaction of the event. A process may be killed at any instant, and still the
+recorded events are exactly the committed events.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ EVENTS = b"events"
 
 
 class Event(NamedTuple):
-    """Something that was committed.
+    """A committed call.
 
     Attributes:
         kind: ``offer``, ``end_claim``, ``forget`` or ``close``.
-        run: number of the run that has done it.
+        run: number of the run that made the call.
         now: the time by the clock of the run.
         wall: the time by the clock of the system.
-        arguments: with which it was called.
-        dead: runs that were seen to be dead in the transaction.
-        result: what came out.
+        arguments: the arguments of the call.
+        dead: runs that were found to be dead in the transaction.
+        result: the result of the call.
     """
 
     kind: str
@@ -77,14 +77,14 @@ def _events_key(address: ServerAddress) -> bytes:
 
 
 class _Recorder:
-    """Records the event under way with the job by which it is written."""
+    """Records the current event in the job that writes it."""
 
     def __init__(self) -> None:
         self._event: Event | None = None
         self._dead: set[int] = set()
 
     def install(self, store: Any) -> None:
-        """Record from now on what this process does to an index, of which *store* is an opening."""
+        """Record from now on the changes that this process makes to the index that is open as *store*."""
         if isinstance(store, Store):
             self._install_in_directory(store.environment)
         else:
@@ -92,7 +92,7 @@ class _Recorder:
 
     @contextmanager
     def event(self, event: Event) -> Iterator[None]:
-        """Record the job that is submitted within as *event*."""
+        """Record the job that is submitted within the block as *event*."""
         self._event = event
         yield
         self._event = None
@@ -119,7 +119,7 @@ class _Recorder:
         self._note_deaths(RunsInTransaction, "_lives")
 
     def _record_jobs(self, writer: Any, record: Callable[[Any, bytes], None]) -> None:
-        """Let each job that *writer* runs, and that is an event, write with its transaction what it was."""
+        """Let each job of *writer* that belongs to an event write the event in its transaction."""
         submit = writer.submit
 
         def submit_recorded(self_: Any, job: Callable[[Any], Any], **options: Any) -> Future[Any]:
@@ -153,7 +153,7 @@ class _Recorder:
 
 
 class _Process:
-    """What a process has open, and the decisions whose pages it has not handled yet."""
+    """The index that a process has open, and the decisions whose pages it has not handled yet."""
 
     def __init__(self, clocks: Clocks, recorder: _Recorder, location: Location, grace: int) -> None:
         self._clocks = clocks
@@ -164,7 +164,7 @@ class _Process:
         recorder.install(self._store)
 
     def work(self, steps: list[tuple[str, Any]]) -> int:
-        """Do all *steps* at once, so that they share transactions; returns how many decisions there were."""
+        """Do all *steps* at once, so that they share transactions; return the number of decisions."""
         offered, ended = [], []
         for kind, argument in steps:
             if kind == "offer":
@@ -184,7 +184,7 @@ class _Process:
             return self._deduplicator.submit(pages, claim=claim)
 
     def show_life(self, _: None) -> bool:
-        """Show that the run lives, as a thread does every five seconds."""
+        """Show that the run is alive, as a thread does every five seconds."""
         return self._deduplicator._opened.lock.is_visible
 
     def forget(self, url: str) -> int:
@@ -226,5 +226,5 @@ def _execute_command(connection: Connection) -> None:
 
 
 def main() -> None:
-    """Obey the commands that come through the socket that is this process's input."""
+    """Execute the commands from the socket that is the standard input of this process."""
     work(_execute_command)

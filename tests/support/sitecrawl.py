@@ -47,7 +47,7 @@ class LinksSpider(SiteSpider):
 
 @dataclass(frozen=True)
 class Crawled:
-    """What a crawl left: statistics, drops (dropped URL, kept URL, distance, rule), event-loop delays in seconds, and
+    """The results of a crawl: statistics, drops (dropped URL, kept URL, distance, rule), event-loop delays in seconds, and
     the processor time from the first request to the end, in seconds, of the process and of each of its threads.
     """
 
@@ -67,7 +67,7 @@ def run(
     core: int | None = None,
     kill_after: float | None = None,
 ) -> Crawled | None:
-    """Crawl in a subprocess; ``None`` when it was killed with SIGKILL after *kill_after* seconds."""
+    """Crawl in a subprocess; return ``None`` if it was killed with SIGKILL after *kill_after* seconds."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         command = [
@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 class _Watch:
-    """Notes drops; probes the event loop: how much later than asked a 5 ms sleep ends."""
+    """Records drops, and measures by how much a sleep of 5 ms on the event loop ends too late."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.drops: list[dict[str, Any]] = []
@@ -176,7 +176,7 @@ class _Watch:
 
 
 def _time_of_threads() -> dict[str, float]:
-    """Return the processor time of the threads of each name, in seconds; of none where the system does not tell."""
+    """Return the processor time of threads by name, in seconds; empty if the system does not report it."""
     spent: dict[str, float] = {}
     for thread in threading.enumerate():
         with suppress(OSError):

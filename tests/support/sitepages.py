@@ -1,4 +1,4 @@
-"""Pages of one site, and a crawl of them by an index that knows the site or not."""
+"""Pages of one site, and a crawl of them on an index that knows the site or does not."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def listing(
     picture: str = "",
     visit: str = "",
 ) -> str:
-    """Return a page that leads to stories and says little itself."""
+    """Return a page that links to stories and has little text of its own."""
     named = f"<h2>{heading}</h2>" if heading else ""
     text = f"{named}<h1>{introduction}</h1><p>{name}</p><ul>{entries(stories, picture=picture, visit=visit)}</ul>"
     return page(f"{name} | {SITE}", text, menu)
 
 
 def entries(stories: list[str], *, picture: str = "", visit: str = "") -> str:
-    """Return lines that lead to stories, each with a picture; *visit* stands behind each address."""
+    """Return lines with links to stories, each with a picture; *visit* is appended to each address."""
     return "".join(
         f'<li>{picture.format(place)}<a href="{href}{visit}">{" ".join(words(href, 4))}</a></li>'
         for place, href in enumerate(stories)
@@ -52,7 +52,7 @@ STORIES = [f"/story/{number}" for number in range(8)]
 
 
 class Crawl:
-    """One host after the other on one index."""
+    """A crawl of one host after another on one index."""
 
     def __init__(self, deduplicator: Deduplicator, host: str = "http://h") -> None:
         self.deduplicator = deduplicator

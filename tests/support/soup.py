@@ -1,4 +1,4 @@
-"""Pages of any bytes: soup of tags, and articles that were cut, repeated and damaged."""
+"""Strategies for pages of any bytes: tag soup, and articles that were cut, repeated and damaged."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _HREFS = [
     "mailto:",
 ]
 
-any_text = st.text(st.characters(exclude_categories=()), max_size=30)  # lone surrogates too
+any_text = st.text(st.characters(exclude_categories=()), max_size=30)  # includes lone surrogates
 addresses = st.one_of(
     st.sampled_from(["http://example.com/a", "http://[", "", "http://e.com:x/", "http://\u2100.com/"]),
     any_text.map(lambda path: f"http://example.com/{path}"),

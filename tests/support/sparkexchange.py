@@ -1,4 +1,4 @@
-"""The exchange of rows that Spark does between two steps: rows of one part come into one partition."""
+"""The exchange of rows by Spark between two steps: all rows of a part get into the same partition."""
 
 from __future__ import annotations
 

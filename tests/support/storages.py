@@ -1,4 +1,4 @@
-"""Feed storages of a spider that save what they get, fail or never end."""
+"""Feed storages for spiders that store their files, fail, or never end."""
 
 from __future__ import annotations
 

@@ -28,11 +28,11 @@ _FIRST_PAGE = "first page"
 
 
 class VisitingSpider(SiteSpider):
-    """The spider ``site``, which reports its first page; its items have the bytes of the page too.
+    """The spider ``site`` with a report of its first page, and with the bytes of the page in its items.
 
     Args:
-        visit: a number that every address bears, ``""`` for none: where an address is another one in each visit, a page
-            that a killed crawl has recorded is not met again under its own address, but as a duplicate.
+        visit: a number that is added to every address; ``""``: no number. If addresses differ in each visit, a page that a
+            killed crawl has recorded is not found again under its own address, but as a duplicate.
     """
 
     def __init__(self, url: str = "", visit: str = "", **kwargs: Any) -> None:
@@ -57,7 +57,7 @@ class VisitingSpider(SiteSpider):
 
 
 class StorePipeline:
-    """Commits each item after a moment, as a remote store would, so that a kill may come between."""
+    """Commits each item after a moment, as a remote store would, so that a kill may happen before."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._file: str = crawler.settings["STORE_FILE"]
@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))}
     written = given.folder / "result.json.new"
     written.write_text(json.dumps(stats), encoding="utf-8")
-    written.rename(given.folder / "result.json")  # completely or not at all, because a kill may come even here
+    written.rename(given.folder / "result.json")  # completely or not at all, because a kill may happen even here
 
 
 if __name__ == "__main__":

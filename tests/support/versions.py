@@ -1,4 +1,4 @@
-"""The versions of Scrapy and Rich that are installed, for tests of what differs between versions."""
+"""Differences between the installed versions of Scrapy and Rich, for tests that depend on them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 SCRAPY = version_info[:2]
 
 HAS_EXIT_STATUS = SCRAPY >= (2, 15)
-"""Whether each command of Scrapy ends with status 1 where its crawl cannot start."""
+"""Whether each command of Scrapy ends with status 1 if its crawl cannot start."""
 
 HAS_HTTPAUTH_SETTINGS = SCRAPY >= (2, 17)
 """Whether the user name and the password of a site can be given as settings."""
 
 DETECTS_CHARSETS = hasattr(import_module("scrapy.http.response.text"), "from_bytes")
-"""Whether Scrapy detects the charset of a page that declares none; where it does not, it takes Windows-1252."""
+"""Whether Scrapy detects the charset of a page that declares none; otherwise it assumes Windows-1252."""
 
 HAS_TODAYS_TABLES = tuple(map(int, version("rich").split(".")[:2])) >= (14, 3)
-"""Whether Rich gives the columns of a table the widths that they have in the pictures of the documents."""
+"""Whether Rich gives the columns of a table the widths that they have in the pictures of the documentation."""
 
 _RUNS_WITHOUT_REACTOR = SCRAPY >= (2, 19) or (SCRAPY >= (2, 15) and find_spec("httpx") is not None)
 
@@ -38,7 +38,7 @@ REACTORS = [True, pytest.param(False, marks=without_reactor)]
 
 
 def crawler_process(settings: Settings | dict[str, Any]) -> AsyncCrawlerProcess:
-    """Return the process that runs crawls; that of Scrapy 2.13 returns a ``Deferred`` for each."""
+    """Return the process that runs crawls. In Scrapy 2.13 it returns a ``Deferred`` for each crawl."""
     name = "AsyncCrawlerProcess" if SCRAPY >= (2, 14) else "CrawlerProcess"
     process: AsyncCrawlerProcess = getattr(import_module("scrapy.crawler"), name)(settings)
     return process

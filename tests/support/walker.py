@@ -27,7 +27,7 @@ from tests.support.versions import SCRAPY, crawler_process
 
 
 class Walker(scrapy.Spider):
-    """Visits *paths* in their order, follows the links of the pages, and yields what it saw.
+    """Visits *paths* in their order, follows the links of the pages, and yields the fields of their responses.
 
     Spider sources derive from it: ``from tests.support.walker import Walker``.
     """
@@ -74,7 +74,7 @@ def path_of(url: str) -> str:
 
 
 def seen(response: Response) -> dict[str, Any]:
-    """Return the fields of a response that a callback got. ``decision`` is ``None`` if the filter did not judge it."""
+    """Return the fields of a response that a callback got. ``decision`` is ``None`` if the filter did not check it."""
     decision = response.meta.get("dedup")
     return {
         "path": path_of(response.url),
@@ -128,7 +128,7 @@ def _error(crawl: asyncio.Task[None] | Deferred[None]) -> BaseException | None:
 
 
 def main() -> None:
-    """Crawl with all spiders of the module ``script``, as ``order.json`` says, and write ``result.json``."""
+    """Crawl with all spiders of the module ``script`` according to ``order.json``, and write ``result.json``."""
     order = json.loads(Path("order.json").read_text())
     sys.path.insert(0, os.getcwd())
     process = crawler_process(order["settings"])

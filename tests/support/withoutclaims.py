@@ -17,7 +17,7 @@ SETTINGS = {
     "SPIDER_MIDDLEWARES": '{"crawler_dedup.settling.SettlingMiddleware": 10}',
     "DEDUP_GRACE": "0",
 }
-"""Scrapy settings, as on its command line, that put it in the place of the filter."""
+"""Scrapy settings, as on its command line, that replace the filter by this one."""
 
 
 class SeenMiddleware(DedupMiddleware):

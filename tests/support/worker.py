@@ -1,4 +1,4 @@
-"""A process that changes an index on command, at the time that the command gives, for the tests that kill it."""
+"""A process that changes an index on command, at times given by the commands, for tests that kill it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.workers import Clocks, work
 
 
 def _execute_command(connection: Connection) -> None:
-    """Open an index on command, and execute commands there at the times that they give."""
+    """Open an index on command, and execute commands on it at the times that they contain."""
     clocks = Clocks()
     opened: Deduplicator | None = None
     runs.time, runs.monotonic = clocks.time, clocks.monotonic  # type: ignore[attr-defined]
@@ -38,5 +38,5 @@ def _execute_command(connection: Connection) -> None:
 
 
 def main() -> None:
-    """Obey the commands that come through the socket that is this process's input."""
+    """Execute the commands from the socket that is the standard input of this process."""
     work(_execute_command)

@@ -1,4 +1,4 @@
-"""Processes that execute commands from a socket, and that can be killed meanwhile."""
+"""Processes that execute commands from a socket, and that can be killed at any time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.support import processes
 
 
 class Nothing:
-    """No answer."""
+    """The result if there is no answer."""
 
 
 class Worker:
-    """A process, which has no index open at first.
+    """A process that executes commands, and has no index open at first.
 
     Args:
-        module: whose ``main`` it runs.
+        module: the module whose ``main`` the process runs.
     """
 
     def __init__(self, module: str = "tests.support.worker") -> None:
@@ -38,7 +38,7 @@ class Worker:
         return self._checked(self._connection.recv())
 
     def kill(self) -> Any:
-        """Kill it, now; returns what it had answered to the last command, if that was not fetched."""
+        """Kill the process; return its answer to the last command if that was not fetched, or else :class:`Nothing`."""
         self._process.kill()
         self._process.wait()
         try:
@@ -60,7 +60,7 @@ class Worker:
 
 
 class Clocks:
-    """The time for a process: how much has passed, and how much its system's clock was set back."""
+    """The clocks of a process: the time that has passed, and by how much the clock of its system was set back."""
 
     passed = behind = 0.0
 
@@ -72,7 +72,7 @@ class Clocks:
 
 
 def work(execute_command: Callable[[Connection], None]) -> None:
-    """Execute the commands that come through the socket that is this process's input, and end the process."""
+    """Execute the commands from the socket that is the standard input of this process, and end the process."""
     with Connection(os.dup(0)) as connection:
         try:
             execute_command(connection)
