@@ -120,7 +120,7 @@ def _once(site: str, spider: str, kind: str, tokenizer: str) -> Crawled:
 
 
 def _shares(values: Iterable[float], plain_values: Iterable[float]) -> str:
-    """Compare each round by itself, because the machine differs more from round to round than the kinds do."""
+    """Return the median, least and greatest share, by rounds: the machine differs more between rounds than the kinds do."""
     shares = sorted(value / plain_value for value, plain_value in zip(values, plain_values, strict=True))
     return f"{statistics.median(shares):.2f} ({shares[0]:.2f} … {shares[-1]:.2f})"
 

@@ -166,7 +166,7 @@ class _Joined:
 
 
 def _join(starts: Positions, page_starts: Positions, scheme: PassageScheme) -> _Joined:
-    """Join common pieces to passages: neighbours in one are as far apart in the text as in the page, and within reach.
+    """Join common pieces that are as far apart in the text as in the page, and within reach, to passages.
 
     Args:
         starts: the start of each piece in the text.
