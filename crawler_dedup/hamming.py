@@ -95,7 +95,7 @@ class Design:
         proposition 2). So one-bit neighbours of *k* − 3 blocks are read too.
 
         Raises:
-            ValueError: *max_distance* is not between 0 and the design's largest, or *signature* has not 64 bits.
+            ValueError: *max_distance* is not between 0 and the design's largest, or *signature* does not fit into 64 bits.
         """
         if not 0 <= signature < 1 << BITS:
             raise ValueError(f"{signature} is no signature: it is not between 0 and 2^64 - 1.")

@@ -148,7 +148,7 @@ class Export:
 
     def _read_header(self, file: IO[bytes]) -> _FileHeader:
         if file.read(len(_MAGIC)) != _MAGIC:
-            raise self._error("it is no export of an index")
+            raise self._error("it is not an export of an index")
         kind, content = self._read_frame(file)
         try:
             header = msgspec.json.decode(content, type=_FileHeader) if kind == _HEADER else None

@@ -61,7 +61,7 @@ def decode(content: bytes | memoryview) -> Record:
 def checked(record: Record) -> Record:
     """Return *record*, which was read from disk; raise :class:`msgspec.DecodeError` if it is not one."""
     if not is_well_formed(record.page) or any(len(name) != _NAME_BYTES for name in record.aliases):
-        raise msgspec.DecodeError("The signature has not 64 bits, or a part has a length that it cannot have.")
+        raise msgspec.DecodeError("The signature does not have 64 bits, or the length of a part is not possible.")
     url = without_credentials(record.page.url)  # an older version removed fewer
     if url != record.page.url:
         record = msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, url=url))

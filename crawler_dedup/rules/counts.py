@@ -193,7 +193,7 @@ class SiteCounts:
         times = counts._counters >> COUNT & COUNT_BITS
         least = 1 if len(times) or len(counts._once) else 0
         if not max(least, times.max(initial=0)) <= packed.pages <= _HALVE_AT or (times < least).any():
-            raise msgspec.DecodeError("the counts of a site are not what they can be")
+            raise msgspec.DecodeError("the counts of a site have values that are not possible")
         return counts
 
     def _take_older(self, counters: Numbers) -> None:
@@ -233,7 +233,7 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
         """Return the counters, and the items that were counted once. Raises :class:`msgspec.DecodeError`."""
         count = sum(self.lengths)
         if count + self.once_count > MAX_COUNTERS:
-            raise msgspec.DecodeError("the counts of a site are more than can be")
+            raise msgspec.DecodeError("a site has more counts than are possible")
         try:
             others = inflate(self.deflated, OTHER_BYTES * count + self.once_count)
         except StreamDamaged as error:

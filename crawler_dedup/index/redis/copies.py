@@ -58,16 +58,16 @@ class Copies:
             IndexUnusable: this takes longer than a few seconds, or did so a moment ago.
         """
         if monotonic() < self._failed + _PAUSE_SECONDS and self._failed:
-            raise self._complain("a moment ago, they had not what was written")
+            raise self._complain("an earlier change was not on all copies a moment ago")
         self.look()
         timeout = round(1000 * _WAIT_SECONDS)
         have = self._connection.call(b"WAIT", self._replicas, timeout) if self._replicas else 0
         if have < self._replicas:
             self._failed = monotonic()
-            raise self._complain(f"{have} of {self._replicas} replicas have what was written")
+            raise self._complain(f"{have} of {self._replicas} replicas have it")
         if self._is_written_to_disk() and self._connection.call(b"WAITAOF", 1, 0, timeout)[0] < 1:
             self._failed = monotonic()
-            raise self._complain("what was written is not on the disk of the server")
+            raise self._complain("it is not on the disk of the server")
         self._failed = 0.0
 
     def _is_written_to_disk(self) -> bool:
@@ -90,5 +90,5 @@ class Copies:
 
     def _complain(self, what: str) -> IndexUnusable:
         return IndexUnusable(
-            f"What takes pages back in the index in {self._connection.address} may be lost with its server: {what}."
+            f"A change that takes pages back in the index in {self._connection.address} may be lost with its server: {what}."
         )

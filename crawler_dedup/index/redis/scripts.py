@@ -31,8 +31,8 @@ end
 
 BEGIN = (
     """
--- Makes a shard where there is none. KEYS: the hash that says what it is. ARGV: epoch, header, number of shards, layout.
--- Returns what there is then of these four.
+-- Creates a shard if there is none. KEYS: its hash of properties. ARGV: epoch, header, number of shards, layout.
+-- Returns these four properties as they are then.
 """
     + _MAKE
     + """
@@ -43,7 +43,7 @@ return redis.call('HMGET', KEYS[1], 'epoch', 'header', 'shards', 'layout')
 
 EMPTY = (
     """
--- Empties a shard, or makes it. As BEGIN. What is left of the old one cannot be reached.
+-- Empties a shard, or creates it. KEYS and ARGV as for BEGIN. No name leads to the keys that are left of the old shard.
 """
     + _MAKE
     + """
@@ -56,7 +56,8 @@ return redis.call('HMGET', KEYS[1], 'epoch', 'header', 'shards', 'layout')
 )
 
 REMOVE = """
--- Removes keys, unless the shard was emptied meanwhile. KEYS: and those to remove. ARGV: epoch; '': there is no shard.
+-- Removes keys, unless the shard was emptied meanwhile. KEYS: the hash of properties, the keys to remove. ARGV: epoch;
+-- '': there is no shard.
 if (redis.call('HGET', KEYS[1], 'epoch') or '') ~= ARGV[1] then return 'gone' end
 redis.call('UNLINK', unpack(KEYS, 2))
 return 'removed'
@@ -75,15 +76,15 @@ end
 
 COMMIT = (
     """
--- Changes the index if what was read is still so. KEYS: its state, its log, cells that were taken for empty, buckets that
--- get payloads, rows that are written. ARGV: prefix of all keys, state that the client knows, time of the server in
--- milliseconds after which it waits for no answer, the tokens of the names that were read, number of cells that were taken
--- for empty, of counts that were read; of each count the field and the value. If anything is to be changed: entry of the
--- log, by how many the number of records grows, of each payload its number among the new records, 0: of none (2 bytes), and
--- the payload (8 bytes), number of new records, their contents, number of rows, their contents; then commands, each behind
--- the number of its arguments. Returns {'gone'}; {'late'}; {'unknown'}: all may have changed; {'stale', state, what others
--- have noted in the log, contents of the cells that were taken for empty where one is not}; or {'done', state, what others
--- have noted, numbers of the new records}.
+-- Changes the index if nothing that was read has changed. KEYS: the state, the log, cells that were assumed to be empty,
+-- buckets to which payloads are appended, rows that are written. ARGV: prefix of all keys; state that the client knows; time
+-- of the server in milliseconds after which the client does not wait any more; tokens of the names that were read; number of
+-- cells that were assumed to be empty; number of counts that were read, and field and value of each. If anything is to be
+-- changed, then: entry of the log; number of records that are added; for each payload its number among the new records, 0:
+-- none (2 bytes), and the payload (8 bytes); number of new records, and these; number of rows, and their contents; commands,
+-- each after the number of its arguments. Returns {'gone'}; {'late'}; {'unknown'}: everything may have changed; {'stale',
+-- state, entries of others in the log, contents of the cells that were assumed empty if one is not}; or {'done', state,
+-- entries of others in the log, numbers of the new records}.
 local prefix = ARGV[1]
 """
     + _LOG
@@ -185,8 +186,8 @@ return {'done', state, tail, numbers}
 )
 
 FORGET = f"""
--- Lets clients forget all they know, and begin with other buckets. KEYS: state; the hash that says what the shard is; counts
--- of sites and scopes, which are removed. ARGV: layout until now, and from now on. No records are counted then.
+-- Makes all clients forget what they know, and begins other buckets. KEYS: the state, the hash of properties, the counts
+-- of sites and the scopes, both of which are removed. ARGV: old layout, new layout. The number of records is 0 then.
 local state = redis.call('GET', KEYS[1])
 if not state then return {{'gone'}} end
 if redis.call('HGET', KEYS[2], 'layout') ~= ARGV[1] then return {{'repaired'}} end
@@ -198,8 +199,8 @@ return {{'forgotten', last}}
 """
 
 RUNS = """
--- Reads the runs. KEYS: state, the hash that says what the shard is. ARGV: prefix. Returns {'gone'}, or {state, entries,
--- dead runs, layout}.
+-- Reads the runs. KEYS: the state, the hash of properties. ARGV: prefix. Returns {'gone'}, or {state, entries, dead runs,
+-- layout}.
 local state = redis.call('GET', KEYS[1])
 if not state then return {'gone'} end
 local entries, dead = redis.call('HGETALL', ARGV[1] .. 'u'), redis.call('SMEMBERS', ARGV[1] .. 'd')
@@ -221,9 +222,9 @@ end
 
 BEAT = (
     """
--- Shows that a run lives, and when, and declares dead those that have not shown it for long. ARGV: epoch, prefix, run,
--- seconds that the sign of life lasts, which server this is, whether the run could not show it for long (1 or 0). A server
--- that was away, was stopped or was loading has seen no signs: it must have been there for as long as they last.
+-- Gives a sign of life of a run, and declares the runs dead that have given none for long. ARGV: epoch, prefix, run, seconds
+-- after which a sign of life expires, run ID of the server, whether this run could not give one for long (1 or 0). A server
+-- that was not available has seen no signs of life: it must have been available for as long as they last.
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 'gone' end
 local prefix, time = ARGV[2], redis.call('TIME')
 local now = tonumber(time[1])
@@ -254,7 +255,7 @@ return own
 
 RELEASE = (
     """
--- Ends the life of a run. ARGV: epoch, prefix, run. One that is entered still has died.
+-- Ends a run. ARGV: epoch, prefix, run. If it still has an entry, it counts as dead.
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 'gone' end
 local prefix = ARGV[2]
 """
@@ -269,9 +270,9 @@ return 'released'
 )
 
 MEASURE = """
--- Measures a part of the keys. KEYS: those that are measured in any case. ARGV: prefix of the others, pattern of the names
--- that are looked at, how many. Returns bytes of the first; number of names that were looked at; of those with the prefix
--- number and bytes; number of all keys.
+-- Measures a part of the keys. KEYS: keys that are always measured. ARGV: prefix of the other keys, pattern of the names to
+-- scan, how many to scan. Returns the bytes of KEYS; the number of names that were scanned; number and bytes of those
+-- with the prefix; the number of all keys.
 local fixed, known = 0, {}
 for _, name in ipairs(KEYS) do
   known[name] = true

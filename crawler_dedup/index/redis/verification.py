@@ -63,9 +63,9 @@ def find_problems(pages: PagesOnServer, filing: Filing, advance: Advance) -> lis
             wrong[f"entries are in the {name}, {expected.entries} or others are expected"] = max(filed.entries, 1)
     counted = dict(pages.site_counts())
     if counted != dict(sites):
-        wrong["sites count other records than there are"] = len(counted.items() ^ sites.items())
+        wrong["sites have a wrong number of records"] = len(counted.items() ^ sites.items())
     if client.read_state().records != records:
-        wrong["records are there, and another number is noted"] = records
+        wrong["records exist, but another number of them is stored"] = records
     wrong["entries of runs cannot be read"] = sum(run is DAMAGED_RUN for run in client.runs.entries.values())
     problems = [f"{count} {what}." for what, count in wrong.items() if count]
     if problems and client.read_state() != before:

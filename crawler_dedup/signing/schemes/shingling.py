@@ -224,7 +224,7 @@ def _unpack(value: bytes) -> _Sketch:
     at = _HEAD.size + 4 * keys
     middle = at + _BYTES * smallest
     if len(value) != middle + _BYTES * mod:
-        raise ValueError("a signature has another length than it says")
+        raise ValueError("the length of a signature is not the length that it declares")
     return _Sketch(
         size,
         np.frombuffer(value[_HEAD.size : at], dtype="<u4").astype(np.uint64),

@@ -69,7 +69,7 @@ def test_a_damaged_export_is_reported_in_one_sentence_and_changes_nothing(index:
             assert "cannot be imported: " in printed_text(cli("import", file, directory, status=2))
     completed = installed("import", file, index)
     assert completed.returncode == 2
-    assert sentence_of(completed) == f"Error: {file} cannot be imported: it is no export of an index."
+    assert sentence_of(completed) == f"Error: {file} cannot be imported: it is not an export of an index."
     assert (index / "data.mdb").read_bytes() == before
     assert not (tmp_path / "none").exists()
 
