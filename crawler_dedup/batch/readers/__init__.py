@@ -32,7 +32,7 @@ class Reader(Protocol):
         """Yield the records of a file, in their order.
 
         Args:
-            max_bytes: maximum length of a body. Of a longer body, only one byte more is read.
+            max_bytes: maximum length of a body. A reader that can stop reads little more of a longer body.
 
         Raises:
             OSError: the file cannot be read at all.
