@@ -20,11 +20,11 @@ cdef class PackBlocks:
     """Packs the blocks of pages.
 
     Args:
-        advertising: the letters of lines that only say that an advertisement follows.
+        advertising: letters of lines that only announce an advertisement.
         normalise: normalises a text.
-        parts: returns the parts of a title in order, and whether a text that has one names it.
+        parts: returns the parts of a title in order, and whether a text that contains a part names the part.
         letters: returns the letters of a normalised text.
-        select: packs more blocks than are kept, given as a dictionary of traits and sizes.
+        select: chooses and packs blocks if there are too many, given as a dictionary of traits and sizes.
         page_blocks: makes the result.
     """
 
@@ -66,7 +66,7 @@ cdef class PackBlocks:
 
 
 cdef MainBlocks chosen_of(page, main):
-    """Return a main text that Python has chosen as one of the core."""
+    """Convert a main text that was chosen in Python to an object of the core."""
     cdef MainBlocks chosen
     cdef set blocks
     cdef int at
@@ -80,7 +80,7 @@ cdef MainBlocks chosen_of(page, main):
 
 
 cdef int count_within(Outline page, Py_ssize_t max_chars) noexcept:
-    """Return how many of the first blocks have up to so many characters together."""
+    """Return how many blocks at the beginning have up to *max_chars* characters together."""
     cdef const Row* row = page.row_of()
     cdef Py_ssize_t size = 0
     cdef int count
@@ -97,17 +97,17 @@ cdef int count_within(Outline page, Py_ssize_t max_chars) noexcept:
 
 cdef class _Page:
     cdef PackBlocks terms
-    cdef _Lines lines         # of this page: threads pack at the same time
+    cdef _Lines lines         # each page has its own, because threads pack at the same time
     cdef Py_ssize_t longest_name
     cdef Words title_units
     cdef _Headings headings
     cdef const Row* rows
     cdef MainBlocks main
     cdef Text text            # normalised
-    cdef str plain            # the same
-    cdef Numbers main_lines   # where in it lines of the main text begin and end
-    cdef Bytes packed         # of type Packed
-    cdef Map numbers          # places of those, and 1, by hash and 1
+    cdef str plain            # the same text
+    cdef Numbers main_lines   # where in the text lines of the main text begin and end
+    cdef Bytes packed         # items of type Packed
+    cdef Map numbers          # places in packed, plus 1, by hash plus 1
     cdef Map times
 
     def __cinit__(self, PackBlocks terms, MainBlocks main, Py_ssize_t title_size, str plain_title):
@@ -115,7 +115,7 @@ cdef class _Page:
         self.lines = _Lines()
         self.lines.described = terms.described
         self.headings = _Headings()
-        self.longest_name = 2 * title_size + 2  # it may have its words twice
+        self.longest_name = 2 * title_size + 2  # a name may have the words of the title twice
         count_units(&self.title_units, plain_title)
 
     def __dealloc__(self):
@@ -126,7 +126,7 @@ cdef class _Page:
         free(self.times.entries)
 
     cdef int read_lines(self, str plain, int count) except -1:
-        """Read the lines of a normalised text, each of which is that of a block."""
+        """Read the lines of a normalised text; each line is the text of a block."""
         cdef Py_ssize_t begin = 0, end
         cdef int place
         self.plain, self.text = plain, read(plain)
@@ -181,7 +181,7 @@ cdef class _Page:
         return known.slots[find_slot(known, hash_, lines.letters.start, lines.letters.size)] != 0
 
     cdef uint32_t count_number(self, uint32_t number) except? 0:
-        """Return another number for a line that stands on the page again."""
+        """Return another number for a line that is repeated on the page."""
         cdef Entry* entry = find(&self.times, <uint64_t> number + 1)
         cdef unsigned char times[4]
         entry.number += 1
@@ -192,7 +192,7 @@ cdef class _Page:
         return XXH3_64bits_withSeed(times, 4, number) >> 32
 
     cdef int add(self, uint32_t number, int traits, int units) except -1:
-        """Add a block, or put it into the place of the one with the same number."""
+        """Add a block, or replace the block with the same number."""
         cdef Entry* entry = find(&self.numbers, <uint64_t> number + 1)
         cdef Packed packed
         cdef Packed* before
@@ -202,7 +202,7 @@ cdef class _Page:
             entry.number = self.numbers.size
             return 0
         before = <Packed*> self.packed.start + entry.number - 1
-        # A link or hidden only if it is both times.
+        # The block is a link, or hidden, only if both are.
         before.traits = ((before.traits | traits) & ~(ENTRY | HIDDEN)) | (before.traits & traits & (ENTRY | HIDDEN))
         before.units = units
         return 0
@@ -222,14 +222,14 @@ cdef class _Page:
         return has(&self.numbers, <uint64_t> number + 1)
 
     cdef int find_first(self) noexcept:
-        """Return the place of the first block of the main text; behind the last if there is none."""
+        """Return the place of the first block of the main text; the number of blocks if there is none."""
         cdef int place = 0
         while place < self.main.page.count and not self.main.chosen[place]:
             place += 1
         return place
 
     cdef tuple describe(self, list parts, str plain_title):
-        """Return the heading of the page, and which parts of its title it names."""
+        """Return the heading of the page, and which parts of its title the page names."""
         cdef Text title = read(plain_title)
         cdef bytes heading = self.headings.find_main(parts, self.find_first(), self.terms.most_parts, self.terms.near)
         letters = letters_of_line(plain_title, &title, 0, title.size, self.terms.letters)
@@ -279,7 +279,7 @@ cdef class _Page:
 cdef bint find_file(const Text* text, Py_ssize_t* file_begin, Py_ssize_t* file_end) except -1:
     """Find the name of a file and its parameters, if a text is an address.
 
-    The slashes between the two, which are not hashed, may stand among them.
+    Slashes, which are not hashed, may stand between the name and the parameters.
     """
     cdef Py_ssize_t begin = 0, end = text.size, at, path_end, file
     cdef bint is_address = False

@@ -7,7 +7,7 @@ cdef struct Bytes:
 
 
 cdef int reserve(Bytes* buffer, size_t more) except -1:
-    """Make room for so many bytes *more*."""
+    """Make room for *more* additional bytes."""
     cdef size_t room
     cdef void* moved
     if buffer.size + more > buffer.room:
@@ -48,7 +48,7 @@ cdef int append_number(Numbers* numbers, Py_ssize_t number) except -1:
 
 
 cdef struct Entry:
-    uint64_t key  # 0: there is none
+    uint64_t key  # 0: the entry is empty
     int number
 
 
@@ -91,7 +91,7 @@ cdef bint has(const Map* known, uint64_t key) noexcept nogil:
 
 
 cdef Entry* find(Map* known, uint64_t key) except NULL:
-    """Find the entry of *key*, which is not 0. A new one has the number 0."""
+    """Find or add the entry of *key*, which is not 0. A new entry has the number 0."""
     cdef size_t at
     if 2 * (known.size + 1) > known.room:
         grow(known)

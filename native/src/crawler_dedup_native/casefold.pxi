@@ -1,17 +1,17 @@
-# Texts with case folded, as str.casefold() folds it: each character for itself.
+# Texts with case folded, each character by itself, as in str.casefold().
 
-cdef uint32_t UNCHANGED[1]       # stands for 256 characters that stay what they are
+cdef uint32_t UNCHANGED[1]       # stands for 256 characters that do not change
 cdef uint32_t* CASEFOLDED[PAGES]
 
 
 cdef uint32_t* load_casefolded(uint32_t page, describe) except NULL:
-    """Load what each character of a page becomes, as *describe* says."""
+    """Load what *describe* says that each of the 256 characters of a page becomes."""
     cdef uint32_t* folded
     cdef uint32_t place = 0
     cdef list described = describe(page)
     if len(described) != 256:
         raise ValueError("A page has 256 characters.")
-    if CASEFOLDED[page] != NULL:  # loaded meanwhile
+    if CASEFOLDED[page] != NULL:  # another thread has loaded it
         return CASEFOLDED[page]
     if all([becomes == chr(page * 256 + code) for code, becomes in enumerate(described)]):
         CASEFOLDED[page] = UNCHANGED
@@ -83,7 +83,7 @@ cdef int append_lower(Bytes* into, const unsigned char* begin, const unsigned ch
 
 
 cdef int append_code(Bytes* into, uint32_t becomes) except -1:
-    """Append what a character becomes: another one, or those in :data:`EXPANSIONS`."""
+    """Append what a character becomes: another character, or several characters in :data:`EXPANSIONS`."""
     cdef uint32_t place, count
     cdef unsigned char* at
     if becomes >= PUNCTUATION:

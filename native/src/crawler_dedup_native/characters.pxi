@@ -1,10 +1,10 @@
-# What is known of each character, 256 of them at a time, as the regular expressions of crawler-dedup see them.
+# Traits of characters, as in the regular expressions of crawler-dedup, loaded in pages of 256 characters.
 
 cdef enum:
     SPACE = 1        # separates words, as str.split() takes it
     WIDE = 2         # says more than a letter of the Latin alphabet
     LETTER = 4       # of a script with spaces between words, or a digit
-    MARK = 8         # goes on with a word
+    MARK = 8         # continues a word
     HAN = 16
     UNSPACED = 32    # of another script without spaces
     DIGIT = 64
@@ -18,7 +18,7 @@ cdef object describe_page = None
 
 
 def read_characters_with(describe):
-    """Let *describe* say what the characters of a page of 256 are: two bytes each, least significant first."""
+    """Set the function that describes a page of 256 characters: two bytes each, the least significant byte first."""
     global describe_page
     describe_page = describe
 
@@ -34,7 +34,7 @@ cdef const uint16_t* load_traits(uint32_t page) except NULL:
         if traits == NULL:
             raise MemoryError
         memcpy(traits, <const char*> described, 512)
-        if TRAITS[page] != NULL:  # loaded meanwhile
+        if TRAITS[page] != NULL:  # another thread has loaded it
             free(traits)
         else:
             TRAITS[page] = traits
@@ -49,7 +49,7 @@ cdef inline int traits_of(uint32_t code) except -1:
 
 
 cdef inline uint32_t read_code(const unsigned char** at, const unsigned char* end) noexcept nogil:
-    """Read the character of UTF-8 that begins at *at*, which is moved behind it. A wrong byte is a character of its own."""
+    """Read the UTF-8 character at *at*, and move *at* behind it. A wrong byte counts as a character."""
     cdef const unsigned char* byte = at[0]
     cdef uint32_t code = byte[0]
     cdef int more, place
@@ -71,24 +71,24 @@ cdef inline uint32_t read_code(const unsigned char** at, const unsigned char* en
     return code if code < 0x110000 else 0xFFFD
 
 
-# Of each 64 characters in a row whose form in UTF-8 has three bytes, which differ in the last one only:
+# Traits of 64 characters that have three bytes in UTF-8, and differ in the last byte only:
 cdef enum:
     ALL_WIDE = 1        # each is wide, and none is white space
-    ALL_CASELESS = 2    # each stays what it is when case is folded
+    ALL_CASELESS = 2    # folding case changes none
     NOTED = 4           # whether they are wide is known
 
 cdef unsigned char ALIKE[1024]
 
 
 cdef inline unsigned char* alike(const unsigned char* at, const unsigned char* end) noexcept nogil:
-    """Return where in :data:`ALIKE` a character of three bytes stands; ``NULL`` for any other."""
+    """Return the place of a character of three bytes in :data:`ALIKE`; ``NULL`` for any other character."""
     if at[0] & 0xF0 != 0xE0 or end - at < 3:
         return NULL
     return &ALIKE[(at[0] & 0x0F) << 6 | (at[1] & 0x3F)]
 
 
 cdef int note_wide(uint32_t code) except -1:
-    """Note whether 64 characters are wide, of which *code* is one."""
+    """Note whether the 64 characters to which *code* belongs are wide."""
     cdef uint32_t first = code & ~<uint32_t> 0x3F
     ALIKE[first >> 6] |= NOTED
     for code in range(first, first + 64):

@@ -1,4 +1,4 @@
-# What is counted of the pages of a site, as crawler_dedup.rules.counters and crawler_dedup.rules.countpacking do it.
+# Counters of the pages of a site, as in crawler_dedup.rules.counters and crawler_dedup.rules.countpacking.
 
 cdef enum:
     BLOCK_BYTES = 6
@@ -15,7 +15,7 @@ cdef enum:
 
 
 cdef class PageCounter:
-    """Counts what stands on a page."""
+    """Counts the blocks, links and title parts of a page."""
 
     cdef object empty, counter_type, once_type
 
@@ -35,9 +35,9 @@ cdef class PageCounter:
         cdef uint64_t* items
         cdef uint64_t* room
         cdef uint64_t* rising  # counters that are new
-        cdef uint64_t* shorts  # of what stands on no other page
+        cdef uint64_t* shorts  # items that no other page has
         cdef uint32_t* places  # of counters that rise by one
-        cdef unsigned char* has_risen  # what stood on one page, and stands on this one
+        cdef unsigned char* has_risen  # whether an item of one page is also on this page
         if len(blocks) % BLOCK_BYTES or len(links) % 4:
             raise ValueError("blocks or links are cut off")
         memset(&memory, 0, sizeof(Bytes))
@@ -88,7 +88,7 @@ cdef class PageCounter:
 
 
 def count_page(empty, counter_type, once_type):
-    """Return what counts pages as ``crawler_dedup.rules.counters.count_page`` does."""
+    """Return a function that counts pages like ``crawler_dedup.rules.counters.count_page``."""
     return PageCounter(empty, counter_type, once_type)
 
 
@@ -113,7 +113,7 @@ cdef int read_items(uint64_t* items, bytes blocks, bytes links, parts) except -1
 
 
 cdef size_t sort_items(uint64_t* items, uint64_t* room, size_t count) noexcept nogil:
-    """Sort *items* by merging; return how many are left, each once."""
+    """Sort *items* by merging, and remove repeated items; return how many are left."""
     cdef size_t width = 1, start, left, right, middle, end, at
     cdef uint64_t* first = items
     cdef uint64_t* second = room
@@ -143,7 +143,7 @@ cdef size_t sort_items(uint64_t* items, uint64_t* room, size_t count) noexcept n
 
 
 cdef inline size_t find_item(const uint64_t* numbers, size_t low, size_t high, uint64_t wanted) noexcept nogil:
-    """Return where *wanted* would stand among *numbers*, ascending."""
+    """Return where *wanted* belongs in *numbers*, which are ascending, between *low* and *high*."""
     cdef size_t middle
     while low < high:
         middle = (low + high) >> 1
@@ -155,7 +155,7 @@ cdef inline size_t find_item(const uint64_t* numbers, size_t low, size_t high, u
 
 
 cdef inline size_t find_short(const uint32_t* numbers, size_t high, uint32_t wanted) noexcept nogil:
-    """As :c:func:`find_item`."""
+    """Do the same as :c:func:`find_item` with shorter numbers."""
     cdef size_t low = 0, middle
     while low < high:
         middle = (low + high) >> 1
@@ -187,7 +187,7 @@ cdef void merge_once(
     const uint64_t* shorts,
     size_t fresh,
 ) noexcept nogil:
-    """Merge what stands on one page, but for what stands on two now."""
+    """Merge the items that are on one page only, without those that are now on two pages."""
     cdef size_t at, end = 0, right = 0
     for at in range(size):
         if has_risen[at]:
@@ -203,7 +203,7 @@ cdef void merge_once(
 
 
 def split_counters():
-    """Return what splits counters as ``crawler_dedup.rules.countpacking.split_counters`` does."""
+    """Return a function that splits counters like ``crawler_dedup.rules.countpacking.split_counters``."""
     return split_into_bytes
 
 
@@ -230,7 +230,7 @@ def split_into_bytes(counters):
 
 
 def pack_short():
-    """Return what packs numbers as ``crawler_dedup.rules.countpacking.pack_short`` does."""
+    """Return a function that packs numbers like ``crawler_dedup.rules.countpacking.pack_short``."""
     return pack_short_numbers
 
 

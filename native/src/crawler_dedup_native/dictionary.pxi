@@ -1,8 +1,8 @@
-# Chinese text → words of a dictionary, as jieba cuts it without guesses: the most probable way through the words that stand
-# in it. A word is as probable as it is frequent; a character that begins no word counts as a word that occurs once.
+# Chinese text → words of a dictionary, as jieba cuts it without guesses: the most probable sequence of words of the
+# dictionary. A word is as probable as it is frequent; a character that begins no word counts as a word that occurs once.
 
 cdef enum:
-    FIRST_CUT = 0x4E00   # what stands outside is a word of its own, and ends what is cut
+    FIRST_CUT = 0x4E00   # a character outside is a separate word, and ends the run that is cut
     LAST_CUT = 0x9FD5
     LONGEST_RUN = 5000
     LONGEST_PATH = 16
@@ -20,10 +20,10 @@ cdef extern from *:
 
 
 cdef struct Step:
-    # From the beginning of a word to that with another character.
-    uint64_t key       # number of the beginning, and the character; 0: there is none
+    # From the beginning of a word to the beginning that has one character more.
+    uint64_t key       # number of the beginning, and the character; 0: the step is empty
     uint32_t beginning
-    uint32_t weight    # number of the weight of the word; 0: it is none
+    uint32_t weight    # number of the weight of the word; 0: the characters are not a word
 
 
 cdef struct Passed:
@@ -36,18 +36,18 @@ cdef class HanDictionary:
     """A dictionary that cuts Chinese.
 
     Args:
-        pieces: yields lines in UTF-8, one for each word: the word, how often it occurs, and anything else, a space between
-            them. Between two pieces other threads may run.
+        pieces: yields lines in UTF-8, one for each word: the word, how often it occurs, and anything else, separated by
+            spaces. Between two pieces other threads may run.
         log: the natural logarithm.
     """
 
-    cdef Step* firsts         # for each character that is cut, the step from nothing to it, whose key is not used
-    cdef Step* steps          # all others
-    cdef size_t room, size    # of the steps; the first is a power of two
+    cdef Step* firsts         # the step from nothing to each character that is cut; its key is not used
+    cdef Step* steps          # all other steps
+    cdef size_t room, size    # room for steps, a power of two; number of steps
     cdef uint32_t beginnings
-    cdef Passed path[LONGEST_PATH]  # of the last word that was added: the next one often begins like it
+    cdef Passed path[LONGEST_PATH]  # of the last word that was added: the next word often begins like it
     cdef int path_size
-    cdef double* weights      # logarithms of probabilities; the first is that of a character that begins no word
+    cdef double* weights      # logarithms of probabilities; the first is for a character that begins no word
 
     def __cinit__(self):
         self.room = 1 << 16
@@ -76,7 +76,7 @@ cdef class HanDictionary:
             self.weights[number] = log(count) - log_total
 
     cdef uint64_t read_lines(self, bytes piece, dict numbers) except? 0:
-        """Add the words of *piece*, and those of their weights to *numbers* that are new; return how often all occur."""
+        """Add the words of *piece*, and their new weights to *numbers*; return how often all words occur together."""
         cdef const unsigned char* at = piece
         cdef const unsigned char* end = at + len(piece)
         cdef const unsigned char* word
@@ -100,7 +100,7 @@ cdef class HanDictionary:
         return total
 
     cdef int add(self, const unsigned char* at, const unsigned char* end, uint32_t weight) except -1:
-        """Add a word, unless it has a character that is never cut together with others."""
+        """Add a word, unless it has a character that is always a separate word."""
         cdef const unsigned char* character = at
         cdef uint32_t code, beginning = 0
         cdef int place = 0
@@ -124,7 +124,7 @@ cdef class HanDictionary:
         return 0
 
     cdef inline Step* make(self, uint32_t beginning, uint32_t code) except NULL:
-        """Return the step from a beginning to that with another character, which is added if it is new."""
+        """Return the step from a beginning to the same beginning with one character more; add it if it is new."""
         cdef Step* step
         if 2 * (self.size + 1) > self.room:
             self.grow()
@@ -135,7 +135,7 @@ cdef class HanDictionary:
         return step
 
     cdef inline uint32_t number(self, Step* step) noexcept nogil:
-        """Return the number of the beginning to which *step* leads, which gets one if it is new."""
+        """Return the number of the beginning to which *step* leads; a new beginning gets a number."""
         if not step.beginning:
             self.beginnings += 1
             step.beginning = self.beginnings
@@ -171,7 +171,7 @@ cdef class HanDictionary:
         return &self.steps[at]
 
     cdef int find_ways(self, const Text* text, Py_ssize_t begin, Py_ssize_t end, Bytes* ways) except -1:
-        """Find the best way through a text: for each character where the word ends that begins there."""
+        """Find the best way through a text: the end of the word that begins at each character."""
         cdef Py_ssize_t size = end - begin, place, behind
         cdef double* best
         cdef uint32_t* ends
@@ -190,7 +190,7 @@ cdef class HanDictionary:
             while step.beginning:
                 if step.weight:
                     way = self.weights[step.weight] + best[behind]
-                    if not ends[place] or way >= best[place]:  # of equal ones the longest
+                    if not ends[place] or way >= best[place]:  # the longest of equally probable words
                         best[place], ends[place] = way, <uint32_t> behind
                 if behind == size:
                     break
@@ -201,7 +201,7 @@ cdef class HanDictionary:
         return 0
 
     cdef inline void fetch(self, const Text* text, Py_ssize_t at) noexcept nogil:
-        """Fetch the step with two characters from memory, as nearly each look-up of one has to."""
+        """Fetch the step with two characters ahead of its look-up: it is rarely in the processor's cache."""
         cdef const Step* first = self.begin(read_at(text, at))
         if first.beginning:
             fetch_ahead(&self.steps[self.slot_of(key_of(first.beginning, read_at(text, at + 1)))])
@@ -225,7 +225,7 @@ cdef class HanDictionary:
     cdef Py_ssize_t count_piece(
         self, Words* words, const Text* text, Py_ssize_t begin, Py_ssize_t end, Bytes* ways
     ) except -1:
-        """Count the words of a run up to a character that is not cut; return where that ends, or the run."""
+        """Count the words of a run up to a character that is not cut; return the end of that character, or of the run."""
         cdef Py_ssize_t last = begin, place = 0
         cdef const uint32_t* ends
         while last < end and is_cut(read_at(text, last)):
@@ -279,7 +279,7 @@ cdef inline uint64_t key_of(uint32_t beginning, uint32_t code) noexcept nogil:
 
 
 cdef Py_ssize_t end_of_run(const Text* text, Py_ssize_t at) except -1:
-    """Return where a run of Chinese characters ends that begins at *at*; *at* itself if none does."""
+    """Return the end of the run of Chinese characters that begins at *at*; *at* itself if no run begins there."""
     cdef Py_ssize_t begin = at
     while at < text.size and at - begin < LONGEST_RUN and traits_of(read_at(text, at)) & HAN:
         at += 1
@@ -287,7 +287,7 @@ cdef Py_ssize_t end_of_run(const Text* text, Py_ssize_t at) except -1:
 
 
 def cut_runs():
-    """Return what cuts runs as ``crawler_dedup.signing.segmentation.cut_runs`` does."""
+    """Return a function that cuts runs like ``crawler_dedup.signing.segmentation.cut_runs``."""
     return cut_with_dictionary
 
 

@@ -1,20 +1,20 @@
-# Tree → what a page shows beside its text: the same as crawler_dedup.signing.embedded, which explains it.
+# Tree → embedded content of a page: the same as crawler_dedup.signing.embedded, which explains it.
 
 cdef enum:
     WITH_TEXT = 1
     UNREAD = 2
     SCRIPT = 4
-    ADDRESSED = 8  # the lowest bit of a number: that of the names of attributes, plus 1
+    ADDRESSED = 8  # the lowest bit of a number: place of the names of attributes, plus 1
 
 
 cdef class FindEmbeddedContent:
     """Finds embedded content.
 
     Args:
-        addresses: the names of attributes in which the address of an element may stand, by its tag.
-        with_text: tags of elements of which all is read.
-        unread: those of elements whose text is not read, unless they hold data.
-        conceals: tells how an element with a style conceals what stands in it.
+        addresses: names of the attributes that may contain the address of an element, by its tag.
+        with_text: tags of elements that are read with their text.
+        unread: tags of elements whose text is not read, unless they hold data.
+        conceals: returns how an element with a style conceals its content.
     """
 
     cdef dict kinds
@@ -43,7 +43,7 @@ cdef class _Embedded:
     cdef FindEmbeddedContent terms
     cdef dict pieces
     cdef Map kinds               # by the address of the name, plus 1
-    cdef Numbers states          # how each open element conceals
+    cdef Numbers states          # how each open element conceals its content
     cdef const tree.xmlNode* top  # of which all is read
 
     def __cinit__(self, FindEmbeddedContent terms):
@@ -129,7 +129,7 @@ cdef class _Embedded:
 
 
 cdef bint is_data(tree.xmlNode* script) except -1:
-    """Whether a script holds JSON, which is data that another one shows."""
+    """Return whether a script holds JSON: data that another script shows."""
     cdef tree.xmlAttr* kind = find_attribute(script, b"type")
     return kind != NULL and etree.attributeValue(script, kind) == "application/json"
 

@@ -1,4 +1,4 @@
-# Words → weighted features → signature and sketch: the same as crawler_dedup.signing.features, .schemes.simhash and .sketch.
+# Words → weighted features → signature: the same as crawler_dedup.signing.features and .schemes.simhash.
 
 cdef struct Feature:
     uint64_t hash
@@ -17,8 +17,8 @@ cdef void sort_features(Feature* features, Feature* other, size_t size, int shif
     """Sort by hash, in linear time. The result is in *features*.
 
     Args:
-        other: room for as many.
-        shift: of the first digit by which they may differ; negative: there is none.
+        other: room for *size* features.
+        shift: bits below the first digit in which the features may differ; negative: there is no such digit.
     """
     cdef size_t ends[DIGITS]
     cdef size_t digit, begin = 0
@@ -27,14 +27,14 @@ cdef void sort_features(Feature* features, Feature* other, size_t size, int shif
         return
     scatter_by_digit(features, other, size, shift, ends)
     shift = shift - DIGIT_BITS if shift >= DIGIT_BITS else 0 if shift else -1
-    for digit in range(DIGITS):  # of one page, the first digit nearly sorts them
+    for digit in range(DIGITS):  # the first digit nearly sorts the features of a page
         sort_features(other + begin, features + begin, ends[digit] - begin, shift)
         begin = ends[digit]
     memcpy(features, other, size * sizeof(Feature))
 
 
 cdef void insert_sorted(Feature* features, size_t size) noexcept nogil:
-    """Sort a few features, or many that are equal."""
+    """Sort features by insertion: quick for a few features, or many that are equal."""
     cdef size_t at, place
     cdef Feature moved
     for place in range(1, size):
@@ -47,7 +47,7 @@ cdef void insert_sorted(Feature* features, size_t size) noexcept nogil:
 
 
 cdef void scatter_by_digit(const Feature* features, Feature* other, size_t size, int shift, size_t* ends) noexcept nogil:
-    """Copy features in the order of one digit of the hash; *ends* tells where those with each digit end."""
+    """Copy features in the order of one digit of the hash; *ends* gets where the features with each digit end."""
     cdef size_t at, digit, sum = 0, count
     memset(ends, 0, DIGITS * sizeof(size_t))
     for at in range(size):
@@ -66,8 +66,8 @@ cdef class _Weigher:
     """Weighs words.
 
     Args:
-        stop_words: returns them.
-        features: makes features of the bytes of hashes, weights, marks of telling ones and counts.
+        stop_words: returns the stop words.
+        features: makes features from the bytes of hashes, weights, marks of telling features, and counts.
     """
 
     cdef object stop_words, features
@@ -134,7 +134,7 @@ cdef class WeighText(_Weigher):
     """Weighs the tokens of a normalised text.
 
     Args:
-        find_dictionary: returns the dictionary of the core by which a function cuts Chinese; ``None`` if it has none.
+        find_dictionary: returns the dictionary of the core that a function for cutting Chinese uses, or ``None``.
     """
 
     cdef object find_dictionary
@@ -164,7 +164,7 @@ weigh_text = WeighText
 
 
 def simhash():
-    """Return what computes signatures as ``crawler_dedup.signing.schemes.simhash.simhash`` does."""
+    """Return a function that computes signatures like ``crawler_dedup.signing.schemes.simhash.simhash``."""
     return compute_simhash
 
 

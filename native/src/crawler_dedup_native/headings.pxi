@@ -1,4 +1,4 @@
-# Headings beside the title: the same as crawler_dedup.signing.headings, which explains it.
+# Headings compared with the title: the same as crawler_dedup.signing.headings, which explains it.
 
 cdef struct Heading:
     int level
@@ -10,8 +10,8 @@ cdef struct Heading:
 cdef class _Headings:
     """The headings of a page."""
 
-    cdef Bytes rows      # of type Heading
-    cdef list letters    # of each, in UTF-8
+    cdef Bytes rows      # items of type Heading
+    cdef list letters    # of each heading, in UTF-8
 
     def __cinit__(self):
         self.letters = []
@@ -50,13 +50,13 @@ cdef class _Headings:
         return inside if above is None else above
 
     cdef uint64_t find_named(self, list parts, bytes title, _Page page) except? 0:
-        """Return which *parts* of a *title*, given by its letters, stand in headings or in the main text, as bits."""
+        """Return which *parts* of a *title* (its letters) are in headings or in the main text, as bits."""
         cdef uint64_t telling = 0, bit = 1, named
         cdef list repeating
         cdef Py_ssize_t at
         for _, is_telling in parts:
             telling |= bit if is_telling else 0
-            bit <<= 1  # of parts that are not looked at it is 0
+            bit <<= 1  # it is 0 for parts that are not looked at
         if not telling:
             return 0
         repeating = [at for at in range(len(self.letters)) if self.letters[at] and self.letters[at] in title]
@@ -70,7 +70,7 @@ cdef class _Headings:
 
 
 cdef uint64_t find_parts(list parts, uint64_t looked_for, list texts) except? 0:
-    """Return which of the parts that are looked for stand in one of *texts*, as bits."""
+    """Return which of the parts that are *looked_for* are in one of *texts*, as bits."""
     cdef uint64_t bit = 1, held = 0
     cdef bytes part, text
     for part, _ in parts:
@@ -84,7 +84,7 @@ cdef uint64_t find_parts(list parts, uint64_t looked_for, list texts) except? 0:
 
 
 cdef bytes letters_of_line(str plain, const Text* text, Py_ssize_t begin, Py_ssize_t end, letters_of):
-    """Return the letters, digits and operators of a line in UTF-8; *letters_of* does that where it may have ornaments."""
+    """Return letters, digits and operators of a line in UTF-8. *letters_of* is used if the line may have ornaments."""
     cdef Bytes letters
     cdef Py_ssize_t at = begin
     while at < end and traits_of(read_at(text, at)) & SPACE:

@@ -1,4 +1,4 @@
-# What an element hides: the same as crawler_dedup.signing.hidden, which explains it.
+# Whether elements hide their content: the same as crawler_dedup.signing.hidden, which explains it.
 
 cdef enum:
     SHOWN = 0
@@ -6,10 +6,10 @@ cdef enum:
 
 
 cdef int concealment(tree.xmlNode* element, int around, conceals) except -1:
-    """Return how *element* conceals what stands in it, given how the element *around* it conceals.
+    """Return how *element* conceals its content, given how the element *around* it does.
 
     Args:
-        conceals: tells it of an element with a style.
+        conceals: returns this for an element with a style.
     """
     cdef tree.xmlAttr* style
     cdef const char* value
@@ -27,7 +27,7 @@ cdef int concealment(tree.xmlNode* element, int around, conceals) except -1:
 
 
 cdef bint may_conceal(const char* style) noexcept nogil:
-    """Whether *style* has a name of a property that conceals, in letters of any case and maybe of Unicode."""
+    """Return whether *style* has the name of a property that conceals, in any case, or any character outside of ASCII."""
     cdef const unsigned char* at = <const unsigned char*> style
     while at[0]:
         if at[0] >= 0x80:
@@ -41,7 +41,7 @@ cdef bint may_conceal(const char* style) noexcept nogil:
 
 
 cdef inline bint begins_with(const unsigned char* text, const char* letters) noexcept nogil:
-    """Whether *text* begins with small *letters* of ASCII, in any case. No locale has a say in it: Turkish has another i."""
+    """Return whether *text* begins with small ASCII *letters*, in any case. No locale is used: Turkish has another i."""
     while letters[0] and text[0] | 0x20 == letters[0]:
         text, letters = text + 1, letters + 1
     return not letters[0]

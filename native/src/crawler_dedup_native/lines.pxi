@@ -1,13 +1,13 @@
 # Lines of normalised text as hashes: the same as crawler_dedup.signing.blocks, which explains it.
 
 cdef enum:
-    LEFT_OUT = 1    # of what is hashed
+    LEFT_OUT = 1    # is not hashed
     HAS_DIGIT = 2
     HAS_LETTER = 4  # or a digit
 
 
 cdef int describe_ascii(unsigned char* described, bytes punctuation) except -1:
-    """Describe the characters of ASCII, of which *punctuation* is left out."""
+    """Describe the characters of ASCII; those in *punctuation* are left out of hashes."""
     cdef int code
     memset(described, 0, 128)
     for code in punctuation:
@@ -31,10 +31,10 @@ cdef class _Lines:
         free(self.numbers.start)
 
     cdef int take_letters(self, const Text* text, Py_ssize_t begin, Py_ssize_t end, bint with_lines) except -1:
-        """Take in what of a text is hashed besides its numbers; a line feed only with *with_lines*.
+        """Append the characters of a text that are hashed, without its numbers; line feeds only with *with_lines*.
 
         Returns:
-            whether it has digits and letters.
+            whether the text has digits and letters.
         """
         cdef unsigned char* at
         cdef Py_ssize_t place
@@ -57,14 +57,14 @@ cdef class _Lines:
         return holds | (HAS_LETTER if traits & WORD else 0) | (HAS_DIGIT if traits & DIGIT else 0)
 
     cdef int take_numbers(self, const Text* text, Py_ssize_t begin, Py_ssize_t end) except -1:
-        """Take in the numbers of a text, a space before each."""
+        """Append the numbers of a text, a space before each."""
         cdef Py_ssize_t at = begin, first
         self.numbers.size = 0
         while at < end:
             first = at
             if not is_digit(text, at):
                 at += 1
-                # A minus ends no word.
+                # A minus does not end a word.
                 if not is_minus(read_at(text, first)) or at >= end or not is_digit(text, at):
                     continue
                 if first > begin and traits_of(read_at(text, first - 1)) & WORD:
@@ -75,7 +75,7 @@ cdef class _Lines:
         return 0
 
     cdef Py_ssize_t end_of_digits(self, const Text* text, Py_ssize_t at, Py_ssize_t end) except -1:
-        """Return where digits end that begin at *at*, with what stands between them."""
+        """Return the end of the digits that begin at *at*; separators between digits are included."""
         while True:
             at += 1
             while at < end and is_digit(text, at):
@@ -85,7 +85,7 @@ cdef class _Lines:
             at += 1
 
     cdef uint32_t hash_taken(self) except? 0:
-        """Hash what was taken in last."""
+        """Hash the characters that were appended last."""
         append(&self.letters, self.numbers.start, self.numbers.size)
         return XXH3_64bits(self.letters.start, self.letters.size) >> 32
 
@@ -101,7 +101,7 @@ cdef class _Lines:
 
 
 cdef inline bint is_typographic(uint32_t code) noexcept nogil:
-    """Whether it is a dash or quotation mark; what UTF-8 has no form for becomes a question mark, which is left out."""
+    """Return whether it is a dash or quotation mark; surrogates, which UTF-8 cannot encode, are left out like these."""
     return 0x2010 <= code <= 0x2015 or 0x2018 <= code <= 0x201F or 0xD800 <= code < 0xE000
 
 
@@ -110,12 +110,12 @@ cdef inline bint is_minus(uint32_t code) noexcept nogil:
 
 
 cdef inline bint is_separator(uint32_t code) noexcept nogil:
-    """Whether it may stand between the digits of a number."""
+    """Return whether the character may be between the digits of a number."""
     return c"-" <= code <= c"/" or code == c"," or code == c":" or code == EN_DASH
 
 
 cdef Py_ssize_t end_of_unit(const Text* text, Py_ssize_t at, Py_ssize_t end) except -1:
-    """Return where the unit ends that begins at *at*; *at* itself if none does."""
+    """Return the end of the unit that begins at *at*; *at* itself if no unit begins there."""
     cdef int traits = traits_of(read_at(text, at))
     if traits & (HAN | UNSPACED):
         return at + 1
@@ -140,7 +140,7 @@ cdef int count_units(Words* units, str plain) except -1:
 
 
 cdef bint repeats(Words* units, const Text* text, Py_ssize_t begin, Py_ssize_t end) except -1:
-    """Whether a text has units, and all are among *units*."""
+    """Return whether a text has units, and all of them are among *units*."""
     cdef Py_ssize_t at = begin, end_of
     cdef bint has_units = False
     while at < end:

@@ -23,11 +23,11 @@ cdef class FindLinks:
     """Finds the links of pages.
 
     Args:
-        places: returns what links are joined with, given the address of the page and that of its ``<base>``: the host of
-            the page; the host and the folder of addresses that have nothing unusual, or ``None``; and anything else that
-            *hash_href* takes.
-        hash_href: returns the hash of the address that a link leads to from these places, or ``None``.
-        links: makes the result of hashes, ascending and distinct.
+        places: returns the addresses with which links are joined, given the address of the page and that of its ``<base>``:
+            the host of the page; the host and the folder for links that have nothing unusual, or ``None``; and further
+            arguments of *hash_href*.
+        hash_href: returns the hash of the address to which a link leads from these places, or ``None``.
+        links: makes the result from hashes, ascending and distinct.
     """
 
     cdef object places, hash_href, links
@@ -64,7 +64,7 @@ cdef class _Links:
         free(self.made.start)
 
     cdef int read(self, tree.xmlNode* root, const tree.xmlNode* main_root) except -1:
-        """Take in the links of the document that begins with *root*, and the base within *main_root*."""
+        """Collect the links of the document that begins with *root*, and the base within *main_root*."""
         cdef tree.xmlNode* node
         cdef tree.xmlAttr* attribute
         while root != NULL:
@@ -82,7 +82,7 @@ cdef class _Links:
         return 0
 
     cdef int take_places(self, str host, origin, folder) except -1:
-        """Say what links are joined with that have nothing unusual; ``None``: there are none."""
+        """Set the addresses with which links that have nothing unusual are joined; ``None``: Python reads all links."""
         self.host = host.encode("utf-8", "replace")
         self.origin = None if origin is None else origin.encode()
         self.folder = None if folder is None else folder.encode()
@@ -115,7 +115,7 @@ cdef class _Links:
         return append(&self.targets, &target, sizeof(target))
 
     cdef bytearray hashes(self):
-        """Return the hashes, ascending, each once."""
+        """Return the hashes, ascending and distinct."""
         cdef uint64_t* targets = <uint64_t*> self.targets.start
         cdef size_t size = self.targets.size // sizeof(uint64_t), at, distinct = 0
         sort_numbers(targets, size)
@@ -126,7 +126,7 @@ cdef class _Links:
         return bytearray((<char*> targets)[: distinct * sizeof(uint64_t)]) if distinct else bytearray()
 
     cdef bint resolve(self, const unsigned char* href, const unsigned char* end) except -1:
-        """Resolve a link that has nothing unusual, and no parameters; the result is in what was made."""
+        """Resolve a link that has nothing unusual, and no parameters; the result is in *made*."""
         cdef const unsigned char* path_end
         cdef const unsigned char* path
         if self.origin is None or not is_usual(href, end):
@@ -181,7 +181,7 @@ cdef class _Links:
         )
 
     cdef int take_host(self, const char* host, size_t size) except -1:
-        """Begin the address with a host, unless it is that of the page."""
+        """Begin the address with a host, unless it is the host of the page."""
         cdef size_t at
         cdef const char* own = self.host
         self.made.size = 0
@@ -195,7 +195,7 @@ cdef class _Links:
 
 
 cdef void sort_numbers(uint64_t* numbers, size_t size) noexcept nogil:
-    """Sort by heapsort, which takes no longer for numbers that somebody has chosen."""
+    """Sort by heapsort, which no choice of numbers makes slow."""
     cdef size_t begin = size // 2, end = size
     cdef uint64_t number
     while begin:
@@ -210,7 +210,7 @@ cdef void sort_numbers(uint64_t* numbers, size_t size) noexcept nogil:
 
 
 cdef inline void sift_down(uint64_t* numbers, size_t top, size_t end) noexcept nogil:
-    """Move the number at *top* down in the heap until no larger one stands below it."""
+    """Move the number at *top* down in the heap until no larger number is below it."""
     cdef uint64_t number = numbers[top]
     cdef size_t below = 2 * top + 1
     while below < end:
@@ -225,7 +225,7 @@ cdef inline void sift_down(uint64_t* numbers, size_t top, size_t end) noexcept n
 
 
 cdef bint is_usual(const unsigned char* at, const unsigned char* end) noexcept nogil:
-    """Whether an address is short, and has neither white space nor characters beyond ASCII."""
+    """Return whether an address is short, and has neither white space nor characters beyond ASCII."""
     if at == end or end - at > LONGEST_QUICK:
         return False
     while at < end:
@@ -259,7 +259,7 @@ cdef bint is_of_host(unsigned char byte) noexcept nogil:
 
 
 cdef bint contains(const unsigned char* at, const unsigned char* end, const char* searched) noexcept nogil:
-    """Whether one or two characters stand in a text."""
+    """Return whether a text contains *searched*: one or two characters."""
     while at < end:
         if at[0] == <unsigned char> searched[0] and (
             not searched[1] or end - at > 1 and at[1] == <unsigned char> searched[1]
@@ -270,7 +270,7 @@ cdef bint contains(const unsigned char* at, const unsigned char* end, const char
 
 
 def find_title(*, longest):
-    """Return what finds the titles of pages as ``crawler_dedup.signing.parsing.find_title`` does."""
+    """Return a function that finds titles of pages like ``crawler_dedup.signing.parsing.find_title``."""
     return TitleFinder(longest)
 
 
@@ -305,7 +305,7 @@ cdef class TitleFinder:
 
 
 def asks_for_password():
-    """Return what looks for fields as ``crawler_dedup.signing.parsing.asks_for_password`` does."""
+    """Return a function that looks for fields like ``crawler_dedup.signing.parsing.asks_for_password``."""
     return has_password_field
 
 

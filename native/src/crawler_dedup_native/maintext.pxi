@@ -12,8 +12,8 @@ cdef class MainBlocks:
 
     Attributes:
         chosen: whether it is part of the main text, for each block of the page.
-        size: how much they say, less titles of a list that are links.
-        linked: how much stands inside links in the element that holds them.
+        size: letters of the main text, without titles of a list that are links.
+        linked: letters inside links in the element that holds the main text.
     """
 
     cdef Outline page
@@ -32,7 +32,7 @@ cdef class MainBlocks:
     @property
     def blocks(self):
         cdef int at
-        # The list is that which callers have, who may have changed it.
+        # Callers have this list too, and may have changed it.
         return [block for at, block in zip(range(self.page.count), self.page.blocks) if self.chosen[at]]
 
     @property
@@ -52,7 +52,7 @@ cdef class FindMainBlocks:
 
     Args:
         casefold: returns what each of 256 characters becomes when case is folded.
-        limits: numbers and shares that decide, by their names.
+        limits: the numbers and shares that limit the choice, by their names.
     """
 
     cdef object casefold
@@ -75,19 +75,19 @@ find_main_blocks = FindMainBlocks
 
 
 cdef class _Choice:
-    """The choice of the main text of one page. Arrays are by the number of an element."""
+    """The choice of the main text of one page. Arrays are by the number of an element, unless stated otherwise."""
 
     cdef Outline page
     cdef FindMainBlocks terms
     cdef const Limits* limits
-    cdef Py_ssize_t* size         # of the blocks of a group
+    cdef Py_ssize_t* size         # letters of the blocks of a group
     cdef Py_ssize_t* linked
-    cdef Py_ssize_t* unlinked     # with those of elements inside
+    cdef Py_ssize_t* unlinked     # letters outside of links, those of elements inside included
     cdef double* held
-    cdef double* shares           # of the words of the title that a text has
+    cdef double* shares           # share of the words of the title that a text has
     cdef unsigned char* is_text
     cdef int* firsts              # of a text: number of its first block plus 1
-    cdef int* following           # of a block: number of the next one of its text plus 1
+    cdef int* following           # of a block: number of the next block of its text plus 1
     cdef int texts
     cdef _Series series
 
@@ -145,7 +145,7 @@ cdef class _Choice:
         return 0
 
     cdef int read_shares(self, _TitleWords words) except -1:
-        """Tell which share of the words of the title stands in each text."""
+        """Compute which share of the words of the title each text has."""
         cdef const Row* row = self.page.row_of()
         cdef int at, number
         cdef uint32_t seen
@@ -167,7 +167,7 @@ cdef class _Choice:
         return 0
 
     cdef int find_name(self, _TitleWords words) except -1:
-        """Return the number of the element of the heading that names the page; 0 if none does."""
+        """Return the number of the element of the heading that names the page; 0 if no heading does."""
         cdef const Row* row
         cdef int at, name = 0, rank, best = 0
         cdef uint32_t common, count, most = 0
@@ -186,7 +186,7 @@ cdef class _Choice:
         return name
 
     cdef void weigh(self) noexcept:
-        """Weigh the texts of each element, those in elements inside left out."""
+        """Weigh the texts of each element, without texts in elements inside."""
         cdef const Row* row = self.page.row_of()
         cdef int at
         cdef double weight
@@ -206,7 +206,7 @@ cdef class _Choice:
                 self.held[row.group] += factor * row.letters * sqrt(row.letters)
 
     cdef int main_element(self, int name) except -1:
-        """Return the number of the element that holds the main text, given that of the name of the page."""
+        """Return the number of the element that holds the main text, given the number of the heading that names the page."""
         cdef Py_ssize_t* parents = self.page.numbers.start
         cdef int number, main
         cdef double least, unlinked_least
@@ -229,20 +229,20 @@ cdef class _Choice:
         return main
 
     cdef bint is_around(self, int outer, int number) noexcept:
-        """Whether an element stands in *outer*, which is not the root, or is it."""
+        """Return whether an element is *outer*, which is not the root, or is inside of it."""
         while number > outer:
             number = self.page.numbers.start[number]
         return number == outer
 
     cdef int end_of(self, int main) noexcept:
-        """Return the number behind that of the last element inside of *main*."""
+        """Return the number of the last element inside of *main*, plus 1."""
         cdef int number = main + 1
         while number < self.page.numbers.size and self.page.numbers.start[number] >= main:
             number += 1
         return number
 
     cdef MainBlocks take(self, int main, int end):
-        """Take the content of the elements from *main* on, but for repeated blocks and notices."""
+        """Take the content of the elements from *main* to *end*, except for repeated blocks and notices."""
         cdef MainBlocks chosen = MainBlocks(self.page)
         cdef _Texts texts = _Texts(self.page)
         cdef const Row* row = self.page.row_of()
@@ -268,7 +268,7 @@ cdef class _Choice:
         return chosen
 
     cdef bint is_repeated(self, _Texts texts, int at) noexcept:
-        """Whether a block repeats a long one of another element."""
+        """Return whether a block repeats a long block of another element."""
         cdef const Row* row = self.page.row_of()
         cdef int* known
         if row[at].letters < self.limits.long:
@@ -313,7 +313,7 @@ def join_lines(part):
 
 
 def join_shown_lines(part):
-    """Return the same without what stands in hidden elements."""
+    """Return the text like :func:`join_lines`, without the content of hidden elements."""
     cdef MainBlocks main
     if type(part) is MainBlocks:
         main = part
@@ -324,7 +324,7 @@ def join_shown_lines(part):
 
 
 cdef str join_chosen(Outline page, const unsigned char* chosen, bint shown):
-    """Join the texts of blocks; all blocks where *chosen* is ``NULL``. What is not shown at all has no line."""
+    """Join the texts of blocks; of all blocks if *chosen* is ``NULL``. A block that is not shown at all has no line."""
     cdef const Row* row
     cdef Bytes lines
     cdef int at

@@ -1,26 +1,26 @@
 # Text → normalised text: the same as crawler_dedup.signing.features.normalise, which explains it.
 
 cdef enum:
-    COMPOSES = 0xFFFFFFFF       # may become something else beside its neighbours
-    PUNCTUATION = 0xFFFFFFFE    # with those that follow becomes a space
-    SEVERAL = 0x80000000        # and a place in EXPANSIONS
+    COMPOSES = 0xFFFFFFFF       # what it becomes may depend on its neighbours
+    PUNCTUATION = 0xFFFFFFFE    # becomes one space together with punctuation that follows
+    SEVERAL = 0x80000000        # becomes several characters; the other bits are their place in EXPANSIONS
 
 cdef enum:
     MOST_SURPLUS = 100
 
 cdef uint32_t* FOLDED[2][PAGES]
-cdef uint32_t EXPANSIONS[1 << 16]  # a length, and so many characters
+cdef uint32_t EXPANSIONS[1 << 16]  # a length, followed by as many characters
 cdef uint32_t expansions_end = 0
 
 
 cdef const uint32_t* load_folded(uint32_t page, bint fold_han, describe) except NULL:
-    """Load what each character of a page becomes, as *describe* says: ``None`` for what composes, "" for punctuation."""
+    """Load what each character of a page becomes. *describe* says ``None`` if it composes, "" for punctuation."""
     cdef uint32_t* folded
     cdef uint32_t place = 0
     described = describe(page, fold_han=bool(fold_han))
     if len(described) != 256:
         raise ValueError("A page has 256 characters.")
-    if FOLDED[fold_han][page] != NULL:  # loaded meanwhile
+    if FOLDED[fold_han][page] != NULL:  # another thread has loaded it
         return FOLDED[fold_han][page]
     folded = <uint32_t*> calloc(256, sizeof(uint32_t))
     if folded == NULL:
@@ -33,7 +33,7 @@ cdef const uint32_t* load_folded(uint32_t page, bint fold_han, describe) except 
 
 
 cdef uint32_t code_of(str becomes) except? 0:
-    """Return the one character of *becomes*, or where in :data:`EXPANSIONS` it stands; without any it is punctuation."""
+    """Return the character of *becomes*, or the place of several in :data:`EXPANSIONS`; an empty text is punctuation."""
     global expansions_end
     cdef Py_UCS4 character
     cdef uint32_t begin = expansions_end
@@ -56,8 +56,8 @@ cdef class Normalise:
 
     Args:
         describe: returns what each of 256 characters becomes.
-        compose: normalises lines whose characters compose; returns also by how many characters they have become longer.
-        longest_line: of such a line.
+        compose: normalises lines whose characters compose; also returns by how many characters they have become longer.
+        longest_line: characters of the longest line that *compose* takes.
     """
 
     cdef object describe, compose
@@ -83,10 +83,10 @@ cdef class Normalise:
             free(composing.start)
 
     cdef Py_ssize_t fold(self, const Text* text, bint fold_han, Bytes* made, Numbers* composing) except -1:
-        """Fold each character. Lines in which characters compose are empty in *made*, and their bounds stand in *composing*.
+        """Fold each character. Lines in which characters compose are empty in *made*, and their bounds are in *composing*.
 
         Returns:
-            by how many characters others have become longer.
+            by how many characters the other lines have become longer.
         """
         cdef Py_ssize_t at = 0, line = 0, surplus = 0, surplus_before = 0
         cdef size_t line_made = 0
@@ -131,7 +131,7 @@ cdef class Normalise:
         return surplus
 
     cdef str with_composed(self, str text, str folded, Numbers* composing, Py_ssize_t surplus, bint fold_han):
-        """Put lines whose characters compose into *folded*, where they are empty."""
+        """Insert the lines whose characters compose into *folded*, in which they are empty."""
         cdef Py_ssize_t place
         cdef list lines = [
             text[composing.start[place] : composing.start[place + 1]] for place in range(0, composing.size, 2)
@@ -147,7 +147,7 @@ cdef class Normalise:
 
 
 cdef list line_numbers(str text, Numbers* bounds):
-    """Return the numbers of the lines that begin at the even ones of *bounds*, ascending."""
+    """Return the numbers of the lines that begin at every second item of *bounds*, which are ascending."""
     cdef Py_ssize_t place, before = 0, number = 0
     cdef list numbers = []
     for place in range(0, bounds.size, 2):

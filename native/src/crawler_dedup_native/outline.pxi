@@ -24,10 +24,10 @@ cdef enum Ending:
 cdef struct Open:
     # An element whose children are read.
     tree.xmlNode* element
-    tree.xmlNode* child   # the next one
-    int number       # of the element around that begins and ends a block
-    int levels       # that may be inside
-    int state        # how it conceals
+    tree.xmlNode* child   # the next child
+    int number       # number of the nearest element around it, or itself, that begins and ends a block
+    int levels       # how many levels of elements may be inside
+    int state        # how it conceals its content
     Ending ending
 
 
@@ -45,16 +45,16 @@ cdef class ReadOutline:
     Args:
         kinds: the tags of each kind, by its name.
         headings: the level of each heading, by its tag.
-        block: what makes a block of a tuple.
-        too_deep: what is raised where elements are nested too deep.
+        block: makes a block from a tuple.
+        too_deep: the exception that is raised if elements are nested too deep.
         roots_and_states: yields the roots of a tree.
-        conceals: tells how an element with a style conceals what stands in it.
-        least_swallowed: how much an element says at least that may have swallowed the page.
-        most_passes: how many times a page is read.
+        conceals: returns how an element with a style conceals its content.
+        least_swallowed: the least number of letters of an element that may have swallowed the page.
+        most_passes: how many times a page is read at most.
     """
 
-    cdef Words tags           # known ones
-    cdef Numbers kinds        # of these
+    cdef Words tags           # known tags
+    cdef Numbers kinds        # kinds of these tags
     cdef type block, too_deep
     cdef object roots_and_states, conceals
     cdef int least_swallowed, most_passes
@@ -78,7 +78,7 @@ cdef class ReadOutline:
         free(self.kinds.start)
 
     cdef int kind_of(self, int tag) noexcept:
-        """Return what is known of a tag, given its number."""
+        """Return the kind of a tag, given its number."""
         return self.kinds.start[tag - 1] if tag <= self.kinds.size else 0
 
     def __call__(self, tree, int max_depth=250):

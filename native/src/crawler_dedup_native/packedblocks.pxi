@@ -24,5 +24,5 @@ cdef class BlockReader:
 
 
 def read_blocks(block, size_unit):
-    """Return what reads blocks as ``crawler_dedup.signing.blocks.read_blocks`` does."""
+    """Return a function that reads blocks like ``crawler_dedup.signing.blocks.read_blocks``."""
     return BlockReader(block, size_unit)

@@ -67,7 +67,7 @@ cdef class Outline:
         )
 
     cdef int add(self, Row* row) except -1:
-        """Add a block, whose text is that behind the others; behind it there is room for a line feed."""
+        """Add a block whose text was written behind the other texts, with room for a line feed after it."""
         if self.count == MOST_ROWS:
             raise Unsupported("a page of so many blocks")
         append(&self.rows, row, sizeof(Row))
@@ -84,7 +84,7 @@ cdef inline str decode(const unsigned char* content, size_t size):
 
 
 cdef Outline outline_of(page):
-    """Return an outline that Python has made as one of the core."""
+    """Convert an outline that was made in Python to an object of the core."""
     cdef Outline outline
     cdef Py_ssize_t parent, number = 0
     if type(page) is Outline:

@@ -3,7 +3,7 @@
 cdef class _Reader:
     cdef ReadOutline terms
     cdef Map known_names         # number of a tag, by the address of its name
-    cdef Words other_tags        # that are not among those of the terms
+    cdef Words other_tags        # tags that are not in terms
     cdef set swallowed           # addresses of elements
     cdef Outline outline
     cdef list skipped            # elements that may have swallowed the page
@@ -12,9 +12,9 @@ cdef class _Reader:
     cdef Map places
     cdef Open* opened
     cdef int depth, opened_room
-    cdef Bytes parts             # what was taken in since the last block
-    cdef Bytes shown_parts       # those that are not hidden
-    cdef Numbers hidden          # where in the parts hidden ones begin and end, but for those that end at last
+    cdef Bytes parts             # texts that were read since the last block
+    cdef Bytes shown_parts       # the parts that are not hidden
+    cdef Numbers hidden          # where hidden text in the parts begins and ends, without hidden text that has not ended
     cdef Py_ssize_t link_begins, hidden_begins, linked
     cdef bint leads_away
     cdef int state
@@ -87,7 +87,7 @@ cdef class _Reader:
         return 0
 
     cdef int open(self, tree.xmlNode* node, int number, int levels, Ending ending) except -1:
-        """Begin to take in what stands in an element."""
+        """Begin to read the content of an element."""
         cdef void* moved
         cdef Open* top
         if levels < 1:
@@ -104,7 +104,7 @@ cdef class _Reader:
         return self.take_text(node.children)
 
     cdef int take_text(self, tree.xmlNode* node) except -1:
-        """Take in the texts from *node* on, unless they are white space before a block."""
+        """Read the texts from *node* on, unless they are white space before a block."""
         cdef size_t before = self.parts.size
         append_texts(&self.parts, node)
         if not before and is_space(self.parts.start, self.parts.start + self.parts.size):
@@ -112,7 +112,7 @@ cdef class _Reader:
         return 0
 
     cdef int read_next(self) except -1:
-        """Begin to take in the next child of the innermost open element, or end that."""
+        """Begin to read the next child of the innermost open element, or end this element."""
         cdef Open* top = &self.opened[self.depth - 1]
         cdef tree.xmlNode* child = top.child
         if child != NULL:
@@ -132,13 +132,13 @@ cdef class _Reader:
         return self.leave(top.element)
 
     cdef int leave(self, const tree.xmlNode* child) except -1:
-        """Go on behind *child*, in the innermost open element."""
+        """Continue behind *child*, in the innermost open element."""
         if self.state != self.opened[self.depth - 1].state:
             self.turn(self.opened[self.depth - 1].state)
         return self.take_text(child.next)
 
     cdef bint read_element(self, tree.xmlNode* child, int number, int levels) except -1:
-        """Take in *child*, or tell that it was opened."""
+        """Read *child*, or return that it was opened."""
         cdef int tag = self.tag_of(child)
         cdef int kind = self.terms.kind_of(tag)
         if kind & INLINE:
@@ -187,7 +187,7 @@ cdef class _Reader:
         return False
 
     cdef int read_drawing(self, tree.xmlNode* drawing, int kind, int tag, int parent) except -1:
-        """Take in all that stands written in a drawing as one block."""
+        """Read all text of a drawing as one block."""
         cdef Bytes* words = &self.shown_parts
         cdef tree.xmlNode* node = drawing
         words.size = 0
@@ -222,7 +222,7 @@ cdef class _Reader:
         )
 
     cdef bint is_text_of_its_own(self, const tree.xmlNode* item) except -1:
-        """Whether a part of a list holds several blocks."""
+        """Return whether a part of a list holds several blocks."""
         cdef tree.xmlNode* child = item.children
         cdef const tree.xmlNode* inside = NULL
         cdef int kind
@@ -238,7 +238,7 @@ cdef class _Reader:
         return child != NULL and this_or_next_element(child.next) != NULL
 
     cdef bint holds_page(self, tree.xmlNode* element) except -1:
-        """Whether *element* has the parts of a whole page."""
+        """Return whether *element* has the parts of a whole page."""
         cdef tree.xmlNode* node = element
         cdef int parts = 0
         while node != NULL:
@@ -250,7 +250,7 @@ cdef class _Reader:
         return False
 
     cdef int turn(self, int state) except -1:
-        """What is taken in from here on is shown, or not."""
+        """Set how the text that is read from here on is concealed."""
         if state == self.state:
             return 0
         if self.state == SHOWN:
@@ -271,11 +271,11 @@ cdef class _Reader:
         return 0
 
     cdef int end_block(self, int number) except -1:
-        """What was taken in since the last block is one, in the element *number*."""
+        """Make a block from the texts that were read since the last block, in the element *number*."""
         cdef Extent extent
         cdef Outline outline = self.outline
         cdef Row row
-        if self.link_begins >= 0:  # the link goes on in the next block
+        if self.link_begins >= 0:  # the link continues in the next block
             self.end_link()
             self.link_begins = 0
         reserve(&outline.texts, self.parts.size + 1)
@@ -293,7 +293,7 @@ cdef class _Reader:
         return outline.add(&row) if extent.size else 0
 
     cdef bint read_shown(self, Row* row) except -1:
-        """Read what was taken in since the last block and is not hidden, or tell that this is the text of the block."""
+        """Set the text of the block that is not hidden; return whether it differs from the text of the block."""
         cdef Extent extent
         cdef Bytes* shown = &self.shown_parts
         cdef Bytes* shown_texts = &self.outline.shown_texts
@@ -302,7 +302,7 @@ cdef class _Reader:
         cdef int at
         if self.state != SHOWN:
             self.end_hidden()
-            self.hidden_begins = 0  # it goes on in the next block
+            self.hidden_begins = 0  # it continues in the next block
         shown.size = 0
         for at in range(0, self.hidden.size, 2):
             append(shown, self.parts.start + begin, self.hidden.start[at] - begin)
@@ -319,7 +319,7 @@ cdef class _Reader:
 
 
 cdef int append_word(Bytes* words, tree.xmlNode* node) except -1:
-    """Append the texts that begin with *node*, if they are any, behind a space."""
+    """Append a space and the texts that begin with *node*, if there are any."""
     cdef size_t before = words.size
     if before:
         append(words, b" ", 1)

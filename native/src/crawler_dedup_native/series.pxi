@@ -1,4 +1,4 @@
-# Blocks that make up series: the same as crawler_dedup.signing.maintext, which explains them.
+# Blocks that form series: the same as crawler_dedup.signing.maintext, which explains them.
 
 cdef enum Member:
     NO_SERIES
@@ -7,14 +7,14 @@ cdef enum Member:
 
 
 cdef struct Chain:
-    # Blocks in a row, by their numbers plus 1.
+    # Consecutive blocks, by their numbers plus 1.
     int first
     int last
     int count
 
 
 cdef struct Place:
-    # The blocks in one place that are not mainly links, and those that are.
+    # The blocks in one place that are not mainly links, and the blocks that are.
     Chain texts
     Chain links
 
@@ -24,16 +24,16 @@ cdef class _Series:
 
     Attributes:
         members: whether a block is part of a series, by its number.
-        in_order: numbers of the members, those of one series together, the series in the order of their places. That of blocks
-            whose links lead to other places of the page comes first.
+        in_order: numbers of the members. Members of a series are together, and the series are in the order of their places.
+            The first series has blocks whose links lead to other places of the page.
     """
 
     cdef Outline page
     cdef const Limits* limits
     cdef unsigned char* members
     cdef Numbers in_order
-    cdef Bytes places         # of type Place, in the order in which they come; the first is place 0
-    cdef Map known            # numbers of places plus 1, by place and 1
+    cdef Bytes places         # items of type Place, in the order of the page; the first is place 0
+    cdef Map known            # numbers of places plus 1, by place plus 1
     cdef int* following       # 0, or the number of the next block in a chain plus 1
     cdef _Texts texts
 
@@ -53,7 +53,7 @@ cdef class _Series:
         free(self.following)
 
     cdef int find(self, const unsigned char* is_text, const Limits* limits) except -1:
-        """Find the series among blocks outside of texts, which are given by the number of their elements."""
+        """Find the series among blocks outside of texts; *is_text* says by the number of an element whether it is a text."""
         cdef const Row* row
         cdef Place* place
         cdef int at
@@ -88,7 +88,7 @@ cdef class _Series:
         chain.count += 1
 
     cdef int read(self, const Chain* chain, Member kind, Py_ssize_t least, const Limits* limits) except -1:
-        """Take in the blocks of *chain* if they make up a series; *least*: letters of each."""
+        """Add the blocks of *chain* if they form a series; each must have *least* letters."""
         cdef Py_ssize_t letters = 0
         cdef int next_ = chain.first, different = 0
         cdef int* known
@@ -128,7 +128,7 @@ cdef class _Texts:
         free(self.slots)
 
     cdef int forget(self, size_t most) except -1:
-        """Begin anew, with up to so many texts."""
+        """Remove all texts, and make room for up to *most* texts."""
         self.slot_count = 64
         while self.slot_count < 2 * most:
             self.slot_count *= 2
@@ -142,7 +142,7 @@ cdef class _Texts:
         return 0
 
     cdef int* find(self, int number) noexcept:
-        """Find the slot of the text of a block. If it was seen before, the slot has the block that was put into it."""
+        """Find the slot of the text of a block. If the text was seen before, the slot has the block that was put into it."""
         cdef const Row* row = &self.page.row_of()[number]
         cdef const unsigned char* text = self.page.texts.start + row.begin
         cdef const Row* other

@@ -2,12 +2,12 @@
 
 cdef enum:
     BINS = 64
-    WHOLE = 64    # sets of up to so many features are kept whole
+    WHOLE = 64    # sets of up to 64 features are kept whole
     CODES = 255
 
 
 cdef inline uint32_t shorten(uint64_t hash_) noexcept nogil:
-    """Return the 24 bits of a hash that are looked at."""
+    """Return the 24 bits of a hash that a sketch uses."""
     return <uint32_t> (hash_ >> 48) << 8 | <uint32_t> (hash_ & 0xFF)
 
 
@@ -52,7 +52,7 @@ cdef bytes sketch_whole(const uint64_t* hashes, size_t size):
 
 
 def sketch():
-    """Return what sketches sets as ``crawler_dedup.signing.sketch.sketch`` does."""
+    """Return a function that sketches sets like ``crawler_dedup.signing.sketch.sketch``."""
     return compute_sketch
 
 
@@ -62,7 +62,7 @@ def compute_sketch(hashes):
 
 
 def sketch_numbers():
-    """Return what sketches the numbers of a text as ``crawler_dedup.signing.summary.sketch_numbers_of`` does."""
+    """Return a function that sketches the numbers of a text like ``crawler_dedup.signing.summary.sketch_numbers_of``."""
     return compute_sketch_of_numbers
 
 
@@ -100,7 +100,7 @@ cdef inline bint is_digit_code(uint32_t code) noexcept nogil:
 
 
 cdef Py_ssize_t end_of_number(const Text* text, Py_ssize_t at) except -1:
-    """Return where a number ends that begins at *at*, with letters behind its digits, and with what stands between them."""
+    """Return the end of the number that begins at *at*; separators and letters behind the digits are included."""
     cdef uint32_t code
     while True:
         at += 1

@@ -1,4 +1,4 @@
-# White space, and how much a text says.
+# White space, and the size of a text in letters.
 
 cdef uint64_t HIGH = 0x8080808080808080ULL      # the highest bit of each of eight bytes
 cdef uint64_t SPACES = 0x2020202020202020ULL
@@ -10,10 +10,10 @@ cdef struct Extent:
 
 
 cdef Extent collapse(const unsigned char* at, const unsigned char* end, unsigned char* into) except *:
-    """Join words with a single space, as ``" ".join(text.split())``, and tell how much they say.
+    """Join words with a single space, as ``" ".join(text.split())``, and count their letters.
 
     Args:
-        into: where the result is written, which has room for the whole text; ``NULL``: nowhere.
+        into: where the result is written, with room for the whole text; ``NULL``: the result is not written.
     """
     cdef Extent extent
     cdef const unsigned char* begin
@@ -48,7 +48,7 @@ cdef Extent collapse(const unsigned char* at, const unsigned char* end, unsigned
 
 
 cdef inline const unsigned char* end_of_words(const unsigned char* at, const unsigned char* end) noexcept nogil:
-    """Return how far words of ASCII go on with single spaces between them, seen eight bytes at a time: less than is there."""
+    """Return how far words of ASCII with single spaces continue, or a place before; eight bytes are read at a time."""
     cdef uint64_t eight, spaces
     while end - at >= 8:
         memcpy(&eight, at, 8)
@@ -70,7 +70,7 @@ cdef inline const unsigned char* end_of_ascii_word(const unsigned char* at, cons
 cdef inline const unsigned char* end_of_wide_word(
     const unsigned char* at, const unsigned char* end, Py_ssize_t* letters
 ) except? NULL:
-    """Return where characters end that are neither ASCII nor white space; *letters*: how much they say."""
+    """Return the end of characters that are neither ASCII nor white space; add their size in letters to *letters*."""
     cdef const unsigned char* this
     cdef unsigned char* kind
     cdef uint32_t code
@@ -93,7 +93,7 @@ cdef inline const unsigned char* end_of_wide_word(
 
 
 cdef inline const unsigned char* behind_space(const unsigned char* at, const unsigned char* end) noexcept nogil:
-    """Return the place behind a character of white space, and behind those of ASCII that follow."""
+    """Return the place behind a character of white space, and behind ASCII white space that follows."""
     read_code(&at, end)
     while at < end and is_ascii_space(at[0]):
         at += 1

@@ -1,4 +1,4 @@
-# The words of a title, and which of them stand in headings and texts.
+# The words of a title, and which of them are in headings and texts.
 
 cdef enum:
     BEGINNINGS = 1 << 12
@@ -14,11 +14,11 @@ cdef class _TitleWords:
 
     cdef object casefold
     cdef Words words
-    cdef Words own                      # of a heading
+    cdef Words own                      # words of a heading
     cdef Bytes folded
     cdef uint16_t firsts[BEGINNINGS]    # by the first two bytes: 0, or the number of a word plus 1
-    cdef uint16_t* following            # the same by number: with the same beginning
-    cdef unsigned char* is_seen         # whether a word stands in a text, by its number
+    cdef uint16_t* following            # by number: 0, or the next word with this beginning, plus 1
+    cdef unsigned char* is_seen         # by number: whether a text that was read has the word
 
     def __cinit__(self, str title, casefold):
         cdef uint32_t number
@@ -48,7 +48,7 @@ cdef class _TitleWords:
         return append_casefolded(&self.folded, text, text + size, self.casefold)
 
     cdef int read_heading(self, const unsigned char* text, size_t size, uint32_t* common, uint32_t* count) except -1:
-        """Tell how many distinct words a text has, and how many of them are words of the title."""
+        """Count the distinct words of a heading, and how many of them are words of the title."""
         cdef uint32_t number
         self.fold(text, size)
         clear_words(&self.own)
@@ -62,7 +62,7 @@ cdef class _TitleWords:
         memset(self.is_seen, 0, self.words.size)
 
     cdef uint32_t count_new(self, const unsigned char* text, size_t size) except? 0:
-        """Return how many words stand in a text that stood in none of those before."""
+        """Return how many words of the title a text has that no previous text has."""
         cdef const unsigned char* at
         cdef const unsigned char* end
         cdef const Word* word
@@ -90,7 +90,7 @@ cdef inline size_t beginning_of(const unsigned char* text) noexcept nogil:
 
 
 cdef int count_words_of(Words* words, const unsigned char* at, const unsigned char* end) except -1:
-    """Count the words of a folded text that have two letters or more; of those not in ASCII each pair of letters."""
+    """Count the words of a folded text that have two letters or more; each pair of letters if a word is not ASCII."""
     cdef const unsigned char* begin
     cdef const unsigned char* after
     cdef uint32_t code
@@ -115,7 +115,7 @@ cdef int count_words_of(Words* words, const unsigned char* at, const unsigned ch
 
 
 cdef int count_pairs(Words* words, const unsigned char* begin, const unsigned char* end) except -1:
-    """Count each pair of characters in a row."""
+    """Count each pair of consecutive characters."""
     cdef const unsigned char* second = begin
     cdef const unsigned char* third
     read_code(&second, end)

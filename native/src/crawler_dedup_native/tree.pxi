@@ -1,11 +1,11 @@
 # Nodes of lxml's trees, read as lxml reads them.
 
 class Unsupported(Exception):
-    """The tree has what is read in Python only."""
+    """The tree has something that only Python can read."""
 
 
 cdef inline bint is_element(const tree.xmlNode* node) noexcept nogil:
-    """Whether lxml takes *node* for an element: a comment is one, too."""
+    """Return whether lxml takes *node* for an element; a comment is an element too."""
     return (
         node.type == tree.XML_ELEMENT_NODE
         or node.type == tree.XML_COMMENT_NODE
@@ -15,7 +15,7 @@ cdef inline bint is_element(const tree.xmlNode* node) noexcept nogil:
 
 
 cdef inline tree.xmlNode* first_child(const tree.xmlNode* node) noexcept nogil:
-    """Return the first child, which lxml may not take for an element."""
+    """Return the first child, even if lxml does not take it for an element."""
     return node.children if node.type == tree.XML_ELEMENT_NODE else NULL
 
 
@@ -26,7 +26,7 @@ cdef inline tree.xmlNode* this_or_next_element(tree.xmlNode* node) noexcept nogi
 
 
 cdef inline tree.xmlNode* text_or_none(tree.xmlNode* node) noexcept nogil:
-    """Return *node* or, behind marks of inclusions, the node that follows, if it is a text."""
+    """Return the first node from *node* on that is not a mark of an inclusion, if it is a text; otherwise ``NULL``."""
     while node != NULL:
         if node.type == tree.XML_TEXT_NODE or node.type == tree.XML_CDATA_SECTION_NODE:
             return node
@@ -85,7 +85,7 @@ cdef const char* plain_value(const tree.xmlAttr* attribute) noexcept nogil:
 
 
 cdef tree.xmlNode* node_of(etree._Element element) except NULL:
-    """Return the node of an element of a tree without a document type that declares attributes and entities."""
+    """Return the node of an element. XML with a document type, which may declare attributes and entities, is refused."""
     cdef tree.xmlNode* node = element._c_node
     if node == NULL or node.type != tree.XML_ELEMENT_NODE:
         raise Unsupported("no element")
@@ -97,7 +97,7 @@ cdef tree.xmlNode* node_of(etree._Element element) except NULL:
 
 
 cdef bint has_root_behind(etree._Element root) except -1:
-    """Whether the parser has left the rest of a page behind *root*."""
+    """Return whether the parser has left the rest of a page behind *root*."""
     cdef const tree.xmlNode* node = node_of(root).next
     while node != NULL and node.type != tree.XML_ELEMENT_NODE:
         node = node.next

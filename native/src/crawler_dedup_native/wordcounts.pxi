@@ -63,12 +63,12 @@ cdef size_t find_slot(const Words* words, uint64_t hash_, const unsigned char* c
 
 
 cdef bint is_known(const Words* words, const Words* others, const Word* word) noexcept nogil:
-    """Whether a word of *others* is one of *words*."""
+    """Return whether a word of *others* is one of *words*."""
     return words.size and words.slots[find_slot(words, word.hash, others.content.start + word.begin, word.size)]
 
 
 cdef int count_last(Words* words, size_t begin) except -1:
-    """Count the word that stands at the end of the content, from *begin* on. It is taken off if it is known."""
+    """Count the word at the end of the content, from *begin* on. If it is known, it is removed from the content."""
     cdef size_t size = words.content.size - begin
     cdef uint64_t hash_ = XXH3_64bits(words.content.start + begin, size)
     cdef Word* word
@@ -124,7 +124,7 @@ cdef int count_word(Words* words, const Text* text, Py_ssize_t begin, Py_ssize_t
 
 
 cdef bint count_in_text(Words* words, const Text* text) except -1:
-    """Count words, and pairs of characters of other scripts without spaces than Chinese; tell whether there is Chinese."""
+    """Count words, and pairs of characters of scripts without spaces except Chinese; return whether there is Chinese."""
     cdef Py_ssize_t at = 0, begin
     cdef int traits
     cdef bint has_chinese = False
