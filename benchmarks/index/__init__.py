@@ -1,1 +1,1 @@
-"""The index by itself: look-ups, inserts and sizes, beside its peers."""
+"""Benchmarks of the index by itself: look-ups, inserts and sizes, compared with its peers."""

@@ -41,7 +41,7 @@ _PAGES = 200_000
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured, where, and how often."""
+    """What the benchmark measures, in which directory, and how often."""
 
     folder: Path
     n: int
@@ -69,7 +69,7 @@ class Plan:
 
     @property
     def recalled(self) -> int:
-        """Return how many look-ups are held against brute force."""
+        """Return how many look-ups are compared with brute force."""
         return 200 if self.n <= _LARGE else 50
 
 
@@ -137,10 +137,10 @@ def _of_signatures(plan: Plan, report: Report) -> None:
     signatures = clustered(plan.n, plan.seed)
     loaded = None if plan.skip_load else _load(plan, signatures, report)
     stored = np.unique(signatures)
-    del signatures  # 800 MB of 100 million; the peers need the room
+    del signatures  # 800 MB for 100 million; the peers need the memory
     asked = questions(stored, plan.warm, plan.seed + 1)
     with PermutedIndex.open(plan.signatures) as index:
-        new = fresh(plan.seed, len(index))  # others than an earlier run has inserted
+        new = fresh(plan.seed, len(index))  # not those that an earlier run has inserted
     state = "as found" if plan.skip_load else "as loaded"
     _size(plan, state, report)
     medians = [_lookups(plan, state, asked, report)]
@@ -173,7 +173,7 @@ def _of_signatures(plan: Plan, report: Report) -> None:
 
 
 def _load(plan: Plan, signatures: Numbers, report: Report) -> float:
-    """Insert all at once; returns how many a second."""
+    """Insert all signatures in one call; return how many are inserted a second."""
     with PermutedIndex.open(plan.signatures) as index:
         start = time.perf_counter()
         new = index.insert(signatures)
@@ -218,7 +218,7 @@ def _against_truth(plan: Plan, stored: Numbers, asked: list[int], report: Report
             )
             for recall in measured_recalls
         ]
-        # With --skip-load, what an earlier run inserted online is found besides.
+        # With --skip-load, signatures that an earlier run inserted online are found as well.
         columns = ("k", "found", "expected", "recall", "besides")
         report.table(f"Recall: {len(truths)} look-ups against numpy brute force", columns, rows)
         report.note(
@@ -270,7 +270,7 @@ def _durable(plan: Plan, new: Iterator[int], report: Report) -> float:
 
 
 def _show_rates(title: str, done: dict[str, list[float]], report: Report) -> float:
-    """Report rates; return the median of the first, which is one at a time."""
+    """Report rates; return the median of the first way, which is one at a time."""
     medians = {name: statistics.median(rates) for name, rates in done.items()}
     single = next(iter(medians.values()))
     rows = [
@@ -308,7 +308,7 @@ def _of_pages(plan: Plan, report: Report) -> None:
         _page_size(directory, report)
     with durable.open_pages(directory) as deduplicator:
         filed = len(deduplicator)
-        supply = pages(fresh(plan.seed, filed), filed)  # others than an earlier run has filed
+        supply = pages(fresh(plan.seed, filed), filed)  # not those that an earlier run has filed
         ways = durable.page_ways(deduplicator, plan.single, plan.grouped // 2)
         _show_rates("Pages decided, filed and settled", durable.rates(ways, supply, plan.rounds), report)
 

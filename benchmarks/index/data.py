@@ -1,4 +1,4 @@
-"""Synthetic signatures and pages, and the truth about their neighbours."""
+"""Synthetic signatures and pages, and their true neighbours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crawler_dedup import SignedPage
 from crawler_dedup.hamming import Numbers
 
 Truths = dict[int, dict[int, int]]
-"""For each signature that is asked for, its neighbours and their distances."""
+"""The neighbours of each signature that is looked up, with their distances."""
 
 _CHUNK = 1 << 20
 _FIRST_CHUNK = 1 << 10
@@ -21,11 +21,11 @@ _SPIKES = np.random.default_rng(64).integers(0, 1 << 64, 5, dtype=np.uint64)
 
 
 def clustered(size: int, seed: int | Sequence[int]) -> Numbers:
-    """Return *size* signatures: 30 % within distance 6 of an earlier one, 1 % on five values, the others uniform."""
+    """Return *size* signatures: 30 % within distance 6 of an earlier signature, 1 % one of five values, others uniform."""
     chance = np.random.default_rng(seed)
     signatures = np.empty(size, dtype=np.uint64)
     at = 0
-    while at < size:  # "earlier" is in an earlier chunk, so the first chunks are small
+    while at < size:  # an "earlier" signature is in an earlier chunk, so the first chunks are small
         end = min(size, at + min(max(at, _FIRST_CHUNK), _CHUNK))
         signatures[at:end] = _chunk(chance, signatures[:at], end - at)
         at = end
@@ -48,7 +48,7 @@ def _drawn(chance: np.random.Generator, signatures: Numbers, size: int) -> Numbe
 
 
 def flipped(chance: np.random.Generator, signatures: Numbers, most: int = 6) -> Numbers:
-    """Flip 0 to *most* bits of each of *signatures*."""
+    """Flip 0 to *most* bits of each signature."""
     flips = chance.integers(0, most + 1, len(signatures))
     for number in range(most):
         bit = np.uint64(1) << chance.integers(0, 64, len(signatures), dtype=np.uint64)
@@ -57,7 +57,7 @@ def flipped(chance: np.random.Generator, signatures: Numbers, most: int = 6) -> 
 
 
 def questions(stored: Numbers, size: int, seed: int) -> list[int]:
-    """Return what to ask for, in turn: a stored signature with up to six bits flipped, and a random one."""
+    """Return signatures to look up: in turn a stored signature with up to six bits flipped, and a random signature."""
     chance = np.random.default_rng(seed)
     asked = chance.integers(0, 1 << 64, size, dtype=np.uint64)
     asked[::2] = flipped(chance, _drawn(chance, stored, len(asked[::2])))
@@ -65,13 +65,13 @@ def questions(stored: Numbers, size: int, seed: int) -> list[int]:
 
 
 def fresh(*seed: int) -> Iterator[int]:
-    """Yield signatures without end, clustered among themselves: what comes in while an index is used."""
+    """Yield an endless stream of signatures with clusters, as they are inserted while an index is used."""
     for number in count():
         yield from clustered(_FRESH, (*seed, number)).tolist()
 
 
 def neighbours(stored: Numbers, signature: int, most: int) -> dict[int, int]:
-    """Return every one of *stored* within *most* bits, with its distance, by brute force: numpy looks at all."""
+    """Return all *stored* signatures within *most* bits, with their distances, by brute force with numpy."""
     near_signatures: dict[int, int] = {}
     for at in range(0, len(stored), _CHUNK):
         block = stored[at : at + _CHUNK]
@@ -82,7 +82,7 @@ def neighbours(stored: Numbers, signature: int, most: int) -> dict[int, int]:
 
 
 def pages(signatures: Iterable[int], seed: int) -> Iterator[SignedPage]:
-    """Yield a page for each signature, as large as pages are. Sketches are random, so that no page stands for another."""
+    """Yield a page of realistic size for each signature. Sketches are random, so that no page stands for another."""
     chance = np.random.default_rng(seed)
     for number, signature in enumerate(signatures):
         key = sha1(b"%d of %d" % (number, seed)).hexdigest()

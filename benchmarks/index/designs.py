@@ -1,4 +1,4 @@
-"""The designs of permuted tables, on the same signatures."""
+"""Comparison of the designs of permuted tables on the same signatures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crawler_dedup.hamming import DESIGNS, Numbers
 
 @dataclass(frozen=True)
 class Measured:
-    """A design: µs to load a signature, µs of a look-up at distance 3, and bytes in used pages."""
+    """Figures of a design: µs to load a signature, µs of a look-up at distance 3, and bytes a signature in used pages."""
 
     tables: int
     load: float
@@ -23,7 +23,7 @@ class Measured:
 
 
 def measured(folder: Path, stored: Numbers, asked: list[int], rounds: int) -> Iterator[Measured]:
-    """Load *stored* into an index of each design and look *asked* up."""
+    """Load *stored* into an index of each design, and look up *asked*."""
     for tables in DESIGNS:
         directory = folder / f"tables-{tables}"
         with PermutedIndex.open(directory, tables=tables) as index:

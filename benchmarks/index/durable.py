@@ -1,4 +1,4 @@
-"""Durable operations: one at a time, and 64 waiting, which share an fsync."""
+"""Durable operations: one at a time, and 64 at a time, which share an fsync."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Way(Generic[_T]):
-    """One way to carry out operations; *count* of them make a round."""
+    """A way to carry out operations; a round has *count* operations."""
 
     name: str
     run: Callable[[Iterable[_T]], None]
@@ -33,7 +33,7 @@ class Way(Generic[_T]):
 
 
 def rates(ways: Iterable[Way[_T]], supply: Iterator[_T], rounds: int) -> dict[str, list[float]]:
-    """Measure operations per second of each of *ways* in turn."""
+    """Measure the operations per second of each way in turn."""
     done: dict[str, list[float]] = {way.name: [] for way in ways}
     for _ in range(rounds):
         for way in ways:
@@ -51,7 +51,7 @@ def one_by_one(do: Callable[[_T], object], items: Iterable[_T]) -> None:
 
 
 def in_flight(start: Callable[[_T], Future[Any]], items: Iterable[_T]) -> None:
-    """Keep 64 begun and not done, from one thread: what is measured is the index, not the switching of threads."""
+    """Keep 64 operations in flight from one thread, to measure the index and not the switching of threads."""
     waiting: deque[Future[Any]] = deque()
     for item in items:
         if len(waiting) == WAITING:
@@ -62,7 +62,7 @@ def in_flight(start: Callable[[_T], Future[Any]], items: Iterable[_T]) -> None:
 
 
 def in_threads(do: Callable[[_T], object], items: Iterable[_T]) -> None:
-    """Do the operations in 64 threads, each of which waits for its own."""
+    """Do the operations in 64 threads; each thread waits for its own operation."""
     with ThreadPoolExecutor(WAITING) as pool:
         deque(pool.map(do, items), maxlen=0)
 
@@ -77,13 +77,13 @@ def signature_ways(index: PermutedIndex, single: int, grouped: int) -> list[Way[
 
 
 def insert_online(index: PermutedIndex, signatures: Iterator[int], count: int) -> float:
-    """Insert *count* signatures, 64 in flight; returns how many a second."""
+    """Insert *count* signatures, 64 in flight; return how many are inserted a second."""
     way = Way("", partial(in_flight, index.submit), count)
     return rates([way], signatures, 1)[""][0]
 
 
 def page_ways(deduplicator: Deduplicator, single: int, grouped: int) -> list[Way[SignedPage]]:
-    """Return the ways to decide, file and settle pages. If a page is settled with the next one, both share an fsync."""
+    """Return the ways to decide, file and settle pages. A page that is settled with the next page shares its fsync."""
 
     def do(page: SignedPage) -> None:
         deduplicator.settle(deduplicator.submit([page], claim=True).result()[0])
@@ -97,7 +97,7 @@ def page_ways(deduplicator: Deduplicator, single: int, grouped: int) -> list[Way
 
 
 def _settle_with_next(deduplicator: Deduplicator, pages: Iterable[SignedPage]) -> None:
-    """Wait for each decision, and end its claim in the transaction of the next one."""
+    """Wait for each decision, and end its claim in the transaction of the next decision."""
     ends: list[Future[bool]] = []
     for page in pages:
         [decision] = deduplicator.submit([page], claim=True).result()
@@ -113,7 +113,7 @@ def _start_page(deduplicator: Deduplicator, page: SignedPage) -> Future[bool]:
     def decided(future: Future[list[Decision]]) -> None:
         try:
             [decision] = future.result()
-            # Deduplicator.settle waits, which the writing thread, where this runs, must not.
+            # This runs in the writing thread, which must not wait, so Deduplicator.settle cannot be used.
             settling = deduplicator.end_claim(decision, settled=True)
         except Exception as error:
             settled.set_exception(error)
@@ -130,7 +130,7 @@ def open_pages(directory: Path) -> Deduplicator:
 
 
 def file_pages(directory: Path, signatures: Iterable[int], seed: int) -> None:
-    """File a page for each of *signatures* in a new index, 64 a transaction."""
+    """File a page for each signature in a new index, 64 in a transaction."""
     supply = pages(signatures, seed)
     with open_pages(directory) as deduplicator:
         while batch := list(islice(supply, WAITING)):
@@ -138,7 +138,7 @@ def file_pages(directory: Path, signatures: Iterable[int], seed: int) -> None:
 
 
 def database_bytes(directory: Path) -> dict[str, int]:
-    """Return what each LMDB database in *directory* takes. Nobody may have the index open in this process."""
+    """Return the size of each LMDB database in *directory*. The index must not be open in this process."""
     with lmdb.open(str(directory), readonly=True, max_dbs=16) as env, env.begin() as txn:
         names = [bytes(name) for name, _ in txn.cursor()]
         stats = {name.decode(): txn.stat(env.open_db(name, txn, create=False)) for name in names}

@@ -1,4 +1,4 @@
-"""Look-ups: warm, from the disk, and held against brute force."""
+"""Look-ups: warm, from the disk, and compared with brute force."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from benchmarks.index.probe import probe, timed
 from crawler_dedup import PermutedIndex
 from crawler_dedup.hamming import MAX_DISTANCE
 
-_DROPS = ("fadvise", "drop_caches")  # the second empties the cache of the whole machine, and only root may
+_DROPS = ("fadvise", "drop_caches")  # "drop_caches" empties the cache of the whole machine, and needs root
 
 
 @dataclass(frozen=True)
 class Warm:
-    """Microseconds a look-up, medians of rounds; ``many``: in one call of ``query_many``."""
+    """Microseconds a look-up, medians of rounds. ``many``: look-ups in one call of ``query_many``."""
 
     p50: float
     p99: float
@@ -28,7 +28,7 @@ class Warm:
 
 @dataclass(frozen=True)
 class Cold:
-    """Microseconds a look-up with nothing in the cache, KB that each read from the disk, how the cache was dropped."""
+    """Microseconds a look-up with nothing in the cache, KB that a look-up reads, and how the cache was dropped."""
 
     p50: float
     p99: float
@@ -38,7 +38,7 @@ class Cold:
 
 @dataclass(frozen=True)
 class Recall:
-    """Of ``expected`` neighbours ``found``; ``further``: what was found besides."""
+    """How many of the ``expected`` neighbours were ``found``, and how many ``further`` signatures."""
 
     k: int
     found: int
@@ -47,7 +47,7 @@ class Recall:
 
 
 def warm(directory: Path, k: int, asked: list[int], rounds: int) -> Warm:
-    """Look *asked* up again and again; the first time is not measured."""
+    """Look up *asked* in several rounds; the first round is not measured."""
     with PermutedIndex.open(directory) as index:
         timed(index, asked, k)
         times = [timed(index, asked, k) for _ in range(rounds)]
@@ -67,10 +67,10 @@ def _many(index: PermutedIndex, asked: list[int], k: int, rounds: int) -> Iterat
 
 
 def cold(directory: Path, k: int, asked: list[int]) -> Cold | None:
-    """Look *asked* up in a fresh process, with the file dropped from the cache. ``None``: it cannot be dropped."""
+    """Look up *asked* in a new process, with the file dropped from the cache. ``None``: it cannot be dropped."""
     for drop in _DROPS if os.geteuid() == 0 else _DROPS[:1]:
         done = probe("cold", directory, k, asked, drop)
-        if done["read"] >= 4096 * len(asked):  # else they came from the cache after all
+        if done["read"] >= 4096 * len(asked):  # otherwise they were read from the cache
             times = done["times"]
             return Cold(quantile(times, 0.5), quantile(times, 0.99), done["read"] / len(asked) / 1024, drop)
     return None
@@ -82,7 +82,7 @@ def quantile(nanoseconds: list[int], share: float) -> float:
 
 
 def recalls(index: PermutedIndex, truths: Truths) -> Iterator[Recall]:
-    """Yield for every distance which neighbours *index* finds."""
+    """Yield for each distance the neighbours that *index* finds."""
     for k in range(MAX_DISTANCE + 1):
         covered = expected = further = 0
         for asked, truth in truths.items():

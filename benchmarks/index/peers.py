@@ -1,4 +1,4 @@
-"""The peers of the signature index: the same signatures, the same questions, in memory."""
+"""The peers of the signature index: the same signatures and look-ups in other software, in memory."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Peer:
     """An index to compare with.
 
     Attributes:
-        ask: one look-up; what it returns, :attr:`read` turns into signatures.
-        ask_many: many look-ups in one call, where there is such a call.
-        seconds: that it took to build.
-        memory: by which the process has grown, in bytes.
+        ask: does one look-up; :attr:`read` turns the result into signatures.
+        ask_many: does many look-ups in one call, if the peer has such a call.
+        seconds: time that it took to build the index.
+        memory: bytes by which the process has grown.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class Compared:
-    """A peer beside ours, microseconds a look-up: medians of rounds that alternate. ``found`` of ``expected``."""
+    """A peer compared with this index, in microseconds a look-up: medians of alternate rounds. ``found`` of ``expected``."""
 
     name: str
     seconds: float
@@ -60,7 +60,7 @@ class Compared:
 
 
 def builders(stored: Numbers, k: int, *, large: bool) -> Iterator[Callable[[], Peer]]:
-    """Yield what builds each peer, so that one is in memory at a time. *large*: also those that take long."""
+    """Yield a function that builds each peer: only one is in memory at a time. *large*: also peers that take long."""
     faiss.omp_set_num_threads(1)
     yield lambda: _faiss("faiss IndexBinaryMultiHash 4 × 16", _multi_hash(k), stored, k)
     if large or len(stored) <= _FLAT_MOST:
@@ -72,7 +72,7 @@ def builders(stored: Numbers, k: int, *, large: bool) -> Iterator[Callable[[], P
 
 def _multi_hash(k: int) -> Any:
     index = faiss.IndexBinaryMultiHash(64, 4, 16)
-    index.nflip = k // 4  # of four blocks, one differs in k // 4 bits at most: nothing is missed
+    index.nflip = k // 4  # one of four blocks differs in k // 4 bits at most, so nothing is missed
     return index
 
 
@@ -82,7 +82,7 @@ def _faiss(name: str, index: Any, stored: Numbers, k: int) -> Peer:
         index.add(_codes(stored[at : at + _SLICE]))
 
     def ask_many(asked: list[int]) -> Any:
-        return index.range_search(_codes(np.array(asked, dtype=np.uint64)), k + 1)  # faiss leaves its radius out
+        return index.range_search(_codes(np.array(asked, dtype=np.uint64)), k + 1)  # faiss excludes the radius itself
 
     def read(answer: Any) -> set[int]:
         return set(stored[answer[2]].tolist())
@@ -140,7 +140,7 @@ def compare(index: PermutedIndex, peer: Peer, asked: list[int], truths: Truths, 
 
 
 def _settled(rounds: list[float]) -> float:
-    """Return the median without the first round, which warms."""
+    """Return the median without the first round, which warms the caches."""
     return statistics.median(rounds[1:])
 
 

@@ -1,7 +1,7 @@
-"""What has to be measured in a fresh process: ``python -m benchmarks.index.probe {cold,memory} DIRECTORY K [DROP]``.
+"""Measurements that need a new process: ``python -m benchmarks.index.probe {cold,memory} DIRECTORY K [DROP]``.
 
-Questions come as JSON on standard input, so that nothing of the index is read before it is measured; figures go out as
-JSON.
+The signatures to look up are read from standard input as JSON, so that nothing of the index is read before the
+measurement. The figures are printed as JSON.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from crawler_dedup import PermutedIndex
 
 
 def probe(measure: str, directory: Path, k: int, asked: list[int], drop: str = "") -> Any:
-    """Run this module in a process of its own; returns what it found."""
+    """Run this module in a separate process; return its figures."""
     command = [sys.executable, "-m", __name__, measure, str(directory), str(k), drop]
     done = subprocess.run(command, input=json.dumps(asked), stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
 
 def rss_anon() -> int:
-    """Return bytes of this process's own memory (that of the mapped index is not its own)."""
+    """Return the bytes of this process's own memory, which does not include the mapped index."""
     status = Path("/proc/self/status").read_text("ascii")
     return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("RssAnon"))
 
@@ -43,8 +43,8 @@ def timed(index: PermutedIndex, asked: list[int], k: int) -> list[int]:
 def _cold(directory: Path, k: int, asked: list[int], drop: str) -> dict[str, Any]:
     """Time look-ups, each with the cache dropped before it, and count the bytes that were read from the disk.
 
-    The index is opened anew each time: what is mapped is not dropped. (And one miss reads what lies around it, so that
-    a few hundred look-ups would soon find a whole index of some gigabytes in the cache.)
+    The index is opened again each time, because pages that are mapped are not dropped. (A miss also reads the pages around
+    it, so after a few hundred look-ups a whole index of some gigabytes would be in the cache.)
     """
     times, read = [], 0
     for signature in asked:
@@ -60,7 +60,7 @@ def _cold(directory: Path, k: int, asked: list[int], drop: str) -> dict[str, Any
 
 
 def _forget(file: Path) -> None:
-    """Ask the system to drop *file* from its cache. Nobody may have it mapped."""
+    """Ask the system to drop *file* from its cache. No process may have it mapped."""
     handle = os.open(file, os.O_RDONLY)
     try:
         os.fdatasync(handle)
@@ -75,7 +75,7 @@ def _bytes_read() -> int:
 
 
 def _memory(directory: Path, k: int, asked: list[int]) -> dict[str, int]:
-    """Measure the memory of this process while half of *asked* is looked up and half inserted."""
+    """Measure the memory of this process while half of *asked* is looked up and half is inserted."""
     half = len(asked) // 2
     figures = {"started": rss_anon()}
     with PermutedIndex.open(directory) as index:
@@ -89,7 +89,7 @@ def _memory(directory: Path, k: int, asked: list[int]) -> dict[str, int]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Print the figures of one measurement."""
     measure, directory, k, drop = sys.argv[1:]
     asked = json.load(sys.stdin)
     cold = measure == "cold"

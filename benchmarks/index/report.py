@@ -14,13 +14,13 @@ _WIDTH = 140
 
 @dataclass
 class Report:
-    """Prints each table when it is measured, and collects what the summary says."""
+    """Prints each table when it is measured, and collects the lines of the summary."""
 
     console: Console = field(default_factory=lambda: Console(width=_WIDTH))
     summary: list[tuple[str, str]] = field(default_factory=list)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Print a table; its first column names things."""
+        """Print a table; its first column has the names of the rows."""
         table = Table(box=box.SIMPLE_HEAD)
         for place, column in enumerate(columns):
             table.add_column(column, justify="right" if place else "left", no_wrap=not place)
@@ -30,9 +30,9 @@ class Report:
         self.console.print(table)
 
     def note(self, name: str, value: str) -> None:
-        """Put a line into the summary."""
+        """Add a line to the summary."""
         self.summary.append((name, value))
 
     def print_summary(self) -> None:
-        """Print what was noted."""
+        """Print the summary."""
         self.table("Summary", ("", ""), self.summary)

@@ -1,4 +1,4 @@
-"""Families of pages that a filter is easily wrong about, with the verdicts that a person would give.
+"""Families of pages that are difficult for a filter, with the verdicts that a person would give.
 
-``python -m tests.support.families`` prints how many of them the filter gives.
+``python -m tests.support.families`` prints how many of these verdicts the filter gives.
 """

@@ -1,4 +1,4 @@
-"""Print how many verdicts of each family are those of a person, and the other verdicts in full."""
+"""Print for each family how many verdicts agree with those of a person, and each verdict that does not."""
 
 from __future__ import annotations
 

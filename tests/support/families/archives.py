@@ -1,4 +1,4 @@
-"""Archives of a site by month, day, tag, year and page, beside side columns."""
+"""Archives of a site by month, day, tag, year and page, with side columns."""
 
 from __future__ import annotations
 

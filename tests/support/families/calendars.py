@@ -1,4 +1,4 @@
-"""Calendars, and pages of what takes place more than once."""
+"""Calendars, and pages of events that take place more than once."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ _CASES: tuple[Case, ...] = (
 def _make_other_pages() -> list[Page]:
     pages = []
     for number in range(26):
-        # Each fourth on the evening of which one of the cases is.
+        # Every fourth event is on the evening of one of the cases.
         day = "Saturday, 1 June 2024" if number % 4 == 0 else f"{number + 2} July 2024"
         title, film = heading(f"film {number}"), (paragraph(f"film {number}", 4),)
         pages.append(_screening(f"/screening/{600 + number}", day, f"{17 + number % 5}:15", title=title, film=film))

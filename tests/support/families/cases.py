@@ -1,4 +1,4 @@
-"""What a family of pages consists of: kept pages, a new one, and the verdict of a person who stores the crawl."""
+"""Families and their cases: kept pages, a new page, and the verdict of a person who stores the crawl."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Expected(str, Enum):
 
 @dataclass(frozen=True)
 class Case:
-    """Kept pages and a new one.
+    """Kept pages and a new page.
 
     Attributes:
         why: why a person who stores the crawl would want both, or would not.
-        needs_site: nobody can tell without having seen other pages of the site. Then a duplicate may be missed.
+        needs_site: the verdict needs other pages of the site. As long as they are not known, a duplicate may be missed.
     """
 
     name: str
@@ -63,7 +63,7 @@ def not_duplicate(name: str, kept: Page | tuple[Page, ...], new: Page, why: str)
 
 
 def part_and_whole(name: str, part: Page, whole: Page, why: str, *, needs_site: bool = False) -> tuple[Case, Case]:
-    """Return two cases: the part is a duplicate of the whole, and the whole is not one of the part."""
+    """Return two cases: the part is a duplicate of the whole, and the whole is not a duplicate of the part."""
     return (
         duplicate(f"{name}, the part last", whole, part, why, needs_site=needs_site),
         new(f"{name}, the whole last", part, whole, why),

@@ -58,7 +58,7 @@ WANBAO = Site(
 
 
 def _wall(*paragraphs: str, heading: str = "Your privacy") -> str:
-    """Return the notice, which stands above the page where everybody sees it."""
+    """Return the notice, which is shown above the page."""
     return f'<div role="dialog"><h2>{heading}</h2>{p(*paragraphs)}<button>Accept</button><button>Refuse</button></div>'
 
 

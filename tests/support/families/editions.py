@@ -95,7 +95,7 @@ _ZH_WALK = (
 
 
 def _print(url: str, title: str, *main: str, lang: str = "en", name: str = TRAIL.name) -> Page:
-    """Make the edition for printing, which has nothing of the site except its name."""
+    """Make the edition for printing, which shows only the name of the site besides the article."""
     return Page(
         url,
         f'<!doctype html><html lang="{lang}"><head><meta charset="utf-8"><title>{title} – {name}</title></head>'

@@ -1,4 +1,4 @@
-"""Threads of a forum, and the addresses by which their posts are reached."""
+"""Threads of a forum, and the addresses of their posts."""
 
 from __future__ import annotations
 

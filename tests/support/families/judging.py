@@ -1,4 +1,4 @@
-"""Offer the pages of a case to the filter, and see whether its verdict is that of a person."""
+"""Offer the pages of a case to the filter, and compare its verdict with that of a person."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.support.families.cases import Case, Expected, Family
 from tests.support.families.pages import Page
 
 COLD, WARM = "cold", "warm"
-"""An index that knows nothing of the sites, and one that has kept other pages of them."""
+"""An index that knows nothing of the sites, and an index that has kept other pages of them."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A case in an index that knows its sites, or does not."""
+    """A case, and whether the index knows its sites."""
 
     family: Family
     case: Case
@@ -46,11 +46,11 @@ def trials_of(family: Family) -> list[Trial]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the filter decided about the kept pages and the new one of a trial.
+    """The decisions of the filter about the kept pages and the new page of a trial.
 
     Attributes:
-        mistake: what is wrong with that, in a sentence; empty: nothing.
-        is_drop: the mistake is that a page was dropped which a person wants.
+        mistake: a sentence that says which decision is wrong; empty if none is.
+        is_drop: whether a page was dropped that a person wants.
     """
 
     trial: Trial
@@ -61,14 +61,14 @@ class Outcome:
 
 
 class Judge:
-    """An index in which each trial has a scope of its own."""
+    """An index in which each trial has its own scope."""
 
     def __init__(self, directory: Path) -> None:
         self._deduplicator = Deduplicator.open(directory, Config(tokenizer="rjieba"))
         self._outcomes: dict[str, Outcome] = {}
 
     def judge(self, trial: Trial) -> Outcome:
-        """Return what the filter decided; the pages of all trials of its family are offered at once, to save commits."""
+        """Return the outcome of a trial. The pages of all trials of its family are offered together, to save commits."""
         if trial.name not in self._outcomes:
             self._judge_family(trial.family)
         return self._outcomes[trial.name]
@@ -81,7 +81,7 @@ class Judge:
             self._outcomes[trial.name] = _outcome(trial, kept, new)
 
     def _offer(self, trial: Trial, other_pages: list[SignedPage]) -> list[Future[list[Decision]]]:
-        """Offer the pages, other ones of their sites before them if the context is warm; what passes is settled at once."""
+        """Offer the pages; if the context is warm, other pages of their sites first. Pages that pass are settled at once."""
         signed_pages = [self._sign(page) for page in (*trial.case.kept, trial.case.new)]
         pages = [*(other_pages if trial.context == WARM else []), *signed_pages]
         offers = [self._deduplicator.submit([replace(page, scope=trial.name)]) for page in pages]

@@ -1,6 +1,6 @@
 """Trials in which the filter's verdict is not yet that of a person: name → why.
 
-A trial that succeeds fails the tests until it is removed here. ``python -m tests.support.families`` names those.
+A trial that succeeds fails the tests until it is removed here. ``python -m tests.support.families`` names such trials.
 """
 
 from __future__ import annotations

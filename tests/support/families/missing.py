@@ -1,4 +1,4 @@
-"""Pages that say, with status 200, that there is no page."""
+"""Pages with status 200 that say that the page does not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of news agencies in several papers, and what papers print of their own."""
+"""Reports of news agencies in several papers, and the papers' own articles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short pages made from a form: jobs, events, members, the weather, quotations, recipes, sizes and colours."""
+"""Short pages of one form: jobs, events, members, the weather, quotations, recipes, sizes and colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small realistic pages: a site with its furniture, and what stands on a page of it."""
+"""Small realistic pages: a site with its furniture, and the content of its pages."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Page:
 
 @dataclass(frozen=True)
 class Site:
-    """A host with all that its pages have in common.
+    """A host with the parts that its pages have in common.
 
     Attributes:
         menu: names of the sections; each has a page.
-        side: HTML of the side column, unless a page has another one.
+        side: HTML of the side column of pages that have no other side column.
         footer: a text at the end of each page.
     """
 
@@ -48,13 +48,13 @@ class Site:
 
         Args:
             path: its address on the host.
-            title: its name, which is its ``h1``, and stands in its ``title`` before the name of the site.
-            main: HTML of what the page is there for.
-            head: the whole ``title``, where it is another.
-            h1: the heading, where it is another; empty: none.
-            side: HTML of the side column, where it is another.
-            above: HTML before all the rest, such as a notice about cookies.
-            crumbs: names of the sections that lead here.
+            title: the name of the page, which is its ``h1``, and is in its ``title`` before the name of the site.
+            main: HTML of the main content.
+            head: the whole ``title``, if it differs.
+            h1: the heading, if it differs; empty: none.
+            side: HTML of the side column, if it differs.
+            above: HTML above everything else, such as a notice about cookies.
+            crumbs: names of the sections that lead to the page.
         """
         url = urljoin(f"https://{self.host}/", path)
         heading = title if h1 is None else h1
@@ -101,7 +101,7 @@ def ul(*items: str) -> str:
 
 
 def links(heading: str, **pages: str) -> str:
-    """Return a box with a heading and links: ``path="text"``, of which underscores in the path become slashes."""
+    """Return a box with a heading and links: ``path="text"``; underscores in the path become slashes."""
     items = [link("/" + path.replace("_", "/"), text) for path, text in pages.items()]
     return f"<section><h3>{heading}</h3>{ul(*items)}</section>"
 
@@ -120,7 +120,7 @@ def post(author: str, date: str, *texts: str) -> str:
 
 
 def teaser(path: str, title: str, text: str, date: str = "") -> str:
-    """Return the beginning of a page on a list of pages."""
+    """Return the beginning of a page, as a list of pages shows it."""
     time_element = f"<time>{date}</time>" if date else ""
     return f"<article><h2>{link(path, title)}</h2>{time_element}<p>{text} {link(path, 'Read more')}</p></article>"
 

@@ -1,4 +1,4 @@
-"""Domains without a site: parked ones, and what a server shows before anybody has written a page."""
+"""Domains without a site: parked domains, and the page that a server shows before anybody has written a page."""
 
 from __future__ import annotations
 

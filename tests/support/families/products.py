@@ -1,4 +1,4 @@
-"""Products of a shop, their variants, and the ways that lead to them."""
+"""Products of a shop, their variants, and the addresses that lead to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"Texts for the other pages of a site: sentences that make some sense, another number, other sentences."
+"Texts for the other pages of a site: sentences that make some sense, and differ for each name."
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _LANGUAGES = {"en": _ENGLISH, "de": _GERMAN, "zh": _CHINESE}
 
 
 class _Words:
-    "Gives out words of each kind; none a second time before all of them were given."
+    "Returns words of each kind; no word is repeated before all words were returned."
 
     def __init__(self, source: random.Random, lang: str) -> None:
         self._source = source
@@ -87,7 +87,7 @@ class _Words:
 
 @cache
 def paragraph(name: str, sentences: int = 4, lang: str = "en") -> str:
-    "Return *sentences* sentences. The same *name*, the same ones."
+    "Return *sentences* sentences. They are the same for the same *name*."
     words = _Words(random.Random(f"{name} {lang}"), lang)
     return ("" if lang == "zh" else " ").join(words.next("patterns").format_map(words) for _ in range(sentences))
 
@@ -98,7 +98,7 @@ def paragraphs(name: str, count: int = 4, lang: str = "en") -> list[str]:
 
 @cache
 def heading(name: str, lang: str = "en") -> str:
-    "Return a title. The same *name*, the same title."
+    "Return a title. It is the same for the same *name*."
     words = _Words(random.Random(f"heading {name} {lang}"), lang)
     pattern = {"en": "{What} {where}", "de": "{What} {where}", "zh": "{where}的{what}"}[lang]
     return pattern.format_map(words)

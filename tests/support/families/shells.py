@@ -1,4 +1,4 @@
-"""Frames that a script fills, and pages that came filled."""
+"""Frames that a script fills, and pages that the server has filled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One text in several languages and writings."""
+"""One text in several languages and scripts."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ _CASES: tuple[Case, ...] = (
         MUSEUM_ZH.page("/zh/hall", "熬盐大厅", p(*_SIMPLIFIED)),
         MUSEUM_HANT.page("/hant/hall", "熬鹽大廳", p(*_TRADITIONAL)),
         "It is the same text in the other writing; the filter folds it by default.",
-        needs_site=True,  # the name of the site in the other writing is nearly as long as the title
+        needs_site=True,  # the name of the site in the other script is nearly as long as the title
     ),
     duplicate(
         "简体与繁体 under one generic title",
