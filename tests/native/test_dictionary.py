@@ -82,6 +82,9 @@ def test_core_and_python_cut_each_word_alike(cutter: CoreCutter) -> None:
     st.lists(st.text(st.sampled_from("甲乙丙丁\u3007"), max_size=12), max_size=3),
 )
 @example([("甲", 1), ("甲甲", 1), ("乙", 1)], ["甲甲甲甲"])  # ways that are equally probable
+@example(
+    [("甲" * 20, 9), ("甲" * 18 + "乙", 9), ("甲" * 17, 9), ("甲" * 17, 2)], ["甲" * 20, "甲" * 18 + "乙甲" + "甲" * 17]
+)
 def test_core_and_python_cut_alike_with_any_dictionary(words: list[tuple[str, int]], runs: list[str]) -> None:
     rows = [f"{word} {count} n\n" for word, count in [*words, ("丙", 1)]]
     tokenizer = jieba.Tokenizer()
