@@ -341,7 +341,7 @@ def test_an_index_can_be_exported_from_a_server_into_a_directory_and_back(
 
 @pytest.mark.parametrize("part", [b"r", b"n", b"b", b"k"])
 def test_damage_is_found_and_repaired(filled: ServerAddress, server: Server, part: bytes) -> None:
-    names = [name for name in server.run("KEYS", "*") if name[13:14] == part]  # type: ignore[attr-defined]
+    names = [name for name in server.key_names() if name[13:14] == part]
     if part == b"r":
         server.run("SET", names[0], b"no record")
     else:
@@ -375,13 +375,28 @@ def test_an_index_is_not_repaired_by_two_processes_at_once(filled: ServerAddress
         assert second.verify(NEAR) == []
 
 
+def test_each_step_of_a_repair_keeps_others_from_beginning(filled: ServerAddress, server: Server) -> None:
+    steps = []
+    with closing(maintenance.open_to_write(filled)) as store:
+
+        def step(count: int) -> None:
+            (name,) = (name for name in server.key_names() if name[13:14] == b"p")
+            assert int(str(server.run("TTL", name))) > 5
+            server.run("EXPIRE", name, "5")
+            steps.append(count)
+
+        store.repair(NEAR, step)
+    assert sum(steps) == 51
+    assert steps.count(0) >= 4  # also while nothing is found that has to be removed
+
+
 def test_a_repair_that_was_stopped_for_so_long_that_another_began_gives_up(
     filled: ServerAddress, server: Server
 ) -> None:
     with closing(maintenance.open_to_write(filled)) as first, closing(maintenance.open_to_write(filled)) as second:
 
         def repair_meanwhile(_: int) -> None:
-            (name,) = (name for name in server.run("KEYS", "*") if name[13:14] == b"p")  # type: ignore[attr-defined]
+            (name,) = (name for name in server.key_names() if name[13:14] == b"p")
             server.run("DEL", name)  # as if it had expired
             second.repair(NEAR)
 
@@ -449,7 +464,7 @@ def test_an_index_with_a_scheme_of_the_package_is_verified_and_measured(server: 
     with closing(maintenance.open_pages(server.address())) as pages:
         assert pages.verify(lookup_of(pages.header.spec)) == []
         assert pages.measure_sites()[:2] == (1, 1)
-    for name in [name for name in server.run("KEYS", "*") if name[13:14] == b"s"]:  # type: ignore[attr-defined]
+    for name in [name for name in server.key_names() if name[13:14] == b"s"]:
         server.run("SET", name, b"damaged")
     with closing(maintenance.open_pages(server.address())) as pages:
         assert pages.measure_sites()[:2] == (1, 0)
@@ -552,7 +567,7 @@ def test_counts_are_right_after_a_repair_during_which_pages_are_filed_and_forgot
 def test_the_number_of_pages_is_never_negative(address: ServerAddress, server: Server) -> None:
     with closing(open_backend(address)) as store:
         store.offer([page(number, signature) for number, signature in enumerate(uniform(6, 5))], NEAR).result()
-    (name,) = (name for name in server.run("KEYS", "*") if name[13:] == b"v")  # type: ignore[attr-defined]
+    (name,) = (name for name in server.key_names() if name[13:] == b"v")
     state = server.run("GET", name)
     assert isinstance(state, bytes)
     server.run("SET", name, state[:16] + bytes(8) + state[24:])

@@ -170,7 +170,7 @@ def test_an_expired_sign_of_life_alone_does_not_make_a_run_dead(address: ServerA
     """All signs of life expire while a server is loading for minutes."""
     with Deduplicator.open(server.url(), CONFIG) as run, Deduplicator.open(server.url(), CONFIG) as second_run:
         assert check(run, 1) == "new"
-        for name in server.run("KEYS", "*"):  # type: ignore[attr-defined]
+        for name in server.key_names():
             if len(name) == len(b"{index:0}") + 4 + 1 + 4 and name[13:14] == b"l":
                 server.run("DEL", name)
         with Deduplicator.open(server.url(), CONFIG) as third:  # which gives a sign of life, and looks for others
@@ -224,7 +224,7 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
         terms = OfferTerms(run.number, 0, clock=run.now)
         store.offer([page(1, 5)], NEAR, terms).result()
         assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-        key = next(name for name in server.run("KEYS", "*") if name[13:] == b"u")  # type: ignore[attr-defined]
+        key = next(name for name in server.key_names() if name[13:] == b"u")
         server.run("HSET", key, run.number.to_bytes(4, "big"), b"damaged")
         server.run("HSET", key, b"no run", b"damaged")
         server.run("CLIENT", "KILL", "TYPE", "normal")  # so that what is known of runs is read again
@@ -337,7 +337,7 @@ def test_a_flushed_index_is_gone_and_is_created_again(address: ServerAddress, se
 
 def test_what_was_read_before_a_server_became_a_replica_is_read_again(tmp_path: Path) -> None:
     def keep() -> dict[bytes, object]:
-        return {key: server.run("DUMP", key) for key in server.run("KEYS", "*")}  # type: ignore[attr-defined]
+        return {key: server.run("DUMP", key) for key in server.key_names()}
 
     def put(state: dict[bytes, object]) -> None:
         server.empty()

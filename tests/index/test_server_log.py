@@ -46,7 +46,7 @@ def stores(address: ServerAddress) -> Iterator[list[Backend]]:
 
 def names(server: Server, kind: bytes) -> list[bytes]:
     """Return the names of the keys of a kind."""
-    return [name for name in server.run("KEYS", "*") if name[13:14] == kind]  # type: ignore[attr-defined]
+    return [name for name in server.key_names() if name[13:14] == kind]
 
 
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -73,7 +73,7 @@ def test_an_index_that_has_lost_its_first_shard_keeps_the_others(server: Server,
     is_lost = [hash_scope(page.scope) % SHARDS == 0 for page in pages]
     with closing(open_backend(at(server, "0", SHARDS))) as store:
         store.offer(pages, NEAR).result()
-    for name in server.run("KEYS", "{index:0}*"):  # type: ignore[attr-defined]
+    for name in server.key_names("{index:0}*"):
         server.run("DEL", name)
     with closing(open_backend(at(server, "0", None), fresh=fresh)) as store:
         assert len(store) == (0 if fresh else is_lost.count(False))
@@ -94,7 +94,7 @@ def test_an_index_keeps_its_number_of_shards(address: ServerAddress, server: Ser
             decisions = store.offer([page(100 + number, 5, f"scope {number}")], NEAR).result()
             assert decisions[0].verdict is Verdict.DUPLICATE
         assert len(store) == 20
-    tags = {bytes(name).partition(b"}")[0] for name in server.run("KEYS", "*")}  # type: ignore[attr-defined]
+    tags = {bytes(name).partition(b"}")[0] for name in server.key_names()}
     assert len(tags) == SHARDS
 
 
@@ -119,7 +119,7 @@ def test_an_emptied_index_may_get_another_number_of_shards(server: Server, befor
         old.offer(pages, NEAR).result()
     with closing(open_backend(at(server, "0", after), fresh=True)) as new:
         assert len(new) == 0
-        tags = {bytes(name).partition(b"}")[0] for name in server.run("KEYS", "*")}  # type: ignore[attr-defined]
+        tags = {bytes(name).partition(b"}")[0] for name in server.key_names()}
         assert len(tags) == after
         assert {decision.verdict for decision in new.offer(pages, NEAR).result()} == {Verdict.NEW}
         assert new.verify(NEAR) == []
@@ -267,7 +267,7 @@ def test_a_run_that_cannot_end_in_a_shard_ends_in_the_others(address: ServerAddr
         run = store.begin_run()
         claiming = OfferTerms(run.number, 60, clock=run.now, next_claim=itertools.count(1).__next__)
         store.offer([page(number, 5, f"scope {number}") for number in range(20)], NEAR, claiming).result()
-        for name in server.run("KEYS", "{index:0:1}*"):  # type: ignore[attr-defined]
+        for name in server.key_names("{index:0:1}*"):
             server.run("DEL", name)
         with pytest.raises(IndexUnusable):
             store.end_run(claiming, finished=True)
@@ -285,7 +285,7 @@ def test_if_a_batch_fails_in_a_shard_the_others_answer(
         run = store.begin_run()
         terms = OfferTerms(run.number, 60, clock=run.now)
         claiming = replace(terms, next_claim=itertools.count(1).__next__)
-        for name in server.run("KEYS", "{index:0:1}*"):  # type: ignore[attr-defined]
+        for name in server.key_names("{index:0:1}*"):
             server.run("DEL", name)
         pages = [page(number, 5, f"scope {number}") for number in range(20)]
         decisions = store.offer(pages, NEAR, claiming).result()
@@ -354,7 +354,7 @@ def test_damage_of_a_shard_is_found_and_repaired(address: ServerAddress, server:
         store.offer(pages, NEAR).result()
         damaged = hash_scope("scope 7") % SHARDS
         tag = b"{index:0%s}" % (b":%d" % damaged if damaged else b"")
-        names = [name for name in server.run("KEYS", "*") if name.startswith(tag) and name[len(tag) + 4 :][:1] == b"b"]  # type: ignore[attr-defined]
+        names = [name for name in server.key_names() if name.startswith(tag) and name[len(tag) + 4 :][:1] == b"b"]
         server.run("DEL", names[0])
         assert all(problem.startswith(f"Shard {damaged}: ") for problem in store.verify(NEAR))
         assert store.verify(NEAR)

@@ -78,6 +78,13 @@ class Server:
         with redis.Redis(unix_socket_path=str(self.socket)) as client:
             return client.execute_command(*words)
 
+    def key_names(self, pattern: str = "*") -> list[bytes]:
+        """Return the names of the keys that match *pattern*."""
+        import redis
+
+        with redis.Redis(unix_socket_path=str(self.socket)) as client:
+            return list(client.keys(pattern))
+
     def info(self, section: str) -> dict[str, object]:
         """Return the reply to ``INFO``."""
         import redis

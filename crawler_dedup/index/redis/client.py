@@ -172,12 +172,11 @@ class Client:
             raise ConnectionLost(f"The connection to the index in {self._connection.address} was lost.")
 
     def scan(self, pattern: bytes) -> Iterator[list[bytes]]:
-        """Yield the names of the keys that match *pattern*, in lists."""
+        """Yield the names of the keys that match *pattern*: a list for each step, which may be empty."""
         cursor = b"0"
         while True:
             cursor, names = self.call(b"SCAN", cursor, b"MATCH", pattern, b"COUNT", _READ_KEYS)
-            if names:
-                yield names
+            yield names
             if cursor == b"0":
                 return
 

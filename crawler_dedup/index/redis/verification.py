@@ -81,6 +81,8 @@ def rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
     Raises:
         IndexUnusable: a run uses the index, or another repair is under way.
     """
+    if any(pages.client.scan(pages.client.keys.prefix + b"l*")):
+        raise IndexUnusable("A crawl uses the index, or has used it a minute ago: repair it when none does.")
     with _only_repair(pages.client) as go_on:
 
         def advance_and_go_on(count: int) -> None:
@@ -112,8 +114,6 @@ def _only_repair(client: Client) -> Iterator[Callable[[], None]]:
 
 def _rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
     client, keys = pages.client, pages.client.keys
-    if any(True for _ in client.scan(keys.prefix + b"l*")):
-        raise IndexUnusable("A crawl uses the index, or has used it a minute ago: repair it when none does.")
     _remove_buckets(client, client.other_keys, advance)  # left by a repair that was interrupted
     for number, run in client.runs.entries.items():
         if run is DAMAGED_RUN:
@@ -134,7 +134,8 @@ def _remove_buckets(client: Client, keys: Keys, advance: Advance) -> None:
     for pattern in (keys.numbers, keys.buckets):
         for names in client.scan(pattern + b"*"):
             advance(0)
-            client.call(b"UNLINK", *names)
+            if names:
+                client.call(b"UNLINK", *names)
 
 
 def _file_again(pages: PagesOnServer, numbers: Iterable[int], filing: Filing) -> None:
