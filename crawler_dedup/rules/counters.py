@@ -41,7 +41,7 @@ def _for_core() -> dict[str, Any]:
     return {"empty": np.empty, "counter_type": np.uint64, "once_type": np.uint32}
 
 
-@replaceable(_for_core)
+@replaceable(_for_core, revision=1)
 def count_page(
     counters: Numbers, once: Once, blocks: bytes, links: bytes, parts: Sequence[int], title: int
 ) -> tuple[Numbers, Once]:

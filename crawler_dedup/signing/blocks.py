@@ -127,7 +127,7 @@ def _for_core() -> dict[str, Any]:
     }
 
 
-@replaceable(_for_core)
+@replaceable(_for_core, revision=1, reads="read_outline")
 def pack_blocks(
     page: Outline,
     main: MainBlocks,
@@ -268,7 +268,7 @@ def unpack_blocks(packed: bytes) -> list[PackedBlock]:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-@replaceable(lambda: {"block": PackedBlock, "size_unit": _SIZE_UNIT})
+@replaceable(lambda: {"block": PackedBlock, "size_unit": _SIZE_UNIT}, revision=1)
 def read_blocks(packed: bytes) -> tuple[PackedBlock, ...]:
     """Return the blocks that :attr:`PageBlocks.packed` holds."""
     rows = np.frombuffer(packed, dtype=_PACKED)

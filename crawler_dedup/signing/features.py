@@ -115,7 +115,7 @@ def _for_normalise() -> dict[str, Any]:
     return {"describe": describe_folding, "compose": _normalise_composing, "longest_line": _PIECE // 2}
 
 
-@replaceable(_for_normalise)
+@replaceable(_for_normalise, revision=1)
 def normalise(text: str, *, fold_han: bool = True) -> str:
     """Fold compatibility forms of *text* (NFKC), then case, then Traditional characters to simplified ones.
 
@@ -244,7 +244,7 @@ def _for_weighing_texts() -> dict[str, Any]:
     return {**_for_weights(), "find_dictionary": find_dictionary}
 
 
-@replaceable(_for_weighing_texts, raises=NotLoaded)
+@replaceable(_for_weighing_texts, revision=1, raises=NotLoaded)
 def weigh_text(plain: str, han_tokens: Callable[[], list[str]], cut_han: CutHan) -> Features:  # noqa: ARG001  (for the core)
     """Weigh the tokens of a normalised text as :func:`weigh_tokens` does.
 
@@ -255,7 +255,7 @@ def weigh_text(plain: str, han_tokens: Callable[[], list[str]], cut_han: CutHan)
     return weigh_tokens(tokens_with(plain, han_tokens()))
 
 
-@replaceable(_for_weights)
+@replaceable(_for_weights, revision=1)
 def weigh_tokens(tokens: Collection[str]) -> Features:
     """Weigh *tokens* by the 3/4th power of their count, and stop words by half of that.
 

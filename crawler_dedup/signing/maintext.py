@@ -82,7 +82,7 @@ def _for_core() -> dict[str, Any]:
     }
 
 
-@replaceable(_for_core)
+@replaceable(_for_core, revision=1, reads="read_outline")
 def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     """Find the blocks that are the main text of *page*, which has the title *title*: none if it has no main text."""
     size, linked = [0] * len(page.parents), [0] * len(page.parents)
@@ -252,13 +252,13 @@ def _is_notice(block: Block) -> bool:
     return block.size < _NOTICE and "©" in block.text
 
 
-@replaceable()
+@replaceable(revision=1, reads="read_outline")
 def join_text(part: Outline | MainBlocks) -> str:
     """Return the text of a page, or of its main text, a line for each block."""
     return "\n".join([block.text for block in part.blocks])
 
 
-@replaceable()
+@replaceable(revision=1, reads="read_outline")
 def join_shown_text(part: Outline | MainBlocks) -> str:
     """Return the text of a page, or of its main text, a line for each block, without text in hidden elements."""
     return "\n".join([block.shown for block in part.blocks if block.shown])

@@ -62,7 +62,7 @@ def _read_hashes(content: bytearray) -> Links:
     return Links(np.frombuffer(content, dtype=np.uint64))
 
 
-@replaceable(_for_core)
+@replaceable(_for_core, revision=1)
 def find_links(tree: HtmlElement, url: str) -> Links:
     """Return all places that the ``<a href>`` of a page lead to."""
     places = _find_places(url, _declared_base(tree))

@@ -125,7 +125,7 @@ def read_quickly(tree: HtmlElement) -> Iterator[None]:
         parser.set_element_class_lookup(_CLASSES)
 
 
-@replaceable(lambda: {"longest": MAX_TITLE_CHARS})
+@replaceable(lambda: {"longest": MAX_TITLE_CHARS}, revision=1)
 def find_title(tree: HtmlElement) -> str:
     """Return the title of a page, cut off after ``MAX_TITLE_CHARS`` characters; ``""`` if it has none."""
     # A picture may have a title too.
@@ -133,7 +133,7 @@ def find_title(tree: HtmlElement) -> str:
     return "" if title is None else " ".join("".join(title.itertext()).split())[:MAX_TITLE_CHARS]
 
 
-@replaceable()
+@replaceable(revision=1)
 def asks_for_password(tree: HtmlElement) -> bool:
     """Return whether a page has a field for a password."""
     return bool(_PASSWORD_FIELD(tree))

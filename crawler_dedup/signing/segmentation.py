@@ -125,7 +125,7 @@ class CoreCutter:
         return cut_runs(runs, self)
 
 
-@replaceable()
+@replaceable(revision=1)
 def cut_runs(runs: list[str], cutter: CoreCutter) -> list[str]:
     """Cut *runs* as *cutter* does."""
     return [*cutter.load()(runs)]
@@ -150,7 +150,7 @@ def _make_dictionary() -> object | None:
     """Make jieba's dictionary in the native core, in pieces: other threads run between them."""
     with jieba_file().open("rb") as file:
         pieces = iter(lambda: file.read(_PIECE) + file.readline(), b"")
-        return native.make("HanDictionary", pieces=pieces, log=math.log)
+        return native.make("HanDictionary", revision=1, pieces=pieces, log=math.log)
 
 
 def _cut_alike(first: CutHan, second: CutHan) -> bool:

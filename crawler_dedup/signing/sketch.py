@@ -21,7 +21,7 @@ _CODES = 255  # 1 … 255; 0 marks an empty bin
 _BYTES = 3
 
 
-@replaceable()
+@replaceable(revision=1)
 def sketch(hashes: NDArray[np.uint64]) -> bytes:
     """Sketch a set of 64-bit hashes: three bytes for each of up to :data:`WHOLE` hashes, else a byte for each of 64 bins."""
     # The high bits are bin and order, the low bits are what is kept of the smallest: they must not depend on each other.

@@ -90,7 +90,7 @@ def test_core_and_python_cut_alike_with_any_dictionary(words: list[tuple[str, in
     tokenizer = jieba.Tokenizer()
     tokenizer.FREQ, tokenizer.total = read_dictionary(rows)
     tokenizer.initialized = True
-    dictionary: Any = native.make("HanDictionary", pieces=[row.encode() for row in rows], log=math.log)
+    dictionary: Any = native.make("HanDictionary", revision=1, pieces=[row.encode() for row in rows], log=math.log)
     assert dictionary.cut(runs) == [word for run in runs for word in tokenizer.cut(run, HMM=False)]
 
 

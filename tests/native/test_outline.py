@@ -183,9 +183,16 @@ def test_core_and_python_read_the_same_outline_in_a_locale_with_other_small_lett
     monkeypatch.setenv("LC_ALL", name)
     program = """
     import locale
+    try:
+        locale.setlocale(locale.LC_CTYPE, "")
+    except locale.Error:
+        raise SystemExit(77)
     from crawler_dedup.signing import native, outline, parsing
     page = b"<p>x</p><p style='DISPLAY:none'>y</p><p style='VISIBILITY:hidden'>z</p>"
     print(locale.setlocale(locale.LC_CTYPE), native.describe_core() != "Python")
     print([block.shown for block in outline.read_outline(parsing.parse(page)).blocks])
     """
-    assert run(program) == (0, f"{name} True\n['x', '', '']\n", "")
+    outcome = run(program)
+    if outcome[0] == 77:
+        pytest.skip(f"the locale {name} was compiled, but this system does not take it")
+    assert outcome == (0, f"{name} True\n['x', '', '']\n", "")

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from crawler_dedup import Config
+from crawler_dedup.signing import native
 from crawler_dedup.signing.schemes import NAMES
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import DATA
 from tests.support.examples import examples
 from tests.support.hostile_pages import PAGES, HostilePage
+from tests.support.indexing import run
 from tests.support.native import assert_equal, saved_pages
 from tests.support.soup import addresses, encodings, pages
 
@@ -65,6 +67,23 @@ def test_core_and_python_sign_pages_alike_with_each_scheme(scheme: str) -> None:
     for number, (_, body) in enumerate(saved_pages()):
         if number % 40 == 0:
             assert_signed_alike(signer, body)
+
+
+@pytest.mark.parametrize("name", sorted(native.REPLACEABLE))
+@needs_pages
+def test_a_core_that_lags_behind_in_a_function_signs_pages_as_python_does(name: str) -> None:
+    program = f"""
+    from itertools import islice
+    from crawler_dedup.signing import native
+    from tests.native.test_pages import TEXTUAL, assert_signed_alike
+    from tests.support.native import saved_pages
+    native.load_core().REVISIONS[{name!r}] = 0
+    for _, body in islice(saved_pages(), 0, None, 80):
+        assert_signed_alike(TEXTUAL, body)
+    print({name!r} in native.describe_core())
+    """
+    status, output, errors = run(program)
+    assert (status, output) == (0, "True\n"), errors
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=lambda page: page.name)

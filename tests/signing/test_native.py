@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawler_dedup.signing.behaviour import BEHAVIOUR
-from crawler_dedup.signing.native import _INTERFACE as INTERFACE
+import crawler_dedup.signing.blocks  # noqa: F401  (its functions have revisions, and those that it imports)
+from crawler_dedup.signing.native import REPLACEABLE
 from tests.support.indexing import run
 
 NOT_USED = "The native core is not used: "
@@ -14,10 +14,10 @@ ADVICE = (
     " crawler-dedup-native.\n"
 )
 IN_PYTHON = f". Pages are signed in Python, which gives the same signatures and takes longer. {ADVICE}"
-PACKAGE = f"from crawler_dedup.signing.behaviour import BEHAVIOUR\nINTERFACE = {INTERFACE}"
+REVISION = REPLACEABLE["read_outline"].revision
 OUTLINE = """
     from crawler_dedup.signing import native, outline, parsing
-    print(native.describe_core())
+    print(native.describe_core().partition(" (")[0])
     for _ in range(2):
         print(outline.read_outline(parsing.parse(b"<p>text")).blocks[0].text)
     print(native.count_failures())
@@ -33,11 +33,10 @@ def module(name: str, content: str) -> str:
 """
 
 
-def core(content: str) -> str:
-    """Return a program that installs a package with the right behaviour, and a core with *content*."""
-    return module("crawler_dedup_native", PACKAGE) + module(
-        "crawler_dedup_native.core", f"VERSION = '1'\ndef read_characters_with(describe): pass\n{content}"
-    )
+def core(content: str, revision: int = REVISION) -> str:
+    """Return a program that installs a core with *content*, and with the outline in *revision*."""
+    beginning = f"VERSION = '1'\nREVISIONS = {{'read_outline': {revision}}}\ndef read_characters_with(describe): pass\n"
+    return module("crawler_dedup_native", "") + module("crawler_dedup_native.core", beginning + content)
 
 
 @pytest.mark.parametrize(
@@ -45,15 +44,11 @@ def core(content: str) -> str:
     [
         ("    import sys; sys.modules['crawler_dedup_native'] = None\n", ""),
         (
-            module("crawler_dedup_native", "BEHAVIOUR = 5"),
-            f"{NOT_USED}it has behaviour 5, and this version of crawler-dedup {BEHAVIOUR}{IN_PYTHON}",
+            module("crawler_dedup_native", "") + module("crawler_dedup_native.core", "VERSION = '1'"),
+            f"{NOT_USED}it does not say which revisions of functions it has{IN_PYTHON}",
         ),
         (
-            module("crawler_dedup_native", "from crawler_dedup.signing.behaviour import BEHAVIOUR"),
-            f"{NOT_USED}it has interface 0, and this version of crawler-dedup {INTERFACE}{IN_PYTHON}",
-        ),
-        (
-            module("crawler_dedup_native", PACKAGE),
+            module("crawler_dedup_native", ""),
             f"{NOT_USED}its installation is not complete (No module named 'crawler_dedup_native.core'){IN_PYTHON}",
         ),
     ],
@@ -112,4 +107,32 @@ def test_where_python_raises_as_well_the_core_has_not_failed() -> None:
     except ValueError:
         print(native.count_failures())
 """
-    assert run(core("def read_blocks(**terms): return lambda packed: 1 / 0") + program) == (0, "0\n", "")
+    content = """
+REVISIONS['read_blocks'] = %s
+def read_blocks(**terms): return lambda packed: 1 / 0
+"""
+    assert run(core(content % REPLACEABLE["read_blocks"].revision) + program) == (0, "0\n", "")
+
+
+def test_python_runs_a_function_in_which_the_core_lags_behind_and_what_reads_its_result() -> None:
+    content = (
+        "def read_outline(**terms): raise SystemExit\nfind_main_blocks = join_text = join_shown_text = read_outline"
+    )
+    lagging = (
+        core(content, REVISION - 1)
+        + """
+    core = sys.modules["crawler_dedup_native.core"]
+    from crawler_dedup.signing import maintext, native, outline, parsing
+    for name, replaced in native.REPLACEABLE.items():
+        if name != "read_outline":
+            core.REVISIONS[name] = replaced.revision
+    page = outline.read_outline(parsing.parse(b"<p>" + 9 * b"Words of a long text. "))
+    print(maintext.join_text(maintext.find_main_blocks(page))[:16])
+    print(native.describe_core(), native.count_failures())
+"""
+    )
+    status, output, errors = run(lagging)
+    lagging_functions = "find_main_blocks, join_shown_text, join_text, pack_blocks, read_outline"
+    assert (status, output) == (0, f"Words of a long \nnative core 1 (Python: {lagging_functions}) 0\n")
+    assert errors.startswith("The native core has another revision of read_outline")
+    assert len(errors.splitlines()) == 1

@@ -98,7 +98,7 @@ class SimHash(FeatureScheme):
         return Agreement(distance=hamming.distance(new.number, kept.number))
 
 
-@replaceable()
+@replaceable(revision=1)
 def simhash(features: Features) -> int:
     """Return 64 bits: bit *i* is set if the features whose hash has it outweigh the other features."""
     for_bit = np.zeros(BITS)

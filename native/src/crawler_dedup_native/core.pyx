@@ -83,3 +83,28 @@ include "links.pxi"
 include "counters.pxi"
 include "packedblocks.pxi"
 include "embedded.pxi"
+
+# The version of the Python function that each function does the same as (crawler_dedup.signing.native).
+REVISIONS = {
+    "HanDictionary": 1,
+    "asks_for_password": 1,
+    "count_page": 1,
+    "cut_runs": 1,
+    "find_embedded_content": 1,
+    "find_links": 1,
+    "find_main_blocks": 1,
+    "find_title": 1,
+    "join_shown_text": 1,
+    "join_text": 1,
+    "normalise": 1,
+    "pack_blocks": 1,
+    "pack_short": 1,
+    "read_blocks": 1,
+    "read_outline": 1,
+    "simhash": 1,
+    "sketch": 1,
+    "sketch_numbers": 1,
+    "split_counters": 1,
+    "weigh_text": 1,
+    "weigh_tokens": 1,
+}

@@ -1,0 +1,48 @@
+"""The revisions of functions that the native core can replace."""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+import pytest
+
+import crawler_dedup.rules.counters
+import crawler_dedup.signing.signer  # noqa: F401
+from crawler_dedup.signing.native import REPLACEABLE
+from tests.support.sources import digest_source
+
+# The revision of each function, and a digest of its source with all that it uses. If a digest differs, raise the revision
+# of the function (@replaceable) and enter both here. The core goes on with the function once it has the change, and its
+# REVISIONS in native/src/crawler_dedup_native/core.pyx name the new revision.
+REVISIONS: dict[str, tuple[int, str]] = {
+    "asks_for_password": (1, "40a7a3234a4612cb"),
+    "count_page": (1, "31d102665499f212"),
+    "cut_runs": (1, "99b61fcec1acd72d"),
+    "find_embedded_content": (1, "814cdde7b26114fa"),
+    "find_links": (1, "ae01d1f3b2b1dfe9"),
+    "find_main_blocks": (1, "95147685dabb3963"),
+    "find_title": (1, "7f83ca1d48e5ddf6"),
+    "join_shown_text": (1, "fef1647797cca626"),
+    "join_text": (1, "ed144a65f27d2568"),
+    "normalise": (1, "0769d3909dfb1d2c"),
+    "pack_blocks": (1, "81be38e87a13d11d"),
+    "pack_short": (1, "f22190eeb40a05ed"),
+    "read_blocks": (1, "26c2eb3da4f6fb2b"),
+    "read_outline": (1, "f9113aaf4ca20f33"),
+    "simhash": (1, "5bfe1a7938bf7648"),
+    "sketch": (1, "c74f51f400be396b"),
+    "sketch_numbers": (1, "17a9df0ec6d645fb"),
+    "split_counters": (1, "c31ccb3dcf32f695"),
+    "weigh_text": (1, "cecb9d8a92551964"),
+    "weigh_tokens": (1, "dfc2b8d582f60b08"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(REPLACEABLE))
+def test_a_function_that_the_core_replaces_does_not_change_without_a_new_revision(name: str) -> None:
+    replaced = REPLACEABLE[name]
+    given = (
+        replaced.terms.__code__.co_names if isinstance(replaced.terms, FunctionType) else ()
+    )  # the core asks Python for it
+    digest = digest_source(replaced.function.__module__, name, given)
+    assert (replaced.revision, digest) == REVISIONS.get(name)
