@@ -30,7 +30,7 @@ from rich.table import Table
 
 import crawler_dedup
 from crawler_dedup import Config, ConfigError
-from crawler_dedup.errors import ExtraMissing
+from crawler_dedup.errors import BeyondLimits, ExtraMissing
 from crawler_dedup.signing import parsing, titles
 from crawler_dedup.signing.anchors import MAX_CHARS, Anchors
 from crawler_dedup.signing.characters import simplify_han
@@ -255,7 +255,7 @@ def _prepared(body: bytes) -> _Page:
     text = body.decode("utf-8", "replace")
     try:
         tree = parsing.parse(body)
-    except parsing.BeyondLimits:
+    except BeyondLimits:
         tree = parsing.parse(b"<p>")
     return _Page(body, text, tree)
 
@@ -307,7 +307,7 @@ def measured(step: str, call: Step, family: str, inputs: list[Any], sizes: list[
 
 def _cost(call: Step, given: Any) -> float:
     start = time.process_time()
-    with suppress(parsing.BeyondLimits):
+    with suppress(BeyondLimits):
         call(given)
     return time.process_time() - start
 

@@ -24,6 +24,7 @@ from rich.table import Table
 
 from crawler_dedup import Config
 from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument, sign_documents
 from crawler_dedup.evaluation.edits import is_chinese
@@ -149,7 +150,7 @@ def read_anchors(folder: Path, sets: Sequence[LabelledSet]) -> dict[DocumentKey,
                 continue
             try:
                 anchors = Anchors(parsing.parse(read_body(folder, document)), document.url)
-            except parsing.BeyondLimits:
+            except BeyondLimits:
                 continue
             for url, keys in of_host.items():
                 text = "" if url == document.url else anchors.text_about(url)

@@ -86,6 +86,10 @@ class IndexMismatch(DedupError):
         return type(self), (self.directory, self.differences)
 
 
+class BeyondLimits(DedupError, ValueError):
+    """The page is too large, too deep or too long to be read; the message is the reason, in a few words."""
+
+
 class ThreadsBusy(DedupError):
     """Too many threads are still busy with pages whose results are no longer awaited."""
 

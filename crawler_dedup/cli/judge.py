@@ -21,7 +21,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, Target, find_target
 from crawler_dedup.cli.runs import describe_coverage
 from crawler_dedup.cli.terminal import make_console, printable, quantity
-from crawler_dedup.errors import DedupError
+from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.evaluation.answers import Answers, PageContent
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
@@ -30,7 +30,6 @@ from crawler_dedup.inspection.drops import DropReader
 from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import ScopedUrl, Selection, sample
-from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.storedtext import unpack_text
 

@@ -18,14 +18,13 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_index, read_config
 from crawler_dedup.cli.terminal import make_console, printable
 from crawler_dedup.config import Config
-from crawler_dedup.errors import DedupError
+from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.inspection.corpus import read_main_text
 from crawler_dedup.inspection.trace import Source, find_sources
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.schemes.passages import PassageScheme
 from crawler_dedup.signing.signer import Signer
@@ -65,7 +64,7 @@ def trace(file: Path, index: Location | None, least: float, windows: bool, setti
     location = find_index(index, config)
     with closing(open_pages(location)) as pages, progress_bars() as start:
         scheme, fold_han = _scheme_of(pages, location, config)
-        plain = normalise(_text_of(file, config), fold_han=fold_han)
+        plain = _read_plain_text(file, config, fold_han=fold_han)
         if len(scheme.find_letters(plain)) < scheme.piece_letters:
             raise DedupError(f"{file} has fewer than {scheme.piece_letters} letters, the least that are compared.")
         start("looking up", None)
@@ -78,9 +77,9 @@ def trace(file: Path, index: Location | None, least: float, windows: bool, setti
             _print_passages(sources, plain, scheme.find_letters(plain).tolist())
 
 
-def _text_of(file: Path, config: Config) -> str:
+def _read_plain_text(file: Path, config: Config, *, fold_han: bool) -> str:
     try:
-        return read_main_text(file, Signer(config))
+        return normalise(read_main_text(file, Signer(config)), fold_han=fold_han)
     except BeyondLimits as limit:
         raise DedupError(f"{file} has {limit}.") from None
 

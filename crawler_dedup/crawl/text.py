@@ -10,10 +10,9 @@ from lxml.html import HtmlElement
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread, signing_thread
-from crawler_dedup.errors import ThreadsBusy
+from crawler_dedup.errors import BeyondLimits, ThreadsBusy
 from crawler_dedup.signing.extractors import extract_all_text, extract_with_trafilatura
 from crawler_dedup.signing.parsing import (
-    BeyondLimits,
     check_attributes,
     check_body,
     check_depth,

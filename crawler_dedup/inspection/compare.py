@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lxml.html import HtmlElement
 
+from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import TABLE
 from crawler_dedup.signedpage import PageKind, SignedPage
@@ -30,7 +31,8 @@ class InspectedPage:
         page: the page as the index would keep it.
         text: its main text; ``""`` if the page exceeds a limit that is checked before the extraction.
         boilerplate: the blocks that it shows besides the main text, in document order.
-        tokens: number of each token in the text that is compared: the main text, or all text of a thin page.
+        tokens: number of each token in the text that is compared: the main text, or all text of a thin page;
+            empty if that text is too long.
     """
 
     page: SignedPage
@@ -90,7 +92,11 @@ def inspect_page(
         return InspectedPage(page, "", (), Counter())
     boilerplate = _boilerplate(parsing.parse(body, encoding), text, signer.config.max_depth)
     compared = text if page.kind is PageKind.TEXT and not page.unsigned else "\n".join([text, *boilerplate])
-    return InspectedPage(page, text, boilerplate, Counter(signer.text_of(compared).tokens))
+    try:
+        tokens = signer.text_of(compared).tokens
+    except BeyondLimits:
+        tokens = []
+    return InspectedPage(page, text, boilerplate, Counter(tokens))
 
 
 def apply_rules(pair: Pair) -> list[RuleResult]:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from crawler_dedup.errors import DedupError
+from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.index.maintenance import has_index, open_pages
-from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.storedtext import unpack_text
 from crawler_dedup.signing.text import Text
@@ -32,8 +31,13 @@ def read_texts(source: Path, signer: Signer) -> Iterator[Text]:
     count = 0
     for raw in _in_index(source) if has_index(source) else _in_folder(source, signer):
         if raw.strip():
+            text = signer.text_of(raw)
+            try:
+                text.plain  # noqa: B018  (normalise it, which may raise)
+            except BeyondLimits:
+                continue
             count += 1
-            yield signer.text_of(raw)
+            yield text
     if not count:
         raise DedupError(
             f"{source} holds no main text: neither HTML or text files, nor an index that was made with"

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.headings import MAX_PARTS, NEAR, Heading, describe_page, encode_parts, read_heading
 from crawler_dedup.signing.lines import (
@@ -127,7 +128,7 @@ def _for_core() -> dict[str, Any]:
     }
 
 
-@replaceable(_for_core, revision=1, reads="read_outline")
+@replaceable(_for_core, revision=2, reads="read_outline", raises=BeyondLimits)
 def pack_blocks(
     page: Outline,
     main: MainBlocks,

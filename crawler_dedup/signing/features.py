@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.characters import (
     HAN_RANGES,
     LAST_MARK,
@@ -54,8 +55,13 @@ _MAX_MARKS = 30
 """Maximum of combining marks in a row that are kept, as in the Stream-Safe Text Format (Unicode Standard Annex 15, §13)."""
 _PIECE = 1 << 14
 """Number of characters that are normalised at a time."""
+_LONGEST_FORM = 18
+"""Number of characters of the longest compatibility form of a character in NFKC."""
 _BMP = 0x10000
 _RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(LAST_MARK - 1)}]")
+
+TOO_LONG = "too many characters"
+"""Why a text is not read."""
 
 WEIGHT_UNIT = 64
 """Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
@@ -115,11 +121,14 @@ def _for_normalise() -> dict[str, Any]:
     return {"describe": describe_folding, "compose": _normalise_composing, "longest_line": _PIECE // 2}
 
 
-@replaceable(_for_normalise, revision=1)
+@replaceable(_for_normalise, revision=2, raises=BeyondLimits)
 def normalise(text: str, *, fold_han: bool = True) -> str:
     """Fold compatibility forms of *text* (NFKC), then case, then Traditional characters to simplified ones.
 
     Of more than 30 combining marks in a row only the first 30 are kept: no writing system needs more.
+
+    Raises:
+        BeyondLimits: the text becomes more than twice as long, and longer by more than 100 characters.
     """
     if text.isascii():
         return text.lower()
@@ -128,10 +137,10 @@ def normalise(text: str, *, fold_han: bool = True) -> str:
     # Nothing composes across the end of a line, so that lines of ASCII can be left out, unless all together are too long.
     if len(others) < _PIECE:
         kept = _without_excess(others)
-        composed = unicodedata.normalize("NFKC", kept)
-        if len(composed) <= _longest(len(text) - len(others) + len(kept)) - (len(text) - len(others)):
-            folded = iter(_fold_case(composed, fold_han=fold_han).split("\n"))
-            return "\n".join([line.lower() if line.isascii() else next(folded) for line in lines])
+        left_out = len(text) - len(others)
+        composed = _composed(kept, _longest(left_out + len(kept)) - left_out)
+        folded = iter(_fold_case(composed, fold_han=fold_han).split("\n"))
+        return "\n".join([line.lower() if line.isascii() else next(folded) for line in lines])
     kept = _without_excess(text)
     return _fold_case(_composed(kept, _longest(len(kept))), fold_han=fold_han)
 
@@ -139,7 +148,7 @@ def normalise(text: str, *, fold_han: bool = True) -> str:
 def _normalise_composing(lines: str, *, fold_han: bool) -> tuple[str, int]:
     """Normalise *lines*, none of which is long, and return by how many characters composing has made them longer."""
     kept = _without_excess(lines)
-    composed = _composed(kept, _longest(len(kept)))
+    composed = _composed(kept, _LONGEST_FORM * len(kept))
     return _fold_case(composed, fold_han=fold_han), len(composed) - len(kept)
 
 
@@ -160,22 +169,24 @@ def _fold_case(composed: str, *, fold_han: bool) -> str:
 
 
 def _composed(text: str, limit: int) -> str:
-    """Return *text* in NFKC, up to *limit* characters.
+    """Return *text* in NFKC. Raises :class:`BeyondLimits` if that has more than *limit* characters.
 
     This is done in pieces, because the interpreter lock is held for each. They are cut before white space, with which
     nothing composes; text without white space is cut anywhere.
     """
     pieces: list[str] = []
     start = size = 0
-    while start < len(text) and size < limit:
+    while start < len(text):
         end = start + _PIECE
         if end < len(text):
             space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
             end = end if space < 0 else space
         pieces.append(unicodedata.normalize("NFKC", text[start:end]))
         size += len(pieces[-1])
+        if size > limit:
+            raise BeyondLimits(TOO_LONG)
         start = end
-    return "".join(pieces)[:limit]
+    return "".join(pieces)
 
 
 def tokenise(plain: str, cut_han: CutHan) -> list[str]:

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 from lxml.html import HtmlElement
 
+from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.hidden import SHOWN, Concealment, conceal_by_style, concealment, roots_and_states
 from crawler_dedup.signing.native import replaceable
-from crawler_dedup.signing.parsing import BeyondLimits, read_quickly
+from crawler_dedup.signing.parsing import read_quickly
 
 # Elements inside a line of text. All others, also unknown ones, begin and end a block.
 _INLINE = frozenset(

@@ -30,6 +30,7 @@ from w3lib.encoding import (
 )
 
 from crawler_dedup.config import Config
+from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.titles import MAX_TITLE_CHARS
 
@@ -49,10 +50,6 @@ _PARSER_DEPTH = 2048
 _MAX_ATTRIBUTES = 10_000
 _ATTRIBUTE_CHARS = 3  # white space and a name: few names have one letter
 _BEFORE_ATTRIBUTE = bytes(code in b"\0\t\n\v\f\r /\"'" for code in range(256))
-
-
-class BeyondLimits(ValueError):
-    """The page is too large, too deep or too long to be read; the message is the reason, in a few words."""
 
 
 def parse(body: bytes, encoding: str | None = None) -> HtmlElement:

@@ -16,7 +16,7 @@ from lxml.html import HtmlElement
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.config import Config
-from crawler_dedup.errors import ConfigError, IndexDamaged
+from crawler_dedup.errors import BeyondLimits, ConfigError, IndexDamaged
 from crawler_dedup.signedpage import PageKind, SignedPage, identify_page
 from crawler_dedup.signing import native, parsing
 from crawler_dedup.signing.anchors import MAX_CHARS
@@ -24,7 +24,7 @@ from crawler_dedup.signing.behaviour import BEHAVIOUR
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.extractors import find_extractor, load_trafilatura
-from crawler_dedup.signing.features import size_in_letters
+from crawler_dedup.signing.features import TOO_LONG, size_in_letters
 from crawler_dedup.signing.language import UNKNOWN, find_language
 from crawler_dedup.signing.loading import Resource
 from crawler_dedup.signing.maintext import (
@@ -35,7 +35,6 @@ from crawler_dedup.signing.maintext import (
 )
 from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.outlinks import find_links
-from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.segmentation import CutOnDemand, han_cutter, resolve_tokenizer
 from crawler_dedup.signing.sketch import digest
@@ -50,7 +49,6 @@ _QUICK_BYTES_JIEBA = 16 << 10  # in Python, jieba cuts a few hundred thousand ch
 _LEAST_LETTERS = 20
 _LEAST_SHOWN = 1 / 2
 _MOSTLY_HIDDEN = "mostly hidden"
-_TOO_LONG = "too many characters"
 _TOO_SHORT = "too little text"
 
 
@@ -164,26 +162,24 @@ class Signer:
             content = self._read(body, tree, encoding)
         except BeyondLimits as limit:
             return _unsigned(page, str(limit)), None
-        if len(content.text) > self.config.max_chars:
-            return _unsigned(page, _TOO_LONG), content.text
         main_text = self.text_of(content.text, title=content.title, anchors=anchors[:MAX_CHARS])
-        signed = self._sign_content(page, body, content, main_text)
-        if scope is None and not signed.unsigned:
-            is_enough = self._is_enough(content.main, main_text)
-            compared = main_text if is_enough else self.text_of(join_text(content.outline))
-            language = find_language(compared.plain, compared.tokens)
-            signed = msgspec.structs.replace(signed, scope=_language_scope(language))
+        try:
+            signed = self._sign_content(page, body, content, main_text)
+            if scope is None and not signed.unsigned:
+                signed = self._with_language(signed, content, main_text)
+        except BeyondLimits as limit:
+            signed = _unsigned(page, str(limit))
         return signed, content.text
 
     def main_text(self, body: bytes, encoding: str | None = None) -> str:
-        """Return only the main text of a page. Raises :class:`parsing.BeyondLimits`."""
+        """Return only the main text of a page. Raises :class:`BeyondLimits`."""
         text = self._read(body, None, encoding).text
         if len(text) > self.config.max_chars:
-            raise BeyondLimits(_TOO_LONG)
+            raise BeyondLimits(TOO_LONG)
         return text
 
     def _read(self, body: bytes, tree: HtmlElement | None, encoding: str | None) -> _Content:
-        """Read the body within the limits into tree, outline and main text. Raises :class:`parsing.BeyondLimits`."""
+        """Read the body within the limits into tree, outline and main text. Raises :class:`BeyondLimits`."""
         parsing.check_body(body, self.config)
         if tree is None:
             tree = parsing.parse(body, encoding)
@@ -195,12 +191,19 @@ class Signer:
         main = find_main_blocks(outline, title)
         return _Content(tree, title, outline, main, self._extractor.extract(tree, main))
 
+    def _with_language(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
+        """Return *page* with the language of the text that it is compared by as its scope."""
+        compared = main_text if self._is_enough(content.main, main_text) else self.text_of(join_text(content.outline))
+        return msgspec.structs.replace(page, scope=_language_scope(find_language(compared.plain, compared.tokens)))
+
     def _is_enough(self, main: MainBlocks, main_text: Text) -> bool:
         """Return whether a page is compared by its main text; else it is thin."""
         return len(main_text.features.content) >= self.config.min_features and not main.are_links
 
     def _sign_content(self, page: SignedPage, body: bytes, content: _Content, main_text: Text) -> SignedPage:
         """Fill in the data of the page, and sign it by its main text or, if this is not enough, as a thin page."""
+        if len(content.text) > self.config.max_chars:
+            raise BeyondLimits(TOO_LONG)
         links = find_links(content.tree, page.url)
         page = msgspec.structs.replace(
             page,
@@ -249,7 +252,7 @@ class Signer:
         """Sign a page with little main text by its blocks, or not at all."""
         text = join_text(content.outline)
         if len(text) > self.config.max_chars:
-            return _unsigned(page, _TOO_LONG)
+            raise BeyondLimits(TOO_LONG)
         # An error page, a form or a shell that a script fills looks the same at every URL.
         if not page.link_count or parsing.asks_for_password(content.tree) or size_in_letters(text) < _LEAST_LETTERS:
             return _unsigned(page, _TOO_SHORT)

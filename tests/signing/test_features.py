@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.features import normalise, weigh_tokens
 from crawler_dedup.signing.segmentation import CutHan, han_cutter, read_dictionary
 from crawler_dedup.signing.tables import stop_words
@@ -180,10 +181,20 @@ def test_no_sequence_of_marks_is_long_enough_to_make_normalisation_slow(text: st
     assert longest_row_of_marks(normalise(text)) < 100
 
 
+def assert_normalised(text: str) -> None:
+    """Check that *text* is normalised as a whole, or refused if that makes it much longer."""
+    composed = normalize("NFKC", text)
+    if len(composed) <= 2 * len(text) + 100:
+        assert normalise(text, fold_han=False) == composed.lower()
+    else:
+        with pytest.raises(BeyondLimits, match="too many characters"):
+            normalise(text, fold_han=False)
+
+
 @given(st.text(st.characters(categories=["L", "M", "N", "Zs"]), max_size=200))
 def test_text_with_few_marks_in_a_row_is_normalised_and_not_cut_off(text: str) -> None:
     if longest_row_of_marks(text) <= 30:
-        assert normalise(text, fold_han=False) == normalize("NFKC", text)[: 2 * len(text) + 100].lower()
+        assert_normalised(text)
 
 
 # Ligatures of many characters, composing ones, a capital whose small letter depends on what stands around it, and ASCII.
@@ -196,13 +207,13 @@ LINES = st.lists(
 def test_lines_are_normalised_as_if_they_were_one_text(lines: list[str], times: int) -> None:
     text = "\n".join([line * times for line in lines])
     if longest_row_of_marks(text) <= 30:
-        assert normalise(text, fold_han=False) == normalize("NFKC", text)[: 2 * len(text) + 100].lower()
+        assert_normalised(text)
 
 
 @given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=20), min_size=1, max_size=20))
 def test_a_long_text_is_normalised_as_if_it_were_one_piece(words: list[str]) -> None:
     text = " ".join(words * (40_000 // sum(map(len, words)) + 1)) + "\u00e9"
-    assert normalise(text, fold_han=False) == normalize("NFKC", text)[: 2 * len(text) + 100].lower()
+    assert_normalised(text)
 
 
 def test_endless_marks_are_cut_off_so_that_normalising_them_takes_no_time() -> None:

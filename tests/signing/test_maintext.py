@@ -11,8 +11,9 @@ from scrapy.http import HtmlResponse
 from crawler_dedup import Config, main_text
 from crawler_dedup.crawl import text
 from crawler_dedup.crawl.text import tree_of
+from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.extractors import extract_with_trafilatura
-from crawler_dedup.signing.parsing import BeyondLimits, check_attributes, check_body, check_depth, check_nodes, parse
+from crawler_dedup.signing.parsing import check_attributes, check_body, check_depth, check_nodes, parse
 from tests.support.crawling import article
 from tests.support.versions import DETECTS_CHARSETS
 

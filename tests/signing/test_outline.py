@@ -9,9 +9,10 @@ from lxml import etree
 from lxml.html import HtmlElement, XHTMLParser
 
 from crawler_dedup import Config
+from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.outline import Block, read_outline
-from crawler_dedup.signing.parsing import BeyondLimits, check_depth, parse
+from crawler_dedup.signing.parsing import check_depth, parse
 
 INLINE = "abbr b bdi cite code data em font i ins kbd label mark q ruby s small span strong sub sup time u".split()
 HIDDEN = (
