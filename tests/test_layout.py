@@ -1,19 +1,34 @@
-"""Tests share code in tests/support only."""
+"""The root of the repository has no other files, and tests share code in tests/support only."""
 
 from __future__ import annotations
 
 import ast
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 TESTS = Path(__file__).parent
+_ROOT = """
+.ci .gitignore .pre-commit-config.yaml CHANGELOG.md CONTRIBUTING.md LICENSE README.md SECURITY.md
+benchmarks crawler_dedup docs native noxfile.py pyproject.toml scrapy.cfg settings spiders tests
+"""
+"""The tracked files and folders in the root of the repository."""
 _IN_A_PROGRAM = re.compile(
     r"^\s*(?:from|import) (?:tests\.(?!support\b)|tests import(?! support\b)|benchmarks\b)", re.MULTILINE
 )
 """An import in the text of a program that a test runs."""
+
+
+def test_the_root_of_the_repository_has_no_other_files() -> None:
+    git = shutil.which("git")
+    if git is None or not (TESTS.parent / ".git").exists():
+        pytest.skip("no checkout with git")
+    tracked = subprocess.run([git, "ls-files", "-z"], cwd=TESTS.parent, capture_output=True, text=True, check=True)
+    assert {path.partition("/")[0] for path in tracked.stdout.split("\0") if path} == set(_ROOT.split())
 
 
 @pytest.mark.parametrize(
