@@ -64,12 +64,17 @@ def look(location: Location, signer: Signer, page: SignedPage, *, alias: str = "
 
 @dataclass(frozen=True)
 class _Opened:
-    """The open index, and the terms on which this run offers pages: to be settled at once, or to claim their places."""
+    """The open index, and the terms on which this run offers pages: to be settled at once, or to claim their places.
+
+    Attributes:
+        is_emptied: whether it was emptied when it was opened.
+    """
 
     store: Backend
     lock: Run
     terms: OfferTerms
     claiming: OfferTerms
+    is_emptied: bool
 
 
 class Deduplicator:
@@ -140,6 +145,7 @@ class Deduplicator:
             frozen=self._profiles,
         )
         try:
+            is_emptied = fresh and not len(store)  # it is not emptied if another crawl of this process uses it
             lock = lock or store.begin_run()
         except BaseException:
             store.close()
@@ -150,7 +156,8 @@ class Deduplicator:
             return None if moment is None else lock.time_of(moment)
 
         terms = OfferTerms(lock.number, config.grace, max_age=self._max_age, clock=lock.now, stored_until=stored_until)
-        return _Opened(store, lock, terms, replace(terms, next_claim=self._claim_numbers.__next__))
+        claiming = replace(terms, next_claim=self._claim_numbers.__next__)
+        return _Opened(store, lock, terms, claiming, is_emptied)
 
     def reopen(self) -> None:
         """Open the index again, after its directory, or one of its files, was deleted and created again.
@@ -176,6 +183,11 @@ class Deduplicator:
     def run(self) -> int:
         """Number of this run, which the records of the pages that it files contain."""
         return self._opened.terms.run
+
+    @property
+    def has_emptied_index(self) -> bool:
+        """Whether this run has emptied the index."""
+        return self._opened.is_emptied
 
     @property
     def scheme(self) -> str:

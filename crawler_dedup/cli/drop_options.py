@@ -11,7 +11,7 @@ import click
 
 from crawler_dedup.cli.completion import complete_rule
 from crawler_dedup.cli.options import group_options, last_option, parse_duration, run_option
-from crawler_dedup.cli.runs import choose_run
+from crawler_dedup.cli.runs import choose_run, find_emptying
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Journals, Selection
 from crawler_dedup.urls import host_of
@@ -43,7 +43,7 @@ class WantedDrops:
     rule: str
 
     def select(self, journals: Journals) -> Selection:
-        """Return the selection of these drops in *journals*.
+        """Return the selection of these drops in *journals*: without a chosen run, those since the index was emptied.
 
         Raises:
             click.BadParameter: an option has a wrong value.
@@ -55,7 +55,8 @@ class WantedDrops:
             raise click.BadParameter(f"There is no rule {self.rule!r}; there are {', '.join(map(repr, table.NAMES))}.")
         since = _parse_since(self.since) if self.since else ""
         host = host_of(self.host) if "//" in self.host else self.host
-        return Selection(DUPLICATES, host, self.rule, since, choose_run(self.run, self.last, journals))
+        run = choose_run(self.run, self.last, journals)
+        return Selection(DUPLICATES, host, self.rule, since, run, "" if run else find_emptying(journals))
 
 
 def drop_options(command: Callable[..., Any]) -> Callable[..., Any]:

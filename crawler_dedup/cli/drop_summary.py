@@ -21,6 +21,9 @@ def print_summary(summary: DropSummary, size: int) -> None:
         console.print(f"The latest {size:,} of {len(summary.runs):,} runs:")
     column = "drops" if not summary.marked else "marked" if summary.marked == summary.drops else "dropped or marked"
     console.print(_runs_table(summary.runs[-size:], column))
+    if summary.earlier_runs:
+        console.print("Runs before the index was emptied, which are not counted here:")
+        console.print(_runs_table(summary.earlier_runs[-size:], "dropped or marked"))
     if not summary.drops:
         return
     pages = "drops" if not summary.marked else f"{column} pages"
@@ -41,17 +44,22 @@ def print_summary(summary: DropSummary, size: int) -> None:
 
 def summary_lines(summary: DropSummary) -> Iterator[Line]:
     """Yield the JSON Lines of a summary."""
-    for run in summary.runs:
-        yield Run(
-            run=run.run,
-            first=iso_time(run.period.first),
-            last=iso_time(run.period.last),
-            spiders=sorted(run.period.spiders),
-            drops=run.drops,
-        )
+    yield from (_run_line(run, is_before_emptying=True) for run in summary.earlier_runs)
+    yield from (_run_line(run, is_before_emptying=False) for run in summary.runs)
     yield from (DropCount(by="rule", value=value, drops=drops) for value, drops in summary.rules)
     yield from (DropCount(by="host", value=value, drops=drops) for value, drops in summary.hosts)
     yield from (DropCount(by="duplicate_of", value=value, drops=drops) for value, drops in summary.representatives)
+
+
+def _run_line(run: RunDrops, *, is_before_emptying: bool) -> Run:
+    return Run(
+        run=run.run,
+        first=iso_time(run.period.first),
+        last=iso_time(run.period.last),
+        spiders=sorted(run.period.spiders),
+        drops=run.drops,
+        is_before_emptying=is_before_emptying,
+    )
 
 
 def _runs_table(runs: Sequence[RunDrops], column: str) -> Table:

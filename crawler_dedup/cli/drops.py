@@ -20,7 +20,7 @@ from crawler_dedup.cli.jsontypes.journal import Drop
 from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_journals
-from crawler_dedup.cli.runs import describe_coverage
+from crawler_dedup.cli.runs import describe_coverage, describe_earlier
 from crawler_dedup.cli.terminal import make_console, printable
 from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.drops import DropReader, summarise_drops
@@ -168,13 +168,14 @@ def _shorten(address: str, length: int) -> str:
 
 def _describe_count(reader: DropReader, selection: Selection, size: int | None) -> str:
     """Return in words how many drops there are, and which runs they come from."""
-    runs = describe_coverage(reader.runs)
-    if not len(reader.runs):
+    tally = reader.selected
+    runs, earlier = describe_coverage(tally.runs), describe_earlier(reader.earlier.runs)
+    if not len(tally.runs):
         selects_runs = selection.run or selection.since
         return "No run is known that was asked for." if selects_runs else "The journal is empty."
-    if not reader.drops:
+    if not tally.drops:
         which = " that was asked for" if selection.host or selection.rule else ""
-        return f"No page was dropped or marked{which}: {runs}."
-    count = describe_drops(reader.drops, reader.marked)
-    drawn = f"{min(size, reader.drops):,} of {count}" if size else count
-    return f"{drawn} in {runs}."
+        return f"No page was dropped or marked{which}: {runs}.{earlier}"
+    count = describe_drops(tally.drops, tally.marked)
+    drawn = f"{min(size, tally.drops):,} of {count}" if size else count
+    return f"{drawn} in {runs}.{earlier}"

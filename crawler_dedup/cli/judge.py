@@ -19,7 +19,7 @@ from crawler_dedup.cli.evaluation_output import format_share
 from crawler_dedup.cli.options import index_argument, journal_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, Target, find_target
-from crawler_dedup.cli.runs import describe_coverage
+from crawler_dedup.cli.runs import describe_coverage, describe_earlier
 from crawler_dedup.cli.terminal import make_console, printable, quantity
 from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.evaluation.answers import Answers, PageContent
@@ -93,7 +93,8 @@ def judge(
         unanswered = (entry for entry in drops if entry not in answers)
         entries = _without_repetitions(sample(unanswered, size, random.Random(seed)))  # noqa: S311  (no secret)
     print_damage(target.journals)
-    click.echo(f"{describe_drops(reader.drops, reader.marked)} in {describe_coverage(reader.runs)}.", err=True)
+    tally, earlier = reader.selected, describe_earlier(reader.earlier.runs)
+    click.echo(f"{describe_drops(tally.drops, tally.marked)} in {describe_coverage(tally.runs)}.{earlier}", err=True)
     viewer = _make_viewer(target, entries, fetches=fetch)
     if fetch:
         _fetch_missing(answers, viewer)

@@ -25,7 +25,7 @@ from crawler_dedup.cli.options import (
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_target
 from crawler_dedup.cli.runs import choose_run
-from crawler_dedup.cli.terminal import iso_time
+from crawler_dedup.cli.terminal import iso_time, quantity
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.journal.runs import describe_runs
@@ -56,10 +56,10 @@ def report(
     """Write a report of what the filter did, as one HTML file.
 
     The report has totals, hosts, rules, the largest groups of duplicates, and how near decisions came to the thresholds. It
-    adds up all runs, and names each, unless --last or --run chooses one. It needs no network and no other file. Its figures
-    come from the index and its journal, the record of drops beside it. INDEX is the directory of the index, or its address
-    on a server; without it, the index of this Scrapy project is used. The command needs matplotlib and Jinja: pip install
-    'crawler-dedup[report]'.
+    adds up all runs since the index was emptied, and names each, unless --last or --run chooses one. It needs no network
+    and no other file. Its figures come from the index and its journal, the record of drops beside it. INDEX is the
+    directory of the index, or its address on a server; without it, the index of this Scrapy project is used. The command
+    needs matplotlib and Jinja: pip install 'crawler-dedup[report]'.
 
     \b
     Examples:
@@ -71,8 +71,9 @@ def report(
 
     target = find_target(index, journal, settings)
     run = choose_run(run, last, target.journals)
+    journal_bytes = report.JOURNAL_PASSES * target.journals.size
     with progress_bars() as start, closing(open_pages(target.index)) as pages:
-        read_records, read_journals = start("index", len(pages)), start("journal", target.journals.size)
+        read_records, read_journals = start("index", len(pages)), start("journal", journal_bytes)
         figures = report.collect(pages, target.journals, run, read_records, read_journals)
         content = report.render(figures, target.config, datetime.now(timezone.utc)).encode()
         with open_replacement(output) as file:
@@ -82,7 +83,17 @@ def report(
         return
     hint = "; --last shows the latest run only" if figures.run_count > 1 else ""
     runs = describe_runs(figures.run_count, *figures.span)
-    click.echo(f"{output}: {decimal(len(content))}, {runs}{hint}.")
+    click.echo(f"{output}: {decimal(len(content))}, {runs}{hint}.{_describe_emptying(figures)}")
+
+
+def _describe_emptying(figures: ReportData) -> str:
+    """Return a sentence about runs before the index was emptied; ``""`` if there are none."""
+    if not figures.emptied:
+        return ""
+    if figures.run:
+        return " The index was emptied after this run, so the pages that it kept are not counted."
+    earlier = quantity(figures.earlier_run_count, "earlier run")
+    return f" The index was emptied after {earlier}, shown apart."
 
 
 def _report_line(output: Path, size: int, figures: ReportData) -> Report:
@@ -91,6 +102,7 @@ def _report_line(output: Path, size: int, figures: ReportData) -> Report:
         file=str(output),
         bytes=size,
         runs=figures.run_count,
+        earlier_runs=0 if figures.run else figures.earlier_run_count,
         first=iso_time(first),
         last=iso_time(last),
         kept=figures.total.kept,

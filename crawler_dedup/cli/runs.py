@@ -47,6 +47,23 @@ def choose_run(run: str, last: bool, journals: Journals, pages: Backend | None =
     return runs.latest
 
 
+def find_emptying(journals: Journals) -> str:
+    """Return when the index was emptied last (ISO 8601, UTC), with a progress bar; ``""``: never, or it is not known."""
+    with progress_bars() as start:
+        return journals.find_emptying(start("finding the runs", journals.size))
+
+
+def describe_earlier(runs: RunPeriods) -> str:
+    """Return a sentence about the *runs* before the index was emptied; ``""`` if there are none."""
+    if not len(runs):
+        return ""
+    if len(runs) == 1:
+        which, them = f"Run {printable(runs.latest)}, {format_period(*runs.span)}, is", "it"
+    else:
+        which, them = f"{describe_runs(len(runs), *runs.span)}, are", "them"
+    return f" {which} not counted, because the index was emptied after {them}; --run selects a run."
+
+
 def describe_coverage(runs: RunPeriods) -> str:
     """Return which runs the figures of a command cover, with the number of the run if there is only one."""
     if len(runs) == 1:

@@ -23,7 +23,7 @@ from crawler_dedup.crawl.watchdog import UsedPage
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
-from crawler_dedup.journal.entry import Event, entry_of, run_started
+from crawler_dedup.journal.entry import Event, entry_of, index_emptied, run_started
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.native import describe_core
@@ -60,7 +60,7 @@ _EVENTS: dict[Verdict, tuple[Event, Event]] = {
 
 
 class Monitor:
-    """Statistics, log lines and journal of one crawl. Belongs to its event loop.
+    """Statistics, log lines and journal of one crawl. Belongs to its event loop. Made before the index is opened.
 
     Attributes:
         waiting: pages that wait for the answer of the index, or for the end of the claim of a similar page.
@@ -80,6 +80,7 @@ class Monitor:
         self._hosts = {"dropped": HostCounts(), "marked": HostCounts()}
         self._shown_hosts: set[str] = set()
         self._pace = Pace()
+        self._made = datetime.now(timezone.utc)
         self.waiting = 0
         self.settled = 0
 
@@ -104,6 +105,9 @@ class Monitor:
         if name:
             self._journal_path = directory / name
             self._journal = JournalWriter(self._journal_path, self._config.journal_bytes)
+            if deduplicator.has_emptied_index:
+                # Other runs may have used the index since then.
+                self._journal.write(index_emptied(self._run, self._spider, self._made))
             self._journal.write(run_started(self._run, self._spider))
 
     async def close_journal(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from crawler_dedup.counting.heavyhitters import HeavyHitters
 from crawler_dedup.journal.entry import Entry
@@ -39,6 +39,7 @@ class DropSummary:
         host_count: number of hosts.
         representative_count: number of representatives.
         runs: the runs, including runs without drops, in the order in which they began.
+        earlier_runs: the runs before the index was emptied, whose drops are not in the other numbers.
         is_incomplete: whether there were too many hosts, pages or runs to count all of them.
     """
 
@@ -50,36 +51,67 @@ class DropSummary:
     host_count: int
     representative_count: int
     runs: Sequence[RunDrops]
+    earlier_runs: Sequence[RunDrops]
     is_incomplete: bool
 
 
+@dataclass
+class DropTally:
+    """The number of drops in a journal, and the runs in which they happened.
+
+    Attributes:
+        selection: the drops and runs that are counted.
+        runs: the runs, including runs without drops.
+        by_run: drops by the number of the run.
+        drops: how many drops there are, including pages that were marked and passed.
+        marked: how many of these pages were marked and passed.
+    """
+
+    selection: Selection
+    runs: RunPeriods = field(default_factory=RunPeriods)
+    by_run: HeavyHitters[str, None] = field(default_factory=lambda: HeavyHitters(_COUNTERS, lambda: None))
+    drops: int = 0
+    marked: int = 0
+
+    def add(self, entry: Entry) -> bool:
+        """Count *entry*, whose run and time are selected; return whether it is a selected drop."""
+        self.runs.note(entry.run, entry.seconds, entry.spider)
+        if entry not in self.selection:
+            return False
+        self.by_run.add(entry.run)
+        self.drops += 1
+        self.marked += entry.event == "mark"
+        return True
+
+    def runs_in_order(self) -> list[RunDrops]:
+        """Return the runs in the order in which they began."""
+        drops = {run: count for run, count, _ in self.by_run.top(len(self.by_run))}
+        return [RunDrops(run, period, drops.get(run, 0)) for run, period in self.runs.in_order()]
+
+
 class DropReader:
-    """Reads the drops in a journal, and notes the runs in which they happened.
+    """Reads the drops in a journal, and counts them.
 
     Args:
         selection: the drops and runs to select.
 
     Attributes:
-        runs: the selected runs that were read so far, including runs without drops.
-        drops: how many drops were read, including pages that were marked and passed.
-        marked: how many of these pages were marked and passed.
+        selected: the selected drops that were read so far.
+        earlier: those that would be selected if the index had not been emptied after them.
     """
 
     def __init__(self, selection: Selection) -> None:
-        self._selection = selection
-        self.runs = RunPeriods()
-        self.drops = 0
-        self.marked = 0
+        self.selected = DropTally(selection)
+        self.earlier = DropTally(replace(selection, emptied=""))
 
     def select(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Yield the selected drops of *entries*."""
         for entry in entries:
-            if self._selection.covers(entry):
-                self.runs.note(entry.run, entry.seconds, entry.spider)
-                if entry in self._selection:
-                    self.drops += 1
-                    self.marked += entry.event == "mark"
+            if self.selected.selection.covers(entry):
+                if self.selected.add(entry):
                     yield entry
+            elif self.earlier.selection.covers(entry):
+                self.earlier.add(entry)
 
 
 def summarise_drops(reader: DropReader, entries: Iterable[Entry], size: int) -> DropSummary:
@@ -88,23 +120,23 @@ def summarise_drops(reader: DropReader, entries: Iterable[Entry], size: int) -> 
     Args:
         size: how many of the hosts and representatives with most drops are returned.
     """
-    rules, hosts, representatives, runs = (HeavyHitters[str, None](_COUNTERS, lambda: None) for _ in range(4))
+    rules, hosts, representatives = (HeavyHitters[str, None](_COUNTERS, lambda: None) for _ in range(3))
     for entry in reader.select(entries):
         rules.add(entry.rule)
         hosts.add(host_of(entry.url))
         representatives.add(entry.duplicate_of)
-        runs.add(entry.run)
-    drops_of_runs = dict(_top(runs, len(runs)))
+    selected, earlier = reader.selected, reader.earlier
     return DropSummary(
-        drops=reader.drops,
-        marked=reader.marked,
+        drops=selected.drops,
+        marked=selected.marked,
         rules=_top(rules, len(rules)),
         hosts=_top(hosts, size),
         representatives=_top(representatives, size),
         host_count=len(hosts),
         representative_count=len(representatives),
-        runs=[RunDrops(run, period, drops_of_runs.get(run, 0)) for run, period in reader.runs.in_order()],
-        is_incomplete=any(counted.has_forgotten for counted in (rules, hosts, representatives, runs)),
+        runs=selected.runs_in_order(),
+        earlier_runs=earlier.runs_in_order(),
+        is_incomplete=any(counted.has_forgotten for counted in (rules, hosts, representatives, selected.by_run)),
     )
 
 

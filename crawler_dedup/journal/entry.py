@@ -17,7 +17,9 @@ VERSION = 2
 """Version of the schema of entries, raised when a field changes its meaning."""
 
 Compressed = bytes  # a field of :class:`Entry` hides the name of the type
-Event = Literal["started", "drop", "mark", "unchanged", "unchanged_dropped", "unchecked", "released", "watchdog"]
+Event = Literal[
+    "started", "emptied", "drop", "mark", "unchanged", "unchanged_dropped", "unchecked", "released", "watchdog"
+]
 DUPLICATES: tuple[Event, ...] = ("drop", "mark")
 """Events of duplicates, which were dropped or marked."""
 
@@ -46,10 +48,11 @@ class Entry(msgspec.Struct, frozen=True):
         version: :data:`VERSION`.
         time: time of the event in UTC (ISO 8601, milliseconds).
         run: number of the run, 8 hexadecimal digits.
-        event: ``started``: the run began (no page); ``drop``: a duplicate was dropped; ``mark``: a duplicate passed,
-            because the action is "mark"; ``unchanged``: an unchanged page passed; ``unchanged_dropped``: an unchanged page
-            was dropped; ``unchecked``: a page that could not be judged passed; ``released``: a page that had passed was
-            forgotten, because its handling failed; ``watchdog``: a kept page stands for suspiciously many pages.
+        event: ``started``: the run began (no page); ``emptied``: the run emptied the index (no page); ``drop``: a duplicate
+            was dropped; ``mark``: a duplicate passed, because the action is "mark"; ``unchanged``: an unchanged page passed;
+            ``unchanged_dropped``: an unchanged page was dropped; ``unchecked``: a page that could not be judged passed;
+            ``released``: a page that had passed was forgotten, because its handling failed; ``watchdog``: a kept page
+            stands for suspiciously many pages.
         spider: name of the spider.
         scope: the scope within which the page was compared.
         url: address of the page.
@@ -111,6 +114,7 @@ class RunLine(msgspec.Struct):
     version: int
     time: str
     run: str
+    event: str = ""
     spider: str = ""
 
 
@@ -209,5 +213,14 @@ def run_started(run: int, spider: str) -> Entry:
     return Entry(VERSION, _now(), f"{run:08x}", "started", spider, scope="", url="")
 
 
+def index_emptied(run: int, spider: str, time: datetime) -> Entry:
+    """Make the entry of a run that emptied the index at *time*."""
+    return Entry(VERSION, _format_time(time), f"{run:08x}", "emptied", spider, scope="", url="")
+
+
 def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return _format_time(datetime.now(timezone.utc))
+
+
+def _format_time(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")

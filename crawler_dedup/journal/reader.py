@@ -106,6 +106,10 @@ class Journals:
             runs.note(line.run, parse_time(line.time), line.spider)
         return runs
 
+    def find_emptying(self, advance: Advance = ignore_progress) -> str:
+        """Return when the index was emptied last (ISO 8601, UTC), or ``""``: arguments and errors as of :meth:`entries`."""
+        return max((line.time for line in self._read(decode_run, advance) if line.event == "emptied"), default="")
+
     def _read(self, decode: Callable[[bytes], _Line | None], advance: Advance) -> Iterator[_Line]:
         self.damaged.clear()
         for path in self.files:
@@ -126,6 +130,7 @@ class Selection:
         rule: name of the rule that decided.
         since: their earliest time (ISO 8601, UTC).
         run: number of their run, 8 hexadecimal digits.
+        emptied: when the index was emptied (ISO 8601, UTC): earlier entries are about pages of which it knows nothing.
     """
 
     events: Collection[Event]
@@ -133,10 +138,11 @@ class Selection:
     rule: str = ""
     since: str = ""
     run: str = ""
+    emptied: str = ""
 
     def covers(self, entry: Entry) -> bool:
-        """Return whether *entry* meets the conditions on run and time, whatever its event, host and rule are."""
-        return entry.time >= self.since and (not self.run or entry.run == self.run)
+        """Return whether *entry* meets the conditions on run and times, whatever its event, host and rule are."""
+        return entry.time >= max(self.since, self.emptied) and (not self.run or entry.run == self.run)
 
     def __contains__(self, entry: Entry) -> bool:
         return (

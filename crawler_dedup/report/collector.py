@@ -1,4 +1,4 @@
-"""Collect the contents of a report from an index and its journals, each read once, in bounded memory."""
+"""Collect the contents of a report from an index and its journals, in bounded memory."""
 
 from __future__ import annotations
 
@@ -40,6 +40,9 @@ MAX_CASES = 10
 MAX_EXAMPLES = 3
 """Largest number of addresses that are shown of a group."""
 
+JOURNAL_PASSES = 2
+"""Number of times the journals are read."""
+_WITHOUT_OUTCOME: tuple[Event, ...] = ("started", "emptied", "released", "watchdog")
 _COUNTERS = 100_000  # up to this number of hosts, groups and so on, all are counted exactly
 _BLOCK = 10_000
 # The events whose pages count as savings, and whether the cost was saved ("drop") or could have been ("mark").
@@ -53,19 +56,19 @@ def collect(
     advance: Advance = ignore_progress,
     read: Advance = ignore_progress,
 ) -> ReportData:
-    """Read *journals* and then the index.
+    """Read *journals*, twice, and then the index.
 
     Args:
         run: the only run to report, 8 hexadecimal digits; ``""``: all runs. The distribution of signatures is always that
             of the whole index.
         advance: called with the number of records that were read since the last call.
-        read: called with the number of bytes of the journals that were read since the last call.
+        read: called with numbers of bytes that were read: :data:`JOURNAL_PASSES` times those of the journals.
 
     Raises:
         DedupError: a journal cannot be read, or neither the journals nor the index contain *run*.
     """
     index = IndexInfo(pages.name, pages.header.spec, pages.header.libraries, pages.stored_bytes)
-    collector = _Collector(index, run)
+    collector = _Collector(index, run, journals.find_emptying(read))
     for entry in journals.entries(read):
         collector.add_entry(entry)
     collector.choose_groups()
@@ -78,11 +81,16 @@ def collect(
 
 
 class _Collector:
-    """Counts journal entries, and then records of the index."""
+    """Counts journal entries, and then records of the index.
 
-    def __init__(self, index: IndexInfo, run: str) -> None:
+    Args:
+        emptied: when the index was emptied last (ISO 8601, UTC); ``""``: never, or it is not known.
+    """
+
+    def __init__(self, index: IndexInfo, run: str, emptied: str) -> None:
         self._index = index
         self._run = run
+        self._emptied = emptied
         self._entries = 0
         self._total = PageCounts()
         self._open_claims = 0
@@ -103,6 +111,7 @@ class _Collector:
         self._watchdog_cases: deque[WatchdogCase] = deque(maxlen=MAX_CASES)
         self._watchdog_count = 0
         self._runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
+        self._earlier_runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
         # Signatures of other schemes are hashes, so that their distances mean nothing.
         self._signatures = SignatureSample() if index.scheme == SimHash.name else None
 
@@ -118,26 +127,33 @@ class _Collector:
         self._entries += 1
         if self._run and entry.run != self._run:
             return
-        seconds = entry.seconds
-        run = self._runs.add(entry.run)
-        run.note(seconds, entry.spider)
-        if entry.event in ("started", "released"):
-            return
+        if entry.time < self._emptied:
+            self._note_run(self._earlier_runs, entry)
+            if not self._run:
+                return
+        self._note_run(self._runs, entry)
         if entry.event == "watchdog":
             self._watchdog_cases.append(WatchdogCase(entry.time, entry.run, entry.url, entry.duplicate_of))
             self._watchdog_count += 1
+        if entry.event in _WITHOUT_OUTCOME:
             return
         host = host_of(entry.url)
         outcome = self._outcome(entry)
-        for pages in (self._total, run.pages, self._hosts.add(host)):
-            setattr(pages, outcome, getattr(pages, outcome) + 1)
+        for pages in (self._total, self._hosts.add(host)):
+            _count(pages, outcome)
         if entry.event == "unchecked":
             self._reasons.add(entry.reason)
         if action := _SAVING.get(entry.event):
             self._saved[action] = self._saved[action].plus(entry.bytes, entry.links)
         if outcome in ("dropped", "marked"):
-            self._timeline.add(seconds, duplicates=1)
+            self._timeline.add(entry.seconds, duplicates=1)
             self._add_duplicate(entry, host)
+
+    def _note_run(self, runs: HeavyHitters[str, RunSummary], entry: Entry) -> None:
+        run = runs.add(entry.run)
+        run.note(entry.seconds, entry.spider)
+        if entry.event not in _WITHOUT_OUTCOME:
+            _count(run.pages, self._outcome(entry))
 
     @staticmethod
     def _outcome(entry: Entry) -> str:
@@ -197,7 +213,7 @@ class _Collector:
     def data(self, journals: Journals) -> ReportData:
         """Return everything that was counted."""
         hosts = [(host, pages) for host, _, pages in self._hosts.top(MAX_HOSTS)]
-        runs = [(number, run) for number, _, run in self._runs.top(len(self._runs))]
+        runs, earlier_runs = _in_order(self._runs), _in_order(self._earlier_runs)
         dated = [run for _, run in runs if run.first]
         period_seconds, periods = self._timeline.periods()
         return ReportData(
@@ -225,8 +241,11 @@ class _Collector:
             without_duplicates=self._without_duplicates(),
             watchdog_cases=list(reversed(self._watchdog_cases)),
             watchdog_count=self._watchdog_count,
-            runs=sorted(runs, key=lambda run: (run[1].first, run[0]), reverse=True)[:MAX_ROWS],
+            runs=runs[:MAX_ROWS],
             run_count=len(runs),
+            emptied=self._emptied if earlier_runs else "",
+            earlier_runs=earlier_runs[:MAX_ROWS],
+            earlier_run_count=len(earlier_runs),
             span=(min((run.first for run in dated), default=0), max((run.last for run in dated), default=0)),
             distribution=self._signatures.distribution() if self._signatures else None,
             files=journals.files,
@@ -264,6 +283,16 @@ class _Collector:
     def _count_pages(self, host: str) -> int:
         pages = self._hosts.get(host)
         return pages.all_pages if pages else 0
+
+
+def _count(pages: PageCounts, outcome: str) -> None:
+    setattr(pages, outcome, getattr(pages, outcome) + 1)
+
+
+def _in_order(runs: HeavyHitters[str, RunSummary]) -> list[tuple[str, RunSummary]]:
+    """Return the runs, the latest first."""
+    counted = [(number, run) for number, _, run in runs.top(len(runs))]
+    return sorted(counted, key=lambda run: (run[1].first, run[0]), reverse=True)
 
 
 def _counts(hitters: HeavyHitters[str, None]) -> list[tuple[str, int]]:

@@ -246,6 +246,10 @@ class ReportData:
         watchdog_count: how many cases of the watchdog there are.
         runs: (number, summary) of the latest runs.
         run_count: how many runs the figures cover.
+        emptied: when the index was emptied last (ISO 8601, UTC), if this was after a run of the journal; else ``""``.
+        earlier_runs: (number, summary) of the latest runs before that, which are not in the figures, unless one of them is
+            the only run that is reported. The pages that they kept are not known.
+        earlier_run_count: how many such runs there are.
         span: the first and the last known time of these runs, in seconds since 1970; 0: no time is known.
         distribution: the distribution of the signatures of all kept texts; ``None``: signatures of this scheme are hashes,
             or no text is kept.
@@ -280,6 +284,9 @@ class ReportData:
     watchdog_count: int
     runs: Sequence[tuple[str, RunSummary]]
     run_count: int
+    emptied: str
+    earlier_runs: Sequence[tuple[str, RunSummary]]
+    earlier_run_count: int
     span: tuple[float, float]
     distribution: SignatureDistribution | None
     files: Sequence[Path]

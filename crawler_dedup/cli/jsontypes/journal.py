@@ -44,6 +44,9 @@ class Run(Line, frozen=True, kw_only=True, tag="run"):
     last: Annotated[str | None, Meta(description="Time of its last entry; null: not known.")]
     spiders: Annotated[list[str], Meta(description="Names of its spiders, at most five.")]
     drops: Annotated[int, Meta(description="Number of its drops.")]
+    is_before_emptying: Annotated[
+        bool, Meta(description="Whether the index was emptied after it: the other lines do not count its drops.")
+    ]
 
 
 class DropCount(Line, frozen=True, kw_only=True, tag="drop_count"):
@@ -124,6 +127,9 @@ class Report(Line, frozen=True, kw_only=True, tag="report"):
     file: Annotated[str, Meta(description="The HTML file.")]
     bytes: Annotated[int, Meta(description="Its size.")]
     runs: Annotated[int, Meta(description="Number of runs that the figures add up.")]
+    earlier_runs: Annotated[
+        int, Meta(description="Number of runs before the index was emptied, which are not in the figures.")
+    ]
     first: Annotated[str | None, Meta(description="When the first of them began; null: not known.")]
     last: Annotated[str | None, Meta(description="Time of their last page or entry; null: not known.")]
     kept: Annotated[int, Meta(description="Pages that the index holds.")]
