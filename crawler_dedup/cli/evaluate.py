@@ -92,6 +92,9 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
       docs.jsonl   {"id": "1", "url": "https://example.org/1", "html": "1.html"}
       pairs.jsonl  {"id_a": "1", "id_b": "2", "label": 1}
 
+    With --json, the output is not one JSON document: each line is an object of its own, and its field "type" says whether it
+    has the settings, a row of a table, or a wrong pair.
+
     \b
     Examples:
       crawler-dedup evaluate labelled

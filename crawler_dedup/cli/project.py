@@ -55,11 +55,8 @@ def find_target(
     Raises:
         DedupError: there is no index, or no project; a setting is not allowed.
     """
-    from crawler_dedup.index.maintenance import require_index  # noqa: PLC0415  (loads numpy, which --help does not need)
-
     config = read_config(settings)
-    index = find_index(index, config)
-    require_index(index)
+    index = find_existing_index(index, config)
     directory = index if isinstance(index, Path) else _data_directory(config)
     journals = Journals(journal_files) if journal_files else Journals.beside(directory, config.journal_file)
     return Target(index, directory, config, journals)
@@ -91,6 +88,22 @@ def find_index(index: Location | None, config: Config | None = None) -> Location
     """
     config = config or read_config(())
     return index or (find_location(config.index) if config.index else _project_directory(config))
+
+
+def find_existing_index(index: Location | None, config: Config | None = None) -> Location:
+    """Return what :func:`find_index` returns, if there is an index.
+
+    Raises:
+        IndexDamaged: the file of the index is missing or empty, but journals are beside it.
+        DedupError: there is no index; and as :func:`find_index`.
+    """
+    from crawler_dedup.index.maintenance import require_index  # noqa: PLC0415  (loads numpy, which --help does not need)
+
+    config = config or read_config(())
+    location = find_index(index, config)
+    beside = Journals.beside(location, config.journal_file).files if isinstance(location, Path) else ()
+    require_index(location, beside)
+    return location
 
 
 def find_directory(index: Location | None) -> Path:

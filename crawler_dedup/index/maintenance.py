@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +18,10 @@ from crawler_dedup.index import export, olderrows, records
 from crawler_dedup.index.backend import KIND, Backend
 from crawler_dedup.index.export import Export, ExportBlock
 from crawler_dedup.index.figures import FileFigures
-from crawler_dedup.index.header import Header, require_same_spec
+from crawler_dedup.index.header import FORMAT, Header, require_same_spec
 from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.lmdb import permuted
-from crawler_dedup.index.lmdb.engine import DATA_FILE, KEEP_MAP_SIZE
+from crawler_dedup.index.lmdb.engine import DATA_FILE, KEEP_MAP_SIZE, damaged_error
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.permuted import PermutedIndex, tables_of
 from crawler_dedup.index.lmdb.store import Store
@@ -79,8 +79,10 @@ def open_index(location: Location) -> AnyIndex:
     require_index(location)
     environment = Environment.open(location, map_size=KEEP_MAP_SIZE)
     try:
-        kind = environment.existing_header().kind
-        return PermutedIndex.open(location) if kind == permuted.KIND else Store.attach(location)
+        header = environment.existing_header()
+        if header.format == FORMAT and header.kind not in (KIND, permuted.KIND):
+            raise damaged_error(location, f"its header names the kind {header.kind!r}")
+        return PermutedIndex.open(location) if header.kind == permuted.KIND else Store.attach(location)
     finally:
         environment.close()
 
@@ -146,13 +148,26 @@ def has_index(location: Location) -> bool:
     """Return whether there is an index at *location*."""
     if isinstance(location, ServerAddress):
         return _server().is_at(location)
-    return (location / DATA_FILE).is_file()
+    file = location / DATA_FILE
+    return file.is_file() and file.stat().st_size > 0
 
 
-def require_index(location: Location) -> None:
-    """Raise :class:`IndexUnusable` if there is no index at *location*; none is created."""
-    if not has_index(location):
-        raise IndexMissing(f"There is no index in {location}.")
+def require_index(location: Location, journals: Sequence[Path] = ()) -> None:
+    """Raise an error if there is no index at *location*; none is created.
+
+    Args:
+        journals: journals in the directory of the index, which show that there was one.
+
+    Raises:
+        IndexDamaged: the file of the index is missing or empty, but there are *journals*.
+        IndexMissing: there is no index.
+    """
+    if has_index(location):
+        return
+    if isinstance(location, Path) and journals:
+        state = "empty" if (location / DATA_FILE).exists() else "missing"
+        raise damaged_error(location, f"{DATA_FILE} is {state}, but the journal {journals[-1].name} is beside it")
+    raise IndexMissing(f"There is no index in {location}.")
 
 
 def require_place(location: Location) -> None:

@@ -7,7 +7,7 @@ from rich.filesize import decimal
 
 from crawler_dedup.cli.options import index_argument
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_directory
+from crawler_dedup.cli.project import find_directory, find_existing_index
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.lmdb import compaction
 from crawler_dedup.index.location import Location
@@ -27,7 +27,7 @@ def compact(index: Location | None) -> None:
       crawler-dedup index compact .scrapy/dedup
     """
     directory = find_directory(index)
-    maintenance.require_index(directory)
+    find_existing_index(directory)
     with progress_bars() as start:
         before, after = compaction.compact(directory, start("compacting", maintenance.file_size(directory)))
     click.echo(f"The index took {decimal(before)} before, and takes {decimal(after)} now.")

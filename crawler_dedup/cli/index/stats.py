@@ -16,7 +16,7 @@ from crawler_dedup.cli.jsontypes import index as types
 from crawler_dedup.cli.jsontypes.base import Line
 from crawler_dedup.cli.options import index_argument, json_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_index
+from crawler_dedup.cli.project import find_existing_index
 from crawler_dedup.cli.terminal import format_time, iso_time, make_console
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.figures import FileFigures
@@ -61,7 +61,7 @@ def stats(index: Location | None, json: bool) -> None:
       crawler-dedup index stats .scrapy/dedup --json
     """
     with progress_bars() as start:
-        read = _read(find_index(index), start)
+        read = _read(find_existing_index(index), start)
     if json:
         print_json(_lines(read))
     else:

@@ -10,7 +10,7 @@ from rich.filesize import decimal
 
 from crawler_dedup.cli.options import index_argument
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_index
+from crawler_dedup.cli.project import find_existing_index, find_index
 from crawler_dedup.cli.terminal import quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
@@ -34,7 +34,7 @@ def export_(file: Path, index: Location | None) -> None:
       crawler-dedup index export pages.dedup
       crawler-dedup index export pages.dedup .scrapy/dedup
     """
-    with closing(maintenance.open_index(find_index(index))) as opened, progress_bars() as start:
+    with closing(maintenance.open_index(find_existing_index(index))) as opened, progress_bars() as start:
         noun = maintenance.read_header(opened).kind.removesuffix("s")
         written = maintenance.export_index(opened, file, start("exporting", len(opened)))
     click.echo(f"{quantity(written, noun)} written to {file}, {decimal(file.stat().st_size)}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+from collections.abc import Mapping
 from contextlib import closing
 from multiprocessing.connection import Connection
 
@@ -13,12 +14,14 @@ from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.index import IndexProblem
 from crawler_dedup.cli.options import index_argument, json_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_index
+from crawler_dedup.cli.project import find_existing_index
 from crawler_dedup.cli.terminal import OUT_OF_MEMORY
-from crawler_dedup.errors import DedupError, IndexDamaged
+from crawler_dedup.config import Config
+from crawler_dedup.errors import ConfigError, DedupError, IndexDamaged
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
-from crawler_dedup.signing.lookup import lookup_of
+from crawler_dedup.signing.lookup import Lookup, lookup_of
+from crawler_dedup.signing.signer import config_from_spec
 from crawler_dedup.system.interrupts import interrupts_blocked
 
 
@@ -41,10 +44,13 @@ def verify(index: Location | None, repair: bool, json: bool) -> None:
       crawler-dedup index verify
       crawler-dedup index verify .scrapy/dedup --repair
     """
-    location = find_index(index)
-    maintenance.require_index(location)
-    problems = _verify_in_child(location, repair=False)
-    remaining = _verify_in_child(location, repair=True) if problems and repair else problems
+    try:
+        location = find_existing_index(index)
+    except IndexDamaged as error:
+        problems = remaining = [str(error)]
+    else:
+        problems = _verify_in_child(location, repair=False)
+        remaining = _verify_in_child(location, repair=True) if problems and repair else problems
     if json:
         print_json(IndexProblem(message=message, repaired=False) for message in remaining)
         print_json(IndexProblem(message=message, repaired=True) for message in problems if not remaining)
@@ -91,8 +97,8 @@ def _verify_and_send(location: Location, repair: bool, sender: Connection) -> No
     try:
         with closing(maintenance.open_index(location)) as opened, progress_bars() as start:
             if repair:
-                maintenance.repair(opened, lookup_of, start("repairing", _length(opened)))
-            problems = maintenance.verify(opened, lookup_of, start("verifying", _length(opened)))
+                maintenance.repair(opened, _filing_of, start("repairing", _length(opened)))
+            problems = maintenance.verify(opened, _filing_of, start("verifying", _length(opened)))
     except IndexDamaged as error:
         problems = [str(error)]
     except (DedupError, OSError) as error:
@@ -100,6 +106,17 @@ def _verify_and_send(location: Location, repair: bool, sender: Connection) -> No
     except MemoryError:
         problems = DedupError(OUT_OF_MEMORY)
     sender.send(problems)
+
+
+def _filing_of(spec: Mapping[str, str]) -> Lookup:
+    """Return how the pages of an index are filed, given the spec in its header, of which every part is checked."""
+    try:
+        config_from_spec(spec, Config())
+        return lookup_of(spec)
+    except ConfigError as error:
+        raise IndexDamaged(
+            f"The header of the index is damaged, or names something that is not installed here: {error}"
+        ) from error
 
 
 def _length(index: maintenance.AnyIndex) -> int | None:

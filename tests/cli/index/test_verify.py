@@ -9,7 +9,7 @@ import lmdb
 import pytest
 
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
-from tests.support.commandline import printed_text
+from tests.support.commandline import invoke, printed_text
 from tests.support.indexcommands import (
     PAGES,
     cli,
@@ -107,6 +107,36 @@ def test_a_damaged_header_is_reported_in_a_sentence(signatures: Path) -> None:
     put_meta(signatures, b"header", b'{"format": 2, "spec": {"tables": "\xff"}, "libraries": {}}')
     assert printed_text(cli("stats", signatures, status=2)).startswith("Error: ")
     verify_says_that_it_is_damaged(signatures)
+
+
+@pytest.mark.parametrize(
+    "part", ['"pages"', "hash=xxh", "weight=tf", '"simhash ', '"min features"', '"tokenizer"', '"bigrams"']
+)
+def test_a_flipped_bit_in_the_header_is_damage(pages: Path, part: str) -> None:
+    file = pages / "data.mdb"
+    content = file.read_bytes()
+    assert content.count(part.encode()) == 1
+    flipped = bytes([*part[:1].encode(), ord(part[1]) ^ 16, *part[2:].encode()])
+    file.write_bytes(content.replace(part.encode(), flipped))
+    assert "damaged" in printed_text(cli("verify", pages, status=1))
+    assert "damaged" in printed_text(cli("verify", pages, "--repair", status=1))
+
+
+@pytest.mark.parametrize("state", ["empty", "missing"])
+def test_an_empty_or_missing_file_beside_journals_is_damage(pages: Path, state: str) -> None:
+    file, journal = pages / "data.mdb", pages / "journal-2026-11-21T18-00-00.jsonl"
+    file.write_bytes(b"")
+    if state == "missing":
+        file.unlink()
+    for name in ("verify", "stats"):
+        assert printed_text(cli(name, pages, status=2)) == f"Error: There is no index in {pages}."
+    journal.touch()
+    said = f"The index in {pages} is damaged: data.mdb is {state}, but the journal {journal.name} is beside it."
+    assert printed_text(cli("verify", pages, "--repair", status=1)).startswith(said)
+    for command in (("index", "stats"), ("index", "compact"), ("index", "export", pages / "file"), ("drops",)):
+        assert printed_text(invoke(*command, pages, status=2)).startswith(f"Error: {said}")
+    assert file.exists() == (state == "empty")
+    assert not (pages / "file").exists()
 
 
 def test_a_damaged_count_is_reported_by_verify(signatures: Path) -> None:
