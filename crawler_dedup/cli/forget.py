@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from crawler_dedup.cli.entries import print_damage
+from crawler_dedup.cli.entries import describe_crawl, describe_decision, describe_time, print_damage
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.journal import Forgotten
 from crawler_dedup.cli.options import index_argument, journal_option, json_option, parse_duration, settings_option
@@ -21,7 +21,7 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
-from crawler_dedup.journal.reader import ScopedUrl, find_duplicates
+from crawler_dedup.journal.reader import Journals, ScopedUrl, find_duplicates
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
@@ -68,6 +68,9 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     listed, to be crawled again. INDEX is the directory of the index, or its address on a server; without it, the index of
     this Scrapy project is used.
 
+    A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints which
+    kept page stands for it, by which rule, and how to let it pass.
+
     Exit status 1: no page has the address that was given with --url.
 
     \b
@@ -105,6 +108,7 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if is_unknown:
         also = " to which the other options apply" if older_than or host or chosen else ""
         click.echo(f"There is no kept page with the address {printable(url)}{also}.", err=True)
+        _print_drop(target.journals, url)
         raise click.exceptions.Exit(1)
 
 
@@ -153,6 +157,23 @@ def _find_duplicates(target: Target, pages: Backend, is_selected: RecordTest, ur
         if _address_of(record) in duplicates and not is_selected(record)
     }
     return list(dict.fromkeys(address[1] for address in duplicates if address not in kept))
+
+
+def _print_drop(journals: Journals, url: str) -> None:
+    """If the page with the address *url* was dropped or marked, print why, and how it passes in the next crawl."""
+    decisions = (entry for entry in journals.entries() if entry.url == url and entry.is_duplicate)
+    last = max(decisions, key=lambda entry: entry.time, default=None)
+    if last is None:
+        return
+    action = "dropped" if last.event == "drop" else "marked"
+    click.echo(
+        f"It was {action} as a duplicate of {printable(last.duplicate_of)}:\n"
+        f"  {describe_decision(last)}; {describe_time(last)}, {describe_crawl(last)}\n"
+        'If this is wrong, send the request for it with meta={"dedup_action": "mark"}: the page then passes, and its links'
+        " are followed.\n"
+        "To forget the kept page does not help: the next crawl keeps the page that it meets first, and drops the other.",
+        err=True,
+    )
 
 
 def _address_of(record: Record) -> ScopedUrl:

@@ -107,6 +107,24 @@ def test_an_address_without_a_page_is_reported(dropped: Path) -> None:
     assert result.stderr == "There is no kept page with the address http://a.org/typo.\n"
 
 
+@pytest.mark.parametrize("event", ["dropped", "marked"])
+def test_for_a_page_that_was_dropped_the_kept_page_and_its_rule_are_named(dropped: Path, event: str) -> None:
+    (entry,) = (entry for entry in entries_of(dropped / FIRST) if entry.url == COPIES[1])
+    if event == "marked":
+        entry = replace(entry, event="mark", time="2099-01-01T00:00:00.000Z", run="0000000b")
+        write(dropped / SECOND, [entry])
+    result = invoke("forget", dropped, "--url", COPIES[1], status=1)
+    assert result.stdout == "0 pages forgotten.\n"
+    said = result.stderr.splitlines()
+    assert said[:2] == [
+        f"There is no kept page with the address {COPIES[1]}.",
+        f"It was {event} as a duplicate of {KEPT}:",
+    ]
+    assert said[2].startswith("  rule “alike”, distance 0, resemblance 1.00, coverage 1.00; ")
+    assert f"run {entry.run}, spider site, scope site" in said[2]
+    assert 'meta={"dedup_action": "mark"}' in said[3]
+
+
 def test_a_duplicate_is_exported_even_if_another_scope_keeps_its_address(dropped: Path, tmp_path: Path) -> None:
     check_pages(dropped, {COPIES[0]: article(3)}, journal=SECOND, scope="another")
     assert exported(dropped, tmp_path, "--url", KEPT) == COPIES
