@@ -109,7 +109,7 @@ def _verify_and_send(location: Location, repair: bool, sender: Connection) -> No
 
 
 def _filing_of(spec: Mapping[str, str]) -> Lookup:
-    """Return how the pages of an index are filed, given the spec in its header, of which every part is checked."""
+    """Return how the pages of an index are filed, given the spec in its header; check what the spec names."""
     try:
         config_from_spec(spec, Config())
         return lookup_of(spec)
