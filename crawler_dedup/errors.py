@@ -41,6 +41,10 @@ class IndexDamaged(IndexUnusable):
     """The content of the index is not what this package wrote: the file is damaged or cut off."""
 
 
+class ConnectionLost(IndexUnusable):
+    """The server of the index is gone, or does not answer: it is not known whether it has run the last command."""
+
+
 class IndexGone(IndexUnusable):
     """The index directory was deleted or replaced after it was opened."""
 

@@ -71,6 +71,13 @@ class Config:
         "it is needed.",
         shown="`256 << 20` (256 MiB)",
     )
+    index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "without waiting"})] = _setting(
+        60.0,
+        "Seconds for which a crawl waits while the server of its index is away ([machines.md](machines.md#outages)). "
+        "Pages wait until the server answers again. Once an outage has lasted so long, pages pass at once as "
+        "`unchecked` until it is over, and a crawl that is to start ends with an error. The wait does not count in "
+        "`DEDUP_TIMEOUT` or `DEDUP_CLAIM_TIMEOUT`. For servers only: an index in a directory has no outages.",
+    )
     fresh: bool = _setting(
         False,
         "Empty the index when the crawl starts, even if it was made with another configuration. If another spider of "
@@ -208,8 +215,9 @@ class Config:
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
         "Seconds for which a page waits for its decision. After that it passes as `unchecked`. It waits for the "
-        "answer of the index for a fifth of this time, at least 6 seconds. The time in which a dictionary is loaded "
-        "does not count. (Small pages are signed on the event loop, which takes milliseconds and is not interrupted.)",
+        "answer of the index for a fifth of this time, at least 6 seconds; if the index is on a server, it then waits as "
+        "`DEDUP_INDEX_WAIT` says. The time in which a dictionary is loaded does not count. (Small "
+        "pages are signed on the event loop, which takes milliseconds and is not interrupted.)",
     )
     journal: Annotated[str, read_journal, Meta(title=JOURNAL_TITLE)] = _setting(
         JOURNAL,

@@ -19,9 +19,10 @@ from scrapy.http import Request, Response
 
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.offers import Offers
+from crawler_dedup.crawl.outages import Outages
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
-from crawler_dedup.errors import DedupError, IndexUnusable
+from crawler_dedup.errors import ConnectionLost, DedupError, IndexUnusable
 from crawler_dedup.index.records import hash_page_key
 from crawler_dedup.signedpage import SignedPage
 
@@ -124,6 +125,7 @@ class Claims:
     Args:
         limit: how many pages may wait for longer than a moment at a time. They hold a place among Scrapy's concurrent
             requests.
+        outages: lets pages wait while the server of the index is away. These pages do not count for *limit*.
         patience: seconds that these pages wait.
         timeout: seconds that a page has for its decision. It waits for the index for a fifth of them, or for six seconds.
         count_coming: returns how many pages may be offered soon, including those that are being offered.
@@ -135,12 +137,14 @@ class Claims:
         monitor: Monitor,
         limit: int,
         *,
+        outages: Outages,
         patience: float,
         timeout: float,
         count_coming: Callable[[], int],
     ) -> None:
         self._deduplicator = deduplicator
         self._monitor = monitor
+        self._outages = outages
         self._limit = limit
         self._patience = patience
         seconds = min(timeout, max(_ANSWER_SECONDS, timeout / _ANSWER_SHARE))
@@ -149,6 +153,7 @@ class Claims:
         self._given_up: OrderedDict[bytes, str] = OrderedDict()
         self._waiting = 0
         self._unwritten: deque[tuple[Decision, bool]] = deque()
+        self._ending: dict[Future[bool], str] = {}  # the scopes of the ends that are being written
 
     async def decide(self, page: SignedPage, alias: str = "") -> IndexAnswer:
         """Ask the index about *page*. If the page passes, it claims its place, and the claim must be ended.
@@ -211,6 +216,21 @@ class Claims:
                 decision, settled = self._unwritten.popleft()
                 self._write_end(decision, settled=settled)
 
+    async def write_rest(self) -> None:
+        """Write the ends of claims that are not written yet. If the server is away, they wait for it as pages do."""
+        self.write_again()
+        scopes = tuple(self._ending.values())
+        if scopes and self._outages.seconds:
+            shard = self._deduplicator.shard_number(scopes[0])
+            with suppress(ConnectionLost):
+                await self._outages.ask(shard, self._wait_for_ends, self.write_again, pages=0)
+
+    async def _wait_for_ends(self) -> None:
+        ends = map(asyncio.wrap_future, tuple(self._ending))
+        for outcome in await asyncio.gather(*ends, return_exceptions=True):
+            if isinstance(outcome, ConnectionLost):
+                raise outcome
+
     def report_unwritten(self) -> None:
         """Log the pages whose release could not be written before the index was closed."""
         released = [decision for decision, settled in self._unwritten if not settled]
@@ -224,11 +244,14 @@ class Claims:
             )
 
     def _write_end(self, decision: Decision, *, settled: bool) -> None:
-        def note_failure(future: Future[bool]) -> None:  # called in the index's thread
+        def note_outcome(future: Future[bool]) -> None:  # called in the index's thread
             if not future.cancelled() and isinstance(future.exception(), IndexUnusable):
                 self._unwritten.append((decision, settled))
+            del self._ending[future]
 
-        self._deduplicator.end_claim(decision, settled=settled).add_done_callback(note_failure)
+        future = self._deduplicator.end_claim(decision, settled=settled)
+        self._ending[future] = decision.scope
+        future.add_done_callback(note_outcome)
 
     async def _wait(
         self, page: SignedPage, alias: str, decision: Decision, patience: float, reason: str
@@ -243,7 +266,9 @@ class Claims:
                 return IndexAnswer(decision, reason)
             await self._wait_for_end(decision, min(seconds_left, interval))
             interval *= 2
+            asked = time.monotonic()
             decision = await self._offer(page, alias)
+            give_up += time.monotonic() - asked  # the server may have been away
         return IndexAnswer(decision)
 
     async def _wait_for_end(self, decision: Decision, timeout: float) -> None:
@@ -266,7 +291,8 @@ class Claims:
             self._given_up.popitem(last=False)
 
     async def _offer(self, page: SignedPage, alias: str) -> Decision:
-        decision = await self.offers.decide(page, alias)
+        shard = self._deduplicator.shard_number(page.scope)
+        decision = await self._outages.ask(shard, lambda: self.offers.decide(page, alias), self.write_again, pages=1)
         self.write_again()
         return decision
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from crawler_dedup.crawl.gathering import Gathering, Turns
 from crawler_dedup.decision import Decision
 from crawler_dedup.deduplicator import Deduplicator
-from crawler_dedup.errors import DedupError
+from crawler_dedup.errors import ConnectionLost, DedupError
 from crawler_dedup.signedpage import SignedPage
 
 
@@ -93,7 +93,7 @@ class Offers:
         if error is None:
             for offer, decision in zip(batch, future.result(), strict=True):
                 self._turns.give(offer.answer, decision)
-        elif len(batch) == 1:
+        elif len(batch) == 1 or isinstance(error, ConnectionLost):
             _fail(batch, error)
         else:  # the fault may be that of one page
             for offer in batch:

@@ -20,6 +20,7 @@ from crawler_dedup.crawl.compat import create_looping_call
 from crawler_dedup.crawl.feeds import FeedWatch
 from crawler_dedup.crawl.loading import PATIENCE, Loading
 from crawler_dedup.crawl.monitor import Monitor
+from crawler_dedup.crawl.outages import Outages
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 
@@ -51,7 +52,10 @@ class Session:
         self._config = config
         self.monitor = Monitor(crawler, config)
         self._directory = Path(data_path(config.dir)).resolve()
-        self.deduplicator = Deduplicator.open(config.index or self._directory, config, load_on_demand=False)
+        outages = Outages(config.index_wait if config.index else 0, self.monitor, lambda: not crawler.crawling)
+        self.deduplicator = outages.open(
+            lambda: Deduplicator.open(config.index or self._directory, config, load_on_demand=False)
+        )
         # In case no signal is ever sent, because another component fails before the crawl begins.
         finalize(self, self.deduplicator.close, all_stored=False).atexit = False
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
@@ -59,6 +63,7 @@ class Session:
             self.deduplicator,
             self.monitor,
             limit,
+            outages=outages,
             patience=config.claim_timeout,
             timeout=config.timeout,
             count_coming=self.count_requested,
@@ -98,7 +103,7 @@ class Session:
         self._has_started = True
 
     async def spider_closed(self, reason: str) -> None:
-        """Stop the periodic calls. The last page has its answer by now."""
+        """Stop the periodic calls, and wait for the server if it is away. The last page has its answer by now."""
         for call in (self._summary, self._flushing):
             if call.running:
                 call.stop()
@@ -106,6 +111,7 @@ class Session:
         self._is_closing = True
         # A job on disk will request the remaining pages when it is resumed.
         self._has_finished = reason == "finished" or bool(self._crawler.settings["JOBDIR"])
+        await self.claims.write_rest()
         if not self._has_started:
             await self._close(all_stored=False)
 

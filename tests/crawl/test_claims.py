@@ -15,6 +15,7 @@ import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, Match, SignedPage, Verdict
 from crawler_dedup.crawl.claims import Claims
+from crawler_dedup.crawl.outages import Outages
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import transactional
 from tests.support.crawling import Answer, Crawl, Running, Site, article, html, run_script, start_script
@@ -53,6 +54,9 @@ def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_for
 # An index that cannot be written
 
 
+NO_WAIT = Outages(0, cast("Any", None), lambda: False)
+
+
 class _FlakyIndex:
     """Refuses the ends of some claims.
 
@@ -64,6 +68,9 @@ class _FlakyIndex:
     def __init__(self, failures: int) -> None:
         self.failures = failures
         self.written: list[bool] = []
+
+    def shard_number(self, _: str) -> int:
+        return 0
 
     def end_claim(self, _: Decision, *, settled: bool) -> Future[bool]:
         future: Future[bool] = Future()
@@ -79,7 +86,7 @@ class _FlakyIndex:
 def test_the_release_of_a_page_is_written_however_often_the_index_fails() -> None:
     index = _FlakyIndex(failures=4)
     monitor = cast("Any", SimpleNamespace(report_claim_end=lambda *_, **__: None))
-    claims = Claims(cast("Any", index), monitor, 1, patience=1, timeout=1, count_coming=int)
+    claims = Claims(cast("Any", index), monitor, 1, outages=NO_WAIT, patience=1, timeout=1, count_coming=int)
     page = Decision(Verdict.NEW, "http://h/", "http://h/", "", claim=1)
     assert claims.end(page, settled=True)
     assert claims.end(page, settled=False)
@@ -97,7 +104,13 @@ def test_releases_that_could_not_be_written_until_the_end_are_logged(
         report_claim_end=lambda *_, **__: None, log=lambda _level, _text, *values: lines.append(values)
     )
     claims = Claims(
-        cast("Any", _FlakyIndex(failures)), cast("Any", monitor), 1, patience=1, timeout=1, count_coming=int
+        cast("Any", _FlakyIndex(failures)),
+        cast("Any", monitor),
+        1,
+        outages=NO_WAIT,
+        patience=1,
+        timeout=1,
+        count_coming=int,
     )
     for number, settled in enumerate((False, False, True)):
         url = f"http://h/{number}"
@@ -126,7 +139,7 @@ def test_the_claim_of_a_page_that_is_abandoned_while_others_are_served_before_it
 
     index = GivenUp(failures=0)
     monitor = cast("Any", SimpleNamespace())
-    claims = Claims(cast("Any", index), monitor, 1, patience=1, timeout=1, count_coming=lambda: 8)
+    claims = Claims(cast("Any", index), monitor, 1, outages=NO_WAIT, patience=1, timeout=1, count_coming=lambda: 8)
     asyncio.run(offer())
     assert index.written == [False]
 

@@ -12,6 +12,7 @@ import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.crawl.offers import Offers
+from crawler_dedup.errors import ConnectionLost
 from tests.support.crawling import article
 
 CONFIG = Config(tokenizer="bigrams")
@@ -106,6 +107,13 @@ def test_a_page_that_cannot_be_decided_fails_alone(tmp_path: Path) -> None:
         answers = offer_all(watched, sign(index, "a", "b", "c"))
         assert verdicts(answers) == ["new", ValueError, "new"]
         assert watched.jobs == [["a", "b", "c"], ["a"], ["b"], ["c"]]
+
+
+def test_pages_whose_server_is_away_fail_together(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, CONFIG) as index:
+        watched = _Watched(index, bad="b", error=ConnectionLost)
+        assert verdicts(offer_all(watched, sign(index, "a", "b", "c"))) == [ConnectionLost] * 3
+        assert watched.jobs == [["a", "b", "c"]]
 
 
 def test_no_page_waits_for_ever_whatever_the_index_raises(tmp_path: Path) -> None:

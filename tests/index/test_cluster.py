@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexUnusable, SignedPage, Verdict
+from crawler_dedup.errors import ConnectionLost
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.records import hash_scope
@@ -26,7 +27,7 @@ if not has_extra("redis"):
 
 from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.redis.connection import ConnectionLost, ServerConnection
+from crawler_dedup.index.redis.connection import ServerConnection
 
 NEAR = ByDistance()
 SHARDS = 8

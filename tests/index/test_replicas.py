@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from crawler_dedup import IndexUnusable, Verdict
+from crawler_dedup.errors import ConnectionLost
 from crawler_dedup.index.location import ServerAddress, find_location
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.system.extras import has_extra
@@ -24,7 +25,7 @@ if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
 
 from crawler_dedup.index.redis import copies
-from crawler_dedup.index.redis.connection import ConnectionLost, ConnectionMoved, ServerConnection
+from crawler_dedup.index.redis.connection import ConnectionMoved, ServerConnection
 from crawler_dedup.index.redis.scripts import COMMIT
 
 NEAR = ByDistance()

@@ -14,7 +14,7 @@ import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
 from crawler_dedup.decision import BEING_HANDLED, NO_ANSWER
-from crawler_dedup.errors import IndexGone
+from crawler_dedup.errors import ConnectionLost, IndexGone
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.system.extras import has_extra
@@ -28,7 +28,7 @@ if not has_extra("redis"):
 from crawler_dedup.index.redis import runs
 from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.redis.connection import ConnectionLost, ServerConnection
+from crawler_dedup.index.redis.connection import ServerConnection
 
 CONFIG = Config(tokenizer="bigrams")
 NEAR = ByDistance()

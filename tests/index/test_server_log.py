@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import IndexUnusable, Verdict
+from crawler_dedup.errors import ConnectionLost
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.records import Record
@@ -23,7 +24,7 @@ if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
 
 from crawler_dedup.index.redis.changelog import LONGEST, MARK_BYTES, State
-from crawler_dedup.index.redis.connection import ConnectionLost, ServerConnection
+from crawler_dedup.index.redis.connection import ServerConnection
 from crawler_dedup.index.redis.scripts import COMMIT
 
 NEAR = ByDistance()

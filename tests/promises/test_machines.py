@@ -69,6 +69,7 @@ def test_two_crawls_in_a_cluster_lose_no_content_when_a_replica_is_promoted(tmp_
         pages["/kill"] = acting(article("kill"), primary.kill)
         settings = {
             "DEDUP_INDEX": cluster.url(shards=4),
+            "DEDUP_INDEX_WAIT": 0,
             "DEDUP_SETTLE": "callback",
             "DOWNLOAD_DELAY": 0.1,
             "DEDUP_TIMEOUT": 5,
@@ -144,7 +145,7 @@ def acting(text: str, act: Callable[[], object]) -> Callable[[], Answer]:
     return answer
 
 
-def test_a_crawl_continues_while_its_server_is_away_and_uses_it_again(tmp_path: Path) -> None:
+def test_a_crawl_that_does_not_wait_for_its_server_continues_and_uses_it_again(tmp_path: Path) -> None:
     options = ("--appendonly", "yes", "--appendfsync", "always")
     with serving(tmp_path / "server", *options) as server:
         pages = {f"/{number}": html(article(number)) for number in range(12)}
@@ -158,12 +159,19 @@ def test_a_crawl_continues_while_its_server_is_away_and_uses_it_again(tmp_path: 
             "/back": acting(article("back"), server.start),
         }
         served["/wait"] = acting(article("wait"), lambda: time.sleep(1))
-        settings = {"DEDUP_INDEX": server.url(), "DEDUP_SETTLE": "callback", "DEDUP_TIMEOUT": 5, "DOWNLOAD_DELAY": 0.15}
+        settings = {
+            "DEDUP_INDEX": server.url(),
+            "DEDUP_INDEX_WAIT": 0,
+            "DEDUP_SETTLE": "callback",
+            "DEDUP_TIMEOUT": 5,
+            "DOWNLOAD_DELAY": 0.15,
+        }
         with Site(served) as site:
             crawl = run_script(tmp_path / "crawl", WALK, settings, site=site.url, paths=order)
     paths = crawl.paths()
     assert {f"/{number}" for number in range(12)} <= set(paths)  # no page is lost
     assert crawl.counts()["unchecked"] >= 4
+    assert "outages" not in crawl.counts()
     assert not {f"/copy{number}" for number in (0, 1, 9, 10, 11)} & set(paths)  # dropped before and after
     assert len(crawl.lines("WARNING", "cannot be used")) <= 3
     assert crawl.lines("INFO", "can be used again")

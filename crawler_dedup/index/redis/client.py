@@ -7,7 +7,7 @@ from itertools import chain
 from time import monotonic
 from typing import Any
 
-from crawler_dedup.errors import IndexGone, IndexUnusable
+from crawler_dedup.errors import ConnectionLost, IndexGone, IndexUnusable
 from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis import scripts
@@ -15,7 +15,6 @@ from crawler_dedup.index.redis.changelog import RUNS, Marks, State, make_tokens,
 from crawler_dedup.index.redis.changes import Changes, KnownRuns
 from crawler_dedup.index.redis.connection import (
     ANSWER_SECONDS,
-    ConnectionLost,
     ConnectionMoved,
     ServerConnection,
     ServerReadOnly,

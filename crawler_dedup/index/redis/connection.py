@@ -19,6 +19,7 @@ from hiredis import pack_command
 from redis.backoff import NoBackoff
 from redis.exceptions import (
     AskError,
+    AuthenticationError,
     ClusterDownError,
     MasterDownError,
     MovedError,
@@ -32,7 +33,7 @@ from redis.exceptions import ConnectionError as ServerGone
 from redis.exceptions import TimeoutError as ServerSilent
 from redis.retry import Retry
 
-from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.errors import ConnectionLost, IndexUnusable
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis.nodes import Node, find_slot, known_nodes, read_nodes
 
@@ -49,10 +50,6 @@ ANSWER_SECONDS = 5.0
 """Maximum time to wait for an answer, in seconds."""
 _IDLE_SECONDS = 0.5
 """Seconds without a command after which it is checked whether the other end has closed the connection."""
-
-
-class ConnectionLost(IndexUnusable):
-    """The server is gone, or does not answer: it is not known whether it has run the last command."""
 
 
 class ConnectionMoved(ConnectionLost):
@@ -122,6 +119,9 @@ class ServerConnection:
                 answer = self._ask(self._open_connection() or self._connect(), *words)
                 self._used = monotonic()
                 return answer
+        except AuthenticationError as error:  # redis-py counts it as a lost connection
+            self.drop()
+            raise self._explain(error) from None
         except (ServerGone, ServerSilent, OSError) as error:
             self._failed[self._primary] = monotonic()
             self.drop()

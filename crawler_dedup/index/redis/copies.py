@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from time import monotonic
 
-from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.redis.connection import ConnectionLost, ServerConnection
+from crawler_dedup.errors import ConnectionLost, IndexUnusable
+from crawler_dedup.index.redis.connection import ServerConnection
 
 _WAIT_SECONDS = 2.0
 _PAUSE_SECONDS = 30.0

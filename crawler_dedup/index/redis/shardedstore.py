@@ -44,8 +44,11 @@ class ShardedStore(Backend):
         self.address = address
         self._shards = shards
 
+    def shard_number(self, scope: str) -> int:
+        return hash_scope(scope) % len(self._shards)
+
     def _shard_of(self, scope: str) -> ServerStore:
-        return self._shards[hash_scope(scope) % len(self._shards)]
+        return self._shards[self.shard_number(scope)]
 
     @property
     def name(self) -> str:

@@ -18,9 +18,9 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.errors import ConnectionLost, IndexUnusable
 from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.redis.connection import ConnectionLost, ConnectionMoved
+from crawler_dedup.index.redis.connection import ConnectionMoved
 from crawler_dedup.index.redis.pages import PagesOnServer
 
 _T = TypeVar("_T")

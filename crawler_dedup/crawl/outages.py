@@ -1,0 +1,148 @@
+"""Outages of the server of an index: a crawl waits until the server answers again, unless the outage lasts too long.
+
+The outage is timed, not the page: however many pages come during an outage, all of them pass once it has lasted for
+``DEDUP_INDEX_WAIT`` seconds. A page that waits keeps its place among Scrapy's concurrent requests, so that no more pages
+than these are downloaded meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from crawler_dedup.crawl.monitor import Monitor
+from crawler_dedup.errors import ConnectionLost
+
+_T = TypeVar("_T")
+_PAUSE = 0.5
+"""Seconds after which a server that is away is asked again."""
+
+
+@dataclass
+class _Outage:
+    """An outage that is not over yet.
+
+    Attributes:
+        began: when it was noticed, a time of :func:`time.monotonic`.
+        is_given_up: whether it has lasted for too long.
+    """
+
+    began: float
+    is_given_up: bool = False
+
+
+class Outages:
+    """Lets a crawl wait while the server of its index is away. Belongs to the event loop of the crawl.
+
+    Args:
+        is_stopping: returns whether the crawl was interrupted, so that nothing waits any more.
+
+    Attributes:
+        seconds: how long an outage may last. 0: nothing waits, as for an index in a directory.
+    """
+
+    def __init__(self, seconds: float, monitor: Monitor, is_stopping: Callable[[], bool]) -> None:
+        self.seconds = seconds
+        self._monitor = monitor
+        self._is_stopping = is_stopping
+        self._outages: dict[int, _Outage] = {}  # by shard: one server may be away while the others answer
+
+    def open(self, open_index: Callable[[], _T]) -> _T:
+        """Return the result of *open_index*, which is called again and again while the server is away.
+
+        The event loop waits too: Scrapy makes the components of a crawl one after the other, and only an error of a
+        component keeps the crawl from starting.
+
+        Raises:
+            ConnectionLost: the outage has lasted for too long, or the process was interrupted.
+        """
+        if not self.seconds:
+            return open_index()
+        handler = signal.getsignal(signal.SIGINT)
+        while True:
+            asked = time.monotonic()
+            try:
+                opened = open_index()
+            except ConnectionLost as error:
+                give_up = self._note_failure(0, error)
+                was_interrupted = signal.getsignal(signal.SIGINT) != handler  # at Ctrl-C, Scrapy installs another one
+                if time.monotonic() >= give_up or was_interrupted:
+                    raise
+                time.sleep(_PAUSE)
+            else:
+                self._note_answer(0, asked)
+                return opened
+
+    async def ask(
+        self, shard: int, question: Callable[[], Awaitable[_T]], before_retry: Callable[[], object], *, pages: int
+    ) -> _T:
+        """Return the answer to *question*, which is asked again and again while the server of *shard* is away.
+
+        Args:
+            before_retry: called before *question* is asked again.
+            pages: how many pages wait for the answer.
+
+        Raises:
+            ConnectionLost, asyncio.TimeoutError: the outage has lasted for too long, or the crawl was interrupted.
+        """
+        if not self.seconds:
+            return await question()
+        give_up = 0.0
+        while True:
+            asked = time.monotonic()
+            try:
+                answer = await question()
+            except (ConnectionLost, asyncio.TimeoutError) as error:
+                until = self._note_failure(shard, error)
+                begins_to_wait, give_up = not give_up, give_up or until
+                if time.monotonic() >= give_up:  # until then it waits, also if another outage has begun meanwhile
+                    raise
+                if begins_to_wait:
+                    self._monitor.count("outages/waited", pages)
+                await asyncio.sleep(_PAUSE)
+                if self._is_stopping():
+                    raise
+                before_retry()
+            except Exception:
+                self._note_answer(shard, asked)
+                raise
+            else:
+                self._note_answer(shard, asked)
+                return answer
+
+    def _note_failure(self, shard: int, error: Exception) -> float:
+        """Log the beginning of an outage, or that it has lasted for too long. Return the time until which to wait."""
+        now = time.monotonic()
+        outage = self._outages.get(shard)
+        if outage is None:
+            outage = self._outages[shard] = _Outage(now)
+            self._monitor.count("outages")
+            reason = str(error) or "It does not answer."
+            self._monitor.log(
+                logging.WARNING, "The crawl waits for its index, for up to %g seconds. %s", self.seconds, reason
+            )
+        give_up = outage.began + self.seconds
+        if now >= give_up and not outage.is_given_up:
+            outage.is_given_up = True
+            self._monitor.log(
+                logging.WARNING,
+                "The crawl no longer waits for its index, which has been away for %.0f seconds",
+                now - outage.began,
+            )
+        return give_up
+
+    def _note_answer(self, shard: int, asked: float) -> None:
+        """Log the end of an outage, if the question was *asked* after its beginning."""
+        outage = self._outages.get(shard)
+        if outage is None or asked < outage.began:
+            return
+        del self._outages[shard]
+        if not outage.is_given_up:
+            self._monitor.log(
+                logging.INFO, "The index answers again after %.0f seconds", time.monotonic() - outage.began
+            )

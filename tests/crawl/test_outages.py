@@ -1,0 +1,279 @@
+"""Crawls whose index is on a server that is away for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
+from crawler_dedup.crawl.claims import Claims
+from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.decision import BEING_HANDLED
+from crawler_dedup.errors import ConnectionLost
+from crawler_dedup.system.extras import has_extra
+from tests.support.crawling import Answer, Page, Site, article, html, run_scrapy, run_script, start_script
+from tests.support.projects import ADDON, PAGES, project
+from tests.support.servers import Server, serving
+from tests.support.versions import HAS_EXIT_STATUS, REACTORS
+
+if not has_extra("redis"):
+    pytest.skip("needs the extra redis", allow_module_level=True)
+
+DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
+FOR_EVER = 3600
+"""Seconds of an outage for which a crawl waits longer than a test."""
+
+# It notes when the crawl begins to wait. The callbacks of /slow and /last stop the server; that of /slow ends after that.
+SPIDER = """
+import asyncio, logging, os, signal
+from pathlib import Path
+from scrapy import Request
+from tests.support.walker import Walker, path_of, seen
+
+class Noticing(logging.Handler):
+    def emit(self, record):
+        if "waits for its index, for up to" in record.getMessage():
+            Path("waits").touch()
+            if INTERRUPTS:
+                os.kill(os.getpid(), signal.SIGINT)
+
+INTERRUPTS = False
+logging.getLogger("crawler_dedup.middleware").addHandler(Noticing())
+
+class Spider(Walker):
+    async def parse(self, response):
+        path = path_of(response.url)
+        if path in ("/slow", "/last"):
+            await self.download(Request(self.site + "/away"))
+        while path == "/slow" and not Path("waits").exists():
+            await asyncio.sleep(0.05)
+        yield seen(response)
+        if path == "/slow":
+            Path("handled").touch()
+"""
+INTERRUPTED_SPIDER = SPIDER.replace("INTERRUPTS = False", "INTERRUPTS = True")
+
+
+@contextmanager
+def starting_once(file: Path, server: Server) -> Iterator[None]:
+    """Start *server* as soon as *file* exists."""
+    is_over = threading.Event()
+
+    def start() -> None:
+        while not file.exists():
+            if is_over.wait(0.05):
+                return
+        server.start()
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def texts(number: int) -> dict[str, Page]:
+    """Return *number* pages, and then a twin of each."""
+    originals: dict[str, Page] = {f"/{at}": html(article(at)) for at in range(number)}
+    return originals | {f"/twin{at}": html(article(at, frame="twin")) for at in range(number)}
+
+
+def acting(text: str, *acts: Any) -> Any:
+    """Return a page that does something when it is requested."""
+
+    def answer() -> Answer:
+        for act in acts:
+            act()
+        return html(text)
+
+    return answer
+
+
+def crawl_settings(server: Server, **settings: Any) -> Mapping[str, Any]:
+    return {"DEDUP_INDEX": server.url(), "DEDUP_INDEX_WAIT": FOR_EVER, **settings}
+
+
+def test_pages_of_a_short_outage_wait_and_no_twin_is_stored(tmp_path: Path) -> None:
+    with serving(tmp_path / "server", *DURABLE) as server:
+        pages = texts(12)
+        originals, twins = list(pages)[:12], list(pages)[12:]
+        pages |= {"/slow": html(article("slow")), "/slow/twin": html(article("slow", frame="twin"))}
+        pages["/away"] = acting("", server.kill)
+        settings = crawl_settings(server, CONCURRENT_REQUESTS=4, CONCURRENT_REQUESTS_PER_DOMAIN=4)
+        order = [*originals, "/slow", "/slow/twin", *twins]
+        with Site(pages) as site, starting_once(tmp_path / "handled", server):
+            crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=order)
+    assert sorted(crawl.paths()) == sorted([*originals, "/slow"])
+    counts = crawl.counts()
+    assert (counts["dropped"], counts["unchecked"], counts["outages"]) == (13, 0, 1)
+    assert 1 <= counts["outages/waited"] <= 4  # Scrapy downloads no more pages meanwhile
+    assert crawl.counts("handled/")["settled"] == 13
+    assert len(crawl.lines("WARNING", "The crawl waits for its index, for up to 3600 seconds")) == 1
+    assert len(crawl.lines("INFO", "The index answers again after")) == 1
+    assert crawl.stats["log_count/WARNING"] == 1
+
+
+def test_pages_pass_at_once_when_an_outage_has_lasted_too_long_and_a_later_outage_is_timed_anew(tmp_path: Path) -> None:
+    with serving(tmp_path / "server", *DURABLE) as server:
+        pages = texts(9)
+        # The thread of the index asks the server again after half a second.
+        pages |= {f"/away{at}": acting(article(f"away{at}"), server.kill) for at in range(2)}
+        pages["/back"] = acting(article("back"), server.start, lambda: time.sleep(1))
+        order = [*list(pages)[:9], "/away0", "/twin0", "/twin1", "/twin2", "/back"]
+        order += ["/twin3", "/twin4", "/away1", "/twin5", "/twin6"]
+        with Site(pages) as site:
+            settings = crawl_settings(server, DEDUP_INDEX_WAIT=1)
+            crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=order)
+    assert [path for path in crawl.paths() if "twin" in path] == ["/twin0", "/twin1", "/twin2", "/twin5", "/twin6"]
+    assert crawl.stats["finish_reason"] == "finished"
+    counts = crawl.counts()
+    assert (counts["unchecked"], counts["error/ConnectionLost"], counts["dropped"]) == (7, 7, 2)
+    assert (counts["outages"], counts["outages/waited"]) == (2, 2)  # the others pass at once
+    assert len(crawl.lines("WARNING", "The crawl no longer waits for its index")) == 2
+    assert len(crawl.lines("INFO", "The index can be used again")) == 1
+    assert not crawl.lines("INFO", "The index answers again")
+
+
+def test_pages_that_are_handled_at_the_end_of_a_crawl_are_settled_after_an_outage(tmp_path: Path) -> None:
+    with serving(tmp_path / "server", *DURABLE) as server:
+        pages: dict[str, Page] = {"/last": html(article("last")), "/away": acting("", server.kill)}
+        with Site(pages) as site, starting_once(tmp_path / "waits", server):
+            run_script(tmp_path, SPIDER, crawl_settings(server), site=site.url, paths=["/last"])
+        with Deduplicator.open(server.url(), Config(tokenizer="bigrams")) as index:
+            twin = article("last", frame="twin").encode()
+            assert index.check("http://later/", twin, scope="spider walker").verdict is Verdict.DUPLICATE
+
+
+@pytest.mark.parametrize("reactor", REACTORS)
+def test_an_interrupted_crawl_waits_no_longer(tmp_path: Path, reactor: bool) -> None:
+    with serving(tmp_path / "server", *DURABLE) as server:
+        pages = texts(2) | {"/away": acting(article("away"), server.kill)}
+        with Site(pages) as site:
+            settings = crawl_settings(server, TWISTED_REACTOR_ENABLED=reactor)
+            crawl = run_script(
+                tmp_path, INTERRUPTED_SPIDER, settings, site=site.url, paths=["/0", "/1", "/away", "/twin0", "/twin1"]
+            )
+    assert crawl.stats["finish_reason"] == "shutdown"
+    assert crawl.paths() == ["/0", "/1", "/away"]
+    assert crawl.counts()["unchecked"] == 1
+
+
+def test_a_crawl_that_starts_in_an_outage_waits_and_then_runs(tmp_path: Path) -> None:
+    with serving(tmp_path / "server", *DURABLE) as server, Site(texts(2)) as site:
+        server.kill()
+        with starting_once(tmp_path / "waits", server):
+            crawl = run_script(tmp_path, SPIDER, crawl_settings(server), site=site.url, paths=list(texts(2)))
+    assert crawl.paths() == ["/0", "/1"]
+    assert crawl.counts()["outages"] == 1
+    assert len(crawl.lines("INFO", "The index answers again after")) == 1
+
+
+def test_a_crawl_that_is_interrupted_before_its_index_is_open_does_not_start(tmp_path: Path) -> None:
+    with serving(tmp_path / "server") as server, Site(texts(1)) as site:
+        server.kill()
+        start_script(tmp_path, INTERRUPTED_SPIDER, crawl_settings(server), site=site.url, paths=["/0"]).log()
+        assert site.paths() == []
+
+
+def test_a_crawl_does_not_start_if_the_server_is_away_for_too_long(tmp_path: Path) -> None:
+    with serving(tmp_path / "server") as server, Site(PAGES) as site:
+        server.kill()
+        settings = f'{ADDON}DEDUP_INDEX = "{server.url()}"\nDEDUP_INDEX_WAIT = 0.6\n'
+        done = run_scrapy(project(tmp_path, site, settings), "crawl", "project")
+        assert site.asked == []
+    assert done.returncode == 1 or not HAS_EXIT_STATUS
+    assert "WARNING: The crawl waits for its index, for up to 0.6 seconds. The index in unix://" in done.stdout
+    assert "WARNING: The crawl no longer waits for its index" in done.stdout
+    assert "CRITICAL: The crawl does not start: The index in unix://" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_a_crawl_whose_server_refuses_the_password_does_not_wait(tmp_path: Path) -> None:
+    with serving(tmp_path / "server", "--requirepass", "right") as server, Site(PAGES) as site:
+        settings = f'{ADDON}DEDUP_INDEX = "{server.url(password="wrong")}"\nDEDUP_INDEX_WAIT = {FOR_EVER}\n'
+        done = run_scrapy(project(tmp_path, site, settings), "crawl", "project")
+    assert "CRITICAL: The crawl does not start: The index in unix://" in done.stdout
+    assert "waits for its index" not in done.stdout
+
+
+# Without a server
+
+
+class _Monitor:
+    """Counts statistics, and collects log lines."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.lines: list[str] = []
+
+    def count(self, name: str, by: int = 1) -> None:
+        self.counts[name] = self.counts.get(name, 0) + by
+
+    def log(self, _: int, message: str, *args: object) -> None:
+        self.lines.append(message % args)
+
+
+def test_an_outage_of_one_shard_is_timed_by_itself_also_if_its_server_only_does_not_answer() -> None:
+    async def answer() -> str:
+        return "answer"
+
+    async def fail() -> str:
+        raise next(errors)
+
+    async def crawl() -> None:
+        while len(monitor.lines) < 2:  # until the outage has lasted too long
+            waiting = asyncio.create_task(outages.ask(1, fail, int, pages=1))
+            while not waiting.done():
+                assert await outages.ask(0, answer, int, pages=1) == "answer"
+                await asyncio.sleep(0.05)
+            assert isinstance(waiting.exception(), ConnectionLost)
+        with pytest.raises(ConnectionLost):
+            await outages.ask(1, fail, int, pages=1)
+        assert await outages.ask(1, answer, int, pages=1) == "answer"
+
+    errors = itertools.chain([asyncio.TimeoutError()], itertools.repeat(ConnectionLost("The server is away.")))
+    monitor = _Monitor()
+    outages = Outages(0.6, cast("Any", monitor), lambda: False)
+    asyncio.run(asyncio.wait_for(crawl(), 60))
+    assert monitor.counts == {"outages": 1, "outages/waited": 1}
+    first, last = monitor.lines
+    assert first == "The crawl waits for its index, for up to 0.6 seconds. It does not answer."
+    assert last.startswith("The crawl no longer waits for its index")
+
+
+def test_an_outage_does_not_use_up_the_time_for_which_a_page_waits_for_a_similar_page() -> None:
+    class Index:
+        def __init__(self, *answers: Decision | ConnectionLost) -> None:
+            self._answers = iter(answers)
+
+        def shard_number(self, _: str) -> int:
+            return 0
+
+        def submit(self, *_: object, **__: object) -> Future[list[Decision]]:
+            future: Future[list[Decision]] = Future()
+            answer = next(self._answers)
+            if isinstance(answer, ConnectionLost):
+                future.set_exception(answer)
+            else:
+                future.set_result([answer])
+            return future
+
+    alike = Decision(Verdict.UNCHECKED, "http://h/2", "2", "", reason=BEING_HANDLED, duplicate_of="http://h/1")
+    duplicate = Decision(Verdict.DUPLICATE, "http://h/2", "2", "", duplicate_of="http://h/1")
+    away = ConnectionLost("The server is away.")
+    index, monitor = Index(alike, away, away, away, alike, duplicate), cast("Any", _Monitor())
+    outages = Outages(60, monitor, lambda: False)
+    claims = Claims(cast("Any", index), monitor, 1, outages=outages, patience=1, timeout=1, count_coming=int)
+    page = SignedPage(key="2", url="http://h/2", scope="")
+    assert asyncio.run(asyncio.wait_for(claims.decide(page), 60)).decision is duplicate
