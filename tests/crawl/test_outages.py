@@ -111,7 +111,7 @@ def test_pages_of_a_short_outage_wait_and_no_twin_is_stored(tmp_path: Path) -> N
         pages |= {"/slow": html(article("slow")), "/slow/twin": html(article("slow", frame="twin"))}
         pages["/away"] = acting("", server.kill)
         settings = crawl_settings(server, CONCURRENT_REQUESTS=4, CONCURRENT_REQUESTS_PER_DOMAIN=4)
-        order = [*originals, "/slow", "/slow/twin", *twins]
+        order = [*originals, "/slow", *twins, "/slow/twin"]
         with Site(pages) as site, starting_once(tmp_path / "handled", server):
             crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=order)
     assert sorted(crawl.paths()) == sorted([*originals, "/slow"])
