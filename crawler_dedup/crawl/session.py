@@ -111,7 +111,8 @@ class Session:
         self._is_closing = True
         # A job on disk will request the remaining pages when it is resumed.
         self._has_finished = reason == "finished" or bool(self._crawler.settings["JOBDIR"])
-        await self.claims.write_rest()
+        if reason != "shutdown":  # after Ctrl-C nothing waits any more
+            await self.claims.write_rest()
         if not self._has_started:
             await self._close(all_stored=False)
 
