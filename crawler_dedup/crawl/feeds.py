@@ -10,6 +10,8 @@ it is seen written: by each successful flush if a flush stores its items, otherw
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from scrapy.extensions.postprocessing import PostProcessingManager
 from scrapy.http import Response
 
 from crawler_dedup.crawl.compat import as_store, ensure_awaitable
+from crawler_dedup.crawl.feedfiles import continue_file
 from crawler_dedup.urls import without_credentials
 
 if TYPE_CHECKING:
@@ -46,6 +49,9 @@ _ITEM_ERRORS = (
     ValueError,
 )
 """Errors that an exporter raises if an item cannot be exported. Other errors may come from the file."""
+
+EXPORT_FAILED = "An item from %s was not exported to %s: %s: %s"
+"""Log message: the address of the page, the feeds that did not get the item, the class of the error, and the error."""
 
 _STORAGES_THAT_WRITE = {(storage.open, storage.store) for storage in (FileFeedStorage, StdoutFeedStorage)}
 # Exporters of other packages may collect items, and write them at the end only.
@@ -79,10 +85,11 @@ class _Mark:
 class FeedWatch:
     """Observes which items of one crawl are written. Belongs to its event loop. Without feeds it does nothing.
 
-    Scrapy is observed in two places, in the objects of this crawl only. The exporter's handler of ``item_scraped`` is
-    called through :meth:`item_scraped`, which sees every error of an exporter, a storage or an item filter. And ``store``
-    of each storage is called through :meth:`_store`: the signal ``feed_slot_closed`` is sent in either case, and statistics
-    do not say which slot has failed.
+    Scrapy is observed in three places, in the objects of this crawl only. The exporter's handler of ``item_scraped`` is
+    called through :meth:`item_scraped`, which sees every error of an exporter, a storage or an item filter, and logs it in
+    the place of Scrapy. ``start_exporting`` of each slot is called through :meth:`_start_exporting`, which checks the file
+    that items are appended to. And ``store`` of each storage is called through :meth:`_store`: the signal
+    ``feed_slot_closed`` is sent in either case, and statistics do not say which slot has failed.
 
     Args:
         note_stored: called with the time (of :func:`time.monotonic`) until which all settled pages are stored; ``None`` if
@@ -103,6 +110,7 @@ class FeedWatch:
         self._unwritten: dict[FeedSlot, _Mark] = {}
         self._outcomes: dict[int, BaseException | None] = {}
         self._failures: dict[str, str] = {}
+        self._missed: Counter[str] = Counter()
         self._lost: _Mark | None = None
         self._released = 0  # after the loss
         self._is_over = False
@@ -133,13 +141,13 @@ class FeedWatch:
             return robustApply(self._exporter.item_scraped, item=item, response=response, spider=spider)
         except Exception as error:
             missed = [slot for slot, count in before.items() if slot.itemcount == count and _may_accept(slot, item)]
-            self._export_failed(missed, error, mark)
+            self._export_failed(missed, error, mark, response)
             if self._release(response):
                 if self._lost is None:
                     self._monitor.count("not_stored")
                 else:
                     self._released += 1
-            raise
+            return None
         finally:
             for slot, count in before.items():
                 if slot.itemcount != count and self._lost is None:
@@ -183,7 +191,8 @@ class FeedWatch:
         self._note_stored(self._lost.moment if self._lost else None)
         if self._lost:
             pages = self._monitor.settled - self._lost.settled + self._released
-            self._monitor.report_unstored_pages(list(self._failures.values()), pages)
+            failures = [self._failure(template) for template in self._failures]
+            self._monitor.report_unstored_pages(failures, pages)
 
     def _note(self) -> None:
         if not self._is_watching:
@@ -192,11 +201,21 @@ class FeedWatch:
         self._note_stored(first.moment if first else monotonic())
 
     def _observe(self, slot: FeedSlot) -> None:
-        """Make the storage of *slot* note whether it has stored a file. Several slots may share a storage."""
+        """Make *slot* check its file, and its storage note whether a file was stored. Several slots may share a storage."""
+        if slot.file is None:
+            slot.start_exporting = partial(self._start_exporting, slot)  # type: ignore[method-assign]
         store = slot.storage.store
         if getattr(store, "func", None) != self._store:
             with suppress(AttributeError):  # a class with __slots__: its slots are never seen stored
                 slot.storage.store = partial(self._store, store)  # type: ignore[method-assign, assignment]
+
+    def _start_exporting(self, slot: FeedSlot) -> None:
+        """Open the file of *slot* as Scrapy does, and check the end of its content."""
+        del slot.start_exporting
+        slot.start_exporting()
+        if trouble := continue_file(slot):
+            uri = without_credentials(slot.uri)
+            self._monitor.log_throttled(f"end of {slot.uri_template}", logging.WARNING, "Feed %s: %s", uri, trouble)
 
     @as_store
     async def _store(self, store: Callable[[IO[bytes]], Any], file: IO[bytes]) -> None:
@@ -207,8 +226,8 @@ class FeedWatch:
             raise
         self._outcomes[id(file)] = None
 
-    def _export_failed(self, missed: list[FeedSlot], error: Exception, mark: _Mark) -> None:
-        """Note that the slots *missed* did not get an item.
+    def _export_failed(self, missed: list[FeedSlot], error: Exception, mark: _Mark, response: Response | None) -> None:
+        """Note and log that the slots *missed* did not get an item.
 
         If an item cannot be exported, only this item is missing. If a file cannot be written, it may contain half of the
         item, so that the items before and after it are doubtful, even if there is room again later. And if the error comes
@@ -216,9 +235,22 @@ class FeedWatch:
         """
         assert self._exporter is not None
         full = [slot for slot in self._exporter.slots if _is_full(slot)]
-        if full or not isinstance(error, _ITEM_ERRORS):
-            for slot in missed or full:
+        failed = missed or full
+        is_lost = bool(full) or not isinstance(error, _ITEM_ERRORS)
+        if is_lost:
+            for slot in failed:
                 self._fail(slot, _describe(error), mark)
+        self._missed.update(slot.uri_template for slot in missed)
+        self._monitor.log_throttled(
+            f"export {type(error).__name__}",
+            logging.ERROR,
+            EXPORT_FAILED,
+            "no page" if response is None else without_credentials(response.url),
+            ", ".join(without_credentials(slot.uri) for slot in failed),
+            type(error).__name__,
+            error,
+            exc_info=None if is_lost else (type(error), error, error.__traceback__ and error.__traceback__.tb_next),
+        )
 
     def _feeds_missing(self, mark: _Mark) -> None:
         """Note the feeds that were not opened: Scrapy logs that, and goes on without them."""
@@ -228,6 +260,10 @@ class FeedWatch:
             if uri not in opened:
                 self._failures.setdefault(uri, f"{without_credentials(uri)}: it was not opened")
         self._lose(mark)
+
+    def _failure(self, template: str) -> str:
+        missed = self._missed[template]
+        return self._failures[template] + (f" ({missed} items were not exported)" if missed else "")
 
     def _fail(self, slot: FeedSlot, reason: str, mark: _Mark) -> None:
         self._failures.setdefault(slot.uri_template, f"{without_credentials(slot.uri)}: {reason}")

@@ -20,7 +20,7 @@ from scrapy.utils.project import get_project_settings
 from twisted.python.failure import Failure
 
 from crawler_dedup.addon import Addon
-from crawler_dedup.crawl.feeds import FeedWatch
+from crawler_dedup.crawl.feeds import EXPORT_FAILED
 from crawler_dedup.errors import DedupError
 from crawler_dedup.spiders import polite
 
@@ -86,6 +86,7 @@ def run_spider(spider: type[Spider], settings: Settings, **arguments: Any) -> Ru
         logging.getLogger("scrapy.crawler").addHandler(interrupts)
         logging.getLogger("scrapy.crawler").addFilter(_hide_password)
         logging.getLogger("scrapy.utils.signal").addFilter(feed_errors)
+        logging.getLogger("crawler_dedup.middleware").addFilter(feed_errors)
         logging.getLogger("crawler_dedup.middleware").addFilter(_is_not_critical)  # it would be said twice
         if settings.getpriority("LOG_LEVEL") == SETTINGS_PRIORITIES["command"]:
             for name in _REPEATING:
@@ -123,16 +124,26 @@ class _FeedErrors(logging.Filter):
         self._process = process
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether *record*, an error of a signal handler, is logged."""
-        error = record.exc_info[1] if record.exc_info else None
-        receiver = record.args.get("receiver") if isinstance(record.args, Mapping) else None
-        is_feed = isinstance(getattr(receiver, "__self__", None), (FeedExporter, FeedWatch))
-        if not (is_feed and isinstance(error, OSError)):
+        """Return whether *record*, an error of a signal handler or a line of the filter, is logged."""
+        error = _feed_error(record)
+        if error is None:
             return True
         if self.first is None:
             self.first = error
             self._process.stop()
         return False
+
+
+def _feed_error(record: logging.LogRecord) -> OSError | None:
+    """Return the error of which *record* says that a feed could not be written."""
+    error: object = None
+    if isinstance(record.args, Mapping):  # logged by Scrapy, about an exporter that the filter does not watch
+        receiver = record.args.get("receiver")
+        if record.exc_info and isinstance(getattr(receiver, "__self__", None), FeedExporter):
+            error = record.exc_info[1]
+    elif record.args and record.msg == EXPORT_FAILED:
+        error = record.args[-1]
+    return error if isinstance(error, OSError) else None
 
 
 def _hide_password(record: logging.LogRecord) -> bool:

@@ -316,7 +316,7 @@ def test_a_file_that_cannot_be_written_to_ends_the_crawl(tmp_path: Path) -> None
         done = command(tmp_path, "crawl", f"{site.url}/", "-o", "/dev/full:jsonlines", *QUICK)
         assert len(site.paths()) < 40
     assert done.returncode == 2
-    assert "Not all feeds were stored: /dev/full: OSError: [Errno 28] No space left on device." in done.stderr
+    assert "Not all feeds were stored: /dev/full: OSError: [Errno 28] No space left on device (" in done.stderr
     assert "Not all pages were written." in done.stdout
 
 

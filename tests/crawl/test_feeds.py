@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import time
 import zlib
 from collections.abc import Callable
@@ -202,6 +204,12 @@ def the_error(done: Crawl) -> str:
     return line
 
 
+def missing_items(done: Crawl) -> int:
+    """Return how many items were not exported, according to the error."""
+    (items,) = re.findall(r"No space left on device \((\d+) items were not exported\)\. ", the_error(done))
+    return int(items)
+
+
 def test_items_lost_on_a_disk_that_is_full_for_a_while_are_stored_by_the_next_crawl(
     tmp_path: Path, small_disk: Path
 ) -> None:
@@ -217,7 +225,9 @@ def test_items_lost_on_a_disk_that_is_full_for_a_while_are_stored_by_the_next_cr
     assert stored < set(range(30))
     assert 29 in stored
     counted = done.stats["dedup/not_stored"]
-    assert f"{path}: OSError: [Errno 28] No space left on device. {counted} pages" in the_error(done)
+    assert f"{path}: OSError: [Errno 28] No space left on device" in the_error(done)
+    assert f". {counted} pages" in the_error(done)
+    assert 0 < missing_items(done) < counted
     second = crawl_again(tmp_path, 30)
     assert stored | second == set(range(30))
     # What was seen written before stays: it is stored once.
@@ -353,3 +363,35 @@ def test_a_page_is_released_even_if_its_request_was_scheduled_again(tmp_path: Pa
     done = crawl(tmp_path, feed(tmp_path / "first.jsonl"), 1, bad=0, repeats=True)
     assert done.stats["dedup/not_stored"] == 2
     assert crawl_again(tmp_path, 1) == {0}
+
+
+# A feed that is appended to
+
+
+def test_all_contents_can_be_read_if_the_same_crawl_appends_to_a_feed_that_had_filled_its_disk(
+    tmp_path: Path, small_disk: Path
+) -> None:
+    path, count = small_disk / "items.jsonl", 150
+    fill_up(small_disk)
+    os.truncate(small_disk / "else", (small_disk / "else").stat().st_size - 4096)  # less than the first item
+    crawl(tmp_path, feed(path), count, times=3)
+    torn = path.read_bytes()
+    assert torn
+    assert b"\n" not in torn
+    (small_disk / "else").unlink()
+    done = crawl(tmp_path, feed(path), count, times=3)
+    assert held(path) == set(range(count))
+    assert path.read_bytes().startswith(torn + b"\n{")
+    assert "dedup/not_stored" not in done.stats
+    (line,) = done.lines("WARNING", "")
+    assert f"Feed {path}: the last line has no line end" in line
+
+
+def test_a_full_disk_is_reported_without_a_traceback_for_each_item(tmp_path: Path, small_disk: Path) -> None:
+    path = small_disk / "items.jsonl"
+    fill_up(small_disk)
+    done = crawl(tmp_path, feed(path), 12, times=3)
+    line, *further = done.lines("ERROR", "was not exported to")
+    assert f" was not exported to {path}: OSError: [Errno 28] No space left on device" in line
+    assert len(further) < missing_items(done) - 1  # one line a minute
+    assert "signal handler" not in done.log
