@@ -17,6 +17,8 @@ from crawler_dedup.cli.terminal import make_console
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.planning import DesignCost, estimate_cost, find_least_tables
 
+_IN_MEMORY = "The time of a look-up assumes that all tables are in memory."
+
 
 @click.command()
 @click.option(
@@ -56,8 +58,9 @@ def plan(pages: float, distance: int, candidates: float, bits: int, json: bool) 
     The first row is the design of permuted tables with the fewest tables in which no probe compares more signatures than
     --candidates, of all that recursive splits of the bits make (Manku, Jain and Das Sarma 2007, section 3.1.2). The
     others are the designs of the paper, of which a crawl uses the one with 4 tables, or another one with the option
-    `tables` of simhash. The figures are computed for
-    signatures that are evenly distributed.
+    `tables` of simhash. The figures are computed for signatures that are evenly distributed.
+
+    The time of a look-up assumes that all tables are in memory. Each bucket that is not takes a read from the disk besides.
 
     Exit status 2: no tables have so few candidates.
 
@@ -111,7 +114,7 @@ def _with_cost(line: Design, cost: DesignCost) -> Design:
 
 
 def _table(lines: Sequence[Design], pages: float, distance: int) -> Table:
-    table = Table(title=f"{pages:,.0f} signatures, distance {distance}")
+    table = Table(title=f"{pages:,.0f} signatures, distance {distance}", caption=_IN_MEMORY)
     columns = ("tables", "blocks", "prefix bits", "probes", "candidates compared", "signatures", "on disk, about")
     for column in (*columns, "a look-up, about"):
         table.add_column(column, justify="right", overflow="fold")

@@ -37,6 +37,10 @@ def test_a_plan_for_other_bits_has_no_design_of_the_paper() -> None:
     assert "as in the paper" not in result.output
 
 
+def test_a_plan_says_that_its_times_assume_all_tables_in_memory() -> None:
+    assert "assumes that all tables are in memory" in " ".join(invoke("plan", "--pages", "1e9").output.split())
+
+
 def test_a_value_that_is_not_a_number_is_refused() -> None:
     for option in ("--pages", "--candidates"):
         assert "'nan' is no number" in invoke("plan", option, "nan", status=2).output

@@ -149,5 +149,5 @@ class Design(Line, frozen=True, kw_only=True, tag="design"):
     payload_bytes: Annotated[int | None, Meta(description="What the signatures take in all tables.")] = None
     disk_bytes: Annotated[int | None, Meta(description="Estimated size on disk.")] = None
     micros: Annotated[
-        float | None, Meta(description="Estimated time of a look-up with everything in the cache, in microseconds.")
+        float | None, Meta(description="Estimated time of a look-up in microseconds, if all tables are in memory.")
     ] = None
