@@ -184,6 +184,20 @@ def test_the_table_of_rules_has_every_rule_in_its_order() -> None:
     assert tuple(row.split("|")[1].strip() for row in rows) == table.NAMES
 
 
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        ("README.md", "| {number} rules |"),
+        ("docs/alternatives.md", "decides by [{word} rules](rules.md)"),
+        (ARCHITECTURE, "The table has {word} rows"),
+    ],
+)
+def test_documents_name_the_number_of_rules_in_the_table(page: str, sentence: str) -> None:
+    number = len(table.TABLE)
+    word = {9: "nine", 10: "ten", 11: "eleven"}[number]
+    assert sentence.format(number=number, word=word) in " ".join(read(page).split())
+
+
 def test_the_document_names_everything_in_the_header() -> None:
     spec = Signer(Config(tokenizer="bigrams")).spec
     assert set(spec) == {"behaviour", "scheme", "extractor", "min features", "tokenizer", "fold han"}
