@@ -1,8 +1,8 @@
 """Size and time of an installation: ``python -m benchmarks.installation [CHECKOUT ...]`` installs into new environments.
 
-The environments are: the packages that are always needed (Scrapy, trafilatura, jieba, LMDB, NumPy), this package, this
-package with the extras ``fast`` and ``report``, and the named checkouts. Sizes are those of ``site-packages`` on disk, with
-the compiled modules that pip makes. Times are those of ``pip install``, which depend on the network and on pip's cache.
+The environments are: Scrapy alone; Scrapy, trafilatura and jieba, with which the others are compared; this package; this
+package with each extra; and the named checkouts. Sizes are those of the files of all packages on disk but pip, with the
+compiled modules that pip makes. Times are those of ``pip install``, which depend on the network and on pip's cache.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from rich.markup import escape
 from rich.table import Table
 
 ROOT = Path(__file__).parents[1]
-BASE = ("scrapy", "trafilatura", "jieba", "lmdb", "numpy")
+BASE = ("scrapy", "trafilatura", "jieba")
+EXTRAS = ("fast", "report", "report,fast", "redis", "stem", "batch", "batch,spark")
 _INSTALLERS = {"pip", "setuptools", "wheel"}
 
 
@@ -66,7 +67,7 @@ def _size(package: Distribution) -> float:
 
 def print_installations(installations: Mapping[str, Installation], base: Installation) -> None:
     """Print each installation, and its packages that are not in *base*."""
-    console = Console()
+    console = Console(width=100)
     table = Table("installed", "packages", "MB", "seconds", "packages more", "MB more")
     for name, installation in installations.items():
         additional = set(installation.megabytes) - set(base.megabytes)
@@ -89,9 +90,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkouts", type=Path, nargs="*", metavar="CHECKOUT", help="Other versions to compare with.")
     wanted: dict[str, Sequence[str | Path]] = {
+        "scrapy": ["scrapy"],
         "base": BASE,
         "crawler-dedup": [ROOT],
-        "crawler-dedup[fast,report]": [f"{ROOT}[fast,report]"],
+        **{f"crawler-dedup[{extra}]": [f"{ROOT}[{extra}]"] for extra in EXTRAS},
         **{str(path): [path.resolve()] for path in parser.parse_args().checkouts},
     }
     with tempfile.TemporaryDirectory() as folder:

@@ -119,7 +119,7 @@ def first_minutes() -> Iterator[Step]:
     from crawler_dedup.spiders.demo_site import DemoSites  # noqa: PLC0415  (the other pictures need no site)
 
     sites = DemoSites()
-    yield Step("pip install 'crawler-dedup[report]'", runs=False)
+    yield Step("pip install '.[report]'", runs=False)
     yield Step("crawler-dedup demo", last_lines=2)
     yield Step(f"crawler-dedup crawl {sites.newspaper}/ --dry-run -o pages.jsonl {_QUICK}")
     yield Step("crawler-dedup drops")

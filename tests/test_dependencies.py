@@ -141,26 +141,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (
             ["report", "index", "-o", "report.html"],
             "crawler-dedup report needs packages that are not installed (jinja2, markupsafe, matplotlib):"
-            " pip install 'crawler-dedup[report]'",
+            " install crawler-dedup with the extra report",
         ),
         (
             ["evaluate", "labelled", "--plot", "curves.svg", "-s", "DEDUP_TOKENIZER=bigrams"],
             "--plot needs packages that are not installed (jinja2, markupsafe, matplotlib):"
-            " pip install 'crawler-dedup[report]'",
+            " install crawler-dedup with the extra report",
         ),
         (
             ["batch", "sign", "labelled/docs.jsonl", "-o", "signed"],
             "crawler-dedup batch needs packages that are not installed (pyarrow, fastwarc, numba):"
-            " pip install 'crawler-dedup[batch]'",
+            " install crawler-dedup with the extra batch",
         ),
         (
             ["compare", "labelled/html/1.html", "labelled/html/2.html", "-s", "DEDUP_TOKENIZER=rjieba"],
-            "DEDUP_TOKENIZER = 'rjieba' needs packages that are not installed (rjieba): pip install 'crawler-dedup[fast]'",
+            "DEDUP_TOKENIZER = 'rjieba' needs packages that are not installed (rjieba):"
+            " install crawler-dedup with the extra fast",
         ),
         (
             ["compare", "labelled/html/1.html", "labelled/html/2.html", "-s", "DEDUP_SCHEME=simhash stem=dutch"],
             "DEDUP_SCHEME = 'simhash' with stem=dutch needs packages that are not installed (snowballstemmer):"
-            " pip install 'crawler-dedup[stem]'",
+            " install crawler-dedup with the extra stem",
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

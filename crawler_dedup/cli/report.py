@@ -59,7 +59,7 @@ def report(
     adds up all runs since the index was emptied, and names each, unless --last or --run chooses one. It needs no network
     and no other file. Its figures come from the index and its journal, the record of drops beside it. INDEX is the
     directory of the index, or its address on a server; without it, the index of this Scrapy project is used. The command
-    needs matplotlib and Jinja: pip install 'crawler-dedup[report]'.
+    needs matplotlib and Jinja: install crawler-dedup with the extra report.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Packages that only some features need. Each is in an extra of this package: ``pip install 'crawler-dedup[EXTRA]'``."""
+"""Packages that only some features need. Each is in an extra of this package."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def require_extra(extra: str, feature: str) -> None:
     if missing:
         raise ExtraMissing(
             f"{feature} needs packages that are not installed ({', '.join(missing)}):"
-            f" pip install 'crawler-dedup[{extra}]'"
+            f" install crawler-dedup with the extra {extra}"
         )
 
 

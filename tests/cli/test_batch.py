@@ -138,7 +138,7 @@ def test_missing_requirements_of_spark_are_reported_before_any_work(
     arguments = ("batch", "run", source, "-o", tmp_path / "job", "--spark", "local[1]")
     with monkeypatch.context() as without_spark:
         without_spark.setitem(EXTRAS, "spark", ("no_such_package",))
-        assert "pip install 'crawler-dedup[spark]'" in invoke(*arguments, status=2).output
+        assert "install crawler-dedup with the extra spark" in invoke(*arguments, status=2).output
     pytest.importorskip("pyspark", reason="the extra spark is not installed: pip install '.[spark]'")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr(shutil, "which", lambda _: None)

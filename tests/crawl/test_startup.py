@@ -66,7 +66,8 @@ WRONG = {
     ),
     "a tokenizer that is not installed": (
         ADDON + "import sys\nsys.modules['rjieba'] = None\nDEDUP_TOKENIZER = 'rjieba'",
-        "DEDUP_TOKENIZER = 'rjieba' needs packages that are not installed (rjieba): pip install 'crawler-dedup[fast]'",
+        "DEDUP_TOKENIZER = 'rjieba' needs packages that are not installed (rjieba):"
+        " install crawler-dedup with the extra fast",
     ),
     "a scope that cannot be imported": (
         ADDON + "DEDUP_SCOPE = 'project_settings.no_such_scope'",

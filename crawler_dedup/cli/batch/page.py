@@ -28,7 +28,9 @@ def write_page(signed: Path, output: Path, config: Config, report: Report) -> No
         report: the report of the search.
     """
     if not has_extra("report"):
-        click.echo(f"There is no {PAGE}, which needs more packages: pip install 'crawler-dedup[report]'", err=True)
+        click.echo(
+            f"There is no {PAGE}, which needs more packages: install crawler-dedup with the extra report", err=True
+        )
         return
     from crawler_dedup.batch.summary import summarise_job  # noqa: PLC0415  (needs an extra)
     from crawler_dedup.report.job import render_job  # noqa: PLC0415  (loading what draws charts takes a second)

@@ -45,7 +45,8 @@ def sign(
 
     Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. A file makes one shard of signed pages. When
     the command is called again, it signs only what is missing, damaged or was changed. Records that cannot be read are
-    counted, and listed beside their shard. The command needs pyarrow and FastWARC: pip install 'crawler-dedup[batch]'.
+    counted, and listed beside their shard. The command needs pyarrow and FastWARC: install crawler-dedup with
+    the extra batch.
 
     \b
     Examples:
