@@ -92,7 +92,7 @@ class Config:
         "Which pages are compared with each other: those of one spider (on all hosts), those of one registered "
         "domain, those in one language, all, or those for which a callable returns the same "
         '([scopes.md](scopes.md)). If you crawl hosts that you do not trust, set "domain": within its scope, a host '
-        "can make pages disappear by copying them ([trust.md](trust.md)).",
+        "can make pages disappear by copying or forging them ([trust.md](trust.md)).",
     )
     extractor: (
         Literal["paragraphs", "trafilatura"]
