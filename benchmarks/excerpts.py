@@ -2,13 +2,17 @@
 
 A labelled main text of 1,000 characters or more is kept, and an excerpt of it is offered: from the beginning, the middle and
 the end in turn. The table shows the share of the excerpts that a scheme alone finds and calls duplicates, and in
-parentheses, if the scheme measures coverage, the mean coverage of all excerpts, found or not.
+parentheses, if the scheme measures coverage, the mean coverage of all excerpts, found or not. The last column shows the same
+for the whole text with its sentences in a random order.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import mean
@@ -36,6 +40,7 @@ _VARIANTS = (
     "sentences most=100",
     "pinyin resemblance=0",
     "winnowing resemblance=0",
+    "ddw lead=0",
 )
 
 
@@ -53,6 +58,12 @@ def cut_excerpt(text: str, hundredths: int, number: int) -> str:
     return text[start : start + length]
 
 
+def shuffle_sentences(text: str, number: int) -> str:
+    """Return *text* with its sentences in another order, always the same for one *number*."""
+    sentences = re.split(r"(?<=[.!?])\s+|(?<=[。！？])|\n", text)
+    return "\n".join(random.Random(number).sample(sentences, len(sentences)))
+
+
 def main_texts(folder: Path, config: Config, count: int) -> list[str]:
     """Return *count* main texts of labelled pages with 1,000 characters or more, always the same choice."""
     with progress_bars() as start:
@@ -62,13 +73,12 @@ def main_texts(folder: Path, config: Config, count: int) -> list[str]:
 
 
 def measure(scheme: Scheme, texts: Sequence[str], signer: Signer) -> Iterator[Found]:
-    """Yield the results of the scheme for excerpts of each length."""
+    """Yield the results of the scheme for excerpts of each length, and for the sentences in another order."""
     whole = [scheme.sign(signer.text_of(text)) for text in texts]
-    for hundredths in SHARES:
-        excerpts = [
-            scheme.sign(signer.text_of(cut_excerpt(text, hundredths, number))) for number, text in enumerate(texts)
-        ]
-        pairs = [*zip(excerpts, whole, strict=True)]
+    changes: list[Callable[..., str]] = [partial(cut_excerpt, hundredths=hundredths) for hundredths in SHARES]
+    for change in (*changes, shuffle_sentences):
+        changed = [scheme.sign(signer.text_of(change(text, number=number))) for number, text in enumerate(texts)]
+        pairs = [*zip(changed, whole, strict=True)]
         measured = [scheme.measure(new, kept) for new, kept in pairs]
         coverages = [agreement.coverage or 0.0 if agreement else 0.0 for agreement in measured]
         says = any(agreement is not None and agreement.coverage is not None for agreement in measured)
@@ -94,7 +104,7 @@ def main() -> None:
     config = Config(tokenizer=given.tokenizer)
     signer, texts = Signer(config), main_texts(given.folder, config, given.texts)
     table = Table(title=f"excerpts of {len(texts)} texts of {LEAST_CHARS:,} characters and more")
-    for column in ("scheme", *(f"{hundredths} %" for hundredths in SHARES)):
+    for column in ("scheme", *(f"{hundredths} %" for hundredths in SHARES), "other order"):
         table.add_column(column, no_wrap=True)
     for name in (*NAMES, *_VARIANTS):
         cells = (

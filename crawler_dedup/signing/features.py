@@ -271,8 +271,8 @@ def weigh_tokens(tokens: Collection[str]) -> Features:
     """Weigh *tokens* by the 3/4th power of their count, and stop words by half of that.
 
     The power damps words that a page repeats. Stop words, which all texts of a language share, bring similar texts closer
-    together (320 of 322 labelled pairs within 6 bits, against 317 with roots of counts and no stop words). Square roots are
-    rounded in the same way by every machine (IEEE 754), logarithms are not. Lone surrogates count as question marks.
+    together. Square roots are rounded in the same way by every machine (IEEE 754), logarithms are not. Lone surrogates count
+    as question marks.
     """
     counts = Counter(tokens)
     ignored = stop_words()
