@@ -14,12 +14,13 @@ from types import TracebackType
 from lxml.html import HtmlElement
 
 from crawler_dedup.config import Config
+from crawler_dedup.config.scopes import default_scope, scope_of
 from crawler_dedup.decision import Decision, Match, Verdict
 from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.maintenance import make_pages, open_pages, read_profiles, require_place
-from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules import table
@@ -91,6 +92,7 @@ class Deduplicator:
         self._location = location
         self._signer = signer
         self._profiles = profiles
+        self._profile_check = ProfileCheck(profiles or FrozenProfiles({}))
         self._matcher = RuleMatcher(signer)
         self._max_age = round(86_400 * signer.config.expire_days)
         self._closed = False
@@ -115,7 +117,8 @@ class Deduplicator:
             load_on_demand: whether :meth:`sign` loads a dictionary that the page needs. Otherwise it raises
                 :class:`~crawler_dedup.signing.loading.NotLoaded`, so that the dictionary can be loaded in a thread.
             profiles: an exported index, or the ``profiles.dedup`` of a batch job. Decisions use its profiles of sites, and
-                no profile changes. ``None``: decisions use the profiles of the index, which go on counting pages.
+                no profile changes. A warning is logged if they know none of the sites of the pages in the scopes of the
+                pages. ``None``: decisions use the profiles of the index, which go on counting pages.
 
         Raises:
             ConfigError: the tokenizer of the index is not installed.
@@ -218,7 +221,7 @@ class Deduplicator:
         self._signer.load()
 
     def sign(
-        self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = ""
+        self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = None
     ) -> SignedPage:
         """Sign a page. Pure: the index is not used.
 
@@ -226,10 +229,11 @@ class Deduplicator:
             body: HTML, as it was received.
             encoding: the charset that the transport declares; ``None``: byte-order mark, ``<meta>``, then detection.
             key: identity of the page; ``None``: its URL.
-            scope: pages are compared with those of the same scope. ``None``: the language of their texts, as with
-                ``DEDUP_SCOPE = "language"``.
+            scope: pages are compared with those of the same scope. ``None``: as ``Config.scope`` says. Without a spider,
+                its default ``"spider"`` is the same as ``"global"``.
 
         Raises:
+            ConfigError: *scope* is ``None``, and ``Config.scope`` is a callable, which only a crawl can call.
             NotLoaded: the page needs a dictionary that is not loaded, and dictionaries are not loaded on demand.
         """
         return self.sign_with_text(url, body, encoding=encoding, key=key, scope=scope)[0]
@@ -242,7 +246,7 @@ class Deduplicator:
         *,
         encoding: str | None = None,
         key: str | None = None,
-        scope: str | None = "",
+        scope: str | None = None,
         anchors: str = "",
     ) -> tuple[SignedPage, str | None]:
         """Sign a page as :meth:`sign` does; return also its main text (``None`` if extraction was not reached).
@@ -251,10 +255,12 @@ class Deduplicator:
             tree: the parsed page, if the caller has it.
             anchors: text of links that lead to the page, for a scheme that uses it.
         """
+        if scope is None:
+            scope = scope_of(url, default_scope(self._signer.config))
         return self._signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope, anchors=anchors)
 
     def check(
-        self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = ""
+        self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = None
     ) -> Decision:
         """Sign a page, decide about it and file it; check and insert are one atomic step. Arguments as for :meth:`sign`."""
         return self.decide([self.sign(url, body, encoding=encoding, key=key, scope=scope)])[0]
@@ -272,6 +278,7 @@ class Deduplicator:
             claim: whether a page that passes stands for others only once it is settled (:meth:`end_claim`), not at once.
             aliases: key of a page → another key of it: that of an address that redirected to it.
         """
+        self._profile_check.add(batch)
         opened = self._opened
         terms = opened.claiming if claim else opened.terms
         clean = {key: clean_identifier(alias) for key, alias in (aliases or {}).items()}
@@ -343,6 +350,7 @@ class Deduplicator:
         if self._closed:
             return
         self._closed = True
+        self._profile_check.finish()
         opened = self._opened
         try:
             if all_stored and opened.lock.is_held:

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from crawler_dedup import Config, ConfigError, Decision, Deduplicator, Verdict
 from tests.support.crawling import article
 from tests.support.examples import examples
 
@@ -93,6 +94,25 @@ def test_keys_and_scopes_can_be_given(deduplicator: Deduplicator) -> None:
     assert deduplicator.check("http://a/1", body, key="one", scope="s").verdict is Verdict.NEW
     assert deduplicator.check("http://a/1?moved", body, key="one", scope="s").verdict is Verdict.UNCHANGED
     assert deduplicator.check("http://a/1", body, key="one", scope="t").verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize(
+    ("scope", "named"),
+    [("spider", "global"), ("global", "global"), ("domain", "domain example.org"), ("language", "language ?")],
+)
+def test_the_setting_says_which_pages_are_compared(tmp_path: Path, scope: str, named: str) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", scope=scope)) as deduplicator:
+        assert check(deduplicator, "http://a.example.org/", article("x")).scope == named
+        verdict = check(deduplicator, "http://example.com/", article("x")).verdict
+    assert verdict is (Verdict.NEW if scope == "domain" else Verdict.DUPLICATE)
+
+
+@pytest.mark.parametrize("scope", ["project.scopes.by_host", lambda *_: "x"])
+def test_a_scope_that_only_a_crawl_can_find_has_to_be_given(tmp_path: Path, scope: Any) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", scope=scope)) as deduplicator:
+        with pytest.raises(ConfigError, match="give the scope of the pages"):
+            check(deduplicator, "http://a/", article("x"))
+        assert deduplicator.check("http://a/", article("x").encode(), scope="s").scope == "s"
 
 
 def test_sign_is_pure_and_decide_files(deduplicator: Deduplicator) -> None:

@@ -19,7 +19,7 @@ from crawler_dedup.batch.clusters import CLUSTERS, LEFT_OUT_BYTES, Clusters
 from crawler_dedup.batch.collection import Collection, Receipt, add_counts
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.existing import ExistingPages, open_existing
-from crawler_dedup.batch.learning import export_header, learn_profiles
+from crawler_dedup.batch.learning import check_profiles, export_header, learn_profiles
 from crawler_dedup.batch.memory import format_memory
 from crawler_dedup.batch.output import KEPT, VERDICTS, write_kept
 from crawler_dedup.batch.rows import ROW_BYTES, Rows, read_rows
@@ -171,6 +171,7 @@ def find_duplicates(
             known = () if existing is None else existing.known_sites()
             learn_profiles(rows, profiles, header, known, start("learning sites", None))
         frozen = read_profiles(profiles, collection.header.spec, can_read)
+        check_profiles(frozen, collection, count)
     matcher = RememberingMatcher(signer)
     with clock.step("finding neighbours"):
         candidates = find_candidates(

@@ -11,13 +11,14 @@ from typing import IO
 
 import numpy as np
 
+from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.neighbours import Flags, Places
 from crawler_dedup.batch.rows import Rows
-from crawler_dedup.batch.shard import decode_page
+from crawler_dedup.batch.shard import decode_page, read_columns
 from crawler_dedup.index.backend import KIND
 from crawler_dedup.index.export import write_export
 from crawler_dedup.index.header import FORMAT, Header
-from crawler_dedup.index.profiles import StoredSite, site_key
+from crawler_dedup.index.profiles import FrozenProfiles, StoredSite, site_key, warn_of_unknown_sites
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.sites import MIN_PAGES
 from crawler_dedup.signedpage import SignedPage
@@ -57,6 +58,14 @@ def merge_sites(known: Iterable[StoredSite], learned: Iterable[StoredSite]) -> I
             keys.add(site.key)
             yield site
     yield from (site for site in learned if site.key not in keys)
+
+
+def check_profiles(profiles: FrozenProfiles, collection: Collection, count: int) -> None:
+    """Log a warning if *profiles* know the site of none of the *count* pages of a collection."""
+    known = np.array([int.from_bytes(key[:8], "big") for key in profiles.keys], dtype=np.uint64)
+    batches = (batch for shard in collection.shards for batch in read_columns(shard.data, ("site",)))
+    if len(known) and not any(np.isin(batch.column("site").to_numpy(), known).any() for batch in batches):
+        warn_of_unknown_sites(count, collection.header.scope)
 
 
 def export_header(spec: dict[str, str], libraries: dict[str, str]) -> Header:

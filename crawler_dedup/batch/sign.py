@@ -25,6 +25,7 @@ from crawler_dedup.batch.readers import format_of, has_format, reader_of
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns, InputPage, PassedOver
 from crawler_dedup.batch.shard import ShardWriter, SignedRow
 from crawler_dedup.config import Config
+from crawler_dedup.config.scopes import default_scope, scope_of
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.segmentation import resolve_tokenizer
@@ -32,12 +33,6 @@ from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
 from crawler_dedup.system.processes import CallAll, map_in_processes, raise_if_stopped
-from crawler_dedup.urls import registered_domain
-
-DOMAIN = "domain"
-"""The scope that is the registered domain of each page."""
-LANGUAGE = "language"
-"""The scope that is the language of each page."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,7 @@ def sign_collection(  # noqa: PLR0913  (what a command asks for)
     *,
     input_format: str | None = None,
     columns: Columns = DEFAULT_COLUMNS,
-    scope: str = "global",
+    scope: str = "",
     jobs: int = 1,
     call_all: CallAll | None = None,
 ) -> Signing:
@@ -93,15 +88,17 @@ def sign_collection(  # noqa: PLR0913  (what a command asks for)
     Args:
         input_format: the format of all inputs; ``None``: each has the format to which its suffix belongs.
         columns: where the parts of a page stand.
-        scope: pages are compared with those of the same scope; :data:`DOMAIN`: of the same registered domain,
-            :data:`LANGUAGE`: in the same language.
+        scope: pages are compared with those of the same scope; ``domain``: of the same registered domain, ``language``: in
+            the same language; ``""``: as ``config.scope`` says.
         jobs: number of processes.
         call_all: calls the function that signs an input; ``None``: processes of this machine call it.
 
     Raises:
+        ConfigError: ``config.scope`` is a callable, and *scope* is empty.
         DedupError: an input cannot be read, none has a page, or the directory holds a collection that was signed in another
             way.
     """
+    scope = scope or default_scope(config)
     signer = Signer(resolve_tokenizer(config))
     sources = _find_sources(inputs, input_format)
     header = CollectionHeader(FORMAT, signer.spec, signer.libraries, columns, scope, sources)
@@ -219,6 +216,5 @@ def _sign_shard(job: _Job, shard: Shard) -> None:
 
 
 def sign_page(signer: Signer, page: InputPage, scope: str) -> SignedPage:
-    """Sign a page in its scope, which *scope* names as for :func:`sign_collection`."""
-    own = None if scope == LANGUAGE else f"{DOMAIN} {registered_domain(page.url)}" if scope == DOMAIN else scope
-    return signer.sign(page.url, page.body, encoding=page.encoding, key=page.id, scope=own)[0]
+    """Sign a page in its scope, which *scope* names as for :func:`scope_of`."""
+    return signer.sign(page.url, page.body, encoding=page.encoding, key=page.id, scope=scope_of(page.url, scope))[0]

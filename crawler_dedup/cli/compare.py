@@ -15,6 +15,7 @@ from crawler_dedup.cli.pair import print_pair, print_texts
 from crawler_dedup.cli.project import Target, find_target, read_config
 from crawler_dedup.cli.terminal import make_console, print_error
 from crawler_dedup.config import Config
+from crawler_dedup.config.scopes import default_scope, scope_of
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.compare import InspectedPage, apply_rules, compare_signatures, inspect_page
@@ -23,6 +24,7 @@ from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.rules import table
 from crawler_dedup.rules.keeping import is_list, without_unneeded
 from crawler_dedup.rules.pair import Pair
+from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.urls import without_credentials
 
@@ -37,7 +39,9 @@ from crawler_dedup.urls import without_credentials
     type=IndexType(),
     help="Compare with the settings of this index, and with what it knows of the sites.",
 )
-@click.option("--scope", metavar="SCOPE", default="", help="With --index: the scope of the pages.")
+@click.option(
+    "--scope", metavar="SCOPE", default="", help="With --index: the scope of the pages.  [default: as DEDUP_SCOPE says]"
+)
 @click.option("--brief", is_flag=True, help="Do not print the texts.")
 @json_option
 @settings_option
@@ -74,12 +78,15 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     # Without addresses, the pages are on two different hosts: nothing is known about their sites.
     addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
     loaded = [load_page(source, url, config.max_bytes) for source, url in zip((new, kept), addresses, strict=True)]
-    new_page, kept_page = (inspect_page(signer, page.url, page.body, page.encoding) for page in loaded)
+    scope = "" if target is None else scope or default_scope(config)
+    new_page, kept_page = (
+        inspect_page(signer, page.url, page.body, page.encoding, scope=scope_of(page.url, scope)) for page in loaded
+    )
     named_pages = (without_credentials(new), new_page.page), (without_credentials(kept), kept_page.page)
     unsigned = [f"{source}: {page.unsigned}" for source, page in named_pages if page.unsigned]
     if unsigned:
         print_error("; ".join(unsigned))
-    sites = PairSites() if target is None else _find_sites(target, scope, new_page.page.url, kept_page.page.url)
+    sites = PairSites() if target is None else _find_sites(target, new_page.page, kept_page.page)
     kept_as_stored = without_unneeded(kept_page.page, sites.kept)
     pair = Pair(new_page.page, kept_as_stored, config, signer.scheme, sites.new, sites.kept)
     rule, duplicate = ("", None) if unsigned else table.decide(pair)
@@ -102,9 +109,9 @@ def _config_of(target: Target) -> Config:
         return config_from_spec(pages.header.spec, target.config)
 
 
-def _find_sites(target: Target, scope: str, new: str, kept: str) -> PairSites:
+def _find_sites(target: Target, new: SignedPage, kept: SignedPage) -> PairSites:
     with closing(maintenance.open_pages(target.index)) as pages:
-        return find_sites(pages, target.journals, scope, new, kept)
+        return find_sites(pages, target.journals, new.scope, new.url, kept.url)
 
 
 def _line(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -> Comparison:

@@ -11,9 +11,9 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import load_object
 
 from crawler_dedup.config import Config
+from crawler_dedup.config.scopes import DOMAIN, GLOBAL, LANGUAGE, default_scope, scope_of
 from crawler_dedup.crawl.anchors import noted_anchors
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.urls import registered_domain
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -128,12 +128,9 @@ def configured_scope(config: Config, crawler: Crawler) -> Scope:
     """Return the function of ``DEDUP_SCOPE`` that returns the scope of a page; raises :class:`ConfigError`."""
     if config.scope == "spider":
         return lambda *_: f"spider {crawler.spider.name if crawler.spider else ''}"
-    if config.scope == "global":
-        return lambda *_: "global"
-    if config.scope == "domain":
-        return lambda _, response: f"domain {registered_domain(response.url)}"
-    if config.scope == "language":
-        return lambda *_: None
+    if config.scope in (DOMAIN, LANGUAGE, GLOBAL):
+        kind = default_scope(config)
+        return lambda _, response: scope_of(response.url, kind)
     try:
         scope: Scope = load_object(config.scope)
     except (ImportError, NameError, ValueError, TypeError) as error:

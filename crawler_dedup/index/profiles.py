@@ -6,7 +6,7 @@ transaction that decides about a page, so that all processes know the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, NamedTuple, Protocol
 
@@ -14,7 +14,10 @@ import msgspec
 from xxhash import xxh3_128_digest
 
 from crawler_dedup.signedpage import Count, SignedPage
+from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.urls import site_of
+
+logger = logger_without_credentials(__name__)
 
 MAX_SNAPSHOTS = 16
 """Number of snapshots of a site that are kept, the latest ones."""
@@ -24,6 +27,7 @@ SITE_KEY_BYTES = 12
 SNAPSHOT_NUMBER_BYTES = 5
 """Bytes of the number of a snapshot."""
 _REMEMBERED = 512  # addresses: the site of a page is needed several times
+_ENOUGH_PAGES = 100  # pages none of which has a known site, after which a warning is logged
 
 
 class Encodable(Protocol):
@@ -93,9 +97,50 @@ class FrozenProfiles:
         """Return the snapshot of a site (:func:`site_key`)."""
         return self._snapshots.get(key, NO_SNAPSHOT)
 
+    @property
+    def keys(self) -> Collection[bytes]:
+        """The keys of the known sites."""
+        return self._snapshots.keys()
+
     def __len__(self) -> int:
         """Return how many sites are known."""
         return len(self._snapshots)
+
+
+class ProfileCheck:
+    """Logs a warning if frozen profiles know the site of no page that is decided, which another scope causes."""
+
+    def __init__(self, profiles: FrozenProfiles) -> None:
+        self._profiles = profiles
+        self._is_done = not len(profiles)
+        self._count = 0
+        self._scope = ""
+
+    def add(self, pages: Sequence[SignedPage]) -> None:
+        """Look up the sites of *pages*, unless a page had a known site or the warning is logged already."""
+        if self._is_done or not pages:
+            return
+        self._is_done = any(site_key(page.scope, page.url) in self._profiles.keys for page in pages)
+        self._count += len(pages)
+        self._scope = pages[-1].scope
+        if self._count >= _ENOUGH_PAGES:
+            self.finish()
+
+    def finish(self) -> None:
+        """Log the warning, if it is due after the pages so far."""
+        if self._count and not self._is_done:
+            warn_of_unknown_sites(self._count, self._scope)
+        self._is_done = True
+
+
+def warn_of_unknown_sites(count: int, scope: str) -> None:
+    """Log that the given profiles know the site of none of *count* pages in *scope*."""
+    logger.warning(
+        "The site profiles are not used: they know the site of none of %d pages in the scope %r. They were made in another"
+        " scope (DEDUP_SCOPE, batch sign --scope) or from other sites.",
+        count,
+        scope,
+    )
 
 
 class SiteFigures(NamedTuple):

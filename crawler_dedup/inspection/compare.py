@@ -84,7 +84,7 @@ class SignatureResult:
 
 
 def inspect_page(
-    signer: Signer, url: str, body: bytes, encoding: str | None = None, *, scope: str = ""
+    signer: Signer, url: str, body: bytes, encoding: str | None = None, *, scope: str | None = ""
 ) -> InspectedPage:
     """Sign a page as a crawl does, and return it with the texts that it was signed from."""
     page, text = signer.sign(url, body, encoding=encoding, key=url, scope=scope)

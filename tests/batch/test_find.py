@@ -108,7 +108,7 @@ def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, see
     try:
         with Deduplicator.open(folder / "before", CONFIG) as deduplicator:
             for page in make_pages(seeds[0], size):
-                deduplicator.check(page.url, page.html.encode(), encoding="utf-8", scope="global")
+                deduplicator.check(page.url, page.html.encode(), encoding="utf-8")
         with closing(open_pages(folder / "before")) as before:
             export_index(before, folder / "before.dedup", ignore_progress)
         pages = make_pages(seeds[1], size)
@@ -142,7 +142,7 @@ def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages
         pages = [*{page.url: page for page in make_pages(seeds[0], 2 * size)}.values()]
         with Deduplicator.open(folder / "before", CONFIG, profiles=profiles) as deduplicator:
             for page in pages:
-                deduplicator.check(page.url, page.html.encode(), encoding="utf-8", scope="global")
+                deduplicator.check(page.url, page.html.encode(), encoding="utf-8")
         with closing(open_pages(folder / "before")) as before:
             export_index(before, folder / "before.dedup", ignore_progress)
             stored = [record.page.url for batch in before.records(100) for record in batch]
@@ -190,7 +190,7 @@ def test_existing_pages_of_a_collection_must_be_complete_and_signed_in_the_same_
 def test_a_site_that_an_index_knows_is_not_learned_again(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path / "before", CONFIG) as deduplicator:
         for number in range(MIN_PAGES):
-            deduplicator.check(f"http://known/{number}", story(f"old {number}").encode(), scope="global")
+            deduplicator.check(f"http://known/{number}", story(f"old {number}").encode())
     with closing(open_pages(tmp_path / "before")) as before:
         export_index(before, tmp_path / "before.dedup", ignore_progress)
     pages = [
@@ -254,6 +254,28 @@ def test_pages_of_different_scopes_are_not_compared(tmp_path: Path) -> None:
     for scope, kept in {"global": 1, "domain": 2}.items():
         sign([source], tmp_path / scope, scope=scope)
         assert find(tmp_path / scope, tmp_path / "decisions").kept == kept
+        sign([source], tmp_path / "setting" / scope, Config(tokenizer="bigrams", scope=scope))
+        assert find(tmp_path / "setting" / scope, tmp_path / "decisions").kept == kept
+        decisions = decide(tmp_path / f"{scope} index", tmp_path / "decisions" / PROFILES, pages, Config(scope=scope))
+        assert sum(decision.passes for decision in decisions) == kept
+
+
+@pytest.mark.parametrize("size", [MIN_PAGES, 120])
+def test_profiles_that_were_made_in_another_scope_bring_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, size: int
+) -> None:
+    pages = [Page(f"http://h/{number}", story(number)) for number in range(size)]
+    sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
+    find(tmp_path / "signed", tmp_path / "decisions")
+    profiles = tmp_path / "decisions" / PROFILES
+    decide(tmp_path / "index", profiles, pages)
+    assert not caplog.records
+    decide(tmp_path / "other", profiles, pages, Config(tokenizer="bigrams", scope="domain"))
+    assert caplog.text.count(f"they know the site of none of {size} pages in the scope 'domain h'") == 1
+    sign([tmp_path / "pages.jsonl"], tmp_path / "by domain", scope="domain")
+    find(tmp_path / "by domain", tmp_path / "decided", profiles=profiles)
+    assert caplog.text.count(f"they know the site of none of {size} pages in the scope 'domain'") == 1
+    assert len(caplog.records) == 2
 
 
 def test_pages_of_different_languages_are_not_compared(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_pages_are_decided_against_existing_ones_as_on_one_machine(
         kept = tmp_path / "existing.dedup"
         with Deduplicator.open(tmp_path / "index", CONFIG) as deduplicator:
             for page in [*make_pages(8, 150), *PAGES[:20]]:
-                deduplicator.check(page.url, page.html.encode(), encoding="utf-8", scope="global")
+                deduplicator.check(page.url, page.html.encode(), encoding="utf-8")
         with closing(open_pages(tmp_path / "index")) as index:
             export_index(index, kept, ignore_progress)
     find(signed, tmp_path / "local out", against=kept, order=order)

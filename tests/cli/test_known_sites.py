@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from crawler_dedup import Config, Deduplicator
 from crawler_dedup.index import maintenance
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.journal.reader import Journals
@@ -80,6 +81,17 @@ def test_pages_without_a_decision_are_compared_with_what_is_known_now(index: Pat
     assert "with what the index knows about the sites now." in output
     assert output.endswith("different: other titles")
     assert (find(index).new.number, find(index).kept.number) == (32, 32)
+
+
+def test_the_scope_of_the_sites_is_that_of_the_setting_unless_it_is_given(index: Path) -> None:
+    with Deduplicator.open(index, Config(tokenizer="bigrams")) as deduplicator:
+        for number in range(MIN_PAGES):
+            deduplicator.check(f"http://a.org/{number}", article(number).encode())
+    compared = "compare", "copy.html", "kept.html", "--new-url", COPY, "--index", index, "--json"
+    (line,) = json_lines(*compared, status=1)
+    assert (line["snapshot"], line["kept_snapshot"]) == (MIN_PAGES, MIN_PAGES)
+    (line,) = json_lines(*compared, "--set", "DEDUP_SCOPE=domain", status=1)
+    assert (line["snapshot"], line["kept_snapshot"]) == (0, 0)
 
 
 def test_another_scope_knows_nothing_of_the_site(index: Path) -> None:

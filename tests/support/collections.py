@@ -181,10 +181,7 @@ def answers(output: Path) -> dict[tuple[str, int], Answer]:
 def decide(directory: Path, profiles: Path, pages: Iterable[Page], config: Config = CONFIG) -> list[Decision]:
     """Return the decisions of a crawl with the site profiles *profiles* about *pages*, on a new index."""
     with Deduplicator.open(directory, config, profiles=profiles) as deduplicator:
-        signed = [
-            deduplicator.sign(page.url, page.html.encode(), encoding="utf-8", key=page.id, scope="global")
-            for page in pages
-        ]
+        signed = [deduplicator.sign(page.url, page.html.encode(), encoding="utf-8", key=page.id) for page in pages]
         return deduplicator.decide(signed)
 
 

@@ -24,7 +24,7 @@ from crawler_dedup.batch.collection import Collection, Receipt, Shard
 from crawler_dedup.batch.decide import RememberingMatcher
 from crawler_dedup.batch.existing import open_existing
 from crawler_dedup.batch.find import PROFILES, REPORT, Clock, Decided, Report, write_report
-from crawler_dedup.batch.learning import export_header, merge_sites
+from crawler_dedup.batch.learning import check_profiles, export_header, merge_sites
 from crawler_dedup.batch.output import KEPT, VERDICTS, open_table, write_kept
 from crawler_dedup.batch.rows import require_order
 from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED, read_columns
@@ -86,6 +86,7 @@ def find_on_spark(  # noqa: PLR0913  (what a command asks for)
             known = () if existing is None else existing.known_sites()
             write_export(profiles, header, [], merge_sites(known, learn_sites(rows)))
         frozen = read_profiles(profiles, collection.header.spec, can_read)
+        check_profiles(frozen, collection, rows.count())
     matcher = RememberingMatcher(signer)
     with TemporaryDirectory(dir=output) as temporary:
         folder = Path(temporary).absolute()

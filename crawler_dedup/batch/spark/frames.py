@@ -20,6 +20,7 @@ from crawler_dedup.batch.spark.exchange import Batches
 from crawler_dedup.batch.spark.executors import SIGNED_COLUMNS, Signing
 from crawler_dedup.batch.spark.search import Search, learn_sites
 from crawler_dedup.config import Config
+from crawler_dedup.config.scopes import default_scope
 from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.header import require_same_spec
@@ -43,7 +44,7 @@ def signatures(
     url: str = "url",
     id: str = "",
     time: str = "",
-    scope: str = "global",
+    scope: str = "",
 ) -> DataFrame:
     """Sign the rows of a DataFrame.
 
@@ -56,6 +57,7 @@ def signatures(
         html, text, url, id, time, scope: as the options of ``crawler-dedup batch sign``.
 
     Raises:
+        ConfigError: ``config.scope`` is a callable, and *scope* is empty.
         DedupError: a column is missing.
     """
     columns = Columns(html, text, url, id, time)
@@ -63,7 +65,9 @@ def signatures(
     if missing := [name for name in wanted if name not in pages.columns]:
         raise DedupError(f"The DataFrame has no column {', '.join(missing)}; it has {', '.join(pages.columns)}.")
     signer = Signer(resolve_tokenizer(config or Config()))
-    signed = pages.select(*wanted).mapInArrow(Signing(signer.config, columns, scope).__call__, SIGNED_COLUMNS)
+    signed = pages.select(*wanted).mapInArrow(
+        Signing(signer.config, columns, scope or default_scope(signer.config)).__call__, SIGNED_COLUMNS
+    )
     return signed.withMetadata("page", {_SPEC: signer.spec}).withColumn("row", F.monotonically_increasing_id())
 
 

@@ -131,10 +131,9 @@ _READING: Sequence[Option] = (
     click.option(
         "--scope",
         metavar="SCOPE",
-        default="global",
-        show_default=True,
+        default="",
         help='Pages are compared within their scope; "domain": within their registered domain, "language": in their'
-        " language.",
+        " language.  [default: as DEDUP_SCOPE says; without a spider, its default is global]",
     ),
 )
 _FINDING: Sequence[Option] = (
