@@ -36,6 +36,7 @@ class CopyReceipt(msgspec.Struct, frozen=True):
         bytes: length of the copy.
         checksum: checksum of the copy.
         left_out: how many pages are left out, or marked.
+        damaged: how many damaged parts of the input are left out.
     """
 
     source: ReportInput
@@ -44,6 +45,7 @@ class CopyReceipt(msgspec.Struct, frozen=True):
     bytes: int
     checksum: str
     left_out: int
+    damaged: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,13 @@ class Applied:
         files: how many copies there are.
         written_now: how many of them were written by this call; the others had been written before.
         left_out: how many pages are left out of the copies, or marked in them.
+        damaged: how many damaged parts are left out of the copy of each damaged input.
     """
 
     files: int
     written_now: int
     left_out: int
+    damaged: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,7 @@ class _Job:
     clusters: ClusterFile
     decisions: str
     mark: str
+    strict: bool
 
 
 _decode_report = msgspec.json.Decoder(Report).decode
@@ -87,13 +92,21 @@ _decode_receipt = msgspec.json.Decoder(CopyReceipt).decode
 
 
 def apply_decisions(
-    inputs: Sequence[Path], decisions: Path, output: Path, start: Start, *, mark: str = "", jobs: int = 1
+    inputs: Sequence[Path],
+    decisions: Path,
+    output: Path,
+    start: Start,
+    *,
+    mark: str = "",
+    strict: bool = False,
+    jobs: int = 1,
 ) -> Applied:
     """Write copies of *inputs* into *output*. Copies that are complete and up to date are not written again.
 
     Args:
         decisions: the directory with the decisions.
         mark: the column that gets the identifier of the representative; ``""``: pages that have one are left out.
+        strict: whether an input with damaged parts is not copied at all.
         jobs: number of processes.
 
     Raises:
@@ -102,7 +115,7 @@ def apply_decisions(
     """
     copies = _find_copies(inputs, _read_report(decisions), output)
     clusters = ClusterFile.open(decisions / CLUSTERS)
-    job = _Job(clusters, checksum_of(clusters.path), mark)
+    job = _Job(clusters, checksum_of(clusters.path), mark, strict)
     waiting = [copy for copy in copies if not _is_done(job, copy)]
     payloads = {} if mark else _read_payloads(waiting, clusters, jobs, start)
     parts = [(copy, {place: payloads[place] for place in _same_payloads(copy, clusters, payloads)}) for copy in waiting]
@@ -113,7 +126,8 @@ def apply_decisions(
     if problems:
         raise DedupError("\n".join(["These inputs were not copied, all others were.", *problems]))
     receipts = [_decode_receipt(copy.receipt.read_bytes()) for copy in copies]
-    return Applied(len(copies), len(waiting), sum(receipt.left_out for receipt in receipts))
+    damaged = {receipt.source.path: receipt.damaged for receipt in receipts if receipt.damaged}
+    return Applied(len(copies), len(waiting), sum(receipt.left_out for receipt in receipts), damaged)
 
 
 def _read_report(decisions: Path) -> Report:
@@ -146,6 +160,7 @@ def _is_done(job: _Job, copy: _Copy) -> bool:
     try:
         receipt = _decode_receipt(copy.receipt.read_bytes())
         is_same = (receipt.source, receipt.decisions, receipt.mark) == (copy.source, job.decisions, job.mark)
+        is_same &= not (job.strict and receipt.damaged)
         return is_same and checksum_of(copy.target) == receipt.checksum
     except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
         return False
@@ -228,7 +243,9 @@ def _write_copy(job: _Job, part: tuple[_Copy, _Payloads]) -> None:
     copy.receipt.unlink(missing_ok=True)
     copy.target.parent.mkdir(parents=True, exist_ok=True)
     with open_replacement(copy.target) as file:
-        writer.copy_input(Path(copy.source.path), file, left_out, job.mark)
+        damaged = writer.copy_input(Path(copy.source.path), file, left_out, job.mark)
+        if damaged and job.strict:
+            raise DedupError(f"{copy.source.path} is damaged in {damaged:,} places.")
     receipt = CopyReceipt(
         copy.source,
         job.decisions,
@@ -236,6 +253,7 @@ def _write_copy(job: _Job, part: tuple[_Copy, _Payloads]) -> None:
         copy.target.stat().st_size,
         checksum_of(copy.target),
         len(left_out),
+        damaged,
     )
     with open_replacement(copy.receipt) as file:
         file.write(msgspec.json.format(msgspec.json.encode(receipt)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +201,25 @@ def test_an_input_that_cannot_be_copied_affects_no_other_input(tmp_path: Path) -
     assert str(cut_warc) in str(error.value)
     assert str(whole) not in str(error.value)
     assert sorted(path.name for path in (tmp_path / "clean").iterdir()) == ["c.jsonl", "c.jsonl.receipt.json"]
+
+
+def test_a_warc_file_is_copied_without_its_damaged_members_unless_that_is_forbidden(tmp_path: Path) -> None:
+    source = tmp_path / "pages.warc.gz"
+    records = [pack(source, warc_record(page.url, page.html.encode())) for page in PAGES]
+    middle = len(records[1]) // 2
+    records[1] = records[1][:middle] + bytes([records[1][middle] ^ 1]) + records[1][middle + 1 :]
+    source.write_bytes(b"".join(records)[:-20])
+    applied = job([source], tmp_path)
+    assert applied.damaged == {str(source): 2}
+    whole = tmp_path / "whole.warc.gz"
+    whole.write_bytes(b"".join([records[0], *records[2:-1]]))
+    job([whole], tmp_path / "other")
+    (copy,), (expected,) = (tmp_path.glob("clean/*.gz"), tmp_path.glob("other/clean/*.gz"))
+    assert gzip.decompress(copy.read_bytes()) == gzip.decompress(expected.read_bytes())
+    apply = partial(apply_decisions, [source], tmp_path / "decisions", tmp_path / "clean", start)
+    assert apply().written_now == 0
+    with pytest.raises(DedupError, match=r"pages\.warc\.gz is damaged in 2 places"):
+        apply(strict=True)
 
 
 def test_a_copy_replaces_no_input_of_the_collection(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ class Columns(msgspec.Struct, frozen=True):
 DEFAULT_COLUMNS = Columns()
 REST_IS_DAMAGED = "the rest of the file is damaged"
 """Reason for which nothing more is read of a file."""
+PART_IS_DAMAGED = "a part of the file is damaged"
+"""Reason for which a part of a file is skipped."""
 
 
 @dataclass(frozen=True)

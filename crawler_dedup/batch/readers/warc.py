@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
@@ -12,7 +12,8 @@ from zlib import error as ZlibError  # noqa: N812
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from w3lib.encoding import http_content_type_encoding
 
-from crawler_dedup.batch.readers.records import REST_IS_DAMAGED, Columns, InputPage, PassedOver
+from crawler_dedup.batch.readers.gzipmembers import MAGIC, GzipMembers
+from crawler_dedup.batch.readers.records import PART_IS_DAMAGED, REST_IS_DAMAGED, Columns, InputPage, PassedOver
 
 _ENCODINGS = (b"content-encoding", b"transfer-encoding")
 DAMAGE = (OSError, ValueError, EOFError, BadZipFile, ZlibError)
@@ -36,18 +37,66 @@ def read_stream(
         number: number of its first response.
         name: name of the file.
     """
-    records = ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False)
+    try:
+        stream = open_stream(file, name)
+    except DAMAGE:
+        yield PassedOver(number, REST_IS_DAMAGED, name, is_bad=True)
+        return
+    records = read_records(stream, WarcRecordType.response)
     while True:
         try:
             record = next(records, None)
             if record is None:
-                return
-            page = _read_response(number, record, columns, max_bytes)
+                break
         except DAMAGE:
             yield PassedOver(number, REST_IS_DAMAGED, name, is_bad=True)
             return
+        try:
+            page = _read_response(number, record, columns, max_bytes)
+        except DAMAGE:
+            if not isinstance(stream, GzipMembers):
+                yield PassedOver(number, REST_IS_DAMAGED, name, is_bad=True)
+                return
+            page = PassedOver(
+                number, "a record that is cut off", record.headers.get("WARC-Target-URI") or "", is_bad=True
+            )
         yield page
         number += 1
+    for record_number, place in enumerate(damaged_parts(stream), number):
+        yield PassedOver(record_number, PART_IS_DAMAGED, f"{name}, from byte {place:,} on", is_bad=True)
+
+
+def open_stream(file: IO[bytes], name: str) -> IO[bytes] | GzipMembers:
+    """Return *file*, or the content of its members if it is compressed with gzip. *file* is at its start."""
+    start = file.read(len(MAGIC))
+    file.seek(0)
+    is_damaged_gzip = name.lower().endswith(".gz") and start != b"WARC"[: len(MAGIC)]
+    return GzipMembers(file) if start == MAGIC or is_damaged_gzip else file
+
+
+def damaged_parts(stream: IO[bytes] | GzipMembers) -> Sequence[int]:
+    """Return the places of the parts of a file that :func:`read_records` has skipped."""
+    return stream.damaged if isinstance(stream, GzipMembers) else ()
+
+
+def read_records(
+    stream: IO[bytes] | GzipMembers, record_types: WarcRecordType = WarcRecordType.any_type
+) -> Iterator[Any]:
+    """Yield the records of a file, without those that are damaged if it has members (:func:`open_stream`).
+
+    A record that is yielded may still be cut off.
+
+    Raises:
+        OSError, ValueError, EOFError: a file without members is damaged.
+    """
+    while True:
+        try:
+            yield from ArchiveIterator(stream, record_types=record_types, parse_http=False)
+        except DAMAGE:
+            if not isinstance(stream, GzipMembers):
+                raise
+        if not isinstance(stream, GzipMembers) or not stream.resume():
+            return
 
 
 def _read_response(number: int, record: Any, columns: Columns, max_bytes: int) -> InputPage | PassedOver:

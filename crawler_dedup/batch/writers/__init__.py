@@ -56,15 +56,15 @@ class LeftOut(NamedTuple):
 class Writer(Protocol):
     """A module that writes one format."""
 
-    def copy_input(self, source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> None:
-        """Copy an input, without the pages that are left out or with a mark on them.
+    def copy_input(self, source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> int:
+        """Copy an input, without the pages that are left out or with a mark on them; return how many parts are damaged.
 
         Args:
             left_out: the pages for which kept ones stand, by the numbers of their records.
             mark: the column that gets the identifier of the kept page; ``""``: such pages are left out of the copy.
 
         Raises:
-            DedupError: the input cannot be read or marked.
+            DedupError: the input cannot be marked, or it is damaged and its format has no parts that could be skipped.
         """
 
 

@@ -20,7 +20,7 @@ from crawler_dedup.system.processes import raise_if_stopped
 _LONGEST = 1 << 30  # bytes of a line
 
 
-def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> None:
+def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> int:
     """Copy all lines but those of pages that are left out; or add a field with the mark to all lines."""
     with open_packed(source, target) as file:
         for number, line in read_lines(source, _LONGEST):
@@ -31,6 +31,7 @@ def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut],
                 file.write(_mark(line, mark, left_out.get(number)))
             elif number not in left_out:
                 file.write(line)
+    return 0
 
 
 @contextmanager

@@ -18,7 +18,7 @@ _ROWS = 64  # rows that are read at a time
 _GROUP_BYTES = 64 << 20  # bytes of a row group, in memory
 
 
-def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> None:
+def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> int:
     """Copy all rows but those of pages that are left out; or add a column with the mark."""
     try:
         with pq.ParquetFile(source, page_checksum_verification=True) as file:
@@ -41,6 +41,7 @@ def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut],
                 writer.write_table(pa.Table.from_batches(waiting, schema))
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise DedupError(f"{source} cannot be read: {error}") from None
+    return 0
 
 
 def _schema_of_copy(source: Path, schema: pa.Schema, mark: str) -> pa.Schema:

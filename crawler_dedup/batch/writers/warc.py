@@ -12,8 +12,10 @@ from hashlib import sha1
 from pathlib import Path
 from typing import IO, Any
 
-from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
+from fastwarc.warc import WarcRecord, WarcRecordType
 
+from crawler_dedup.batch.readers.gzipmembers import GzipMembers
+from crawler_dedup.batch.readers.warc import DAMAGE, damaged_parts, open_stream, read_records
 from crawler_dedup.batch.writers import LeftOut, Payload
 from crawler_dedup.batch.writers.jsonl import open_packed
 from crawler_dedup.errors import DedupError
@@ -23,59 +25,71 @@ _REVISIT = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 _PIECE = 1 << 20
 
 
-def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> None:
-    """Copy all records, except responses that are left out."""
+def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> int:
+    """Copy all records that are whole, except responses that are left out; return how many parts of *source* are damaged."""
     if mark:
         raise DedupError(f"{source} is a WARC file, which cannot be marked: --mark is for JSON Lines and Parquet.")
-    for number, record in _read_records(source):
-        raise_if_stopped()
-        page = None if number is None else left_out.get(number)
-        with open_packed(source, target) as member:
-            if page is None:
-                _copy_record(source, record, member)
-            elif page.payload is not None:
-                _make_revisit(record, page.payload).write(member)
-            else:
-                _make_note(record, page).write(member)
+    cut_off = 0
+    with source.open("rb") as file:
+        stream = open_stream(file, source.name)
+        for number, record in _number_records(source, stream):
+            raise_if_stopped()
+            page = None if number is None else left_out.get(number)
+            start = target.tell()
+            with open_packed(source, target) as member:
+                is_whole = _write_record(record, page, member)
+            if not is_whole:
+                if not isinstance(stream, GzipMembers):
+                    raise DedupError(f"{source} cannot be read: a record is cut off.")
+                cut_off += 1
+                target.seek(start)
+                target.truncate()
+        return max(cut_off, len(damaged_parts(stream)))
+
+
+def _write_record(record: Any, page: LeftOut | None, target: IO[bytes]) -> bool:
+    """Write a record, or what takes its place if *page* is left out; return whether the record is not cut off."""
+    if page is None:
+        record.write(target)
+        return bool(record.reader.tell() >= record.content_length)
+    if page.payload is not None:
+        _make_revisit(record, page.payload).write(target)
+    else:
+        _make_note(record, page).write(target)
+    return True
 
 
 def read_payloads(source: Path, wanted: Collection[int]) -> dict[int, Payload]:
     """Return the payloads of the responses with the numbers *wanted*."""
     payloads: dict[int, Payload] = {}
-    for number, record in _read_records(source):
-        if len(payloads) == len(wanted):
-            break
-        if number is not None and number in wanted:
-            record.parse_http(auto_decode="none")
-            digest = sha1(usedforsecurity=False)
-            while piece := record.reader.read(_PIECE):
-                digest.update(piece)
-            payloads[number] = Payload(
-                f"sha1:{b32encode(digest.digest()).decode()}",
-                record.headers.get("WARC-Record-ID") or "",
-                record.headers.get("WARC-Target-URI") or "",
-                record.headers.get("WARC-Date") or "",
-            )
+    with source.open("rb") as file:
+        for number, record in _number_records(source, open_stream(file, source.name)):
+            if len(payloads) == len(wanted):
+                break
+            if number is not None and number in wanted:
+                record.parse_http(auto_decode="none")
+                digest = sha1(usedforsecurity=False)
+                while piece := record.reader.read(_PIECE):
+                    digest.update(piece)
+                payloads[number] = Payload(
+                    f"sha1:{b32encode(digest.digest()).decode()}",
+                    record.headers.get("WARC-Record-ID") or "",
+                    record.headers.get("WARC-Target-URI") or "",
+                    record.headers.get("WARC-Date") or "",
+                )
     return payloads
 
 
-def _read_records(source: Path) -> Iterator[tuple[int | None, Any]]:
-    """Yield all records, with the numbers of responses."""
+def _number_records(source: Path, stream: IO[bytes] | GzipMembers) -> Iterator[tuple[int | None, Any]]:
+    """Yield the records of *source* with the numbers of responses. Raises :class:`DedupError`."""
     number = 0
-    with source.open("rb") as file:
-        try:
-            for record in ArchiveIterator(file, parse_http=False):
-                is_response = record.record_type == WarcRecordType.response
-                yield number if is_response else None, record
-                number += is_response
-        except (OSError, ValueError, EOFError) as error:
-            raise DedupError(f"{source} cannot be read: {error}") from None
-
-
-def _copy_record(source: Path, record: Any, target: IO[bytes]) -> None:
-    record.write(target)
-    if record.reader.tell() < record.content_length:
-        raise DedupError(f"{source} cannot be read: a record is cut off.")
+    try:
+        for record in read_records(stream):
+            is_response = record.record_type == WarcRecordType.response
+            yield number if is_response else None, record
+            number += is_response
+    except DAMAGE as error:
+        raise DedupError(f"{source} cannot be read: {error}") from None
 
 
 def _make_revisit(response: Any, kept: Payload) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crawler_dedup.cli.batch.options import inputs_argument, mark_option, output_option, require_batch
+from crawler_dedup.cli.batch.options import inputs_argument, mark_option, output_option, require_batch, strict_option
 from crawler_dedup.cli.options import jobs_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.terminal import quantity
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 )
 @output_option("CLEAN", "Directory for the copies.")
 @mark_option
+@strict_option
 @jobs_option
-def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, jobs: int) -> None:
+def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, strict: bool, jobs: int) -> None:
     """Write copies of files without near-duplicates.
 
     Each INPUT is a file that was signed, or a folder of such files. Its copy has the same format. In a copy of a WARC file,
@@ -45,7 +46,7 @@ def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, jobs
     from crawler_dedup.batch.apply import apply_decisions  # noqa: PLC0415  (needs an extra)
 
     with progress_bars() as start:
-        applied = apply_decisions(inputs, decisions, output, start, mark=mark, jobs=jobs)
+        applied = apply_decisions(inputs, decisions, output, start, mark=mark, strict=strict, jobs=jobs)
     print_applied(applied, output, mark)
 
 
@@ -57,3 +58,5 @@ def print_applied(applied: Applied, output: Path, mark: str) -> None:
         f" {'marked' if mark else 'left out'}"
         + (f"; {quantity(before, 'file')} had been written before." if before else ".")
     )
+    for name, count in applied.damaged.items():
+        click.echo(f"{name} is damaged: {quantity(count, 'part')} of it left out.", err=True)

@@ -35,6 +35,9 @@ mark_option = click.option(
     default="",
     help="Leave no page out, and add a column with the identifier of the page that is kept in its place.",
 )
+strict_option = click.option(
+    "--strict", is_flag=True, help="Do not copy a file with damaged parts, rather than leave these parts out."
+)
 
 
 def parse_size(_: click.Context, __: click.Parameter, value: str) -> int:

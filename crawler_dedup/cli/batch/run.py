@@ -20,6 +20,7 @@ from crawler_dedup.cli.batch.options import (
     require_batch,
     spark_option,
     spark_session,
+    strict_option,
 )
 from crawler_dedup.cli.batch.page import write_page
 from crawler_dedup.cli.batch.sign import print_signing, sign_inputs
@@ -34,15 +35,17 @@ from crawler_dedup.cli.project import read_config
 @reading_options
 @finding_options
 @mark_option
+@strict_option
 @jobs_option
 @spark_option
 @settings_option
-def run(
+def run(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     inputs: Sequence[Path],
     output: Path,
     reading: Reading,
     search: Search,
     mark: str,
+    strict: bool,
     jobs: int,
     spark: str,
     settings: Sequence[str],
@@ -66,7 +69,7 @@ def run(
     with spark_session(spark) as session, progress_bars() as start:
         signing = sign_inputs(inputs, signed, config, reading, jobs, start, session)
         report = find_in(signed, decided, config, search, start, session)
-        applied = apply_decisions(inputs, decided, clean, start, mark=mark, jobs=jobs)
+        applied = apply_decisions(inputs, decided, clean, start, mark=mark, strict=strict, jobs=jobs)
     print_signing(signing, signed)
     print_report(report, decided)
     write_page(signed, decided, config, report)
