@@ -174,9 +174,8 @@ class Collection:
         return [self._shard(source) for source in self.header.sources]
 
     def _shard(self, source: Source) -> Shard:
-        data, bad, receipt = (
-            self.directory / f"{source.shard}.{end}" for end in ("parquet", "bad.jsonl", "receipt.json")
-        )
+        directory = self.directory.absolute()  # executors of Spark have other working directories
+        data, bad, receipt = (directory / f"{source.shard}.{end}" for end in ("parquet", "bad.jsonl", "receipt.json"))
         return Shard(source, data, bad, receipt)
 
     def require_whole(self, advance: Advance, call_all: CallAll = call_here) -> list[Receipt]:

@@ -17,7 +17,15 @@ from msgspec import Meta
 
 from crawler_dedup.config.addresses import JOURNAL, JOURNAL_TITLE, is_remote, local_journal, read_journal, read_server
 from crawler_dedup.config.hints import find_nearest
-from crawler_dedup.config.values import ImportPath, PathString, Share, describe_values, read_callable, read_value
+from crawler_dedup.config.values import (
+    AbsolutePath,
+    ImportPath,
+    PathString,
+    Share,
+    describe_values,
+    read_callable,
+    read_value,
+)
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.urls import text_without_credentials
 
@@ -116,7 +124,7 @@ class Config:
         "`sentences`, `pinyin`, `winnowing`, or one of another package ([schemes.md](schemes.md)). Part of the index "
         "header.",
     )
-    lexicon: Literal["general"] | PathString = _setting(
+    lexicon: Literal["general"] | AbsolutePath = _setting(
         "general",
         "How many documents of a collection contain each word, for the schemes that weigh words by it: a file that "
         "`crawler-dedup lexicon build` made. `general` has English and Chinese in general. Part of the index header, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from types import UnionType
@@ -19,6 +20,11 @@ def read_import_path(value: Any) -> str:
     return str.__str__(value)
 
 
+def read_path(value: Any) -> str:
+    """Return a path as an absolute path: processes on other machines have other working directories."""
+    return os.path.abspath(_text(value)) if value else ""
+
+
 def read_callable(value: Any) -> Any:
     """Return *value* if it can be called."""
     if not callable(value):
@@ -29,6 +35,7 @@ def read_callable(value: Any) -> Any:
 # A function in the annotation of a type reads its values; `_READERS` reads those of other types. Error messages and
 # docs/settings.md use `title` in place of the description that follows from the type. `zero` is the meaning of 0.
 PathString = Annotated[str, Meta(min_length=1, title="a path")]
+AbsolutePath = Annotated[str, read_path, Meta(min_length=1, title="a path")]
 ImportPath = Annotated[str, read_import_path]
 Share = Annotated[float, Meta(ge=0, le=1)]
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -88,6 +91,10 @@ def run_on_spark(*arguments: object, master: str, status: int = 0, **environment
     """Call ``crawler-dedup batch`` with ``--spark`` in a process of its own; return all that it prints."""
     program = [sys.executable, "-m", "crawler_dedup", "batch", *map(str, arguments), "--spark", master]
     options = f"--conf spark.driver.host=127.0.0.1 --conf spark.executorEnv.PYTHONPATH={os.pathsep.join(sys.path)}"
+    # To plan and compile takes longer than to run with so few rows.
+    for setting in ("shuffle.partitions=2", "adaptive.enabled=false", "codegen.wholeStage=false"):
+        options += f" --conf spark.sql.{setting}"
+    options += " --executor-memory 512m" if master.startswith("spark:") else ""
     environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell", **environment}
     done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stderr
@@ -111,6 +118,73 @@ def test_spark_writes_the_same_files_as_a_single_machine(tmp_path: Path, master:
     for path in written:
         if "receipt" not in path.name:
             assert (on_spark / path).read_bytes() == (local / path).read_bytes(), path
+
+
+@contextmanager
+def spark_daemon(name: str, *arguments: object, awaited: str) -> Iterator[str]:
+    """Run a class of PySpark as a process; yield what the group of the pattern *awaited* matches in its log."""
+    import pyspark
+
+    program = Path(pyspark.__file__).parent / "bin" / "spark-class"
+    options = {"SPARK_DAEMON_JAVA_OPTS": "-Dspark.master.rest.enabled=false", "SPARK_DAEMON_MEMORY": "256m"}
+    command = [program, f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1", "--webui-port", "0", *arguments]
+    with subprocess.Popen(
+        [*map(str, command)],
+        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", **options},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            log = []
+            for line in process.stderr:
+                log.append(line)
+                if match := re.search(awaited, line):
+                    yield match[1]
+                    break
+            else:
+                pytest.fail("".join(log))
+        finally:
+            process.kill()
+
+
+@pytest.mark.slow
+@needs_program("java")
+def test_relative_paths_are_those_of_the_driver_on_every_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyspark", reason="the extra spark is not installed: pip install '.[spark]'")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.chdir(tmp_path)
+    Path("in").mkdir()
+    for number in range(3):
+        bodies = [article(f"{seed}", frame=f"frame {number}") for seed in range(number, number + 4)]
+        write_pages(
+            Path(f"in/{number}.jsonl"), [Page(f"http://h/{number}/{at}", body) for at, body in enumerate(bodies)]
+        )
+    Path("texts").mkdir()
+    for seed in range(6):
+        Path(f"texts/{seed}.html").write_text(article(f"{seed}"))
+    invoke("lexicon", "build", "texts", "--output", "words")
+    settings = "-s", "DEDUP_TOKENIZER=bigrams", "-s", "DEDUP_SCHEME=imatch", "-s", "DEDUP_LEXICON=words"
+    arguments = "in", *settings, "-j", 1
+    invoke("batch", "run", *arguments, "-o", "local")
+    with ExitStack() as stack:
+        master = stack.enter_context(
+            spark_daemon("master.Master", "--port", "0", awaited=r"Starting Spark master at (\S+)")
+        )
+        workers = [tmp_path / "worker 1", tmp_path / "worker 2"]
+        for folder in workers:
+            options = "--cores", 1, "--memory", "512m", "--work-dir", folder, master
+            stack.enter_context(spark_daemon("worker.Worker", *options, awaited="(Successfully registered)"))
+        run_on_spark("run", *arguments, "-o", "spark", master=master)
+    assert all([*folder.glob("app-*")] for folder in workers)  # both have worked
+    written = {path.relative_to("local") for path in Path("local").rglob("*") if path.is_file()}
+    assert written == {path.relative_to("spark") for path in Path("spark").rglob("*") if path.is_file()}
+    for path in written:
+        if "report" not in path.name:  # they have the times that the steps took
+            assert ("spark" / path).read_bytes() == ("local" / path).read_bytes(), path
 
 
 @pytest.mark.slow
