@@ -92,7 +92,7 @@ def run_on_spark(*arguments: object, master: str, status: int = 0, **environment
     program = [sys.executable, "-m", "crawler_dedup", "batch", *map(str, arguments), "--spark", master]
     options = f"--conf spark.driver.host=127.0.0.1 --conf spark.executorEnv.PYTHONPATH={os.pathsep.join(sys.path)}"
     # To plan and compile takes longer than to run with so few rows.
-    for setting in ("shuffle.partitions=2", "adaptive.enabled=false", "codegen.wholeStage=false"):
+    for setting in ("shuffle.partitions=2", "codegen.wholeStage=false"):
         options += f" --conf spark.sql.{setting}"
     options += " --executor-memory 512m" if master.startswith("spark:") else ""
     environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell", **environment}
