@@ -51,7 +51,8 @@ FURNITURE_SHARE = 0.5
 SHARED_SHARE = 0.15
 """A block on more than this share of the pages is shared."""
 TITLES = 4
-"""A shared block must be under this many different titles, if the site has so many: copies of one page prove nothing."""
+"""A block that many pages have must be under this many different titles, because copies of one page prove nothing. On a
+site with fewer titles, such as an archive, titles do not count."""
 
 _NAVIGATION_SHARE = 0.3
 _TITLE_SHARE = 0.3  # four kinds of page about four things make sixteen titles: "Manual | Router"
@@ -133,7 +134,7 @@ class SiteCounts:
 
     def publish(self) -> SiteProfile:
         """Return a snapshot of the present counts."""
-        titles = min(TITLES, self._titles.bit_count())
+        titles = TITLES if self._titles.bit_count() >= TITLES else 1
         furniture = self._frequent(BLOCK, FURNITURE_SHARE * self._pages, titles)
         more_than = max(int(SHARED_SHARE * self._pages) + 1, TITLES)
         return SiteProfile(

@@ -149,6 +149,12 @@ def test_a_block_is_shared_only_if_it_occurs_under_different_titles() -> None:
     assert site.shared == {8}
 
 
+def test_what_many_pages_have_is_known_even_if_the_site_has_hardly_any_titles() -> None:
+    """The archives of a blog often come first in a crawl, and have one title. Their menu is not their content."""
+    archives = [page(number, title="Archive", blocks=[7, 100 + number]) for number in range(31)]
+    assert learned(*archives, page(31, title="Moved")).publish().furniture == {7}
+
+
 def test_a_link_is_navigation_only_if_it_occurs_under_different_titles() -> None:
     copies = [page(number, ["/copied"], title="One Story") for number in range(12)]
     other_pages = [page(number, ["/menu"]) for number in range(12, 24)]
