@@ -44,7 +44,7 @@ def find_embedded_content(tree: HtmlElement) -> dict[str, bool]:
 
 
 def _find_in(tree: HtmlElement) -> dict[str, bool]:
-    hidden = frozenset(hidden_elements(tree))
+    hidden = hidden_elements(tree)
     pieces: dict[str, bool] = {}
     read: set[HtmlElement] = set()
     for element in tree.getroottree().getroot().iter(*_LOOKED_AT):

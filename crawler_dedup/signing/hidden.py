@@ -1,6 +1,7 @@
-"""Hidden elements of a page: those with the attribute ``hidden``, or with a ``style`` attribute that does not show them.
+"""Hidden elements of a page: those that a browser hides because of their name, their attributes or their ``style``.
 
-Elements hidden by a style sheet or a script are not detected. ``aria-hidden`` hides from screen readers only.
+Elements hidden by a style sheet or a script are not detected. ``aria-hidden`` hides from screen readers only. A declaration
+hides wherever it is in a ``style``, even if a browser ignores it: text that counts as hidden by mistake covers less.
 """
 
 from __future__ import annotations
@@ -9,19 +10,31 @@ import re
 from collections.abc import Iterator
 from copy import deepcopy
 from enum import IntEnum
-from typing import cast
 
 from lxml import etree
 from lxml.html import HtmlElement
 
 from crawler_dedup.signing.parsing import roots
 
-_HAS_HIDDEN = etree.XPath("boolean(//@hidden)")
-_STYLES = etree.XPath("//@style", smart_strings=False)
-_LOOKED_AT = re.compile("display|visibility", re.IGNORECASE)
-# Comments, strings and text in brackets; if they are not closed, they extend to the end, as in a browser.
-_NO_DECLARATION = re.compile(r"/\*.*?(?:\*/|$)|\"[^\"]*(?:\"|$)|'[^']*(?:'|$)|\([^)]*(?:\)|$)", re.DOTALL)
-_IMPORTANT = re.compile(r"!\s*important\s*$")
+# Browsers run scripts, and so they do not show a <noscript>. The last six are parts of drawings.
+HIDING_TAGS = frozenset(
+    "annotation annotation-xml dialog noscript rp template clippath defs marker mask pattern symbol".split()
+)
+_DECLARATIONS = ("display", "visibility")  # attributes of drawings
+HIDING_ATTRIBUTES = frozenset(("hidden", "popover", "style", *_DECLARATIONS))
+
+_ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6})(?:\r\n|\s)?|(.))", re.IGNORECASE | re.DOTALL)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_ZERO = r"[+-]?(?:0*\.)?0+(?![.\d])"
+_HIDING = re.compile(
+    r"(?<![\w-])(?:"
+    rf"(?P<all>display\s*:\s*none|content-visibility\s*:\s*hidden|(?:opacity|font-size)\s*:\s*(?:-|{_ZERO}))"
+    r"|(?P<visibility>visibility\s*:\s*(?:hidden|collapse))"
+    rf"|(?P<height>(?:max-)?height\s*:\s*{_ZERO})"
+    r"|(?P<overflow>overflow(?:-[xy])?\s*:\s*(?:visible\s+)?(?:auto|clip|hidden|overlay|scroll)))"
+)
+# The whole style: a browser follows no other declaration in it.
+_SHOWS_AGAIN = re.compile(" *visibility *: *visible *;? *", re.IGNORECASE | re.ASCII)
 
 
 class Concealment(IntEnum):
@@ -31,52 +44,46 @@ class Concealment(IntEnum):
     INVISIBLE = 1
     """``visibility: hidden``: an element inside may be shown again."""
     NOT_DISPLAYED = 2
-    """``hidden`` or ``display: none``: no element inside is displayed either."""
+    """``hidden``, ``display: none`` and the like: no element inside is displayed either."""
 
 
 SHOWN, INVISIBLE, NOT_DISPLAYED = Concealment
 
-_OF_ALL_PROPERTIES = frozenset(("inherit", "initial", "revert", "revert-layer", "unset"))
-_DISPLAYS = frozenset(
-    "none block inline inline-block inline-flex inline-grid inline-table flow flow-root flex grid table table-caption"
-    " table-cell table-column table-column-group table-footer-group table-header-group table-row table-row-group list-item"
-    " contents math ruby run-in -webkit-box -webkit-flex -webkit-inline-box -webkit-inline-flex -ms-flexbox".split()
-)
-_VISIBILITY = {"hidden": INVISIBLE, "collapse": INVISIBLE, "visible": SHOWN, "initial": SHOWN}
-
 
 def concealment(element: HtmlElement, around: Concealment) -> Concealment:
     """Return how *element* conceals its content, given the concealment *around* it."""
-    names = element.keys()  # most elements have few or none: quicker than two look-ups
-    if not names or around is NOT_DISPLAYED:
-        return around
-    if "hidden" in names:
+    tag, names = element.tag, element.keys()
+    is_closed = tag in HIDING_TAGS and not (tag == "dialog" and "open" in names)
+    if is_closed or around is NOT_DISPLAYED or "hidden" in names or "popover" in names:
         return NOT_DISPLAYED
-    return conceal_by_style(element.get("style", ""), around) if "style" in names else around
+    declared = [f";{name}:{element.get(name)}" for name in _DECLARATIONS if name in names]
+    return conceal_by_style("".join([element.get("style", ""), *declared]), around)
 
 
 def conceal_by_style(style: str, around: Concealment) -> Concealment:
     """Return how an element with this *style* conceals its content, given the concealment *around* it."""
-    if not _LOOKED_AT.search(style):
-        return around
-    declared: dict[str, tuple[bool, str]] = {}
-    for declaration in _NO_DECLARATION.sub(" ", style.lower()).split(";"):
-        name, _, value = declaration.partition(":")
-        plain, important = _IMPORTANT.subn("", value)
-        if not _is_valid(name.strip(), plain.strip()):
-            continue
-        if important or not declared.get(name.strip(), (False,))[0]:
-            declared[name.strip()] = bool(important), plain.strip()
-    if declared.get("display", (False, ""))[1] == "none":
+    if around is INVISIBLE and _SHOWS_AGAIN.fullmatch(style):
+        return SHOWN
+    if "\\" in style:
+        style = _ESCAPE.sub(lambda code: chr(int(code[1], 16) % 0x110000) if code[1] else code[2], style)
+    if "/*" in style:  # it may also be part of a string or an address
+        style += ";" + _COMMENT.sub(" ", style)
+    kinds = {declaration.lastgroup for declaration in _HIDING.finditer(style.lower())}
+    if "all" in kinds or {"height", "overflow"} <= kinds:
         return NOT_DISPLAYED
-    return _VISIBILITY.get(declared.get("visibility", (False, ""))[1], around)
+    return max(around, INVISIBLE) if "visibility" in kinds else around
 
 
-def _is_valid(name: str, value: str) -> bool:
-    """Return whether a browser accepts the value: browsers ignore declarations that they do not know."""
-    if name == "visibility":
-        return value in _VISIBILITY or value in _OF_ALL_PROPERTIES
-    return name != "display" or (bool(value) and set(value.split()) <= _DISPLAYS | _OF_ALL_PROPERTIES)
+def find_shadow_hosts(tree: HtmlElement) -> set[HtmlElement]:
+    """Return the elements of *tree* that a browser shows a shadow tree of instead of their content."""
+    hosts: set[HtmlElement] = set()
+    nested: set[HtmlElement] = set()
+    for template in (template for root in roots(tree) for template in root.iter("template")):
+        if template not in nested:
+            nested.update(template.iter("template"))
+            if template.get("shadowrootmode") is not None and next(template.iter("slot"), None) is None:
+                hosts.add(template.getparent())
+    return hosts
 
 
 def roots_and_states(tree: HtmlElement) -> Iterator[tuple[HtmlElement, Concealment]]:
@@ -94,23 +101,22 @@ def roots_and_states(tree: HtmlElement) -> Iterator[tuple[HtmlElement, Concealme
             yield root, around
 
 
-def hidden_elements(tree: HtmlElement) -> list[HtmlElement]:
-    """Return the elements of *tree* whose own text is not shown, in the order of the page."""
-    hidden: dict[HtmlElement, None] = {}
-    if not _HAS_HIDDEN(tree) and not any(map(_LOOKED_AT.search, cast("list[str]", _STYLES(tree)))):
-        return []
-    for root, around in roots_and_states(tree):
-        if around is not SHOWN:
-            hidden.update(_hidden_within(root, around))
-            continue
-        for element in root.iter("*"):  # quicker than iterwalk over all elements, few of which are hidden
-            if concealment(element, SHOWN) is not SHOWN and element not in hidden:
-                hidden.update(_hidden_within(element, SHOWN))
-    return list(hidden)
+def hidden_elements(tree: HtmlElement) -> set[HtmlElement]:
+    """Return the elements of *tree* whose own text is not shown."""
+    hosts = find_shadow_hosts(tree)
+    tops = [(root, around) for root, around in roots_and_states(tree) if around is not SHOWN]
+    hidden = {element for root, around in tops for element in hidden_within(root, around)}
+    for element in (element for root in roots(tree) for element in root.iter("*")):
+        around = NOT_DISPLAYED if element in hosts else SHOWN
+        may_hide = around or element.tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys())
+        if may_hide and element not in hidden and concealment(element, around) is not SHOWN:
+            hidden |= hidden_within(element, around)
+    return hidden
 
 
-def _hidden_within(top: HtmlElement, around: Concealment) -> dict[HtmlElement, None]:
-    hidden: dict[HtmlElement, None] = {}
+def hidden_within(top: HtmlElement, around: Concealment) -> set[HtmlElement]:
+    """Return the elements from *top* on whose own text is not shown, given the concealment *around* it."""
+    hidden: set[HtmlElement] = set()
     states = [around]
     for event, element in etree.iterwalk(top, events=("start", "end")):
         if event == "end":
@@ -118,7 +124,7 @@ def _hidden_within(top: HtmlElement, around: Concealment) -> dict[HtmlElement, N
             continue
         states.append(concealment(element, states[-1]))
         if states[-1] is not SHOWN:
-            hidden[element] = None
+            hidden.add(element)
     return hidden
 
 

@@ -9,7 +9,18 @@ from lxml.html import HtmlElement
 
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.features import size_in_letters
-from crawler_dedup.signing.hidden import SHOWN, Concealment, conceal_by_style, concealment, roots_and_states
+from crawler_dedup.signing.hidden import (
+    HIDING_ATTRIBUTES,
+    HIDING_TAGS,
+    NOT_DISPLAYED,
+    SHOWN,
+    Concealment,
+    conceal_by_style,
+    concealment,
+    find_shadow_hosts,
+    hidden_within,
+    roots_and_states,
+)
 from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.parsing import read_quickly
 
@@ -135,14 +146,14 @@ def read_outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
 
 
 def _read_tree(tree: HtmlElement, swallowed: AbstractSet[HtmlElement], max_depth: int) -> _Reader:
-    reader = _Reader(swallowed)
+    reader = _Reader(find_shadow_hosts(tree), swallowed)
     for root, around in roots_and_states(tree):
         reader.read_root(root, around, max_depth)
     return reader
 
 
 def _read_element(element: HtmlElement, max_depth: int) -> _Reader:
-    reader = _Reader()
+    reader = _Reader(frozenset())
     reader.read_root(element, SHOWN, max_depth)
     return reader
 
@@ -158,10 +169,11 @@ class _Reader:
         skipped: elements that may contain the page.
 
     Args:
+        hosts: elements whose content is not shown because of a shadow tree.
         swallowed: elements that are read, although elements of their names are skipped.
     """
 
-    def __init__(self, swallowed: AbstractSet[HtmlElement] = frozenset()) -> None:
+    def __init__(self, hosts: AbstractSet[HtmlElement], swallowed: AbstractSet[HtmlElement] = frozenset()) -> None:
         self.blocks: list[Block] = []
         self.skipped: list[HtmlElement] = []
         # For each element that begins and ends a block, by its number:
@@ -170,7 +182,7 @@ class _Reader:
         # Number of the list around it, level of the heading around it, its place; 0: there is none.
         self._around = [(0, 0, 0)]
 
-        self._swallowed = swallowed
+        self._hosts, self._swallowed = hosts, swallowed
         self._known_places: dict[tuple[int, str], int] = {}
         self._parts: list[str] = []
         self._linked = 0
@@ -195,6 +207,8 @@ class _Reader:
         """
         if levels < 1:
             raise BeyondLimits("nested too deep")
+        if self._hosts and element in self._hosts:
+            self._turn(NOT_DISPLAYED)
         parts, state = self._parts, self._state
         # White space before a text is not added, so that no block ends where none has begun.
         text = element.text
@@ -222,7 +236,7 @@ class _Reader:
         parts = self._parts
         if parts:
             self._end_block(parent)
-        if (names := element.keys()) and ("hidden" in names or "style" in names):  # most have neither
+        if tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys()):  # few do
             self._turn(concealment(element, self._state))
         number = self._enter(element, tag, parent)
         if len(element) or levels < 2:
@@ -233,7 +247,7 @@ class _Reader:
             self._end_block(number)
 
     def _read_inline(self, element: HtmlElement, tag: str, number: int, levels: int) -> None:
-        if (names := element.keys()) and ("hidden" in names or "style" in names):
+        if tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys()):
             self._turn(concealment(element, self._state))
         if tag == "a" and self._link_begins is None and (target := element.get("href")) is not None:
             self._link_begins = len(self._parts)
@@ -250,14 +264,21 @@ class _Reader:
 
     def _read_drawing(self, drawing: HtmlElement, parent: int) -> None:
         """Read all text of a drawing as one block. An icon has no text, and does not end a block."""
-        words = " ".join(text for node in drawing.iter(*_WRITTEN) for text in (node.text, node.tail) if text)
-        if not words or words.isspace():
+        texts = [
+            (around, text)
+            for node in drawing.iter(*_WRITTEN)
+            for around, text in ((node, node.text), (node.getparent(), node.tail))
+            if text and not text.isspace()
+        ]
+        if not texts:
             self._parts.append(" ")
             return
         if self._parts:
             self._end_block(parent)
-        self._turn(concealment(drawing, self._state))
-        self._parts.append(words)
+        hidden = hidden_within(drawing, self._state)
+        for around, text in texts:
+            self._turn(NOT_DISPLAYED if around in hidden else SHOWN)
+            self._parts += (text, " ")
         self._end_block(self._enter(drawing, _DRAWING, parent))
 
     def _enter(self, element: HtmlElement, tag: str, parent: int) -> int:

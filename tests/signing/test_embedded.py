@@ -39,7 +39,7 @@ MARKUP = st.recursive(
 )
 
 
-def pieces(node: HtmlElement, hidden: list[HtmlElement], *, is_inside: bool) -> Iterator[tuple[str, bool]]:
+def pieces(node: HtmlElement, hidden: set[HtmlElement], *, is_inside: bool) -> Iterator[tuple[str, bool]]:
     """Yield the pictures and texts of the page outside of its blocks, found in its tree."""
     is_shown = node not in hidden
     if sources := [node.get(name) for name in ADDRESSES.get(node.tag, []) if name in node.attrib]:

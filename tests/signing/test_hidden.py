@@ -22,6 +22,7 @@ from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import WALK, Site, html, run_script, words
+from tests.support.hiding import CASES, HIDDEN_TO_BE_SAFE
 
 HIDERS = [
     "<div hidden>{}</div>",
@@ -30,6 +31,9 @@ HIDERS = [
     '<div style="visibility: hidden">{}</div>',
     '<div style="color: red; DISPLAY : None !important ;">{}</div>',
     '<div class="panel" style="overflow:auto;display:/* closed */none"><section>{}</section></div>',
+    "<div popover>{}</div>",
+    '<div style="opacity:0">{}</div>',
+    "<div><template shadowrootmode=open></template>{}</div>",
 ]
 TITLE = "Old tram depot becomes a market hall"
 
@@ -69,7 +73,6 @@ def shown(markup: str) -> list[str]:
     [
         ("hidden", False),
         ("HIDDEN=''", False),
-        ("hidden=until-found", False),
         ("hidden=false", False),
         ("aria-hidden=true", True),
         ("class=hidden", True),
@@ -79,24 +82,23 @@ def shown(markup: str) -> list[str]:
         ("style='color:red;display:none;margin:0'", False),
         ("style='display:none!important'", False),
         ("style='display: none ! important; display: block'", False),
-        ("style='display:none; display:block'", True),
+        ("style='display:none; display:block'", False),
         ("style='display:block; display:none'", False),
-        ("style='display:block !important; display:none'", True),
+        ("style='display:block !important; display:none'", False),
         ("style='dis/**/play:none'", True),
-        ("style='/* display:none */ color:red'", True),
+        ("style='/* display:none */ color:red'", False),
         ("style='display:/* open */none/* later'", False),
-        ("style='background:url(a;display:none)'", True),
-        ("style=\"font-family:'x;display:none'\"", True),
+        ("style='background:url(a;display:none)'", False),
+        ("style=\"font-family:'x;display:none'\"", False),
         ("style='--display:none'", True),
         ("style='display:inline-block'", True),
         ("style='display:none;display:bogus'", False),
         ("style='visibility:hidden;visibility:bogus'", False),
-        ("style='display:none;display:inline flex'", True),
+        ("style='display:none;display:inline flex'", False),
         ("style='visibility:hidden'", False),
         ("style='VISIBILITY: Hidden'", False),
         ("style='visibility:collapse'", False),
         ("style='visibility:visible'", True),
-        ("style='content-visibility:hidden'", True),
         ("style='backface-visibility:hidden'", True),
         ("style='overflow:hidden'", True),
         ("style=''", True),
@@ -106,6 +108,13 @@ def shown(markup: str) -> list[str]:
 def test_an_element_is_hidden_by_its_attribute_or_its_own_style(attributes: str, is_shown: bool) -> None:
     for tag in ("div", "span"):
         assert shown(f"<{tag} {attributes}>text</{tag}>") == (["text"] if is_shown else [""])
+
+
+@pytest.mark.parametrize(("markup", "words"), [*CASES.items(), *((markup, "") for markup in HIDDEN_TO_BE_SAFE)])
+def test_no_block_shows_what_chromium_hides(markup: str, words: str) -> None:
+    body = f"<body><div>{markup}</div>"
+    assert "".join("".join(shown(body)).split()) == "".join(words.split())
+    assert words or not letters(without_hidden(parse(body.encode())))
 
 
 @pytest.mark.parametrize(
@@ -204,6 +213,16 @@ def test_a_copy_in_a_hidden_part_of_each_line_causes_no_drop(deduplicator: Dedup
     assert check(deduplicator, "http://evil.net/", page(*lines)).verdict is not Verdict.DUPLICATE
     plain = [f"<p>{' '.join(text[at : at + 16])}</p>" for at in range(0, 160, 16)]
     assert check(deduplicator, "http://paper.org/depot", page(*plain)).verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize("tag", ["dialog", "noscript"])
+def test_a_whole_page_in_a_closed_element_covers_nothing_and_keeps_its_text(
+    deduplicator: Deduplicator, tag: str
+) -> None:
+    decoy = page("<p>Welcome to our shop.</p>").replace("</main>", f"</main><{tag}>{page(text('depot'))}</{tag}>")
+    assert check(deduplicator, "http://evil.net/", decoy).reason == "mostly hidden"
+    assert check(deduplicator, "http://paper.org/depot", page(text("depot"))).verdict is Verdict.NEW
+    assert sentences("depot")[3][3:-4] in SIGNER.main_text(decoy.encode(), "utf-8")
 
 
 def test_text_hidden_from_screen_readers_only_counts_as_shown(deduplicator: Deduplicator) -> None:

@@ -142,14 +142,14 @@ GOLDEN = {
         "00000000",
         1,
     ),
-    "forum": (
+    "forum": (  # its text is in a <noscript>: it is mostly hidden
         PageKind.TEXT,
-        "931741623e73bc0c",
-        22,
-        "38dbe5a21ea54481",
+        "0000000000000000",
+        0,
         "e3b0c44298fc1c14",
-        "b892462646b0de62",
-        "bed6d1ed009dd319",
+        "e3b0c44298fc1c14",
+        "1382472dfa895bf8",
+        "",
         "14e4e8d42a4897ba",
         "00000000",
         1,
@@ -232,7 +232,7 @@ def test_signed_pages_are_the_golden_ones(signer: Signer, name: str, tokenizer: 
     digests = [signed.feature_digest.hex(), signed.link_digest.hex()]
     names = (f"{signed.heading:08x}", signed.named)
     assert (signed.kind, f"{signed.signature:016x}", signed.features, *hashes, *digests, *names) == GOLDEN[name]
-    assert BEHAVIOUR == 7
+    assert BEHAVIOUR == 8
 
 
 _SIGN = """
