@@ -32,7 +32,7 @@ def _for_core() -> dict[str, Any]:
     return {"addresses": _ADDRESSES, "with_text": _WITH_TEXT, "unread": _UNREAD, "conceals": conceal_by_style}
 
 
-@replaceable(_for_core, revision=1)
+@replaceable(_for_core, revision=2)
 def find_embedded_content(tree: HtmlElement) -> dict[str, bool]:
     """Return the addresses of pictures, frames, sounds and videos, and the texts of buttons, asides, text fields
     and JSON data.

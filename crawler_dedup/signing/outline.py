@@ -123,7 +123,7 @@ def _for_core() -> dict[str, Any]:
     }
 
 
-@replaceable(_for_core, revision=1, raises=BeyondLimits)
+@replaceable(_for_core, revision=2, raises=BeyondLimits)
 def read_outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
     """Read the blocks of *tree*, without navigation, asides, footers, fields of forms, scripts and comments.
 
