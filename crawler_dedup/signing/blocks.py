@@ -27,6 +27,7 @@ from crawler_dedup.signing.lines import (
 )
 from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.titles import letters_of
+from crawler_dedup.signing.visits import without_visits
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.maintext import MainBlocks
@@ -128,7 +129,7 @@ def _for_core() -> dict[str, Any]:
     }
 
 
-@replaceable(_for_core, revision=2, reads="read_outline", raises=BeyondLimits)
+@replaceable(_for_core, revision=3, reads="read_outline", raises=BeyondLimits)
 def pack_blocks(
     page: Outline,
     main: MainBlocks,
@@ -142,8 +143,8 @@ def pack_blocks(
 
     Two blocks are the same if their texts are the same after normalising (NFKC, case and Traditional characters folded),
     except for white space and punctuation outside of numbers: that of ASCII, also in full width, and typographic dashes and
-    quotation marks. A repeated text makes a block for each occurrence, unless it is a link, hidden or the title. A line
-    that only announces an advertisement makes no block.
+    quotation marks, and phrases that count visits. A repeated text makes a block for each occurrence, unless it is a link,
+    hidden or the title. A line that only announces an advertisement makes no block.
 
     Args:
         embedded: content beside the text (:func:`crawler_dedup.signing.embedded.find_embedded_content`), and whether it is
@@ -207,7 +208,7 @@ def _lines(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterat
     if not texts:
         return iter(())
     # All lines are normalised in one call, because for a short text the call costs more than the work.
-    plain = normalise("\n".join(texts), fold_han=fold_han)
+    plain = without_visits(normalise("\n".join(texts), fold_han=fold_han))
     content = plain.encode("utf-8", "replace")
     letters, digits = without_punctuation(content), content.translate(None, BEGINS_NO_DIGIT)
     return zip(plain.split("\n"), letters.split(b"\n"), digits.split(b"\n"), strict=True)

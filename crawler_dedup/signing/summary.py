@@ -11,6 +11,7 @@ from crawler_dedup.signing.features import Features
 from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.sketch import set_digest, sketch
 from crawler_dedup.signing.text import hash_words
+from crawler_dedup.signing.visits import without_visits
 
 # With the signs between their digits, and with letters after them: one date or version differs from another in a part of
 # it, and room 12a is not 12b.
@@ -39,7 +40,7 @@ def with_shown(page: SignedPage, features: Features, numbers: bytes) -> SignedPa
     return page if shown == page.shown else msgspec.structs.replace(page, partly_hidden=shown)
 
 
-@replaceable(revision=1)
+@replaceable(revision=2)
 def sketch_numbers(plain: str) -> bytes:
-    """Sketch the set of the numbers in a normalised text; a date or a version is a single number."""
-    return sketch(hash_words(_NUMBERS.findall(plain.replace("–", "-"))))
+    """Sketch the set of the numbers in a normalised text that count no visits; a date or a version is a single number."""
+    return sketch(hash_words(_NUMBERS.findall(without_visits(plain).replace("–", "-"))))
