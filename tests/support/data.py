@@ -24,9 +24,9 @@ def require_data(folder: Path = DATA) -> None:
 
 
 @contextmanager
-def served(site: str, *options: str, core: int | None = None) -> Iterator[str]:
+def served(site: str, *options: str, core: int | None = None, folder: Path = DATA) -> Iterator[str]:
     """Serve a saved site on loopback, on the core *core* if given; yield its origin without the last slash."""
-    command = [sys.executable, str(DATA.parent / "serve.py"), str(DATA / "sites" / site), "0", "--quiet", *options]
+    command = [sys.executable, str(DATA.parent / "serve.py"), str(folder / "sites" / site), "0", "--quiet", *options]
     if core is not None:
         command = ["taskset", "-c", str(core), *command]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
