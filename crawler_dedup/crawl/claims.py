@@ -31,8 +31,9 @@ TOO_MANY_WAIT = "too many pages waiting"
 
 _FIRST_LOOK = 0.1
 """Seconds until the index is asked again about a page that another process is handling. They double each time."""
-_MOMENT = 0.5
-"""Seconds that every page may wait: similar pages in flight at the same time are decided once the first was handled."""
+_MOMENT = 3.0
+"""Seconds that every page may wait: similar pages in flight at the same time are decided once the first was handled. On a
+busy machine with two crawls that takes more than a second."""
 _ANSWER_SECONDS = 6.0
 _ANSWER_SHARE = 5
 """A page waits for the index for ``_ANSWER_SECONDS`` or a fifth of ``DEDUP_TIMEOUT``, whichever is longer, but never longer
