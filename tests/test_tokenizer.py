@@ -119,7 +119,7 @@ def test_reading_an_index_uses_its_tokenizer(tmp_path: Path) -> None:
 
     def look_with(config: Config) -> str:
         signer = Signer(config)
-        page, _ = signer.sign("http://b/", article("a", frame="b").encode(), encoding=None, key="http://b/", scope="")
+        page, _ = signer.sign("http://b/", article("a", frame="b").encode(), encoding=None, key=None, scope="global")
         return f"{look(tmp_path, signer, page).verdict} {config.tokenizer}"
 
     assert with_tokenizer_of_index(Config(), look_with) == "duplicate bigrams"

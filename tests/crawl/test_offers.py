@@ -70,7 +70,7 @@ def offer_all(
     return asyncio.run(asyncio.wait_for(offer(), 60))
 
 
-def sign(index: Deduplicator, *names: str, scope: str = "") -> list[SignedPage]:
+def sign(index: Deduplicator, *names: str, scope: str | None = None) -> list[SignedPage]:
     return [index.sign(f"http://h/{name}", article(name).encode(), key=name, scope=scope) for name in names]
 
 

@@ -352,9 +352,9 @@ def test_sites_in_an_export_of_format_4_are_known_and_counted_further(tmp_path: 
     assert (known.number, len(known.navigation)) == (MIN_PAGES, 3)
     assert known.titles == {hash_part("teahouse")}
     with Deduplicator.open(tmp_path, CONFIG) as deduplicator:
-        assert deduplicator.check("http://tea.example/8", _story(8)).verdict is Verdict.UNCHANGED
+        assert deduplicator.check("http://tea.example/8", _story(8), scope="").verdict is Verdict.UNCHANGED
         for number in range(9, 2 * MIN_PAGES):
-            assert deduplicator.check(f"http://tea.example/{number}", _story(number)).verdict is Verdict.NEW
+            assert deduplicator.check(f"http://tea.example/{number}", _story(number), scope="").verdict is Verdict.NEW
     assert sites() == [known, dataclasses.replace(known, number=2 * MIN_PAGES)]
 
 

@@ -137,7 +137,7 @@ def looks(location: Location) -> dict[str, Decision]:
     def decide(seed: str) -> Decision:
         url = f"http://a/copy-of-{seed}"
         body = article(seed, frame="copy").encode()
-        return look(location, SIGNER, SIGNER.sign(url, body, encoding=None, key=url, scope="")[0])
+        return look(location, SIGNER, SIGNER.sign(url, body, encoding=None, key=url, scope="global")[0])
 
     return {seed: decide(seed) for seed in ("settled", "open", "another")}
 

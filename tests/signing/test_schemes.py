@@ -103,7 +103,13 @@ def workers() -> Iterator[tuple[Elsewhere, Elsewhere]]:
 
 
 def check(
-    deduplicator: Deduplicator, url: str, text: str, *, key: str | None = None, scope: str = "", frame: str = ""
+    deduplicator: Deduplicator,
+    url: str,
+    text: str,
+    *,
+    key: str | None = None,
+    scope: str | None = None,
+    frame: str = "",
 ) -> Decision:
     return deduplicator.check(url, html(text, frame or url), encoding="utf-8", key=key, scope=scope)
 
@@ -566,11 +572,11 @@ def test_a_frequent_key_costs_a_bounded_number_of_reads(opened: Deduplicator, st
     lookup, catalogue = Lookup(scheme), Catalogue(store.environment)
     keys = np.repeat(np.array(lookup.keys(page), dtype=np.uint64), hot)
     values = np.random.default_rng(1).integers(0, 2**64, len(keys), dtype=np.uint64)
-    store.environment.write(lambda txn: catalogue.tables.insert_many(txn, hash_scope(""), keys, values))
+    store.environment.write(lambda txn: catalogue.tables.insert_many(txn, hash_scope(page.scope), keys, values))
     limit = lookup.bucket_limit(page)
     with store.environment.read() as txn:
         counting: Any = Counting(txn)
-        filed = catalogue.read_buckets(counting, "", lookup.probes(page), limit)
+        filed = catalogue.read_buckets(counting, page.scope, lookup.probes(page), limit)
     buckets = len(lookup.keys(page))
     if limit is None:
         assert scheme.name == "simhash"  # exact, whatever it costs

@@ -177,7 +177,7 @@ from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
 
 signer = Signer(Config(tokenizer="bigrams"))
-page = signer.sign("http://copy/", article("a", frame="copy").encode(), encoding=None, key="http://copy/", scope="")[0]
+page = signer.sign("http://copy/", article("a", frame="copy").encode(), encoding=None, key=None, scope="global")[0]
 os.setgroups([])
 os.setgid(65534)
 os.setuid(65534)
