@@ -11,7 +11,7 @@ from crawler_dedup.signing.outline import Block, Outline, read_outline
 from crawler_dedup.signing.parsing import find_title, parse
 from tests.support.data import DATA
 from tests.support.examples import examples
-from tests.support.native import assert_equal, saved_pages
+from tests.support.native import assert_equal, require_function, saved_pages
 
 WORDS = (
     "harbour Harbour FERRY ferry ſtraße STRASSE ŉ İ K_2 a ab 茶馆 茶 馆 明天 한글 คำ Ⅷ ⅷ x² Ǆ ﬃ ΐ 🙂 \ud800 ß ss 1.5"
@@ -66,6 +66,7 @@ def test_core_and_python_choose_the_same_main_text_of_all_saved_pages() -> None:
 
 
 def test_a_caller_may_change_its_list_of_blocks() -> None:
+    require_function("find_main_blocks")
     page = read_outline(parse(b"<p>" + b"word " * 200))
     main = find_main_blocks(page, "")
     page.blocks.clear()
