@@ -44,8 +44,8 @@ def council(decided: str, begins: str, link: str = "") -> str:
 
 
 PAGES = {
-    "/": page("News", '<a href="/rejected">Council, evening</a> <a href="/approved">Council, morning</a>'),
-    "/approved": council("approved", "begins"),
+    "/": page("News", '<a href="/approved">Council, morning</a>'),
+    "/approved": council("approved", "begins", '<p><a href="/rejected">Evening</a></p>'),
     "/rejected": council("rejected", "does not begin", '<p><a href="/speech">The speech</a></p>'),
     "/speech": page(
         "The speech", "".join(f"<p>Sentence {number} of a speech in the council.</p>" for number in range(9))
