@@ -214,8 +214,9 @@ class Claims:
         """
         with suppress(DedupError):
             for _ in range(len(self._unwritten)):  # others may fail meanwhile
-                decision, settled = self._unwritten.popleft()
+                decision, settled = self._unwritten[0]
                 self._write_end(decision, settled=settled)
+                self._unwritten.popleft()
 
     async def write_rest(self) -> None:
         """Write the ends of claims that are not written yet. If the server is away, they wait for it as pages do."""

@@ -201,9 +201,8 @@ def _note_lag(name: str) -> None:
         _State.lags = True
         _LOGGER.warning(
             "The native core has another revision of %s, and perhaps of other functions. Python does these instead, which"
-            " gives the same signatures and takes longer. %s",
+            " gives the same signatures and takes longer. The core of another version may have them.",
             name,
-            _ADVICE,
         )
 
 

@@ -42,11 +42,12 @@ _UNITS = (
     "|saniye|dakika|saat|gün|hafta|ay|yıl|sekund\\w*|minut\\w*|godzin\\w*|dni|tygodni\\w*|miesi\\w*"
 )
 _PHRASES = re.compile(
-    rf"(?<!\w){_NUMBER} ?(?:(?:{_COUNTED})(?!\w)|{_MEASURE}? ?{_UNSPACED})"
+    rf"(?<!\w){_NUMBER} ?(?:(?:{_COUNTED})(?!\w)|{_MEASURE}? ?{_UNSPACED}(?!\w))"
     rf"|(?<!\w)(?:(?:{_COUNTED}) ?[:(] ?|visitor (?:n\w*[.:]? )?){_NUMBER}"
-    rf"|{_UNSPACED}[ :(]*{_NUMBER} ?{_MEASURE}?"
+    rf"|{_UNSPACED}[ :(]*{_NUMBER} ?{_MEASURE}?(?!\w|[.,]\d)"
     rf"|(?<!\w){_NUMBER} (?:{_UNITS}) (?:ago|atrás|fa|назад|geleden|temu|önce|siden|sedan)(?!\w)"
-    rf"|(?<!\w)(?:vor|il y a|hace|há|před|för|for|منذ|قبل) {_NUMBER} (?:{_UNITS}|دقائق|ساعات|أيام)(?: siden| sedan)?(?!\w)"
+    rf"|(?<!\w)(?:för|for) {_NUMBER} (?:{_UNITS}) (?:siden|sedan)(?!\w)"
+    rf"|(?<!\w)(?:vor|il y a|hace|há|před|منذ|قبل) {_NUMBER} (?:{_UNITS}|دقائق|ساعات|أيام)(?!\w)"
     r"|\d+ ?(?:秒|分|小时|时间|天|日|周|星期|个月|ヶ月|か月|月|年)(?:钟|间)?之?前|\d+ ?(?:초|분|시간|일|주|개월|년) ?전"
     rf"|(?<!\w)\d+[ -](?:minutes?|mins?|мин\w*|dk)[ -](?:to )?(?:read|reading|чтения|okuma)(?!\w)"
     r"|(?<!\w)\d+ (?:minutes?|minuti?|minutos?|min) d[ei] (?:lecture|lectura|leitura|lettura)(?!\w)"
