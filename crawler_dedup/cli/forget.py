@@ -69,7 +69,7 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     this Scrapy project is used.
 
     A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints which
-    kept page stands for it, by which rule, and how to let it pass.
+    kept page represents it, by which rule, and how to let it pass.
 
     Exit status 1: no page has the address that was given with --url.
 

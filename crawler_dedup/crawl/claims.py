@@ -12,6 +12,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -221,14 +222,15 @@ class Claims:
     async def write_rest(self) -> None:
         """Write the ends of claims that are not written yet. If the server is away, they wait for it as pages do."""
         self.write_again()
-        scopes = tuple(self._ending.values())
-        if scopes and self._outages.seconds:
-            shard = self._deduplicator.shard_number(scopes[0])
+        if not self._outages.seconds:
+            return
+        for shard in {self._deduplicator.shard_number(scope) for scope in tuple(self._ending.values())}:
             with suppress(ConnectionLost):
-                await self._outages.ask(shard, self._wait_for_ends, self.write_again, pages=0)
+                await self._outages.ask(shard, partial(self._wait_for_ends, shard), self.write_again, pages=0)
 
-    async def _wait_for_ends(self) -> None:
-        ends = map(asyncio.wrap_future, tuple(self._ending))
+    async def _wait_for_ends(self, shard: int) -> None:
+        ending = tuple(self._ending.items())  # another thread changes it
+        ends = [asyncio.wrap_future(end) for end, scope in ending if self._deduplicator.shard_number(scope) == shard]
         for outcome in await asyncio.gather(*ends, return_exceptions=True):
             if isinstance(outcome, ConnectionLost):
                 raise outcome

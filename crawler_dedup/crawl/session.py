@@ -103,7 +103,7 @@ class Session:
         self._has_started = True
 
     async def spider_closed(self, reason: str) -> None:
-        """Stop the periodic calls, and wait for the server if it is away. The last page has its answer by now."""
+        """Stop the periodic calls, and wait for the server if it is away. All pages have been answered."""
         for call in (self._summary, self._flushing):
             if call.running:
                 call.stop()
