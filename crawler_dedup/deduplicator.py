@@ -59,7 +59,8 @@ def look(location: Location, signer: Signer, page: SignedPage, *, alias: str = "
             Verdict.UNCHECKED if page.unsigned else Verdict.NEW, page.url, page.key, page.scope, page.unsigned
         )
     with closing(store):
-        terms = OfferTerms(max_age=round(86_400 * signer.config.expire_days))
+        config = signer.config
+        terms = OfferTerms(max_age=round(86_400 * config.expire_days), is_dry=config.action == "mark")
         return store.look(page, RuleMatcher(signer), terms, alias=clean_identifier(alias))
 
 
@@ -158,7 +159,14 @@ class Deduplicator:
             moment = self._stored_until  # read once: the event loop sets it, and this is the writing thread
             return None if moment is None else lock.time_of(moment)
 
-        terms = OfferTerms(lock.number, config.grace, max_age=self._max_age, clock=lock.now, stored_until=stored_until)
+        terms = OfferTerms(
+            lock.number,
+            config.grace,
+            max_age=self._max_age,
+            is_dry=config.action == "mark",
+            clock=lock.now,
+            stored_until=stored_until,
+        )
         claiming = replace(terms, next_claim=self._claim_numbers.__next__)
         return _Opened(store, lock, terms, claiming, is_emptied)
 
@@ -270,17 +278,25 @@ class Deduplicator:
         return self.submit(batch).result()
 
     def submit(
-        self, batch: Sequence[SignedPage], *, claim: bool = False, aliases: Mapping[str, str] | None = None
+        self,
+        batch: Sequence[SignedPage],
+        *,
+        claim: bool = False,
+        aliases: Mapping[str, str] | None = None,
+        drops: bool = False,
     ) -> Future[list[Decision]]:
         """Decide as :meth:`decide` without waiting. If cancelled before its transaction (docs/api.md), it files nothing.
 
         Args:
             claim: whether a page that passes stands for others only once it is settled (:meth:`end_claim`), not at once.
             aliases: key of a page → another key of it: that of an address that redirected to it.
+            drops: whether duplicates among these pages are dropped, although ``Config.action`` is "mark".
         """
         self._profile_check.add(batch)
         opened = self._opened
         terms = opened.claiming if claim else opened.terms
+        if drops and terms.is_dry:
+            terms = replace(terms, is_dry=False)
         clean = {key: clean_identifier(alias) for key, alias in (aliases or {}).items()}
         return opened.store.offer(batch, self._matcher, terms, aliases=clean)
 

@@ -112,13 +112,15 @@ class DedupMiddleware(_Marking):
         response: Response,
         spider: Spider | None = None,  # noqa: ARG002
     ) -> Response:
-        """Pass *response*, or raise :class:`~crawler_dedup.NearDuplicate`."""
+        """Pass *response*, or raise :class:`~crawler_dedup.NearDuplicate` if its page is dropped and not followed."""
         checked = await self._decider.check(request, response)
         if checked is None:
             request.meta.pop(META_DECISION, None)
             return response
         request.meta[META_DECISION] = checked.decision
-        self.session.monitor.report_decision(checked.decision, checked.page, drops=checked.drops)
+        self.session.monitor.report_decision(
+            checked.decision, checked.page, request, drops=checked.drops, follows=checked.follows
+        )
         if not checked.drops:
             return checked.response
         self.crawler.signals.send_catch_log(
@@ -128,6 +130,9 @@ class DedupMiddleware(_Marking):
             response=response,
             spider=self.crawler.spider,
         )
+        if checked.follows:
+            self.session.followed.add(request)
+            return checked.response
         await close_browser_page(request, self.session.monitor)
         raise NearDuplicate(checked.decision)
 

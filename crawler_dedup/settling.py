@@ -19,6 +19,7 @@ from crawler_dedup.crawl.anchors import AnchorNotes
 from crawler_dedup.crawl.claims import Claim
 from crawler_dedup.crawl.gate import note_inherited_redirections
 from crawler_dedup.crawl.monitor import Monitor
+from crawler_dedup.crawl.repetitions import is_repetition, was_repeated
 from crawler_dedup.crawl.signals import META_DECISION, page_handled
 from crawler_dedup.crawl.startup import config_of, only_looks, refusal_logged, require_companion
 from crawler_dedup.decision import Decision
@@ -39,17 +40,22 @@ class Outcome:
         scraped: items that came out of the pipelines.
         dropped: items that a pipeline dropped.
         failed: items at which a pipeline raised an error.
+        asked_again: whether the callback asked for the page again, or, in answer to such a request, yielded nothing.
     """
 
     callback: bool = True
     scraped: int = 0
     dropped: int = 0
     failed: int = 0
+    asked_again: bool = False
 
     @property
     def well(self) -> bool:
-        """Whether the callback ended well, and either one of its items came out of the pipelines or it yielded none."""
-        return self.callback and (self.scraped > 0 or not (self.dropped or self.failed))
+        """Whether the callback ended well, and one of its items came out of the pipelines.
+
+        A callback that yields no item has ended well, too, unless it asked for the page again: the page is that of a ban.
+        """
+        return self.callback and (self.scraped > 0 or not (self.dropped or self.failed or self.asked_again))
 
 
 def _is_settled(mode: str, outcome: Outcome, *, ended: bool) -> bool | None:
@@ -66,21 +72,23 @@ def _is_settled(mode: str, outcome: Outcome, *, ended: bool) -> bool | None:
 
 @dataclass
 class _Handling:
+    """The handling of one page.
+
+    Attributes:
+        discards_items: whether the items of the page are discarded, because it is an unwanted page whose links are followed.
+        passes: outputs of the callback, or of a middleware in its place, that are being read.
+        pending: items that have not come out of the pipelines.
+        has_output: whether the callback has yielded anything.
+    """
+
     claim: Claim
     monitor: Monitor
+    discards_items: bool
     outcome: Outcome = Outcome()
     passes: int = 0
     pending: int = 0
+    has_output: bool = False
     callback_ended: bool = False
-
-
-def _note_output(output: Any, handling: _Handling | None, anchors: AnchorNotes | None) -> None:
-    if isinstance(output, Request):
-        note_inherited_redirections(output)
-        if anchors is not None:
-            anchors.note(output)
-    elif output is not None and handling is not None:
-        handling.pending += 1
 
 
 class SettlingMiddleware:
@@ -122,7 +130,8 @@ class SettlingMiddleware:
         filtering = self.crawler.get_downloader_middleware(DedupMiddleware)
         if filtering is not None:
             claim = filtering.session.claims.hold(response.request, decision)
-            self._handlings[response] = _Handling(claim, filtering.session.monitor)
+            session = filtering.session
+            self._handlings[response] = _Handling(claim, session.monitor, response.request in session.followed)
 
     async def process_spider_output_async(
         self,
@@ -130,11 +139,11 @@ class SettlingMiddleware:
         result: AsyncIterator[Any],
         spider: Spider | None = None,  # noqa: ARG002
     ) -> AsyncIterator[Any]:
-        """Count the items that a callback yields, and note that it ended well."""
+        """Count the items that a callback yields, and note that it ended well. Discard the items of an unwanted page."""
         handling, anchors = self._begin_pass(response), self._anchors_of(response)
         async for output in result:
-            _note_output(output, handling, anchors)
-            yield output
+            if self._goes_on(output, response, handling, anchors):
+                yield output
         self._end_pass(response, handling)
 
     def process_spider_output(
@@ -150,9 +159,28 @@ class SettlingMiddleware:
         """
         handling, anchors = self._begin_pass(response), self._anchors_of(response)
         for output in result:
-            _note_output(output, handling, anchors)
-            yield output
+            if self._goes_on(output, response, handling, anchors):
+                yield output
         self._end_pass(response, handling)
+
+    def _goes_on(
+        self, output: Any, response: Response, handling: _Handling | None, anchors: AnchorNotes | None
+    ) -> bool:
+        """Note what a callback yields, and return whether it goes on to the engine."""
+        if isinstance(output, Request):
+            note_inherited_redirections(output)
+            if anchors is not None:
+                anchors.note(output)
+            if handling is not None and is_repetition(output, response, self.crawler):
+                handling.outcome = replace(handling.outcome, asked_again=True)
+        elif output is not None and handling is not None:
+            if handling.discards_items:
+                handling.monitor.count("items_discarded")
+                return False
+            handling.pending += 1
+        if handling is not None:
+            handling.has_output = True
+        return True
 
     def _begin_pass(self, response: Response) -> _Handling | None:
         handling = self._handlings.get(response)
@@ -207,7 +235,10 @@ class SettlingMiddleware:
         handling = self._handlings.get(response)
         if handling is not None and not handling.callback_ended:
             handling.callback_ended = True
-            handling.outcome = replace(handling.outcome, callback=well)
+            asked_again = handling.outcome.asked_again or (
+                not handling.has_output and was_repeated(response, self.crawler)
+            )
+            handling.outcome = replace(handling.outcome, callback=well, asked_again=asked_again)
             self._update(response, handling)
 
     def _update(self, response: Response, handling: _Handling) -> None:

@@ -33,6 +33,7 @@ def _kept_page(record: Record | None) -> KeptPage | None:
         filed=iso_time(record.filed),
         seen=iso_time(record.seen),
         settled=bool(record.settled),
+        dry_run=record.is_dry,
     )
 
 

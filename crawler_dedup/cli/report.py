@@ -83,7 +83,8 @@ def report(
         return
     hint = "; --last shows the latest run only" if figures.run_count > 1 else ""
     runs = describe_runs(figures.run_count, *figures.span)
-    click.echo(f"{output}: {decimal(len(content))}, {runs}{hint}.{_describe_emptying(figures)}")
+    dry = f" {quantity(figures.dry_run_count, 'dry run')} shown apart." if figures.dry_run_count else ""
+    click.echo(f"{output}: {decimal(len(content))}, {runs}{hint}.{dry}{_describe_emptying(figures)}")
 
 
 def _describe_emptying(figures: ReportData) -> str:
@@ -103,6 +104,7 @@ def _report_line(output: Path, size: int, figures: ReportData) -> Report:
         bytes=size,
         runs=figures.run_count,
         earlier_runs=0 if figures.run else figures.earlier_run_count,
+        dry_runs=figures.dry_run_count,
         first=iso_time(first),
         last=iso_time(last),
         kept=figures.total.kept,

@@ -102,8 +102,8 @@ def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
 
 def _print_unknown(history: AddressHistory, *, json: bool) -> None:
     click.echo(
-        f"Nothing is known of {printable(history.url)}: it is not kept, and no journal names it. (Responses with a"
-        " status other than 200, and those that are not HTML, are not judged.)",
+        f"{printable(history.url)} was never fetched as a page: it is not kept, and no journal names it. (Of responses with"
+        " a status other than 200, and of those that are not HTML, nothing is recorded.)",
         err=json,
     )
     for url in history.similar:
@@ -133,15 +133,20 @@ def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | Non
             )
 
 
-def _outcome(entry: Entry) -> str:
+def _outcome(entry: Entry) -> str:  # noqa: PLR0911  (one return an event)
     """Return a sentence on what happened to the page of a journal entry."""
     url, kept = printable(entry.url), printable(entry.duplicate_of)
     match entry.event:
         case "unchecked":
             alike = f" It is alike to {kept}." if kept else ""
             return f"{url} passed unchecked: {printable(entry.reason)}.{alike}"
+        case "skipped":
+            return f"{url} passed without a check: {printable(entry.reason)}."
         case "released":
-            return f"{url} passed and was forgotten: its callback failed or released it, or pipelines took all of its items."
+            return (
+                f"{url} passed and was forgotten: its callback failed, released it or asked for it again, or pipelines took"
+                " all of its items."
+            )
         case "unchanged":
             return f"{url} was unchanged, and passed."
         case "unchanged_dropped":
@@ -164,7 +169,10 @@ def _details(entry: Entry) -> str:
 
 def _print_kept(record: Record) -> None:
     url = record.page.url
-    state = "is kept" if record.settled else "has passed, but was not handled to the end, or not yet"
+    if record.is_dry:
+        state = f"was kept in a dry run on {format_time(record.seen)}, not visited since"
+    else:
+        state = "is kept" if record.settled else "has passed, but was not handled to the end, or not yet"
     click.echo(f"{printable(url)} {state}: “{printable(record.page.title)}”")
     click.echo(
         f"  filed {format_time(record.filed)}, run {record.run:08x}, scope {printable(record.page.scope) or '(none)'};"

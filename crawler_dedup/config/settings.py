@@ -33,6 +33,9 @@ PREFIX = "DEDUP_"
 AUTO = "auto"
 """Value of ``DEDUP_TOKENIZER``: the tokenizer that the index was made with, in a new index the best that is installed."""
 
+Action = Literal["drop", "follow", "mark"]
+"""What happens to a duplicate."""
+
 _GIB = 1 << 30
 MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB if sys.maxsize > 1 << 32 else _GIB
 """Default size of the map. On Linux and macOS it is sparse and costs address space only; Windows allocates the file."""
@@ -54,9 +57,10 @@ class Config:
     """
 
     enabled: bool = _setting(True, "Whether the filter runs at all.")
-    action: Literal["drop", "mark"] = _setting(
+    action: Action = _setting(
         "drop",
-        "`drop`: a duplicate never reaches the spider. `mark`: every page passes, and the decision is in "
+        "`drop`: a duplicate never reaches the spider. `follow`: a duplicate reaches the callback; the requests that the "
+        "callback yields are followed, and its items are discarded. `mark`: every page passes, and the decision is in "
         '`response.meta["dedup"]` and in the statistics. The meta key `dedup_action` of a request has precedence.',
     )
     dir: PathString = _setting(

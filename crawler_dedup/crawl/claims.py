@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -157,17 +157,19 @@ class Claims:
         self._unwritten: deque[tuple[Decision, bool]] = deque()
         self._ending: dict[Future[bool], str] = {}  # the scopes of the ends that are being written
 
-    async def decide(self, page: SignedPage, alias: str = "") -> IndexAnswer:
+    async def decide(self, page: SignedPage, alias: str = "", *, drops: bool = False) -> IndexAnswer:
         """Ask the index about *page*. If the page passes, it claims its place, and the claim must be ended.
 
         Args:
             alias: another key of the page; ``""`` if it has none.
+            drops: whether the page is dropped if it is a duplicate, although ``Config.action`` is "mark".
 
         Raises:
             IndexUnusable: the index cannot be used.
             asyncio.TimeoutError: the index does not answer.
         """
-        decision = await self._offer(page, alias)
+        offer = partial(self._offer, page, alias, drops=drops)
+        decision = await offer()
         if decision.reason != BEING_HANDLED:
             return IndexAnswer(decision)
         is_beyond_limit = self._waiting >= self._limit
@@ -177,8 +179,8 @@ class Claims:
         self._waiting += 1
         try:
             if is_beyond_limit:
-                return await self._wait(page, alias, decision, min(_MOMENT, self._patience), TOO_MANY_WAIT)
-            return await self._wait(page, alias, decision, self._patience, BEING_HANDLED)
+                return await self._wait(offer, decision, min(_MOMENT, self._patience), TOO_MANY_WAIT)
+            return await self._wait(offer, decision, self._patience, BEING_HANDLED)
         finally:
             self._waiting -= 1
 
@@ -258,9 +260,9 @@ class Claims:
         future.add_done_callback(note_outcome)
 
     async def _wait(
-        self, page: SignedPage, alias: str, decision: Decision, patience: float, reason: str
+        self, offer: Callable[[], Awaitable[Decision]], decision: Decision, patience: float, reason: str
     ) -> IndexAnswer:
-        """Offer *page* again until it need not wait, for *patience* seconds at most; then give up for *reason*."""
+        """Repeat *offer* until the page need not wait, for *patience* seconds at most; then give up for *reason*."""
         give_up = time.monotonic() + patience
         interval = _FIRST_LOOK
         while decision.reason == BEING_HANDLED:
@@ -271,7 +273,7 @@ class Claims:
             await self._wait_for_end(decision, min(seconds_left, interval))
             interval *= 2
             asked = time.monotonic()
-            decision = await self._offer(page, alias)
+            decision = await offer()
             give_up += time.monotonic() - asked  # the server may have been away
         return IndexAnswer(decision)
 
@@ -294,9 +296,10 @@ class Claims:
         if len(self._given_up) > _MAX_REMEMBERED:
             self._given_up.popitem(last=False)
 
-    async def _offer(self, page: SignedPage, alias: str) -> Decision:
+    async def _offer(self, page: SignedPage, alias: str, *, drops: bool) -> Decision:
         shard = self._deduplicator.shard_number(page.scope)
-        decision = await self._outages.ask(shard, lambda: self.offers.decide(page, alias), self.write_again, pages=1)
+        offer = partial(self.offers.decide, page, alias, drops=drops)
+        decision = await self._outages.ask(shard, offer, self.write_again, pages=1)
         self.write_again()
         return decision
 

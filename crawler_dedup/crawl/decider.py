@@ -36,12 +36,14 @@ class CheckedResponse:
         page: the signed page; ``None`` if signing failed.
         decision: the decision.
         drops: whether the page is dropped because of the decision.
+        follows: whether a page that is dropped reaches its callback, so that its links are followed.
     """
 
     response: Response
     page: SignedPage | None
     decision: Decision
     drops: bool
+    follows: bool
 
 
 class Decider:
@@ -62,22 +64,22 @@ class Decider:
             self._gate.take_scheduled_mark(request)  # a middleware may have answered before ours saw the request
             reason = self._gate.skip_reason(request, response)
             if reason:
-                self._monitor.count(f"skipped/{reason}")
+                self._monitor.report_skipped(reason, response)
                 return None
             action = action_of(request, action)
             identity = self._gate.identity_of(request, response)
             page = await self._sign(response, identity)
-            decision = await self._ask_index(page, identity.alias)
+            decision = await self._ask_index(page, identity.alias, drops=action != "mark")
         except Exception as error:
             decision = self._failed(response, error)
             if isinstance(error, asyncio.TimeoutError) and page is None:
                 # The thread may still read the tree: the spider, which may change it, gets a tree of its own.
                 response = response.copy()
         decision = self._watch(decision)
-        drops = action == "drop" and is_unwanted(decision, response, self._config)
+        drops = action != "mark" and is_unwanted(decision, response, self._config)
         if drops and self._watchdog.dropped_too_often(decision):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
-        return CheckedResponse(response, page, decision, drops)
+        return CheckedResponse(response, page, decision, drops, follows=action == "follow")
 
     async def _sign(self, response: Response, identity: Identity) -> SignedPage:
         while True:
@@ -105,9 +107,9 @@ class Decider:
             remember(response, text)
         return page
 
-    async def _ask_index(self, page: SignedPage, alias: str) -> Decision:
+    async def _ask_index(self, page: SignedPage, alias: str, *, drops: bool) -> Decision:
         with self._monitor.count_waiting():
-            answer = await self._session.claims.decide(page, alias)
+            answer = await self._session.claims.decide(page, alias, drops=drops)
         self._session.note_answer()
         return replace(answer.decision, reason=answer.reason) if answer.reason else answer.decision
 

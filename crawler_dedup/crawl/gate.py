@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from weakref import WeakSet
 
 from scrapy.http import HtmlResponse, Request, Response
@@ -12,6 +12,7 @@ from scrapy.utils.misc import load_object
 
 from crawler_dedup.config import Config
 from crawler_dedup.config.scopes import DOMAIN, GLOBAL, LANGUAGE, default_scope, scope_of
+from crawler_dedup.config.settings import Action
 from crawler_dedup.crawl.anchors import noted_anchors
 from crawler_dedup.errors import ConfigError
 
@@ -78,7 +79,8 @@ class Gate:
             return "head"
         if response.status != 200:
             return "status"
-        if "partial" in response.flags or "dataloss" in response.flags:
+        # Scrapy's flag "partial" says only that the server named no length: such a page is judged as others are.
+        if "dataloss" in response.flags:
             return "incomplete"
         if not isinstance(response, HtmlResponse):
             return "not_html"
@@ -91,7 +93,7 @@ class Gate:
         key, anchors = request.meta.get("dedup_key"), noted_anchors(request)
         if key:
             return Identity(str(key), scope, anchors=anchors)
-        first = _first_address(request)
+        first = first_address(request)
         return Identity(self._key(request), scope, self._key(Request(first)) if first else "", anchors)
 
     def _key(self, request: Request) -> str:
@@ -101,8 +103,9 @@ class Gate:
 def action_of(request: Request, default: str) -> str:
     """Return the action for a duplicate: that of *request*, or *default*. Raises :class:`ConfigError` if it is unknown."""
     action = request.meta.get("dedup_action", default)
-    if action not in ("drop", "mark"):
-        raise ConfigError(f'meta["dedup_action"] = {action!r} is not allowed; it takes "drop" or "mark".')
+    if action not in get_args(Action):
+        allowed = ", ".join(f'"{name}"' for name in get_args(Action))
+        raise ConfigError(f'meta["dedup_action"] = {action!r} is not allowed; it takes one of {allowed}.')
     return str(action)
 
 
@@ -113,7 +116,7 @@ def note_inherited_redirections(request: Request) -> None:
         request.meta[_META_INHERITED] = inherited
 
 
-def _first_address(request: Request) -> str:
+def first_address(request: Request) -> str:
     """Return the address from which *request* was redirected, ``""`` if it was not."""
     redirected = _redirections(request)[request.meta.get(_META_INHERITED, 0) :]
     return str(redirected[0]) if redirected else ""

@@ -60,7 +60,7 @@ class Look:
             name = type(error).__name__
             self._log(logging.WARNING, "Near-duplicate filter: no decision about %s: %s: %s", response, name, error)
             return Decision(Verdict.UNCHECKED, response.url, "", "", reason="error")
-        self._report(decision, drops=action == "drop" and is_unwanted(decision, response, self._config))
+        self._report(decision, action if is_unwanted(decision, response, self._config) else "")
         return decision
 
     def _look_now(self, response: Any, identity: Identity) -> Decision:
@@ -80,12 +80,12 @@ class Look:
         )
         return look(self._location, signer, page, alias=identity.alias)
 
-    def _report(self, decision: Decision, *, drops: bool) -> None:
+    def _report(self, decision: Decision, action: str) -> None:
         self._log(
             logging.INFO,
             "Near-duplicate filter: %s: a crawl would %s. Nothing was filed; it was compared with pages of scope %r%s",
             decision,
-            _outcome(decision, drops=drops),
+            _outcome(decision, action),
             decision.scope,
             self._advice(),
         )
@@ -100,10 +100,12 @@ class Look:
         logger.log(level, message, *args, extra={"spider": self._crawler.spider})
 
 
-def _outcome(decision: Decision, *, drops: bool) -> str:
-    """Return in words what a crawl would do with the page of *decision*."""
-    if drops:
+def _outcome(decision: Decision, action: str) -> str:
+    """Return in words what a crawl would do with the page of *decision*. *action*: that for an unwanted page, or ``""``."""
+    if action == "drop":
         return "drop it"
+    if action == "follow":
+        return "discard its items and follow its links"
     if decision.verdict is Verdict.DUPLICATE:
         return "mark it"
     if decision.reason == BEING_HANDLED:

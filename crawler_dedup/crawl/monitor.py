@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+    from scrapy.http import Request, Response
 
 logger = logger_without_credentials("crawler_dedup.middleware")
 
@@ -52,6 +54,21 @@ _STATISTIC = {
 }
 
 # For each verdict: the event of a page that passes, and of one that is dropped.
+_WHY_SKIPPED = {
+    "asked": 'meta["dedup_skip"] of their requests asked for it',
+    "inline": "they were downloaded inside callbacks (`await engine.download(…)`, inline requests)",
+    "head": "they answer HEAD requests",
+    "status": "their status is not 200",
+    "incomplete": "they are incomplete (Scrapy's flag dataloss)",
+    "not_html": "they are not HTML",
+}
+"""Reasons of the gate in words. Others concern no pages: ``robots.txt``, images."""
+_ENOUGH_SKIPPED = 10
+_NEARLY_ALL = 0.95
+
+SKIPPED_PAGES = {"asked": "dedup_skip", "incomplete": "incomplete", "inline": "downloaded inside a callback"}
+"""Reasons of the gate for responses that may be pages, with the reasons in the journal."""
+
 _EVENTS: dict[Verdict, tuple[Event, Event]] = {
     Verdict.DUPLICATE: ("mark", "drop"),
     Verdict.UNCHANGED: ("unchanged", "unchanged_dropped"),
@@ -81,6 +98,9 @@ class Monitor:
         self._shown_hosts: set[str] = set()
         self._pace = Pace()
         self._made = datetime.now(timezone.utc)
+        self._skipped: Counter[str] = Counter()
+        self._has_warned_of_skipped = False
+        self._has_warned_of_start = False
         self.waiting = 0
         self.settled = 0
 
@@ -108,7 +128,7 @@ class Monitor:
             if deduplicator.has_emptied_index:
                 # Other runs may have used the index since then.
                 self._journal.write(index_emptied(self._run, self._spider, self._made))
-            self._journal.write(run_started(self._run, self._spider))
+            self._journal.write(run_started(self._run, self._spider, is_dry=self._config.action == "mark"))
 
     async def close_journal(self) -> None:
         """Write the waiting lines, which takes a few seconds at most; then store the journal at its URI, if it has one."""
@@ -126,8 +146,24 @@ class Monitor:
         if self._journal is not None:
             self._journal.write(entry_of(event, decision, page, run=self._run, spider=self._spider))
 
-    def report_decision(self, decision: Decision, page: SignedPage | None, *, drops: bool) -> None:
-        """Report a decision. *drops*: whether the page is dropped because of it."""
+    def report_skipped(self, reason: str, response: Response) -> None:
+        """Report that *response* was not checked, for a *reason* of the gate."""
+        self.count(f"skipped/{reason}")
+        if reason in _WHY_SKIPPED:
+            self._skipped[reason] += 1
+        if reason in SKIPPED_PAGES:
+            decision = Decision(Verdict.UNCHECKED, response.url, "", "", reason=SKIPPED_PAGES[reason])
+            self._record("skipped", decision, None)
+
+    def report_decision(
+        self, decision: Decision, page: SignedPage | None, request: Request, *, drops: bool, follows: bool
+    ) -> None:
+        """Report a decision about the response to *request*.
+
+        Args:
+            drops: whether the page is dropped because of it.
+            follows: whether the links of a page that is dropped are followed.
+        """
         if decision.verdict in _EVENTS:
             self._record(_EVENTS[decision.verdict][drops], decision, page)
         self.count("checked")
@@ -144,14 +180,31 @@ class Monitor:
         if decision.reason:
             self.count(f"unchecked/{decision.reason.replace(' ', '_')}")
         if drops and page is not None:
-            self._count_dropped(decision, page)
+            self._count_dropped(decision, page, follows=follows)
+            is_start = request.meta.get("is_start_request") and not request.meta.get("depth")
+            if is_start and page.link_count and not follows:
+                self._warn_of_dropped_start(decision)
         if decision.reason not in ("", "error"):
             self.log_throttled(decision.reason, logging.INFO, "%s", decision)
 
-    def _count_dropped(self, decision: Decision, page: SignedPage) -> None:
+    def _count_dropped(self, decision: Decision, page: SignedPage, *, follows: bool) -> None:
         self.count("bytes_dropped", page.size)
-        self.count("links_dropped", page.link_count)
+        self.count("links_followed" if follows else "links_dropped", page.link_count)
         self.log(logging.DEBUG, "Dropped %s", decision)
+
+    def _warn_of_dropped_start(self, decision: Decision) -> None:
+        """Warn once that a start page was dropped: perhaps the crawl ends with it."""
+        if self._has_warned_of_start:
+            return
+        self._has_warned_of_start = True
+        self.log(
+            logging.WARNING,
+            "The start page %s was dropped, and its links are not followed: %s. It passes if its request has"
+            ' meta={"dedup_skip": True}. With "dedup_action": "follow" there, or with DEDUP_ACTION = "follow", the links of'
+            " dropped pages are followed",
+            decision.url,
+            decision,
+        )
 
     def report_claim_end(self, decision: Decision, *, settled: bool) -> None:
         """Report that the page of *decision*, which had passed, was settled or released."""
@@ -219,10 +272,15 @@ class Monitor:
         counts = {name: self._crawler.stats.get_value(f"dedup/{name}", 0) for name in _COUNTS}
         checked = counts["checked"]
         parts = [f"checked {checked} pages (at {self._pace.update(checked):.0f} pages/min), kept {counts['kept']}"]
-        for name, action in (("dropped", "drop"), ("marked", "mark")):
-            if counts[name] or action == self._config.action:
-                parts.append(f"{name} {counts[name]} ({100 * counts[name] / max(1, checked):.1f} %)")
+        usual = "marked" if self._config.action == "mark" else "dropped"
+        parts += [
+            f"{name} {counts[name]} ({100 * counts[name] / max(1, checked):.1f} %)"
+            for name in ("dropped", "marked")
+            if counts[name] or name == usual
+        ]
         parts += [f"{name} {counts[name]}" for name in ("unchanged", "changed", "unchecked")]
+        if dropped := self._crawler.stats.get_value("dedup/unchanged_dropped", 0):
+            parts.append(f"{dropped} of the unchanged pages dropped")
         self.log(
             logging.INFO,
             "Near-duplicate filter: %s; %s; %d pages waiting",
@@ -230,6 +288,23 @@ class Monitor:
             _size(self._deduplicator),
             self.waiting,
         )
+        self._warn_of_skipped(checked)
+
+    def _warn_of_skipped(self, checked: int) -> None:
+        """Warn once if nearly all responses so far were skipped for one reason: the filter is as good as off."""
+        ((reason, count),) = self._skipped.most_common(1) or [("", 0)]
+        responses = checked + self._skipped.total()
+        if count >= max(_ENOUGH_SKIPPED, _NEARLY_ALL * responses) and not self._has_warned_of_skipped:
+            self._has_warned_of_skipped = True
+            self.log(
+                logging.WARNING,
+                "The filter has checked %d pages only and skipped %d of %d responses, because %s (dedup/skipped/%s)",
+                checked,
+                count,
+                responses,
+                _WHY_SKIPPED[reason],
+                reason,
+            )
 
     def _show_hosts(self) -> None:
         """Write the statistics of the hosts with most duplicates, and remove those of the others."""

@@ -19,10 +19,11 @@ from crawler_dedup.signedpage import SignedPage
 
 
 class _Offer(NamedTuple):
-    """A page that is offered, another key of it (``""``: none), and the future of its decision."""
+    """A page that is offered, another key of it (``""``: none), whether a duplicate is dropped, and the decision to come."""
 
     page: SignedPage
     alias: str
+    drops: bool
     answer: asyncio.Future[Decision]
 
 
@@ -44,15 +45,18 @@ class Offers:
         self._gathering: Gathering[_Offer] = Gathering(count_coming, self._submit_all)
         self._turns: Turns[Decision] = Turns(self._give_back)
 
-    async def decide(self, page: SignedPage, alias: str = "") -> Decision:
+    async def decide(self, page: SignedPage, alias: str = "", *, drops: bool = False) -> Decision:
         """Return the decision about *page*, which the index has stored.
+
+        Args:
+            drops: whether the page is dropped if it is a duplicate, although ``Config.action`` is "mark".
 
         Raises:
             IndexUnusable: the index cannot be used.
             asyncio.TimeoutError: the index does not answer.
         """
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        self._gathering.add(_Offer(page, alias, answer))
+        self._gathering.add(_Offer(page, alias, drops, answer))
         try:
             return await answer
         except asyncio.CancelledError:
@@ -63,10 +67,10 @@ class Offers:
     def _submit_all(self, gathered: Sequence[_Offer]) -> None:
         """Offer the pages of a scope together: another scope may be on another server, which may not answer."""
         deadline = asyncio.get_running_loop().time() + self._timeout
-        batches: dict[tuple[str, str], list[_Offer]] = {}
+        batches: dict[tuple[str, str, bool], list[_Offer]] = {}
         for offer in gathered:
             if not offer.answer.done():
-                batches.setdefault((offer.page.scope, offer.alias), []).append(offer)
+                batches.setdefault((offer.page.scope, offer.alias, offer.drops), []).append(offer)
         for batch in batches.values():
             self._submit(batch, deadline)
 
@@ -74,7 +78,9 @@ class Offers:
         loop = asyncio.get_running_loop()
         aliases = {offer.page.key: offer.alias for offer in batch if offer.alias}
         try:
-            future = self._deduplicator.submit([offer.page for offer in batch], claim=self._claim, aliases=aliases)
+            future = self._deduplicator.submit(
+                [offer.page for offer in batch], claim=self._claim, aliases=aliases, drops=batch[0].drops
+            )
         except Exception as error:
             _fail(batch, error)
             return

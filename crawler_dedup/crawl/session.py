@@ -8,9 +8,9 @@ import time
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import finalize
+from weakref import WeakSet, finalize
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.utils.project import data_path
 
 from crawler_dedup.config import Config
@@ -40,6 +40,7 @@ class Session:
         claims: asks the index about pages, and ends their claims.
         loading: loads dictionaries when a page needs one.
         monitor: reports what happens.
+        followed: requests whose responses are unwanted, but reach their callbacks; their items are discarded.
 
     Raises:
         ConfigError: a setting has a value that is not allowed.
@@ -68,6 +69,7 @@ class Session:
             timeout=config.timeout,
             count_coming=self.count_requested,
         )
+        self.followed: WeakSet[Request] = WeakSet()
         self.loading = Loading(max(PATIENCE, config.timeout))
         self._feeds = FeedWatch(crawler, self.monitor, self.deduplicator.note_stored, release_claimed)
         self._summary = create_looping_call(self.monitor.log_summary)

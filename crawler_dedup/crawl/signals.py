@@ -10,7 +10,8 @@ META_DECISION = "dedup"
 """The key of ``request.meta`` under which the :class:`~crawler_dedup.Decision` is stored."""
 
 near_duplicate_dropped = object()
-"""A page was dropped. Handlers get ``decision``, ``request``, ``response`` and ``spider``."""
+"""A page was dropped, or its items will be discarded (``DEDUP_ACTION = "follow"``). Handlers get ``decision``, ``request``,
+``response`` and ``spider``."""
 
 page_handled = object()
 """A page's callback and all its items have ended. Handlers get ``outcome`` (:class:`crawler_dedup.settling.Outcome`),

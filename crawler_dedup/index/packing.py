@@ -70,6 +70,7 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     partly_hidden: Shown | None = None
     text: bytes = b""
     unsigned: str = ""
+    is_dry: bool = False
 
 
 class Beginning(msgspec.Struct, frozen=True, array_like=True):
@@ -85,7 +86,7 @@ _DEFAULTS = PackedRecord.__struct_defaults__
 # Fields of a page in a packed record: before its blocks, after them and at the end; and their names in a SignedPage.
 _before_blocks = attrgetter(*_FIELDS[_FIELDS.index("digest") : _FIELDS.index("blocks")])
 _behind_blocks = attrgetter(*_FIELDS[_FIELDS.index("blocks") + 1 : _FIELDS.index("marks")])
-_at_the_end = attrgetter(*_FIELDS[_FIELDS.index("partly_hidden") :])
+_at_the_end = attrgetter(*_FIELDS[_FIELDS.index("partly_hidden") : _FIELDS.index("is_dry")])
 _PAGE_FIELDS = SignedPage.__struct_fields__
 _before_blocks_of_page = attrgetter(*_PAGE_FIELDS[_PAGE_FIELDS.index("digest") : _PAGE_FIELDS.index("blocks")])
 
@@ -112,7 +113,7 @@ def _pack(record: Record, key: bytes, dictionary: int, texts: bytes) -> bytes:
     settled = _clip(record.settled - filed) if record.settled else None
     times = filed, _clip(record.seen - filed), settled
     values = [key, dictionary, texts, record.run, record.claim, *times, *_before_blocks(page), blocks]
-    values += [*_behind_blocks(page), marks, record.stands, record.aliases, *_at_the_end(page)]
+    values += [*_behind_blocks(page), marks, record.stands, record.aliases, *_at_the_end(page), record.is_dry]
     for default in reversed(_DEFAULTS):
         if values[-1] != default:
             break
@@ -155,6 +156,7 @@ def unpack(packed: PackedRecord, dictionary: Dictionary | None) -> Record:
             settled=0 if packed.settled is None else packed.filed + packed.settled,
             stands=packed.stands,
             aliases=packed.aliases,
+            is_dry=packed.is_dry,
         )
     )
 

@@ -37,6 +37,8 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
         settled: when it was handled; 0 while that is open. Only a settled page stands for duplicates.
         stands: whether it may stand for others; if not, too many pages had its signature.
         aliases: names of other keys by which it is found (:func:`hash_page_key`).
+        is_dry: whether only runs that drop nothing have kept it. It represents nothing for a run that drops duplicates: what
+            a dry run stored may be thrown away, and it has followed links that the run does not follow.
     """
 
     page: SignedPage
@@ -47,6 +49,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     settled: int = 0
     stands: bool = True
     aliases: Aliases = ()
+    is_dry: bool = False
 
 
 encode = msgspec.msgpack.Encoder().encode

@@ -62,6 +62,8 @@ class OfferTerms:
         grace: seconds during which pages that the run settled may not be stored yet, if it dies.
         next_claim: returns the number of the next claim; ``None``: a page that passes is settled at once.
         max_age: seconds after which a page that was not visited no longer counts; 0: it always counts.
+        is_dry: whether duplicates pass. Pages that only such runs have kept represent nothing where duplicates are dropped,
+            unless this run itself has kept them.
         clock: returns the time, in seconds since 1970.
         stored_until: returns the time from which on pages that the run has settled are not stored yet; ``None``: the grace
             covers them.
@@ -71,6 +73,7 @@ class OfferTerms:
     grace: int = 0
     next_claim: Callable[[], int] | None = None
     max_age: int = 0
+    is_dry: bool = False
     clock: Callable[[], int] = wall_clock
     stored_until: Callable[[], int | None] = lambda: None
 
@@ -163,7 +166,7 @@ class Verdicts:
             if recorded is None:
                 continue
             number, record = recorded
-            if self._fate_of(record) is Fate.RELEASED:
+            if self._fate_of(record) is Fate.RELEASED or self._is_from_dry_run(record):
                 changes.outdated[number] = record
                 continue
             is_own = record.page.key == shorten_key(page.key)
@@ -190,8 +193,9 @@ class Verdicts:
             changes.outdated[number] = record
             return self._file_as(Verdict.UNCHANGED, page, changes, record.page, match=match)
         earlier = record.run != self._terms.run and fate is Fate.STANDS and self._runs.has_finished(record.run)
-        if self._terms.run and not earlier and self._runs.is_over(record.run):
+        if self._terms.run and not earlier and self._runs.is_over(record.run) and record.is_dry == self._terms.is_dry:
             # The links of the page may not have been followed. They were followed if this run, which follows them, finishes.
+            # (A dry run follows them as well, but the pages that it reaches represent nothing for other runs.)
             record = msgspec.structs.replace(record, run=self._terms.run, claim=0)
         changes.visited = number, record
         return self._decision(page, Verdict.UNCHANGED, record.page, match=match, from_earlier_run=earlier)
@@ -199,7 +203,8 @@ class Verdicts:
     def _compare_with_others(self, page: SignedPage, changes: _Changes) -> Decision:
         """Decide about a page that is not recorded."""
         being_handled: list[SignedPage] = []
-        chosen = self._choose(page, self._candidates(page, being_handled, changes))
+        from_dry_runs: list[tuple[int, Record]] = []
+        chosen = self._choose(page, self._candidates(page, being_handled, from_dry_runs, changes))
         if chosen is not None:
             kept, match = chosen
             return self._decision(page, Verdict.DUPLICATE, kept, duplicate_of=kept.url, match=match)
@@ -208,17 +213,29 @@ class Verdicts:
             kept, match = chosen
             reason = BEING_HANDLED
             return self._decision(page, Verdict.UNCHECKED, kept, reason=reason, duplicate_of=kept.url, match=match)
+        for number, record in from_dry_runs:
+            if self._choose(page, [self._comparable(record)]) is not None:
+                changes.outdated[number] = record  # the page replaces it
         return self._file_as(Verdict.NEW, page, changes)
 
-    def _candidates(self, page: SignedPage, being_handled: list[SignedPage], changes: _Changes) -> Iterator[SignedPage]:
+    def _candidates(
+        self,
+        page: SignedPage,
+        being_handled: list[SignedPage],
+        from_dry_runs: list[tuple[int, Record]],
+        changes: _Changes,
+    ) -> Iterator[SignedPage]:
         """Yield the settled pages near *page* or under its title.
 
-        Pages that are still open are put into *being_handled*, and records that no longer count into *changes*.
+        Pages that are still open are put into *being_handled*, those that only dry runs have kept into *from_dry_runs*, and
+        records that no longer count into *changes*.
         """
         for number, record in islice(self._read_candidates(page), MAX_COMPARED):
             fate = self._fate_of(record)
             if fate is Fate.RELEASED:
                 changes.outdated[number] = record
+            elif self._is_from_dry_run(record):
+                from_dry_runs.append((number, record))
             elif fate is Fate.OPEN:
                 being_handled.append(self._comparable(record))
             else:
@@ -252,6 +269,10 @@ class Verdicts:
     def _fate_of(self, record: Record) -> Fate:
         return Fate.RELEASED if record.seen < self._oldest else self._runs.fate_of(record)
 
+    def _is_from_dry_run(self, record: Record) -> bool:
+        """Return whether *record* represents nothing, because only earlier dry runs have kept its page."""
+        return record.is_dry and not self._terms.is_dry and record.run != self._terms.run
+
     def _file_as(
         self, verdict: Verdict, page: SignedPage, changes: _Changes, kept: SignedPage | None = None, **fields: Any
     ) -> Decision:
@@ -278,6 +299,7 @@ class Verdicts:
             seen=self._now,
             settled=0 if claim else self._now,
             aliases=(name_page(page.scope, alias),) if alias else (),
+            is_dry=self._terms.is_dry,
         )
 
     def _choose(self, page: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:

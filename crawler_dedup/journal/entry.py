@@ -18,7 +18,17 @@ VERSION = 2
 
 Compressed = bytes  # a field of :class:`Entry` hides the name of the type
 Event = Literal[
-    "started", "emptied", "drop", "mark", "unchanged", "unchanged_dropped", "unchecked", "released", "watchdog"
+    "started",
+    "dry_run",
+    "emptied",
+    "drop",
+    "mark",
+    "unchanged",
+    "unchanged_dropped",
+    "unchecked",
+    "skipped",
+    "released",
+    "watchdog",
 ]
 DUPLICATES: tuple[Event, ...] = ("drop", "mark")
 """Events of duplicates, which were dropped or marked."""
@@ -48,11 +58,12 @@ class Entry(msgspec.Struct, frozen=True):
         version: :data:`VERSION`.
         time: time of the event in UTC (ISO 8601, milliseconds).
         run: number of the run, 8 hexadecimal digits.
-        event: ``started``: the run began (no page); ``emptied``: the run emptied the index (no page); ``drop``: a duplicate
-            was dropped; ``mark``: a duplicate passed, because the action is "mark"; ``unchanged``: an unchanged page passed;
-            ``unchanged_dropped``: an unchanged page was dropped; ``unchecked``: a page that could not be judged passed;
-            ``released``: a page that had passed was forgotten, because its handling failed; ``watchdog``: a kept page
-            stands for suspiciously many pages.
+        event: ``started``: the run began (no page); ``dry_run``: a run began that drops nothing (no page); ``emptied``: the
+            run emptied the index (no page); ``drop``: a duplicate was dropped; ``mark``: a duplicate passed, because the
+            action is "mark"; ``unchanged``: an unchanged page passed; ``unchanged_dropped``: an unchanged page was dropped;
+            ``unchecked``: a page that could not be judged passed; ``skipped``: a page passed because the filter does not
+            check such responses; ``released``: a page that had passed was forgotten, because its handling failed;
+            ``watchdog``: a kept page stands for suspiciously many pages.
         spider: name of the spider.
         scope: the scope within which the page was compared.
         url: address of the page.
@@ -65,7 +76,7 @@ class Entry(msgspec.Struct, frozen=True):
         title: title of the page.
         bytes: size of its body.
         links: number of its outlinks; a crawl does not follow those of a dropped page.
-        reason: why the page is unchecked.
+        reason: why the page is unchecked or was skipped.
         text: its main text in UTF-8, compressed with Zstandard, if ``Config.store_text`` is on.
         snapshot: number of the snapshot of its site that the rules saw (:class:`crawler_dedup.Decision`); 0: nothing was
             known about the site; ``None``: an earlier version has written the entry.
@@ -208,9 +219,9 @@ def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: 
     )
 
 
-def run_started(run: int, spider: str) -> Entry:
-    """Make the entry that a run begins with."""
-    return Entry(VERSION, _now(), f"{run:08x}", "started", spider, scope="", url="")
+def run_started(run: int, spider: str, *, is_dry: bool = False) -> Entry:
+    """Make the entry that a run begins with. *is_dry*: whether it drops nothing."""
+    return Entry(VERSION, _now(), f"{run:08x}", "dry_run" if is_dry else "started", spider, scope="", url="")
 
 
 def index_emptied(run: int, spider: str, time: datetime) -> Entry:

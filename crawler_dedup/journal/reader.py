@@ -108,7 +108,16 @@ class Journals:
 
     def find_emptying(self, advance: Advance = ignore_progress) -> str:
         """Return when the index was emptied last (ISO 8601, UTC), or ``""``: arguments and errors as of :meth:`entries`."""
-        return max((line.time for line in self._read(decode_run, advance) if line.event == "emptied"), default="")
+        return self.find_past(advance).emptied
+
+    def find_past(self, advance: Advance = ignore_progress) -> Past:
+        """Find what concerns earlier runs as a whole: arguments and errors as of :meth:`entries`."""
+        emptied, runs, dry_runs = "", set[str](), set[str]()
+        for line in self._read(decode_run, advance):
+            (dry_runs if line.event == "dry_run" else runs).add(line.run)
+            if line.event == "emptied":
+                emptied = max(emptied, line.time)
+        return Past(emptied, frozenset(dry_runs), only_dry=runs <= dry_runs)
 
     def _read(self, decode: Callable[[bytes], _Line | None], advance: Advance) -> Iterator[_Line]:
         self.damaged.clear()
@@ -118,6 +127,21 @@ class Journals:
                     self.damaged[path] += 1
                 else:
                     yield line
+
+
+@dataclass(frozen=True)
+class Past:
+    """What a journal says about its runs as a whole.
+
+    Attributes:
+        emptied: when the index was emptied last (ISO 8601, UTC); ``""``: never, or it is not known.
+        dry_runs: numbers of the runs that dropped nothing (``DEDUP_ACTION = "mark"``).
+        only_dry: whether there are no other runs.
+    """
+
+    emptied: str
+    dry_runs: frozenset[str]
+    only_dry: bool
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from crawler_dedup.hamming import BITS
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.entry import Entry, Event
-from crawler_dedup.journal.reader import Journals
+from crawler_dedup.journal.reader import Journals, Past
 from crawler_dedup.report.data import (
     CrossHostDuplicates,
     DuplicateGroup,
@@ -42,7 +42,7 @@ MAX_EXAMPLES = 3
 
 JOURNAL_PASSES = 2
 """Number of times the journals are read."""
-_WITHOUT_OUTCOME: tuple[Event, ...] = ("started", "emptied", "released", "watchdog")
+_WITHOUT_OUTCOME: tuple[Event, ...] = ("started", "dry_run", "emptied", "skipped", "released", "watchdog")
 _COUNTERS = 100_000  # up to this number of hosts, groups and so on, all are counted exactly
 _BLOCK = 10_000
 # The events whose pages count as savings, and whether the cost was saved ("drop") or could have been ("mark").
@@ -68,7 +68,7 @@ def collect(
         DedupError: a journal cannot be read, or neither the journals nor the index contain *run*.
     """
     index = IndexInfo(pages.name, pages.header.spec, pages.header.libraries, pages.stored_bytes)
-    collector = _Collector(index, run, journals.find_emptying(read))
+    collector = _Collector(index, run, journals.find_past(read))
     for entry in journals.entries(read):
         collector.add_entry(entry)
     collector.choose_groups()
@@ -83,14 +83,17 @@ def collect(
 class _Collector:
     """Counts journal entries, and then records of the index.
 
+    Dry runs are counted apart from runs that drop pages: for these the pages that dry runs have kept represent nothing.
+
     Args:
-        emptied: when the index was emptied last (ISO 8601, UTC); ``""``: never, or it is not known.
+        run: the only run to report; ``""``: all runs.
     """
 
-    def __init__(self, index: IndexInfo, run: str, emptied: str) -> None:
+    def __init__(self, index: IndexInfo, run: str, past: Past) -> None:
         self._index = index
         self._run = run
-        self._emptied = emptied
+        self._emptied = past.emptied
+        self._apart = frozenset[str]() if run or past.only_dry else past.dry_runs
         self._entries = 0
         self._total = PageCounts()
         self._open_claims = 0
@@ -112,6 +115,7 @@ class _Collector:
         self._watchdog_count = 0
         self._runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
         self._earlier_runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
+        self._dry_runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
         # Signatures of other schemes are hashes, so that their distances mean nothing.
         self._signatures = SignatureSample() if index.scheme == SimHash.name else None
 
@@ -131,6 +135,9 @@ class _Collector:
             self._note_run(self._earlier_runs, entry)
             if not self._run:
                 return
+        if entry.run in self._apart:
+            self._note_run(self._dry_runs, entry)
+            return
         self._note_run(self._runs, entry)
         if entry.event == "watchdog":
             self._watchdog_cases.append(WatchdogCase(entry.time, entry.run, entry.url, entry.duplicate_of))
@@ -200,6 +207,11 @@ class _Collector:
             number = f"{record.run:08x}"
             if self._run and number != self._run:
                 continue
+            if number in self._apart:
+                dry_run = self._dry_runs.add(number)
+                dry_run.note(record.filed)
+                dry_run.pages.kept += 1
+                continue
             run = self._runs.add(number)
             run.note(record.filed)
             for pages in (self._total, run.pages, self._hosts.add(host_of(page.url))):
@@ -213,7 +225,7 @@ class _Collector:
     def data(self, journals: Journals) -> ReportData:
         """Return everything that was counted."""
         hosts = [(host, pages) for host, _, pages in self._hosts.top(MAX_HOSTS)]
-        runs, earlier_runs = _in_order(self._runs), _in_order(self._earlier_runs)
+        runs, earlier_runs, dry_runs = map(_in_order, (self._runs, self._earlier_runs, self._dry_runs))
         dated = [run for _, run in runs if run.first]
         period_seconds, periods = self._timeline.periods()
         return ReportData(
@@ -246,6 +258,8 @@ class _Collector:
             emptied=self._emptied if earlier_runs else "",
             earlier_runs=earlier_runs[:MAX_ROWS],
             earlier_run_count=len(earlier_runs),
+            dry_runs=dry_runs[:MAX_ROWS],
+            dry_run_count=len(dry_runs),
             span=(min((run.first for run in dated), default=0), max((run.last for run in dated), default=0)),
             distribution=self._signatures.distribution() if self._signatures else None,
             files=journals.files,

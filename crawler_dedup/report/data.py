@@ -250,6 +250,9 @@ class ReportData:
         earlier_runs: (number, summary) of the latest runs before that, which are not in the figures, unless one of them is
             the only run that is reported. The pages that they kept are not known.
         earlier_run_count: how many such runs there are.
+        dry_runs: (number, summary) of the latest runs that dropped nothing, which are not in the figures; empty if all runs
+            are such runs, or one of them is the only run that is reported.
+        dry_run_count: how many such runs there are.
         span: the first and the last known time of these runs, in seconds since 1970; 0: no time is known.
         distribution: the distribution of the signatures of all kept texts; ``None``: signatures of this scheme are hashes,
             or no text is kept.
@@ -287,6 +290,8 @@ class ReportData:
     emptied: str
     earlier_runs: Sequence[tuple[str, RunSummary]]
     earlier_run_count: int
+    dry_runs: Sequence[tuple[str, RunSummary]]
+    dry_run_count: int
     span: tuple[float, float]
     distribution: SignatureDistribution | None
     files: Sequence[Path]

@@ -11,6 +11,7 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.links import unpack_links
 
 _MANY_MORE, _MORE_LINKS = 1.5, 10  # on one host nearly all copies have the same links
+_NOWHERE = 2  # links: a print copy, whose links are "back" and "home"
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,13 @@ class Links:
     def lead_further(self) -> bool:
         """Whether a crawl would lose links with the new page, if the kept one is on the same host.
 
-        Between two hosts links say nothing: mirrors differ in them.
+        Between two hosts links say nothing: mirrors differ in them. A kept page without links (a print copy) never covers
+        a page that has some: what only that page links to would not be reached.
         """
         if not self.same_host:
             return False
+        if self.kept.link_count <= _NOWHERE and self.new.link_count > self.kept.link_count:
+            return True
         if is_list(self.new):
             return not self.are_covered
         has_many_links = 2 * self.new.link_chars >= self.new.chars

@@ -17,7 +17,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
-from crawler_dedup import Decision, NearDuplicate, Verdict, main_text
+from crawler_dedup import NearDuplicate, main_text
 from crawler_dedup.cli.terminal import printable
 from crawler_dedup.progress import ProgressLine
 from crawler_dedup.urls import text_without_credentials, without_credentials
@@ -80,11 +80,10 @@ class SiteSpider(scrapy.Spider):
         return spider
 
     async def start(self) -> AsyncIterator[Any]:
+        # Who names an address wants the pages that it links to, even if the page itself is a duplicate.
+        meta = {} if self.settings.get("DEDUP_ACTION") == "mark" else {"dedup_action": "follow"}
         for start in self.start_urls:
-            # Who names an address wants what stands behind it, even where the page itself is a duplicate.
-            yield scrapy.Request(
-                start, errback=self.failed, meta={"dedup_action": "mark"}, cb_kwargs={"is_start": True}
-            )
+            yield scrapy.Request(start, errback=self.failed, meta=dict(meta), cb_kwargs={"is_start": True})
         for listed in self.listed_urls:
             yield scrapy.Request(listed, errback=self.failed)
 
@@ -99,9 +98,8 @@ class SiteSpider(scrapy.Spider):
         self._close_at_limit()
         item = await self._item(response)
         self._close_at_limit()  # other pages were yielded meanwhile
-        if not (is_start and self._would_be_dropped(response)):
-            self.yielded += 1
-            yield item
+        self.yielded += 1
+        yield item
         for request in self._follow(response):
             yield request
 
@@ -133,14 +131,6 @@ class SiteSpider(scrapy.Spider):
             "depth": response.meta.get("depth", 0),
             "referer": _header(response.request, "Referer"),
         }
-
-    def _would_be_dropped(self, response: HtmlResponse) -> bool:
-        """Return whether a page passed only because it is a start page. In a dry run everything passes."""
-        decision: Decision | None = response.meta.get("dedup")
-        if decision is None or self.settings.get("DEDUP_ACTION") == "mark":
-            return False
-        is_old = decision.verdict is Verdict.UNCHANGED and decision.from_earlier_run
-        return not decision.passes or (is_old and self.settings.get("DEDUP_REVISIT") == "drop")
 
     def _follow(self, response: HtmlResponse) -> Iterator[scrapy.Request]:
         for link in self.links.extract_links(response):

@@ -249,6 +249,7 @@ def handled_entry(outcome: Outcome, path: str) -> dict[str, Any]:
         "scraped": outcome.scraped,
         "dropped": outcome.dropped,
         "failed": outcome.failed,
+        "asked_again": outcome.asked_again,
         "well": outcome.well,
         "path": path,
         "spider": "walker",

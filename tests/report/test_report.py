@@ -689,6 +689,7 @@ def test_the_written_file_is_reported_as_a_json_line(several: Path, tmp_path: Pa
         "file": str(tmp_path / "report.html"),
         "runs": 3,
         "earlier_runs": 0,
+        "dry_runs": 0,
         "first": "2026-11-21T18:00:00Z",
         "last": "2026-11-22T09:12:00Z",
         "kept": 5,

@@ -71,6 +71,9 @@ class KeptPage(Part, frozen=True, kw_only=True):
     filed: Annotated[str | None, Meta(description="When it was filed; null: not known.")]
     seen: Annotated[str | None, Meta(description="When it was visited last; null: not known.")]
     settled: Annotated[bool, Meta(description="Whether it was handled. A page that was not stands for no other page.")]
+    dry_run: Annotated[
+        bool, Meta(description="Whether only dry runs have kept it. It represents nothing for other runs.")
+    ]
 
 
 class PageEvent(Part, frozen=True, kw_only=True):
@@ -129,6 +132,9 @@ class Report(Line, frozen=True, kw_only=True, tag="report"):
     runs: Annotated[int, Meta(description="Number of runs that the figures add up.")]
     earlier_runs: Annotated[
         int, Meta(description="Number of runs before the index was emptied, which are not in the figures.")
+    ]
+    dry_runs: Annotated[
+        int, Meta(description="Number of dry runs, which are not in the other numbers if other runs are.")
     ]
     first: Annotated[str | None, Meta(description="When the first of them began; null: not known.")]
     last: Annotated[str | None, Meta(description="Time of their last page or entry; null: not known.")]

@@ -14,6 +14,7 @@ _FURNITURE = "What stands on all pages of the site counts as their text."
 _LINKS_OF_SITE = "Links of the side column count as those of the page."
 _GROWN = "A list is not covered by one that has all its links and more."
 _ADDRESS = "A word differs that is the address."
+_LEADS_ON = "Only a page with links leads on, so a page that has at most two never represents it."
 _LINES = "A list in lines of one element is one block: in another order it is another one."
 
 KNOWN: dict[str, str] = {
@@ -26,6 +27,10 @@ KNOWN: dict[str, str] = {
     "news / an excerpt behind which more is for subscribers, the part last / warm": _KINDS,
     "news / 门户转载 / cold": _TITLES,
     "news / 门户转载 / warm": _TITLES,
+    "editions / the article after its edition for printing / cold": _LEADS_ON,
+    "editions / the article after its edition for printing / warm": _LEADS_ON,
+    "editions / a page of an article and its edition for printing, the part last / cold": _LEADS_ON,
+    "editions / a page of an article and its edition for printing, the part last / warm": _LEADS_ON,
     "editions / a cut edition for telephones, the part last / cold": _KINDS,
     "editions / a cut edition for telephones, the part last / warm": _KINDS,
     "editions / a recipe as a card and with its story, the part last / cold": _KINDS,

@@ -1,0 +1,158 @@
+"""A dry run, and then a crawl on the same index that drops pages: nothing that the dry run has kept is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator, Verdict
+from tests.support.commandline import invoke, json_lines, printed_text
+from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
+from tests.support.newspaper import ARTICLES, newspaper, stored_articles
+from tests.support.places import Places
+
+MARK = {"DEDUP_ACTION": "mark"}
+
+CRAWL_SPIDER = """
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+from tests.support.walker import seen
+
+class Spider(CrawlSpider):
+    name = "news"
+    rules = (Rule(LinkExtractor(allow="/(article|print)/"), callback="parse_item", follow=True), Rule(LinkExtractor()))
+
+    def __init__(self, site):
+        super().__init__()
+        self.start_urls = [site + "/"]
+
+    def parse_item(self, response):
+        yield seen(response)
+"""
+WALKING_SPIDER = """
+from tests.support.walker import Walker
+
+class Spider(Walker):
+    def __init__(self, site):
+        super().__init__(site, ["/"])
+"""
+SITEMAP_SPIDER = """
+from scrapy.spiders import SitemapSpider
+from tests.support.walker import seen
+
+class Spider(SitemapSpider):
+    name = "news"
+
+    def __init__(self, site):
+        super().__init__()
+        self.sitemap_urls = [site + "/sitemap.xml"]
+
+    async def parse(self, response):
+        yield seen(response)
+        for link in response.css("a::attr(href)").getall():
+            yield response.follow(link)
+"""
+SPIDERS = {"rules": CRAWL_SPIDER, "links": WALKING_SPIDER, "sitemap": SITEMAP_SPIDER}
+
+
+@pytest.mark.parametrize(
+    "attempts", [range(2), pytest.param(range(10), marks=pytest.mark.slow)], ids=["twice", "often"]
+)
+@pytest.mark.parametrize("spider", SPIDERS)
+def test_a_crawl_after_a_dry_run_stores_every_article(tmp_path: Path, spider: str, attempts: range) -> None:
+    with Site({}) as site:
+        site.pages |= newspaper(site)
+        for attempt in attempts:
+            base = {"DEDUP_DIR": str(tmp_path / f"index-{attempt}"), "CONCURRENT_REQUESTS": 1 + attempt % 8}
+            run_script(tmp_path, SPIDERS[spider], base | MARK, site=site.url)
+            dropping = run_script(tmp_path, SPIDERS[spider], base, site=site.url)
+            assert stored_articles(dropping) == ARTICLES
+            assert dropping.counts()["dropped"] > 0
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Crawl]]:
+    """Return an index and three crawls on it: a dry run, one that drops pages and does not visit all, and a dry run."""
+    directory = tmp_path_factory.mktemp("runs")
+    pages = {path: html(article(path)) for path in ("/a", "/b", "/only-dry")} | {
+        "/a-copy": html(article("/a", frame="2"))
+    }
+    visits: list[tuple[list[str], dict[str, str]]] = [
+        (["/a", "/a-copy", "/b", "/only-dry"], MARK),
+        (["/a-copy", "/a", "/b"], {"DEDUP_REVISIT": "drop"}),
+        (["/a", "/b", "/only-dry"], MARK),
+    ]
+    with Site(pages) as site:
+        crawls = [
+            run_script(
+                directory, WALK, {"DEDUP_JOURNAL": f"journal-{number}.jsonl", **changed}, site=site.url, paths=paths
+            )
+            for number, (paths, changed) in enumerate(visits)
+        ]
+    return directory / "index", crawls
+
+
+def verdicts(crawl: Crawl) -> dict[str, str]:
+    return {item["path"]: item["verdict"] for item in crawl.items}
+
+
+def test_what_only_a_dry_run_has_kept_is_new_for_a_crawl_that_drops_pages(runs: tuple[Path, list[Crawl]]) -> None:
+    dry, dropping, _ = runs[1]
+    assert verdicts(dry) == {"/a": "new", "/a-copy": "duplicate", "/b": "new", "/only-dry": "new"}
+    assert verdicts(dropping) == {"/a-copy": "new", "/b": "new"}
+    assert [drop["duplicate_of"].rpartition("/")[2] for drop in dropping.drops] == ["a-copy"]
+
+
+def test_dry_runs_among_themselves_recognise_their_pages(runs: tuple[Path, list[Crawl]]) -> None:
+    assert verdicts(runs[1][2]) == {"/a": "duplicate", "/b": "unchanged", "/only-dry": "unchanged"}
+
+
+def test_why_names_the_dry_run_that_has_kept_a_page(runs: tuple[Path, list[Crawl]]) -> None:
+    index, crawls = runs
+    url = crawls[0].item("/only-dry")["url"]
+    assert " was kept in a dry run on 20" in printed_text(invoke("why", url, index))
+    assert ", not visited since: " in printed_text(invoke("why", url, index))
+    assert " is kept: " in printed_text(invoke("why", url.replace("only-dry", "b"), index))
+    (line,) = json_lines("why", url, index, "--json")
+    assert line["kept"]["dry_run"]
+
+
+def test_the_report_counts_dry_runs_apart(runs: tuple[Path, list[Crawl]], tmp_path: Path) -> None:
+    (line,) = json_lines("report", runs[0], "-o", tmp_path / "report.html", "--json")
+    assert [line[name] for name in ("runs", "dry_runs", "kept", "dropped", "marked", "unchanged")] == [1, 2, 2, 1, 0, 0]
+    assert "2 dry runs shown apart" in printed_text(invoke("report", runs[0], "-o", tmp_path / "report.html"))
+
+
+def test_a_dry_run_represents_nothing_on_any_backend(places: Places) -> None:
+    marking, dropping = (Config(tokenizer="bigrams", action=action) for action in ("mark", "drop"))
+    first, copy = article("first"), article("first", frame="copy")
+    place = places()
+    with Deduplicator.open(place, marking) as dry:
+        assert dry.check("http://a/first", first.encode()).verdict is Verdict.NEW
+        assert dry.check("http://a/copy", copy.encode()).verdict is Verdict.DUPLICATE
+    with Deduplicator.open(place, dropping) as deduplicator:
+        assert deduplicator.check("http://a/copy", copy.encode()).verdict is Verdict.NEW
+        assert len(deduplicator) == 1, "the copy replaces the page of the dry run"
+        assert deduplicator.check("http://a/first", first.encode()).verdict is Verdict.DUPLICATE
+    with Deduplicator.open(place, marking) as dry:
+        assert dry.check("http://a/copy", copy.encode()).verdict is Verdict.UNCHANGED
+    with Deduplicator.open(place, dropping) as deduplicator:
+        assert deduplicator.check("http://a/copy", copy.encode()).verdict is Verdict.UNCHANGED
+
+
+def test_a_request_that_drops_in_a_dry_run_is_not_dropped_because_of_an_earlier_dry_run(tmp_path: Path) -> None:
+    spider = """
+from tests.support.walker import Walker
+
+class Spider(Walker):
+    def request(self, path):
+        return super().request(path, meta={"dedup_action": "drop"} if "copy" in path else {})
+"""
+    pages = {path: html(article("a", frame=path)) for path in ("/a", "/copy-1", "/copy-2")}
+    with Site(pages) as site:
+        run_script(tmp_path, spider, MARK, site=site.url, paths=["/a"])
+        second = run_script(tmp_path, spider, MARK, site=site.url, paths=["/copy-1", "/copy-2"])
+        third = run_script(tmp_path, spider, MARK, site=site.url, paths=["/a", "/copy-2"])
+    assert second.paths() == ["/copy-1"]
+    assert third.paths() == ["/a"]

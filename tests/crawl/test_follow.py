@@ -1,0 +1,180 @@
+"""Links of dropped pages: ``DEDUP_ACTION = "follow"``, and kept pages that lead nowhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator, Verdict
+from tests.support.commandline import invoke, printed_text
+from tests.support.crawling import WALK, Crawl, Page, Site, article, html, run_script
+
+FOLLOW = {"DEDUP_ACTION": "follow"}
+LENGTH = 8
+
+
+def chain() -> dict[str, Page]:
+    """Return articles each of which links to the next one and, before that, to its edition for printing without links."""
+    pages: dict[str, Page] = {}
+    for number in range(LENGTH):
+        links = [f"/print/{number + 1}", f"/article/{number + 1}"] if number + 1 < LENGTH else []
+        pages[f"/article/{number}"] = html(article(number, links=links))
+        pages[f"/print/{number}"] = html(article(number, frame="Print"))
+    return pages
+
+
+def test_a_kept_page_without_links_does_not_represent_the_page_that_leads_on(tmp_path: Path) -> None:
+    with Site(chain()) as site:
+        crawl = run_script(tmp_path, WALK, site=site.url, paths=["/print/0", "/article/0"])
+    leading_on = {f"/article/{number}" for number in range(LENGTH - 1)}
+    assert {path for path in crawl.paths() if path.startswith("/article/")} == leading_on
+
+
+@pytest.mark.parametrize(
+    ("kept", "new", "verdict"),
+    [(2, 3, "new"), (0, 1, "new"), (2, 2, "duplicate"), (3, 5, "duplicate")],
+)
+def test_a_page_with_more_than_two_links_represents_others(tmp_path: Path, kept: int, new: int, verdict: str) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
+        pages = [
+            article("same", links=[f"/{number}" for number in range(count)], frame=str(count)) for count in (kept, new)
+        ]
+        deduplicator.check("http://a/kept", pages[0].encode())
+        assert deduplicator.check("http://a/new", pages[1].encode() + b" ").verdict is Verdict(verdict)
+
+
+# Action "follow"
+
+GENERATOR = """
+from scrapy import Spider as Base
+from tests.support.walker import seen
+
+class Spider(Base):
+    name = "walker"
+
+    def __init__(self, site):
+        super().__init__()
+        self.start_urls = [site + "/first", site + "/copy"]
+
+    {definition} parse(self, response):
+        {body}
+"""
+BODIES = {
+    "generator": ("def", "yield seen(response); yield from response.follow_all(css='a')"),
+    "list": ("def", "return [seen(response), *response.follow_all(css='a')]"),
+    "coroutine": ("async def", "return [seen(response), *response.follow_all(css='a')]"),
+    "asynchronous generator": (
+        "async def",
+        "yield seen(response)\n        for request in response.follow_all(css='a'):\n            yield request",
+    ),
+}
+RULES = """
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+from tests.support.walker import seen
+
+class Spider(CrawlSpider):
+    name = "walker"
+    rules = (Rule(LinkExtractor(), callback="parse_item", follow=True),)
+
+    def __init__(self, site):
+        super().__init__()
+        self.start_urls = [site + "/first", site + "/copy"]
+
+    def parse_start_url(self, response):
+        return [seen(response)]
+
+    def parse_item(self, response):
+        yield seen(response)
+"""
+SITEMAP = """
+from scrapy.spiders import SitemapSpider
+from tests.support.walker import seen
+
+class Spider(SitemapSpider):
+    name = "walker"
+
+    def __init__(self, site):
+        super().__init__()
+        self.sitemap_urls = [site + "/robots.txt"]
+
+    def parse(self, response):
+        yield seen(response)
+        yield from response.follow_all(css="a")
+"""
+SPIDERS = {name: GENERATOR.format(definition=definition, body=body) for name, (definition, body) in BODIES.items()}
+SPIDERS |= {"rules": RULES, "sitemap": SITEMAP}
+PAGES: dict[str, Page] = {
+    "/first": html(article("first", links=["/behind-first", "/a", "/b"])),
+    "/copy": html(article("first", frame="copy", links=["/behind-copy", "/a", "/b"])),
+    **{path: html(article(path)) for path in ("/behind-first", "/behind-copy", "/a", "/b")},
+}
+CONTENTS = ["/a", "/b", "/behind-copy", "/behind-first", "/first"]
+
+
+def with_sitemap(site: Site) -> dict[str, Page]:
+    locations = "".join(f"<url><loc>{site.url}{path}</loc></url>" for path in ("/first", "/copy"))
+    sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{locations}</urlset>'
+    return PAGES | {
+        "/robots.txt": html(f"Sitemap: {site.url}/sitemap.xml"),
+        "/sitemap.xml": html(sitemap, Content_Type="application/xml"),
+    }
+
+
+@pytest.mark.parametrize("spider", SPIDERS)
+def test_requests_of_a_duplicate_are_followed_and_its_items_discarded(tmp_path: Path, spider: str) -> None:
+    with Site({}) as site:
+        site.pages |= with_sitemap(site)
+        crawl = run_script(tmp_path, SPIDERS[spider], FOLLOW, site=site.url)
+    assert sorted(crawl.paths()) == CONTENTS
+    counts = crawl.counts()
+    assert [counts[name] for name in ("dropped", "items_discarded", "links_followed", "links_dropped")] == [1, 1, 3, 0]
+    assert [drop["url"].rpartition("/")[2] for drop in crawl.drops] == ["copy"]
+    assert crawl.counts("handled/")["settled"] == len(CONTENTS)
+    assert "log_count/WARNING" not in crawl.stats
+
+
+def test_a_drop_that_is_followed_is_recorded_as_others_are(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        run_script(tmp_path, WALK, FOLLOW, site=site.url, paths=["/first", "/copy"])
+        printed = printed_text(invoke("why", f"{site.url}/copy", tmp_path / "index"))
+    assert printed.startswith(f"{site.url}/copy was dropped: a duplicate of {site.url}/first.")
+
+
+def test_the_callback_sees_the_decision_and_a_request_can_choose_the_action(tmp_path: Path) -> None:
+    source = """
+from tests.support.walker import Walker, path_of
+
+class Spider(Walker):
+    def request(self, path):
+        return super().request(path, meta={"dedup_action": "follow"})
+
+    def parse(self, response):
+        self.notes.append([path_of(response.url), response.meta["dedup"].verdict])
+        yield from super().parse(response)
+"""
+    with Site(PAGES) as site:
+        crawl = run_script(tmp_path, source, site=site.url, paths=["/first", "/copy"])
+    assert sorted(crawl.paths()) == CONTENTS
+    assert ["/copy", "duplicate"] in crawl.notes
+
+
+def test_the_links_of_unchanged_pages_are_followed_on_the_second_day(tmp_path: Path) -> None:
+    days: list[dict[str, Any]] = [{}, {"DEDUP_REVISIT": "drop"}, {"DEDUP_REVISIT": "drop", **FOLLOW}]
+    pages = {
+        "/": html(article("front", links=["/page/2", "/1", "/2", "/3"])),
+        "/page/2": html(article("page 2", links=["/4", "/5", "/6"])),
+        **{f"/{number}": html(article(number)) for number in range(1, 8)},
+    }
+    crawls: list[Crawl] = []
+    with Site(pages) as site:
+        for day, changed in enumerate(days):
+            if day:
+                site.pages[f"/{day + 3}"] = html(article(f"{day + 3}, rewritten"))
+            crawls.append(run_script(tmp_path, WALK, changed, site=site.url, paths=["/"]))
+    assert [sorted(crawl.paths()) for crawl in crawls[1:]] == [[], ["/4", "/5"]]
+    assert crawls[2].counts()["unchanged_dropped"] == crawls[2].counts()["items_discarded"] == 6
+    (summary,) = crawls[1].lines("INFO", "Near-duplicate filter: checked")
+    assert "dropped 0 (0.0 %), unchanged 1, changed 0, unchecked 0, 1 of the unchanged pages dropped" in summary
