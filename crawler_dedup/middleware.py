@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy import Spider, signals
-from scrapy.exceptions import NotConfigured
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
@@ -16,7 +15,7 @@ from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.look import Look
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.signals import META_DECISION, NearDuplicate, near_duplicate_dropped
-from crawler_dedup.crawl.startup import config_of, only_looks, refusal_logged, require_companion
+from crawler_dedup.crawl.startup import FilterOff, config_of, only_looks, refusal_logged, require_companion
 from crawler_dedup.errors import DedupError
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class LookMiddleware(_Marking):
             _require_asyncio(crawler)
             return cls(crawler, config)
         except DedupError as error:
-            raise NotConfigured(str(error)) from error
+            raise FilterOff(str(error)) from error
 
     async def process_response(
         self,

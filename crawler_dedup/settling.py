@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, Spider, signals
-from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from crawler_dedup.crawl.anchors import AnchorNotes
@@ -21,7 +20,7 @@ from crawler_dedup.crawl.gate import note_inherited_redirections
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.repetitions import is_repetition, was_repeated
 from crawler_dedup.crawl.signals import META_DECISION, page_handled
-from crawler_dedup.crawl.startup import config_of, only_looks, refusal_logged, require_companion
+from crawler_dedup.crawl.startup import FilterOff, config_of, only_looks, refusal_logged, require_companion
 from crawler_dedup.decision import Decision
 from crawler_dedup.middleware import DedupMiddleware
 from crawler_dedup.signing.schemes import scheme_of
@@ -111,10 +110,10 @@ class SettlingMiddleware:
 
         Raises:
             ConfigError: the downloader middleware is not installed.
-            NotConfigured: no page is claimed, because a Scrapy command only shows pages.
+            FilterOff: no page is claimed, because a Scrapy command only shows pages.
         """
         if only_looks(crawler):
-            raise NotConfigured
+            raise FilterOff
         middleware = cls(crawler)
         require_companion(crawler.settings, "DOWNLOADER_MIDDLEWARES", "crawler_dedup.middleware.DedupMiddleware")
         crawler.signals.connect(middleware.item_scraped, signal=signals.item_scraped)

@@ -42,6 +42,7 @@ NOT_RUN = {
     r"python3 -m venv": "is what .ci/run does",
     r"(ps|df) ": "is a command of the system",
     r".* --spark ": "needs Spark (tests/cli/test_batch.py)",
+    r"(scrapyd-deploy|curl) ?": "needs a daemon (tests/works_with/test_scrapyd.py)",
     r"export ": "sets a variable for the next command",
     r".* redis://": "needs a server (tests/promises/test_machines.py)",
     r"eval |_CRAWLER_DEDUP_COMPLETE": "belongs to a shell (tests/cli/test_completion.py)",

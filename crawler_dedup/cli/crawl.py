@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ import click
 
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.options import json_option, settings_option
+from crawler_dedup.cli.project import usual_directory
 from crawler_dedup.cli.terminal import INTERRUPTED
 from crawler_dedup.config import PREFIX, Config
 from crawler_dedup.urls import text_without_credentials
@@ -114,13 +116,19 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 def _read_settings(
     options: Mapping[str, str], output: Sequence[str], replaced: Sequence[str]
 ) -> tuple[Settings, Config]:
-    """Return the settings of the crawl, in which *options* take precedence, and the configuration of the filter."""
+    """Return the settings of the crawl, in which *options* take precedence, and the configuration of the filter.
+
+    The directory of the index is absolute, because a crawl needs a project for a relative one.
+    """
     from crawler_dedup.spiders.running import project_settings  # noqa: PLC0415  (slow to load)
 
     settings = project_settings()
     settings.setdict(dict(options), priority="cmdline")
     settings.set("FEEDS", _feeds(settings, output, replaced), priority="cmdline")
-    return settings, Config.from_settings({name: settings[name] for name in settings if name.startswith(PREFIX)})
+    config = Config.from_settings({name: settings[name] for name in settings if name.startswith(PREFIX)})
+    config = replace(config, dir=str(usual_directory(config)))
+    settings.set("DEDUP_DIR", config.dir, priority="cmdline")
+    return settings, config
 
 
 def _parse_settings(words: Sequence[str]) -> dict[str, str]:

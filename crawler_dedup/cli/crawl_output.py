@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
-from scrapy.utils.project import data_path
 
 from crawler_dedup.cli.jsontypes.crawl import Crawl
 from crawler_dedup.cli.terminal import make_console, print_commands, quantity
@@ -40,7 +39,7 @@ def result_of(crawler: Crawler, config: Config) -> Crawl:
         items=int(stats.get("item_scraped_count", 0)),
         feeds=[without_credentials(feed) for feed in crawler.settings.getdict("FEEDS")],
         failed_feeds="dedup/not_stored" in stats,
-        index=str(Path(data_path(config.dir)).absolute()),
+        index=config.dir,
     )
 
 

@@ -57,7 +57,7 @@ def find_target(
     """
     config = read_config(settings)
     index = find_existing_index(index, config)
-    directory = index if isinstance(index, Path) else _data_directory(config)
+    directory = index if isinstance(index, Path) else usual_directory(config)
     journals = Journals(journal_files) if journal_files else Journals.beside(directory, config.journal_file)
     return Target(index, directory, config, journals)
 
@@ -166,16 +166,20 @@ def _project_settings() -> dict[str, Any]:
     return {name: settings[name] for name in settings if name.startswith(PREFIX)}
 
 
-def _data_directory(config: Config) -> Path:
-    from scrapy.utils.project import data_path  # noqa: PLC0415  (slow to load)
+def usual_directory(config: Config) -> Path:
+    """Return the directory of the project's index; where there is no project, that of ``crawler-dedup crawl``."""
+    from crawler_dedup.crawl.startup import data_directory  # noqa: PLC0415  (slow to load)
 
-    return Path(data_path(config.dir))
+    try:
+        return data_directory(config)
+    except ConfigError:
+        return Path(".scrapy", config.dir).absolute()
 
 
 def _project_directory(config: Config) -> Path:
     from scrapy.utils.project import inside_project  # noqa: PLC0415  (slow to load)
 
-    directory = _data_directory(config)  # outside of a project, too, where `crawler-dedup crawl` creates an index
+    directory = usual_directory(config)
     if not inside_project() and not directory.exists():
         raise DedupError("There is no Scrapy project here: give the directory of the index.")
     return directory

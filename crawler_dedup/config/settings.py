@@ -65,7 +65,8 @@ class Config:
     )
     dir: PathString = _setting(
         "dedup",
-        "Directory of the index. A relative path is relative to Scrapy's data directory (`.scrapy/` of the project).",
+        "Directory of the index. A relative path is relative to Scrapy's data directory (`.scrapy/` of the project), and "
+        "an error where there is no project ([where-it-runs.md](where-it-runs.md)).",
     )
     index: Annotated[
         str, read_server, Meta(title="an address (redis://, rediss:// or unix://), or an empty string")
@@ -75,7 +76,7 @@ class Config:
         "([machines.md](machines.md)): `redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or "
         "`unix://` and the path of a socket. `?index=NAME` names one of several indexes in a database, `?shards=N` "
         "cuts one for a cluster. Needs the extra `redis`. If the setting is empty, the index is in `DEDUP_DIR`; journals "
-        "are there in any case.",
+        "are there in any case, if there is such a directory.",
     )
     index_cache: Annotated[int, Meta(ge=1 << 20, le=1 << 40)] = _setting(
         INDEX_CACHE,

@@ -136,7 +136,7 @@ def configured_scope(config: Config, crawler: Crawler) -> Scope:
         return lambda _, response: scope_of(response.url, kind)
     try:
         scope: Scope = load_object(config.scope)
-    except (ImportError, NameError, ValueError, TypeError) as error:
+    except Exception as error:  # a module may raise anything
         raise ConfigError(f"DEDUP_SCOPE = {config.scope!r} cannot be imported: {error}") from error
     if not callable(scope):
         raise ConfigError(f"DEDUP_SCOPE = {config.scope!r} is not callable.")

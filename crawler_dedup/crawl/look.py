@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.http import Request, Response
-from scrapy.utils.project import data_path
 from scrapy.utils.spider import DefaultSpider
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import signing_thread
 from crawler_dedup.crawl.decider import is_unwanted
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
+from crawler_dedup.crawl.startup import data_directory
 from crawler_dedup.crawl.text import tree_of
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.deduplicator import look
@@ -39,7 +38,7 @@ class Look:
         self._crawler = crawler
         self._config = config
         self._gate = gate
-        self._location = find_location(config.index or Path(data_path(config.dir)).resolve())
+        self._location = find_location(config.index or data_directory(config))
         self._signer = Signer(config)
 
     async def decide(self, request: Request, response: Response) -> Decision | None:

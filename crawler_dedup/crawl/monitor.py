@@ -104,9 +104,13 @@ class Monitor:
         self.waiting = 0
         self.settled = 0
 
-    def open(self, directory: Path, deduplicator: Deduplicator) -> None:
-        """Log which index and scheme are used, and open the journal, if there is to be one."""
-        self._directory, self._deduplicator = directory, deduplicator
+    def open(self, journal: str, deduplicator: Deduplicator) -> None:
+        """Log which index and scheme are used, and open the journal.
+
+        Args:
+            journal: its path, in which ``%(time)s`` and ``%(name)s`` are to be replaced; ``""``: none is written.
+        """
+        self._deduplicator = deduplicator
         self.log(
             logging.INFO,
             "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s, signing: %s",
@@ -121,9 +125,8 @@ class Monitor:
         )
         self._run = deduplicator.run
         self._began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")
-        name = self._config.journal_file % {"time": self._began, "name": safe_name(self._spider)}
-        if name:
-            self._journal_path = directory / name
+        if journal:
+            self._journal_path = Path(journal % {"time": self._began, "name": safe_name(self._spider)})
             self._journal = JournalWriter(self._journal_path, self._config.journal_bytes)
             if deduplicator.has_emptied_index:
                 # Other runs may have used the index since then.

@@ -6,12 +6,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, finalize
 
 from scrapy import Request, signals
-from scrapy.utils.project import data_path
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread
@@ -21,6 +19,7 @@ from crawler_dedup.crawl.feeds import FeedWatch
 from crawler_dedup.crawl.loading import PATIENCE, Loading
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.crawl.startup import data_directory, journal_path
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 
@@ -52,11 +51,10 @@ class Session:
         self._crawler = crawler
         self._config = config
         self.monitor = Monitor(crawler, config)
-        self._directory = Path(data_path(config.dir)).resolve()
+        location = config.index or data_directory(config)
+        self._journal = journal_path(config)
         outages = Outages(config.index_wait if config.index else 0, self.monitor, lambda: not crawler.crawling)
-        self.deduplicator = outages.open(
-            lambda: Deduplicator.open(config.index or self._directory, config, load_on_demand=False)
-        )
+        self.deduplicator = outages.open(lambda: Deduplicator.open(location, config, load_on_demand=False))
         # In case no signal is ever sent, because another component fails before the crawl begins.
         finalize(self, self.deduplicator.close, all_stored=False).atexit = False
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
@@ -95,7 +93,7 @@ class Session:
 
     def spider_opened(self) -> None:
         """Log which index and scheme are used, and tidy the index up in a thread."""
-        self.monitor.open(self._directory, self.deduplicator)
+        self.monitor.open(self._journal, self.deduplicator)
         self._start(self._tidy())
         self._summary.start(self._config.summary_interval, now=False)
         self._flushing.start(min(_MAX_FLUSH_INTERVAL, max(1, self._config.grace / 4)), now=False)

@@ -1,15 +1,18 @@
-"""Checks by both middlewares before a crawl begins: the configuration, and whether the other middleware is installed."""
+"""What both middlewares do before a crawl begins: read the configuration, find directories, refuse what cannot work."""
 
 from __future__ import annotations
 
 import logging
 import os
 from collections.abc import Iterator
+from configparser import Error as ConfigParserError
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.misc import load_object
+from scrapy.utils.project import project_data_dir
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, DedupError
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 _LOGGER = logger_without_credentials("crawler_dedup.middleware")
+
+
+class FilterOff(NotConfigured):
+    """Raised where the filter is off because a setting says so, or because a Scrapy command stores no pages."""
 
 
 class _RefusalFilter(logging.Filter):
@@ -49,9 +56,13 @@ def refusal_logged() -> Iterator[None]:
 
     Only an exception makes Scrapy refuse a crawl, which ends it with exit status 1. asyncio or Twisted would then log the
     exception with its traceback. This is suppressed for this error, because the traceback adds nothing to the line.
+
+    :class:`NotConfigured` would let Scrapy crawl without the filter, whoever raises it. So it is such an error too, unless
+    it is :class:`FilterOff`.
     """
     try:
-        yield
+        with _not_configured_as_error():
+            yield
     except DedupError as error:
         _LOGGER.critical("The crawl does not start: %s", error)
         error.is_logged = True
@@ -61,6 +72,19 @@ def refusal_logged() -> Iterator[None]:
         raise
 
 
+@contextmanager
+def _not_configured_as_error() -> Iterator[None]:
+    try:
+        yield
+    except FilterOff:
+        raise
+    except NotConfigured as error:
+        raise ConfigError(
+            f"crawler-dedup is switched on, but something that it uses is not configured: {error or 'no reason is given'}."
+            " Mend that, or set DEDUP_ENABLED = False."
+        ) from error
+
+
 _SHOWING_COMMANDS = ("scrapy.commands.fetch", "scrapy.commands.parse")  # view is a fetch, too
 
 
@@ -68,13 +92,52 @@ def config_of(crawler: Crawler) -> Config:
     """Read the configuration of a crawl, for both middlewares.
 
     Raises:
-        NotConfigured: the filter is off, or ``scrapy check`` or ``scrapy bench`` runs.
+        FilterOff: the filter is off, or ``scrapy check`` or ``scrapy bench`` runs.
         ConfigError: a setting has a value that is not allowed.
     """
     config = Config.from_settings({name: crawler.settings[name] for name in crawler.settings})
     if not config.enabled or _is_check_or_bench(crawler):
-        raise NotConfigured
+        raise FilterOff
     return config
+
+
+def data_directory(config: Config) -> Path:
+    """Return the directory of ``DEDUP_DIR``. A relative one is in the data directory of the Scrapy project.
+
+    Raises:
+        ConfigError: it is relative, and there is no project, or the data directory of the project cannot be used.
+    """
+    if os.path.isabs(config.dir):
+        return Path(config.dir).resolve()
+    try:
+        return Path(project_data_dir(), config.dir).resolve()
+    except (NotConfigured, OSError, ConfigParserError) as error:
+        raise ConfigError(
+            f"DEDUP_DIR = {config.dir!r} is relative to the data directory of a Scrapy project (.scrapy beside scrapy.cfg),"
+            f" and there is none here: {str(error).rstrip('.')}. Set DEDUP_DIR to an absolute path."
+        ) from error
+
+
+def journal_path(config: Config) -> str:
+    """Return the path of the journal, in which ``%(time)s`` and ``%(name)s`` are to be replaced; ``""``: none is written.
+
+    An index on a server needs no directory. Where there is none, a journal is written only if its path is absolute.
+
+    Raises:
+        ConfigError: as :func:`data_directory`, unless the index is on a server and the journal stays where it is written.
+    """
+    if not config.journal_file or os.path.isabs(config.journal_file):
+        return config.journal_file
+    try:
+        directory = data_directory(config)
+    except ConfigError as error:
+        if not config.index or config.journal_uri:
+            raise
+        _LOGGER.warning(
+            "No journal is written: %s Or set DEDUP_JOURNAL to an absolute path, or to '' for no journal", error
+        )
+        return ""
+    return os.path.join(str(directory).replace("%", "%%"), config.journal_file)
 
 
 def require_companion(settings: BaseSettings, component_list: str, companion: str) -> None:

@@ -86,7 +86,7 @@ def find_extractor(name: str) -> Extractor:
         return _BUILT_IN[name]
     try:
         extract = resolve_name(name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:  # a module may raise anything
         raise ConfigError(f"DEDUP_EXTRACTOR = {name!r} cannot be imported: {error}") from error
     if not callable(extract):
         raise ConfigError(f"DEDUP_EXTRACTOR = {name!r} is not callable.")

@@ -34,6 +34,14 @@ DOWNLOADER = "crawler_dedup.middleware.DedupMiddleware"
 SPIDER = "crawler_dedup.settling.SettlingMiddleware"
 # Errors that stop the crawl
 
+# An object of the settings module whose import raises what Scrapy takes for "switched off".
+LACKING = """
+def __getattr__(name):
+    if name == "lacking":
+        from scrapy.exceptions import NotConfigured
+        raise NotConfigured("no database")
+    raise AttributeError(name)
+"""
 WRONG = {
     "a value that is not allowed": (
         ADDON + "DEDUP_MAX_DISTANCE = 8",
@@ -73,6 +81,26 @@ WRONG = {
         ADDON + "DEDUP_SCOPE = 'project_settings.no_such_scope'",
         "DEDUP_SCOPE = 'project_settings.no_such_scope' cannot be imported",
     ),
+    "a scope that is not configured": (
+        ADDON + "DEDUP_SCOPE = 'project_settings.lacking'\n" + LACKING,
+        "DEDUP_SCOPE = 'project_settings.lacking' cannot be imported: no database",
+    ),
+    "an extractor that is not configured": (
+        ADDON + "DEDUP_EXTRACTOR = 'project_settings.lacking'\n" + LACKING,
+        "DEDUP_EXTRACTOR = 'project_settings.lacking' cannot be imported: no database",
+    ),
+    "a middleware that is not configured, beside the add-on": (
+        ADDON + "DOWNLOADER_MIDDLEWARES = {'project_settings.lacking': 1}\n" + LACKING,
+        "crawler-dedup is switched on, but something that it uses is not configured: no database.",
+    ),
+    "a server without the extra": (
+        ADDON + "import sys\nsys.modules['redis'] = None\nDEDUP_INDEX = 'redis://127.0.0.1:1/'",
+        "(redis): install crawler-dedup with the extra redis",
+    ),
+    "a data directory that cannot be created": (
+        ADDON + "import pathlib\npathlib.Path('.scrapy').symlink_to('/proc/none')",
+        "DEDUP_DIR = 'dedup' is relative to the data directory of a Scrapy project",
+    ),
 }
 
 
@@ -87,6 +115,28 @@ def test_what_is_wrong_stops_the_crawl_with_a_sentence_before_the_first_page(tmp
     assert done.returncode == 1 or not HAS_EXIT_STATUS
     assert "Traceback" not in done.stdout
     assert "Near-duplicate filter" not in done.stdout
+
+
+@pytest.mark.parametrize("module", ["project_settings", ""], ids=["as under Scrapyd", "a spider in a file"])
+def test_a_relative_directory_without_a_project_stops_the_crawl_and_an_absolute_one_works(
+    tmp_path: Path, module: str
+) -> None:
+    with Site(PAGES) as site:
+        project(tmp_path, site, "")
+        (tmp_path / "scrapy.cfg").unlink()
+        spiders = tmp_path / "project_spiders.py"
+        own = '    custom_settings = {"ADDONS": {"crawler_dedup.Addon": 500}}\n\n    def parse'
+        spiders.write_text(spiders.read_text().replace("    def parse", own))
+        arguments = ["crawl", "project"] if module else ["runspider", spiders.name]
+        refused = run_scrapy(tmp_path, *arguments, settings_module=module)
+        assert site.asked == []
+        done = run_scrapy(tmp_path, *arguments, "-s", f"DEDUP_DIR={tmp_path}/index", settings_module=module)
+    (line,) = (line for line in refused.stdout.splitlines() if "CRITICAL" in line)
+    assert "The crawl does not start: DEDUP_DIR = 'dedup' is relative to the data directory of a Scrapy project" in line
+    assert line.endswith("Set DEDUP_DIR to an absolute path.")
+    assert refused.returncode == 1 or not HAS_EXIT_STATUS
+    assert not (tmp_path / ".scrapy").exists()
+    assert "'dedup/dropped': 1" in done.stdout
 
 
 def test_an_invalid_setting_of_the_command_line_stops_the_crawl_with_a_sentence(tmp_path: Path) -> None:

@@ -36,6 +36,19 @@ def empty(server: Server) -> Server:
     return server
 
 
+@pytest.mark.parametrize("journal", ["", "drops.jsonl"], ids=["default", "absolute"])
+def test_a_crawl_without_a_project_needs_no_directory(empty: Server, tmp_path: Path, journal: str) -> None:
+    with Site(PAGES) as site:
+        project(tmp_path, site, f"{ADDON}DEDUP_INDEX = {empty.url()!r}\nDEDUP_TOKENIZER = 'bigrams'\n")
+        (tmp_path / "scrapy.cfg").unlink()
+        options = ["-s", f"DEDUP_JOURNAL={tmp_path / journal}"] if journal else []
+        done = run_scrapy(tmp_path, "crawl", "project", *options, settings_module="project_settings")
+    assert "'dedup/dropped': 1" in done.stdout
+    assert ("WARNING: No journal is written: DEDUP_DIR = 'dedup' is relative" in done.stdout) is not bool(journal)
+    assert [path.name for path in tmp_path.rglob("*.jsonl")] == [journal] * bool(journal)
+    assert not (tmp_path / ".scrapy").exists()
+
+
 def test_two_crawls_of_two_halves_of_a_mirrored_site_store_each_content_once(empty: Server, tmp_path: Path) -> None:
     contents = 60
     pages = {f"/{half}/{number}": html(article(number, frame=half)) for half in "ab" for number in range(contents)}

@@ -310,19 +310,31 @@ WALK = "from tests.support.walker import Walker\n\nclass Spider(Walker):\n    pa
 """The source of a spider that is nothing but a :class:`Walker`."""
 
 
-def run_scrapy(directory: Path, *arguments: str, fresh: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run ``scrapy ARGUMENTS`` in *directory*; ``stdout`` of the result has all its output."""
-    process = _start(["-m", "scrapy", *arguments], directory, fresh)
+def run_scrapy(
+    directory: Path, *arguments: str, fresh: bool = False, settings_module: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run ``scrapy ARGUMENTS`` in *directory*; ``stdout`` of the result has all its output.
+
+    Args:
+        settings_module: the settings, a module in *directory*, for a project without ``scrapy.cfg``.
+    """
+    process = _start(["-m", "scrapy", *arguments], directory, fresh, settings_module)
     log, _ = process.communicate(timeout=_DEADLINE)
     return subprocess.CompletedProcess(process.args, process.wait(), log)
 
 
-def _start(arguments: list[str], directory: Path, fresh: bool) -> Process:
+def _start(arguments: list[str], directory: Path, fresh: bool, settings_module: str = "") -> Process:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "PYTEST_"))}
     return start(
         arguments,
         cwd=directory,
-        env={**kept, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1", "PYTHONPATH": str(ROOT)},
+        env={
+            **kept,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONUTF8": "1",
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{directory}" if settings_module else str(ROOT),
+            **({"SCRAPY_SETTINGS_MODULE": settings_module} if settings_module else {}),
+        },
         stderr=subprocess.STDOUT,
         fresh=fresh,
     )

@@ -66,5 +66,5 @@ def _of_another_package(name: str) -> object:
         raise ConfigError(f"There is no scheme {name!r}; there are {', '.join([*_OWN, *other_schemes])}.")
     try:
         return other_schemes[name].load()
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # a module may raise anything
         raise ConfigError(f"The scheme {name!r} cannot be loaded: {error}.") from error
