@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path, PureWindowsPath
+from textwrap import dedent
 from types import SimpleNamespace
 from typing import cast
 
@@ -27,6 +28,7 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.locks import refuse_network
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
+from tests.support import processes
 from tests.support.crawling import article
 from tests.support.disks import fill_up
 from tests.support.indexing import (
@@ -81,6 +83,42 @@ def test_an_index_that_another_process_locks_is_refused_after_a_limited_time(
         open_store(tmp_path)
 
 
+_LIMITED = """
+    import resource, sys
+    from pathlib import Path
+    from crawler_dedup import Config, Deduplicator, PermutedIndex
+    from crawler_dedup.index.maintenance import open_index
+
+    directory = sys.argv[1]
+    Deduplicator.open(f"{directory}/large", Config(tokenizer="bigrams")).close()
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    opening = {
+        "new": lambda: Deduplicator.open(f"{directory}/new", Config(tokenizer="bigrams")),
+        "signatures": lambda: PermutedIndex.open(f"{directory}/signatures"),
+    }
+    for name, call in opening.items():
+        try:
+            call()
+        except Exception as error:
+            print(name, error)
+    Deduplicator.open(f"{directory}/new", Config(tokenizer="bigrams", map_size=1 << 30)).close()
+    open_index(Path(f"{directory}/large")).close()  # as commands do, which have no such setting
+    print("usable")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the limit has no effect")
+def test_a_limit_of_address_space_is_named_with_the_setting_that_helps(tmp_path: Path) -> None:
+    done = processes.run(["-c", dedent(_LIMITED), str(tmp_path)], fresh=True)
+    *refusals, usable = done.stdout.splitlines()
+    assert [line.partition(" ")[0] for line in refusals] == ["new", "signatures"], done.stderr
+    for line in refusals:
+        assert "Cannot allocate memory" in line
+        assert "DEDUP_MAP_SIZE" in line
+        assert "`ulimit -v`" in line
+    assert usable == "usable"
+
+
 def test_a_forked_child_is_refused_instead_of_hanging(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.offer([page(1, 5)], ByDistance()).result()
@@ -88,8 +126,8 @@ def test_a_forked_child_is_refused_instead_of_hanging(tmp_path: Path) -> None:
     if not child:
         try:
             open_store(tmp_path)
-        except IndexUnusable:
-            os._exit(0)
+        except IndexUnusable as error:
+            os._exit(0 if f"{tmp_path} is open in the parent of this process" in str(error) else 2)
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert store.offer([page(3, 5)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,12 @@ COPY_DIRECTORY = "compacting"
 
 _DATABASES = 8
 _READERS = 1024
+_LEAST_ROOM = 64 << 20
 _FULL = 1 << 16
+_ADVICE_ON_MEMORY = (
+    " Its map takes as much address space as DEDUP_MAP_SIZE (map_size) says, 1 TiB by default, but memory and disk only for"
+    " its contents. A limit of this process allows less, usually `ulimit -v`: raise it, or set a smaller DEDUP_MAP_SIZE."
+)
 _DAMAGE = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError)
 
 
@@ -57,7 +63,8 @@ def _disk_is_full(directory: Path) -> bool:
 
 def unusable_error(directory: Path, fault: str, error: Exception | None = None) -> IndexUnusable:
     """Make an error that names the *fault* of the index in *directory*, and its cause."""
-    return IndexUnusable(f"The index in {directory} {fault}{f': {error}' if error else ''}.")
+    advice = _ADVICE_ON_MEMORY if isinstance(error, lmdb.MemoryError) else ""
+    return IndexUnusable(f"The index in {directory} {fault}{f': {error}' if error else ''}.{advice}")
 
 
 def no_index_error(directory: Path) -> IndexMissing:
@@ -80,9 +87,9 @@ def open_lmdb(directory: Path, map_size: int, *, readonly: bool = False, lock: b
         readonly: create nothing.
         lock: whether LMDB's lock file is used. Without it, no process may write meanwhile.
     """
-    return lmdb.open(
+    open_with = partial(
+        lmdb.open,
         str(directory),
-        map_size=map_size,
         readonly=readonly,
         create=not readonly,
         lock=lock,
@@ -93,6 +100,13 @@ def open_lmdb(directory: Path, map_size: int, *, readonly: bool = False, lock: b
         readahead=False,  # look-ups read scattered pages: the pages around them are of no use
         mode=0o600,
     )
+    try:
+        return open_with(map_size=map_size)
+    except lmdb.MemoryError:
+        if map_size != KEEP_MAP_SIZE:
+            raise
+        # LMDB keeps the largest size that was ever used. This process may map less: give it room for the file and more.
+        return open_with(map_size=2 * (directory / DATA_FILE).stat().st_size + _LEAST_ROOM)
 
 
 def allocate_lock_file(lock_file: Path) -> None:

@@ -54,7 +54,8 @@ class Environment:
 
     _shared: dict[Path, Environment] = {}  # noqa: RUF012  (environments that are open in this process, by directory)
     _left_open: list[Environment] = []  # noqa: RUF012  (environments that could not be closed: see _leave)
-    _lock = threading.Lock()  # held while either of them changes
+    _open_in_parent: set[Path] = set()  # noqa: RUF012  (directories that the parent had open when it forked this process)
+    _lock = threading.Lock()  # held while any of them changes
 
     def __init__(self, directory: Path, map_size: int, *, readonly: bool) -> None:
         self.directory = directory
@@ -88,6 +89,7 @@ class Environment:
         directory = directory.resolve()
         with cls._lock:
             cls._refuse_left_open(directory)
+            cls._refuse_open_in_parent(directory)
             environment = cls._shared.get(directory)
             if environment is not None and not environment.is_gone:
                 if environment.readonly and not readonly:
@@ -172,6 +174,15 @@ class Environment:
     def _refuse_left_open(cls, directory: Path) -> None:
         if any(left.directory == directory and not left.is_gone for left in cls._left_open):
             raise IndexUnusable(f"The index in {directory} was left open by this process: another one locked it.")
+
+    @classmethod
+    def _refuse_open_in_parent(cls, directory: Path) -> None:
+        if directory in cls._open_in_parent:
+            raise IndexUnusable(
+                f"The index in {directory} is open in the parent of this process, which was forked from it, and LMDB allows"
+                " no child to open it, too. Start this process anew (in multiprocessing: spawn), or do not open the index in"
+                " the parent before it forks."
+            )
 
     @property
     def is_gone(self) -> bool:
@@ -322,11 +333,13 @@ class Environment:
 
 def _after_fork() -> None:
     # LMDB's handles and the writing threads stay with the parent. LMDB refuses the child an index that the parent has
-    # open; without this function, the child would wait for a thread that it does not have.
+    # open, also when the parent has closed it since; without this function, the child would wait for a thread that it
+    # does not have.
     for environment in (*Environment._shared.values(), *Environment._left_open):
         environment._files.close_in_child()
         environment._committer.refuse_in_child()
         environment._forked = True
+        Environment._open_in_parent.add(environment.directory)
         # Never close it in the child, not even when nothing refers to it: closing would wait for ever for a thread that was
         # inside LMDB when the process forked.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(environment._lmdb))
