@@ -9,10 +9,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from crawler_dedup.cli.crawl_output import print_summary
+from crawler_dedup.cli.jsontypes.crawl import Crawl
 from crawler_dedup.spiders.demo import DemoDirectory
+from crawler_dedup.spiders.demo_output import DemoResult, print_result
 from tests.support import processes
 from tests.support.commandline import PROGRAM, command, environment
 
@@ -115,6 +119,19 @@ def test_the_command_for_the_report_can_be_pasted(output: str, temporary: Path, 
     assert arguments == ["report", str(temporary / "crawler-dedup-demo")]
     assert command(tmp_path, *arguments).returncode == 0
     assert "/lighthouse" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_recommended_command_names_the_extra_that_it_needs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    print_result(DemoResult((), {}, None, tmp_path, str))
+    fields: dict[str, Any] = dict.fromkeys(Crawl.__struct_fields__, 1)
+    crawl = Crawl(**fields | {"feeds": [], "index": str(tmp_path)})
+    print_summary(crawl, is_usual_index=True)
+    lines = [line for line in capsys.readouterr().out.splitlines() if " report " in line]
+    assert len(lines) == 2
+    assert all(line.startswith("Report for the browser (needs the extra report):  ") for line in lines)
 
 
 def test_the_index_of_the_demo_explains_each_drop_with_its_text(output: str, temporary: Path, tmp_path: Path) -> None:

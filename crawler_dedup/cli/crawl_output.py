@@ -11,6 +11,7 @@ from crawler_dedup.cli.jsontypes.crawl import Crawl
 from crawler_dedup.cli.terminal import make_console, print_commands, quantity
 from crawler_dedup.config import Config
 from crawler_dedup.spiders.site import SiteSpider
+from crawler_dedup.system.extras import note_on_extra
 from crawler_dedup.urls import without_credentials
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def print_summary(result: Crawl, *, is_usual_index: bool) -> None:
     console.print(_places(result), soft_wrap=True, highlight=False)
     console.print()
     index = [] if is_usual_index else [_shown(result.index)]
-    commands = {"Report for the browser": ["report", "--last", *index]}
+    commands = {f"Report for the browser{note_on_extra('report')}": ["report", "--last", *index]}
     if result.dropped or result.marked:
         commands = {"Which pages, and why": ["drops", "--last", *index], **commands}
     print_commands(console, commands)

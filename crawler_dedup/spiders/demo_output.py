@@ -12,6 +12,7 @@ from rich.text import Text
 from crawler_dedup import Decision
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.terminal import make_console, print_commands, quantity
+from crawler_dedup.system.extras import note_on_extra
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def print_result(result: DemoResult) -> None:
     print_commands(
         console,
         {
-            "Report for the browser": ["report", str(result.index)],
+            f"Report for the browser{note_on_extra('report')}": ["report", str(result.index)],
             "Try it on a site": ["crawl", "https://example.com/", "--dry-run"],
         },
     )

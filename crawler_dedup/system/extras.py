@@ -22,6 +22,11 @@ def has_extra(extra: str) -> bool:
     return not _missing(extra)
 
 
+def note_on_extra(extra: str) -> str:
+    """Return a note, to follow the name of a feature, that it needs *extra*; ``""`` if that is installed."""
+    return "" if has_extra(extra) else f" (needs the extra {extra})"
+
+
 def require_extra(extra: str, feature: str) -> None:
     """Raise :class:`ExtraMissing` unless all packages of *extra* are installed, without loading them.
 
