@@ -55,7 +55,7 @@ def stop_words() -> str:
 def _stop_words_of(language: str) -> str:
     words = "\n".join(stopwordsiso.stopwords(language))
     normalised = {word for fold in (False, True) for word in normalise(words, fold_han=fold).split("\n")}
-    return "\t".join(sorted(normalised))
+    return "\t".join(sorted(normalised - {""}))
 
 
 def readings() -> str:

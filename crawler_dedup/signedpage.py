@@ -65,7 +65,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
             (:func:`crawler_dedup.index.records.shorten_key`).
         url: its address, without user name and password.
         scope: the scope within which it is compared.
-        title: at most 200 characters.
+        title: at most 400 characters, of which the first 200 count once they are normalised.
         digest: BLAKE2b of the body, 8 bytes.
         size: bytes of the body.
         kind: the part of the page that the signature is made of.

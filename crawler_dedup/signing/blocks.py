@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.signing.features import normalise, split_units
+from crawler_dedup.signing.features import normalise, split_units, unify
 from crawler_dedup.signing.headings import MAX_PARTS, NEAR, Heading, describe_page, encode_parts, read_heading
 from crawler_dedup.signing.lines import (
     BEGINS_NO_DIGIT,
@@ -129,7 +129,7 @@ def _for_core() -> dict[str, Any]:
     }
 
 
-@replaceable(_for_core, revision=3, reads="read_outline", raises=BeyondLimits)
+@replaceable(_for_core, revision=4, reads="read_outline", raises=BeyondLimits)
 def pack_blocks(
     page: Outline,
     main: MainBlocks,
@@ -151,8 +151,8 @@ def pack_blocks(
             shown.
         max_chars: maximum number of characters that are read; the blocks after them are left out.
     """
-    longest_name = 2 * len(title) + 2  # it may have its words twice
     plain_title = normalise(title)
+    longest_name = 2 * len(plain_title) + 2  # it may have its words twice
     title_units = frozenset(split_units(plain_title))
     beginnings = frozenset(unit[0] for unit in title_units)
     blocks, of_main = page.blocks, frozenset(map(id, main.blocks))
@@ -191,9 +191,10 @@ def pack_blocks(
         units = min(-(-block.size // _SIZE_UNIT), _MAX_UNITS)
         packed[number] = traits, units if plain[:1].isalnum() or any(map(str.isalnum, plain)) else 0
     for source, is_shown in (embedded or {}).items():
-        whole = hash_text(source)
+        file = _find_file(source)
+        whole = hash_text(source if file else unify(source))
         if whole not in packed:
-            packed.setdefault(_hash_source(source, whole), (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
+            packed.setdefault(_hash_source(file, whole), (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
     return PageBlocks(_pack(packed), *describe_page(headings, main_texts, title, plain_title, first_main))
 
 
@@ -219,12 +220,12 @@ def _hash_again(number: int, times: int) -> int:
     return xxh3_64_intdigest(times.to_bytes(4, "little"), number) >> 32
 
 
-def _hash_source(source: str, whole: int) -> int:
-    """Return the hash that stands in a block for an embedded text or an address with the full hash *whole*.
+def _hash_source(file: str, whole: int) -> int:
+    """Return the hash that stands in a block for an embedded text, or for an address of *file*, with the full hash *whole*.
 
     The hash of an address has 16 bits of the name of its file, before 15 bits of the full hash.
     """
-    file, whole = _find_file(source), whole & ~_ADDRESS
+    whole &= ~_ADDRESS
     return hash_text(file) & _FILE | whole & ~_FILE | _ADDRESS if file else whole
 
 

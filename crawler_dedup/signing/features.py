@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count
@@ -29,6 +29,8 @@ from crawler_dedup.signing.characters import (
     WIDE_PUNCTUATION_RANGES,
     WIDE_RANGES,
     describe_folding,
+    drop_ignorable,
+    fold_arabic,
     simplify_han,
 )
 from crawler_dedup.signing.loading import NotLoaded
@@ -48,7 +50,7 @@ _UNSPACED_RUNS = re.compile(f"[{UNSPACED_RANGES}][{UNSPACED_RANGES}]*")
 _OTHER_THAN_WORDS = re.compile(f"[{HAN_RANGES}{UNSPACED_RANGES}]")
 _UNITS = re.compile(f"{_WORD}|[{HAN_RANGES}{UNSPACED_RANGES}]")
 # Without full-width punctuation, normalising takes a tenth of the time.
-_WIDE_PUNCTUATION = re.compile(f"[{WIDE_PUNCTUATION_RANGES}]+")
+_WIDE_PUNCTUATION = re.compile(f"[{WIDE_PUNCTUATION_RANGES}][{WIDE_PUNCTUATION_RANGES}]*")
 _WIDE_RUNS = re.compile(f"[{WIDE_RANGES}][{WIDE_RANGES}]*")
 
 _MAX_MARKS = 30
@@ -70,11 +72,13 @@ STOP_WORD_UNIT = 32
 
 
 def size_in_letters(text: str) -> int:
-    """Return the size of *text* in letters of the Latin alphabet.
+    """Return the size of *text*, once it is normalised, in letters of the Latin alphabet.
 
     A character of a script that says more with each character (Han, kana, Hangul, Thai) counts as three.
     """
-    return len(text) if text.isascii() else len(text) + 2 * sum(map(len, _WIDE_RUNS.findall(text)))
+    if text.isascii():
+        return len(text)
+    return sum([len(piece) + 2 * sum(map(len, _WIDE_RUNS.findall(piece))) for piece in _compose(_without_excess(text))])
 
 
 @dataclass(frozen=True)
@@ -121,9 +125,20 @@ def _for_normalise() -> dict[str, Any]:
     return {"describe": describe_folding, "compose": _normalise_composing, "longest_line": _PIECE // 2}
 
 
-@replaceable(_for_normalise, revision=2, raises=BeyondLimits)
+def unify(text: str) -> str:
+    """Return *text* in the form that all its writings have in common: in NFKC, without characters that change no word.
+
+    Case, full-width punctuation and Traditional characters, which :func:`normalise` folds too, remain different.
+    """
+    return text if text.isascii() else "".join(_compose(_without_excess_marks(drop_ignorable(text))))
+
+
+@replaceable(_for_normalise, revision=3, raises=BeyondLimits)
 def normalise(text: str, *, fold_han: bool = True) -> str:
     """Fold compatibility forms of *text* (NFKC), then case, then Traditional characters to simplified ones.
+
+    Characters that change no word are dropped (:func:`~crawler_dedup.signing.characters.drop_ignorable`), and two Arabic
+    letters folded. Every text that is hashed or measured is normalised here, or by :func:`unify`.
 
     Of more than 30 combining marks in a row only the first 30 are kept: no writing system needs more.
 
@@ -136,13 +151,10 @@ def normalise(text: str, *, fold_han: bool = True) -> str:
     others = "\n".join([line for line in lines if not line.isascii()])
     # Nothing composes across the end of a line, so that lines of ASCII can be left out, unless all together are too long.
     if len(others) < _PIECE:
-        kept = _without_excess(others)
-        left_out = len(text) - len(others)
-        composed = _composed(kept, _longest(left_out + len(kept)) - left_out)
+        composed = _composed(_without_excess(others), _longest(len(text)) - (len(text) - len(others)))
         folded = iter(_fold_case(composed, fold_han=fold_han).split("\n"))
         return "\n".join([line.lower() if line.isascii() else next(folded) for line in lines])
-    kept = _without_excess(text)
-    return _fold_case(_composed(kept, _longest(len(kept))), fold_han=fold_han)
+    return _fold_case(_composed(_without_excess(text), _longest(len(text))), fold_han=fold_han)
 
 
 def _normalise_composing(lines: str, *, fold_han: bool) -> tuple[str, int]:
@@ -153,9 +165,14 @@ def _normalise_composing(lines: str, *, fold_han: bool) -> tuple[str, int]:
 
 
 def _without_excess(text: str) -> str:
-    """Return *text* without full-width punctuation, and without combining marks beyond the limit for a row."""
+    """Return *text* without full-width punctuation, characters that change no word, and marks beyond the limit for a row."""
+    return _without_excess_marks(_WIDE_PUNCTUATION.sub(" ", drop_ignorable(text)))
+
+
+def _without_excess_marks(text: str) -> str:
+    # Dropping other characters comes before: it makes rows of combining marks longer.
     end = LAST_MARK if _RARE_SCRIPTS.search(text) else _BMP
-    return _too_many_marks(end).sub("", _WIDE_PUNCTUATION.sub(" ", text))
+    return _too_many_marks(end).sub("", text)
 
 
 def _longest(size: int) -> int:
@@ -169,24 +186,31 @@ def _fold_case(composed: str, *, fold_han: bool) -> str:
 
 
 def _composed(text: str, limit: int) -> str:
-    """Return *text* in NFKC. Raises :class:`BeyondLimits` if that has more than *limit* characters.
-
-    This is done in pieces, because the interpreter lock is held for each. They are cut before white space, with which
-    nothing composes; text without white space is cut anywhere.
-    """
+    """Return *text* as :func:`_compose` does. Raises :class:`BeyondLimits` if that has more than *limit* characters."""
     pieces: list[str] = []
-    start = size = 0
+    size = 0
+    for piece in _compose(text):
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
+            raise BeyondLimits(TOO_LONG)
+    return "".join(pieces)
+
+
+def _compose(text: str) -> Iterator[str]:
+    """Yield *text* in NFKC, with Arabic letters folded, in pieces.
+
+    The interpreter lock is held for each. They are cut before white space, with which nothing composes; text without white
+    space is cut anywhere.
+    """
+    start = 0
     while start < len(text):
         end = start + _PIECE
         if end < len(text):
             space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
             end = end if space < 0 else space
-        pieces.append(unicodedata.normalize("NFKC", text[start:end]))
-        size += len(pieces[-1])
-        if size > limit:
-            raise BeyondLimits(TOO_LONG)
+        yield fold_arabic(unicodedata.normalize("NFKC", text[start:end]))
         start = end
-    return "".join(pieces)
 
 
 def tokenise(plain: str, cut_han: CutHan) -> list[str]:
@@ -255,7 +279,7 @@ def _for_weighing_texts() -> dict[str, Any]:
     return {**_for_weights(), "find_dictionary": find_dictionary}
 
 
-@replaceable(_for_weighing_texts, revision=1, raises=NotLoaded)
+@replaceable(_for_weighing_texts, revision=2, raises=NotLoaded)
 def weigh_text(plain: str, han_tokens: Callable[[], list[str]], cut_han: CutHan) -> Features:  # noqa: ARG001  (for the core)
     """Weigh the tokens of a normalised text as :func:`weigh_tokens` does.
 

@@ -17,6 +17,7 @@ from operator import add
 from typing import Any, NamedTuple
 
 from crawler_dedup.signing.characters import describe_casefold
+from crawler_dedup.signing.features import unify
 from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.outline import Block, Outline
 
@@ -82,7 +83,7 @@ def _for_core() -> dict[str, Any]:
     }
 
 
-@replaceable(_for_core, revision=1, reads="read_outline")
+@replaceable(_for_core, revision=2, reads="read_outline")
 def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     """Find the blocks that are the main text of *page*, which has the title *title*: none if it has no main text."""
     size, linked = [0] * len(page.parents), [0] * len(page.parents)
@@ -130,13 +131,13 @@ def _shares_of_title(words: AbstractSet[str], blocks: Iterable[Block], texts: Co
         if block.group in texts:
             lines.setdefault(block.group, []).append(block.text)
     # Line by line, which is quicker for lines of ASCII.
-    casefolded = {group: "\n".join([line.casefold() for line in parts]) for group, parts in lines.items()}
+    casefolded = {group: "\n".join([unify(line).casefold() for line in parts]) for group, parts in lines.items()}
     return {group: sum([word in text for word in words]) / len(words) for group, text in casefolded.items()}
 
 
 def _words_of(line: str) -> frozenset[str]:
     """Return the words of *line*. In scripts without spaces, pairs of letters are taken for words."""
-    words = _WORDS.findall(line.casefold())
+    words = _WORDS.findall(unify(line).casefold())
     if line.isascii():
         return frozenset(words)
     distinct: set[str] = set()

@@ -123,7 +123,7 @@ def _for_core() -> dict[str, Any]:
     }
 
 
-@replaceable(_for_core, revision=2, raises=BeyondLimits)
+@replaceable(_for_core, revision=3, raises=BeyondLimits)
 def read_outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
     """Read the blocks of *tree*, without navigation, asides, footers, fields of forms, scripts and comments.
 
@@ -322,8 +322,7 @@ class _Reader:
             place = 0
         if self._link_begins is None:
             self._leads_away = False
-        if text:
-            size = size_in_letters(text)
+        if size := size_in_letters(text):  # 0: no text, or only characters that change no word
             self.blocks.append(Block(text, size, min(linked, size), self._groups[number], shown, level, place))
 
     def _shown(self) -> str:

@@ -32,7 +32,7 @@ from w3lib.encoding import (
 from crawler_dedup.config import Config
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.native import replaceable
-from crawler_dedup.signing.titles import MAX_TITLE_CHARS
+from crawler_dedup.signing.titles import MAX_WRITTEN_CHARS
 
 # The first look-up, with classes for forms and fields, calls a function in Python for each element that is used.
 _CLASSES = HtmlElementClassLookup()
@@ -122,12 +122,12 @@ def read_quickly(tree: HtmlElement) -> Iterator[None]:
         parser.set_element_class_lookup(_CLASSES)
 
 
-@replaceable(lambda: {"longest": MAX_TITLE_CHARS}, revision=1)
+@replaceable(lambda: {"longest": MAX_WRITTEN_CHARS}, revision=2)
 def find_title(tree: HtmlElement) -> str:
-    """Return the title of a page, cut off after ``MAX_TITLE_CHARS`` characters; ``""`` if it has none."""
+    """Return the title of a page, cut off after ``MAX_WRITTEN_CHARS`` characters; ``""`` if it has none."""
     # A picture may have a title too.
     title = next((element for element in tree.iter("title") if element.getparent().tag != "svg"), None)
-    return "" if title is None else " ".join("".join(title.itertext()).split())[:MAX_TITLE_CHARS]
+    return "" if title is None else " ".join("".join(title.itertext()).split())[:MAX_WRITTEN_CHARS]
 
 
 @replaceable(revision=1)

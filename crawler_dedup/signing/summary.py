@@ -40,7 +40,7 @@ def with_shown(page: SignedPage, features: Features, numbers: bytes) -> SignedPa
     return page if shown == page.shown else msgspec.structs.replace(page, partly_hidden=shown)
 
 
-@replaceable(revision=2)
+@replaceable(revision=3)
 def sketch_numbers(plain: str) -> bytes:
     """Sketch the set of the numbers in a normalised text that count no visits; a date or a version is a single number."""
     return sketch(hash_words(_NUMBERS.findall(without_visits(plain).replace("–", "-"))))

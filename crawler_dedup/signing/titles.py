@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from crawler_dedup.signing.characters import simplify_han
-from crawler_dedup.signing.features import size_in_letters
+from crawler_dedup.signing.features import size_in_letters, unify
 
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
 # C, C++ and C# are three things, "f=", "f>", "f-=", "f/=" and "f!=" five.
@@ -19,7 +18,9 @@ _PUNCTUATION = bytes(code for code in range(128) if _NOT_LETTER.fullmatch(chr(co
 _ORNAMENTS = re.compile(r"[&*<=>^~%]+\s+(.*?)(?:\s[&*<=>^~%]+)?", re.DOTALL)
 _IDENTIFIER = re.compile(r"(?<!\w)[a-z0-9]+(?:_[a-z0-9]+)+(?!\w)")
 MAX_TITLE_CHARS = 200
-"""Maximum number of characters of a title that are read."""
+"""Maximum number of characters of a title, once it is normalised, that are read."""
+MAX_WRITTEN_CHARS = 2 * MAX_TITLE_CHARS
+"""Maximum number of characters as they are written: some texts have a mark or a soft hyphen after each letter."""
 _TELLING = 15
 """Least number of letters of a part that is probably not a site's name."""
 
@@ -30,7 +31,7 @@ def split_title(title: str) -> frozenset[str]:
 
     A part that was cut short ends with ``…``.
     """
-    folded = simplify_han(unicodedata.normalize("NFKC", title[:MAX_TITLE_CHARS]).casefold())
+    folded = simplify_han(_fold(title))
     parts = _SEPARATORS.split(_without_ornaments(folded))
     split = ((_NOT_LETTER.sub("", part), part.rstrip().endswith("...")) for part in parts)
     return frozenset(letters + "…" * is_cut for letters, is_cut in split if letters)
@@ -42,8 +43,12 @@ def find_identifiers(title: str) -> frozenset[str]:
 
     The parts of a title do not keep the order of their words: those of ``rgb_to_hsv`` are those of ``hsv_to_rgb``.
     """
-    folded = unicodedata.normalize("NFKC", title[:MAX_TITLE_CHARS]).casefold()
+    folded = _fold(title)
     return frozenset(_IDENTIFIER.findall(folded)) if "_" in folded else frozenset()
+
+
+def _fold(title: str) -> str:
+    return unify(title[:MAX_WRITTEN_CHARS])[:MAX_TITLE_CHARS].casefold()
 
 
 def letters_of(plain: str) -> str:

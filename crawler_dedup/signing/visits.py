@@ -24,7 +24,7 @@ _COUNTED = "|".join(
     zhlédnutí komentář\\w* wyświetle\\w* odsłon\\w* komentarz\\w*
     просмотр\\w{0,2} комментари\\w{0,2} ответ\\w{0,2} голос\\w{0,2} лайк\\w{0,2} отзыв\\w{0,2}
     перегляд\\w{0,2} коментар\\w{0,2}
-    görüntülenme görüntüleme okunma yorum beğeni dilihat komentar مشاهدة مشاهدات تعليق تعليقات
+    görüntülenme görüntüleme okunma yorum beğeni dilihat komentar مشاهدة مشاهدات تعلیق تعلیقات
     """.split()
 )
 # The same in scripts without spaces: Chinese, in simplified characters as normalised text is, Japanese and Korean.
@@ -47,7 +47,7 @@ _PHRASES = re.compile(
     rf"|{_UNSPACED}[ :(]*{_NUMBER} ?{_MEASURE}?(?!\w|[.,]\d)"
     rf"|(?<!\w){_NUMBER} (?:{_UNITS}) (?:ago|atrás|fa|назад|geleden|temu|önce|siden|sedan)(?!\w)"
     rf"|(?<!\w)(?:för|for) {_NUMBER} (?:{_UNITS}) (?:siden|sedan)(?!\w)"
-    rf"|(?<!\w)(?:vor|il y a|hace|há|před|منذ|قبل) {_NUMBER} (?:{_UNITS}|دقائق|ساعات|أيام)(?!\w)"
+    rf"|(?<!\w)(?:vor|il y a|hace|há|před|منذ|قبل) {_NUMBER} (?:{_UNITS}|دقائق|ساعات|أیام)(?!\w)"
     r"|\d+ ?(?:秒|分|小时|时间|天|日|周|星期|个月|ヶ月|か月|月|年)(?:钟|间)?之?前|\d+ ?(?:초|분|시간|일|주|개월|년) ?전"
     rf"|(?<!\w)\d+[ -](?:minutes?|mins?|мин\w*|dk)[ -](?:to )?(?:read|reading|чтения|okuma)(?!\w)"
     r"|(?<!\w)\d+ (?:minutes?|minuti?|minutos?|min) d[ei] (?:lecture|lectura|leitura|lettura)(?!\w)"

@@ -1,0 +1,154 @@
+"""A text is the same text in whatever characters it is written, and as long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+from unicodedata import normalize
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
+from crawler_dedup.signedpage import PageKind
+from crawler_dedup.signing.features import normalise, size_in_letters
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.titles import find_identifiers, split_title
+
+ENGLISH = (
+    "The mayor opened the new swimming pool on Friday, for which many people had worked for years.",
+    "During the party she handed the key to the chair of the association and thanked the builders.",
+    "The opening hours will be shown at the entrance, and pupils and pensioners pay less for tickets.",
+    "Next week guests can try the sauna, and later there will be courses for beginners and the elderly.",
+)
+VIETNAMESE = (
+    "Thị trưởng đã khai trương bể bơi mới vào thứ sáu, nơi mà nhiều người dân đã mong đợi suốt nhiều năm.",
+    "Trong buổi lễ, bà trao chìa khóa cho chủ tịch hội và cảm ơn những người thợ đã làm việc vất vả.",
+    "Giờ mở cửa sẽ được treo ở lối vào, học sinh và người về hưu được mua vé giảm giá.",
+    "Tuần tới khách có thể dùng thử phòng xông hơi, sau đó sẽ có các lớp học cho người mới bắt đầu.",
+)
+PERSIAN = (
+    "شهردار روز جمعه استخر جدید را که شهروندان سال‌ها برای آن تلاش کرده‌اند افتتاح کرد.",
+    "در مراسم کلید را به رئیس انجمن داد و از کارگران برای زحماتشان تشکر کرد.",
+    "ساعت‌های کار در ورودی نصب می‌شود و دانش‌آموزان و بازنشستگان بلیت ارزان‌تر می‌خرند.",
+    "هفته آینده مهمانان می‌توانند سونا را امتحان کنند و سپس کلاس‌هایی برای تازه‌کاران برگزار می‌شود.",
+)
+ARABIC = (
+    "افتتح رئيس البلدية يوم الجمعة المسبح الجديد الذي انتظره المواطنون سنوات طويلة.",
+    "وخلال الحفل سلم المفتاح إلى رئيسة الجمعية وشكر العمال على جهودهم.",
+    "ستعلق مواعيد العمل عند المدخل، ويحصل الطلاب والمتقاعدون على تذاكر مخفضة.",
+    "وفي الأسبوع المقبل يمكن للضيوف تجربة الساونا، ثم تبدأ دورات للمبتدئين وكبار السن.",
+)
+
+
+def after_letters(mark: str, text: str) -> str:
+    """Write *mark* after every second letter within the words of *text*."""
+    return " ".join(
+        "".join(letter + mark * (place % 2 and place < len(word) - 1) for place, letter in enumerate(word))
+        for word in text.split(" ")
+    )
+
+
+WRITINGS: dict[str, tuple[tuple[str, ...], Callable[[str], str]]] = {
+    "decomposed": (VIETNAMESE, lambda text: normalize("NFD", text)),
+    "soft hyphens": (ENGLISH, lambda text: after_letters("\u00ad", text)),
+    "zero-width spaces": (ENGLISH, lambda text: after_letters("\u200b", text)),
+    "joiners": (ENGLISH, lambda text: after_letters("\u200d\u2060\ufeff", text)),
+    "marks of direction": (ENGLISH, lambda text: after_letters("\u200e\u202a\u2066", text)),
+    "variation selectors": (ENGLISH, lambda text: after_letters("\ufe0f\U000e0100", text)),
+    "soft hyphens in decomposed letters": (
+        VIETNAMESE,
+        lambda text: "".join(part + "\u00ad" for part in normalize("NFD", text)),
+    ),
+    "without non-joiners": (PERSIAN, lambda text: text.replace("\u200c", "")),
+    "letters of an Arabic keyboard": (PERSIAN, lambda text: text.replace("ی", "ي").replace("ک", "ك")),
+    "vowel marks": (ARABIC, lambda text: after_letters("\u064e\u0651", text)),
+    "tatweel": (ARABIC, lambda text: after_letters("\u0640", text)),
+}
+
+
+def article(sentences: tuple[str, ...], write: Callable[[str], str] = str) -> str:
+    """Return an article in whatever characters *write* makes of its title and sentences."""
+    title = write(sentences[0][:40])
+    paragraphs = "".join(f"<p>{write(sentence)}</p>" for sentence in sentences)
+    return f"<html><head><title>{title}</title></head><body><main><h1>{title}</h1>{paragraphs}</main></body></html>"
+
+
+def signed(body: str) -> SignedPage:
+    return Signer(Config(tokenizer="bigrams")).sign(
+        "http://a.org/", body.encode(), encoding="utf-8", key=None, scope=""
+    )[0]
+
+
+@pytest.mark.parametrize("name", WRITINGS)
+def test_a_copy_in_other_characters_is_a_duplicate_of_the_same_size(deduplicator: Deduplicator, name: str) -> None:
+    sentences, write = WRITINGS[name]
+    plain, written = article(sentences), article(sentences, write)
+    assert plain != written
+    assert signed(plain).chars == signed(written).chars > 250
+    for scope, first, second in (("written later", plain, written), ("written first", written, plain)):
+        assert deduplicator.check("http://a.org/", first.encode(), scope=scope).verdict is Verdict.NEW
+        assert deduplicator.check("http://b.org/", second.encode(), scope=scope).verdict is Verdict.DUPLICATE
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_text_that_says_more_is_kept_in_whatever_form_the_shorter_text_is(
+    deduplicator: Deduplicator, form: Literal["NFC", "NFD"]
+) -> None:
+    longer = article((*VIETNAMESE, VIETNAMESE[1], VIETNAMESE[0]))  # in the same words
+    shorter = article(VIETNAMESE, lambda text: normalize(form, text))
+    assert deduplicator.check("http://a.org/", shorter.encode()).verdict is Verdict.NEW
+    assert deduplicator.check("http://b.org/", longer.encode()).verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize("name", WRITINGS)
+def test_a_short_page_in_other_characters_has_the_same_blocks_title_and_links(name: str) -> None:
+    sentences, write = WRITINGS[name]
+
+    def short(write: Callable[[str], str]) -> SignedPage:
+        title, line, button = write(sentences[0][:30]), write(sentences[1][:30]), write(sentences[2][:20])
+        return signed(
+            f"<html><head><title>{title}</title></head><body><h1>{title}</h1><p>{line}</p><button>{button}</button>"
+            f"<a href=/next>{write(sentences[3][:20])}</a></body></html>"
+        )
+
+    plain, written = short(str), short(write)
+    assert plain.kind is PageKind.THIN
+    for part in ("signature", "blocks", "named", "heading", "chars", "link_chars"):
+        assert getattr(plain, part) == getattr(written, part), part
+
+
+@pytest.mark.parametrize("name", WRITINGS)
+def test_a_title_is_read_up_to_the_same_letter_in_other_characters(name: str) -> None:
+    sentences, write = WRITINGS[name]
+    title = f"{' '.join(sentences)[:180]} | Site"
+    if len(write(title)) <= 400:
+        assert split_title(signed(f"<title>{write(title)}</title>").title) == split_title(title)
+    assert find_identifiers(write("rgb_to_hsv")) == {"rgb_to_hsv"}
+
+
+def test_what_a_non_joiner_separates_is_one_word() -> None:
+    assert normalise("می‌شود") == "میشود"
+
+
+def test_a_paragraph_without_a_letter_that_is_read_makes_no_block() -> None:
+    spacer = "<p>\u200b</p><p>&shy;</p>"
+    assert signed(article(ENGLISH)).blocks == signed(article(ENGLISH).replace("</h1>", f"</h1>{spacer}")).blocks
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("", 0),
+        ("\u200b", 0),
+        ("tea", 3),
+        ("thé", 3),
+        ("the\u0301", 3),
+        ("茶馆，开", 10),
+        ("ﬁne", 4),
+        ("ｶﾞ", 3),
+        ("가", 3),
+        ("\u1100\u1161", 3),
+    ],
+)
+def test_a_size_is_that_of_the_normalised_text(text: str, size: int) -> None:
+    assert size_in_letters(text) == size
