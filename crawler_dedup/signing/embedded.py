@@ -32,19 +32,21 @@ def _for_core() -> dict[str, Any]:
     return {"addresses": _ADDRESSES, "with_text": _WITH_TEXT, "unread": _UNREAD, "conceals": conceal_by_style}
 
 
-@replaceable(_for_core, revision=2)
-def find_embedded_content(tree: HtmlElement) -> dict[str, bool]:
+@replaceable(_for_core, revision=3)
+def find_embedded_content(tree: HtmlElement, *, revealed: bool = False) -> dict[str, bool]:
     """Return the addresses of pictures, frames, sounds and videos, and the texts of buttons, asides, text fields
     and JSON data.
 
     They are in the order of the page. The value of each is whether it is shown in at least one place.
+
+    Args:
+        revealed: whether what only a script or an animation uncovers counts as shown.
     """
     with read_quickly(tree):
-        return _find_in(tree)
+        return _find_in(tree, hidden_elements(tree, revealed=revealed))
 
 
-def _find_in(tree: HtmlElement) -> dict[str, bool]:
-    hidden = hidden_elements(tree)
+def _find_in(tree: HtmlElement, hidden: AbstractSet[HtmlElement]) -> dict[str, bool]:
     pieces: dict[str, bool] = {}
     read: set[HtmlElement] = set()
     for element in tree.getroottree().getroot().iter(*_LOOKED_AT):

@@ -54,23 +54,28 @@ class Extractor:
         spec: name and parameters, for the index header.
         extract: returns the text of a page, given its tree, which is not changed, and the blocks that
             :func:`~crawler_dedup.signing.maintext.find_main_blocks` found.
-        extract_shown: returns the text without hidden elements (:mod:`crawler_dedup.signing.hidden`).
+        extract_shown: returns the text without hidden elements (:mod:`crawler_dedup.signing.hidden`), likewise; its third
+            argument says whether what only a script or an animation uncovers counts as shown, as in the blocks.
     """
 
     spec: str
     extract: Callable[[HtmlElement, MainBlocks], str]
-    extract_shown: Callable[[HtmlElement, MainBlocks], str]
+    extract_shown: Callable[[HtmlElement, MainBlocks, bool], str]
 
 
 def _from_tree(spec: str, extract: Callable[[HtmlElement], str]) -> Extractor:
-    return Extractor(spec, lambda tree, _: extract(tree), lambda tree, _: extract(without_hidden(tree)))
+    return Extractor(
+        spec,
+        lambda tree, _: extract(tree),
+        lambda tree, _, revealed: extract(without_hidden(tree, revealed=revealed)),
+    )
 
 
 _BUILT_IN = {
     "paragraphs": Extractor(
         _PARAGRAPHS,
         lambda _, main: join_text(main),
-        lambda _, main: join_shown_text(main),
+        lambda _, main, __: join_shown_text(main),
     ),
     "trafilatura": _from_tree(_TRAFILATURA, extract_with_trafilatura),
 }

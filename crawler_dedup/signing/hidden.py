@@ -2,6 +2,9 @@
 
 Elements hidden by a style sheet or a script are not detected. ``aria-hidden`` hides from screen readers only. A declaration
 hides wherever it is in a ``style``, even if a browser ignores it: text that counts as hidden by mistake covers less.
+
+Some of these elements are *revealed* to readers with scripts as soon as the page is there: those that fade in, and the
+segments in which React sends a page. A ``<noscript>`` has what its page shows to readers without scripts.
 """
 
 from __future__ import annotations
@@ -28,11 +31,13 @@ _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ZERO = r"[+-]?(?:0*\.)?0+(?![.\d])"
 _HIDING = re.compile(
     r"(?<![\w-])(?:"
-    rf"(?P<all>display\s*:\s*none|content-visibility\s*:\s*hidden|(?:opacity|font-size)\s*:\s*(?:-|{_ZERO}))"
+    rf"(?P<all>display\s*:\s*none|content-visibility\s*:\s*hidden|font-size\s*:\s*(?:-|{_ZERO}))"
+    rf"|(?P<opacity>opacity\s*:\s*(?:-|{_ZERO}))|(?P<transition>transition)"
     r"|(?P<visibility>visibility\s*:\s*(?:hidden|collapse))"
     rf"|(?P<height>(?:max-)?height\s*:\s*{_ZERO})"
     r"|(?P<overflow>overflow(?:-[xy])?\s*:\s*(?:visible\s+)?(?:auto|clip|hidden|overlay|scroll)))"
 )
+_SEGMENT = re.compile(r"[\w-]*S:[0-9a-f]+")  # the "id" of a segment of React
 # The whole style: a browser follows no other declaration in it.
 _SHOWS_AGAIN = re.compile(" *visibility *: *visible *;? *", re.IGNORECASE | re.ASCII)
 
@@ -50,18 +55,26 @@ class Concealment(IntEnum):
 SHOWN, INVISIBLE, NOT_DISPLAYED = Concealment
 
 
-def concealment(element: HtmlElement, around: Concealment) -> Concealment:
-    """Return how *element* conceals its content, given the concealment *around* it."""
+def concealment(element: HtmlElement, around: Concealment, *, revealed: bool = False) -> Concealment:
+    """Return how *element* conceals its content, given the concealment *around* it.
+
+    Args:
+        revealed: whether what only a script or an animation uncovers counts as shown.
+    """
     tag, names = element.tag, element.keys()
     is_closed = tag in HIDING_TAGS and not (tag == "dialog" and "open" in names)
-    if is_closed or around is NOT_DISPLAYED or "hidden" in names or "popover" in names:
+    is_hidden = "hidden" in names
+    if revealed:
+        is_closed = is_closed and tag != "noscript"
+        is_hidden = is_hidden and not _SEGMENT.fullmatch(element.get("id", ""))
+    if is_closed or around is NOT_DISPLAYED or is_hidden or "popover" in names:
         return NOT_DISPLAYED
     declared = [f";{name}:{element.get(name)}" for name in _DECLARATIONS if name in names]
-    return conceal_by_style("".join([element.get("style", ""), *declared]), around)
+    return conceal_by_style("".join([element.get("style", ""), *declared]), around, revealed=revealed)
 
 
-def conceal_by_style(style: str, around: Concealment) -> Concealment:
-    """Return how an element with this *style* conceals its content, given the concealment *around* it."""
+def conceal_by_style(style: str, around: Concealment, *, revealed: bool = False) -> Concealment:
+    """Return how an element with this *style* conceals its content, as :func:`concealment` does."""
     if around is INVISIBLE and _SHOWS_AGAIN.fullmatch(style):
         return SHOWN
     if "\\" in style:
@@ -69,7 +82,9 @@ def conceal_by_style(style: str, around: Concealment) -> Concealment:
     if "/*" in style:  # it may also be part of a string or an address
         style += ";" + _COMMENT.sub(" ", style)
     kinds = {declaration.lastgroup for declaration in _HIDING.finditer(style.lower())}
-    if "all" in kinds or {"height", "overflow"} <= kinds:
+    if revealed:
+        kinds -= {"opacity", "visibility", "height"} if "transition" in kinds else {"opacity", "visibility"}
+    if not kinds.isdisjoint(("all", "opacity")) or {"height", "overflow"} <= kinds:
         return NOT_DISPLAYED
     return max(around, INVISIBLE) if "visibility" in kinds else around
 
@@ -86,7 +101,7 @@ def find_shadow_hosts(tree: HtmlElement) -> set[HtmlElement]:
     return hosts
 
 
-def roots_and_states(tree: HtmlElement) -> Iterator[tuple[HtmlElement, Concealment]]:
+def roots_and_states(tree: HtmlElement, *, revealed: bool = False) -> Iterator[tuple[HtmlElement, Concealment]]:
     """Yield the roots of *tree*, each with the concealment around it.
 
     Elements after an early ``</html>`` belong to the body, as in browsers.
@@ -95,26 +110,26 @@ def roots_and_states(tree: HtmlElement) -> Iterator[tuple[HtmlElement, Concealme
     other_roots = roots(tree)[1:]
     if other_roots:
         body = tree.find("body")
-        around = concealment(tree, SHOWN)
-        around = around if body is None else concealment(body, around)
+        around = concealment(tree, SHOWN, revealed=revealed)
+        around = around if body is None else concealment(body, around, revealed=revealed)
         for root in other_roots:
             yield root, around
 
 
-def hidden_elements(tree: HtmlElement) -> set[HtmlElement]:
+def hidden_elements(tree: HtmlElement, *, revealed: bool = False) -> set[HtmlElement]:
     """Return the elements of *tree* whose own text is not shown."""
     hosts = find_shadow_hosts(tree)
-    tops = [(root, around) for root, around in roots_and_states(tree) if around is not SHOWN]
-    hidden = {element for root, around in tops for element in hidden_within(root, around)}
+    tops = [(root, around) for root, around in roots_and_states(tree, revealed=revealed) if around is not SHOWN]
+    hidden = {element for root, around in tops for element in hidden_within(root, around, revealed=revealed)}
     for element in (element for root in roots(tree) for element in root.iter("*")):
         around = NOT_DISPLAYED if element in hosts else SHOWN
         may_hide = around or element.tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys())
-        if may_hide and element not in hidden and concealment(element, around) is not SHOWN:
-            hidden |= hidden_within(element, around)
+        if may_hide and element not in hidden and concealment(element, around, revealed=revealed) is not SHOWN:
+            hidden |= hidden_within(element, around, revealed=revealed)
     return hidden
 
 
-def hidden_within(top: HtmlElement, around: Concealment) -> set[HtmlElement]:
+def hidden_within(top: HtmlElement, around: Concealment, *, revealed: bool = False) -> set[HtmlElement]:
     """Return the elements from *top* on whose own text is not shown, given the concealment *around* it."""
     hidden: set[HtmlElement] = set()
     states = [around]
@@ -122,16 +137,18 @@ def hidden_within(top: HtmlElement, around: Concealment) -> set[HtmlElement]:
         if event == "end":
             states.pop()
             continue
-        states.append(concealment(element, states[-1]))
+        states.append(concealment(element, states[-1], revealed=revealed))
         if states[-1] is not SHOWN:
             hidden.add(element)
     return hidden
 
 
-def without_hidden(tree: HtmlElement) -> HtmlElement:
+def without_hidden(tree: HtmlElement, *, revealed: bool = False) -> HtmlElement:
     """Return a copy of *tree* in which hidden elements are empty, and have no attributes."""
     copy = deepcopy(tree)
-    for element in hidden_elements(copy):  # the elements stay, because elements inside may be shown again
+    for element in hidden_elements(
+        copy, revealed=revealed
+    ):  # the elements stay, because elements inside may be shown again
         element.text = None
         element.attrib.clear()
         for child in element:

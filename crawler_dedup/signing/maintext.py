@@ -17,7 +17,7 @@ from operator import add
 from typing import Any, NamedTuple
 
 from crawler_dedup.signing.characters import describe_casefold
-from crawler_dedup.signing.features import unify
+from crawler_dedup.signing.features import size_in_letters, unify
 from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.outline import Block, Outline
 
@@ -37,6 +37,7 @@ _DETAIL = 10
 _TITLE_WEIGHT = 0.25
 _TITLES_SHARE = 1 / 3
 _LONG = 40
+_STATEMENT = 20
 _WORDS = re.compile(r"\w{2,}")
 
 
@@ -263,3 +264,18 @@ def join_text(part: Outline | MainBlocks) -> str:
 def join_shown_text(part: Outline | MainBlocks) -> str:
     """Return the text of a page, or of its main text, a line for each block, without text in hidden elements."""
     return "\n".join([block.shown for block in part.blocks if block.shown])
+
+
+def shows_hardly_anything(page: Outline, main: MainBlocks) -> bool:
+    """Return whether a page shows no text outside of links but a few labels, and next to nothing of its main text.
+
+    A page without a main text shows next to nothing at all.
+    """
+    if sum(map(_shown_size, main.blocks or page.blocks)) >= _STATEMENT:
+        return False
+    unlinked = [_shown_size(block) - (block.linked if block.shown == block.text else 0) for block in page.blocks]
+    return sum(unlinked) < _ENOUGH and max(unlinked, default=0) < _STATEMENT
+
+
+def _shown_size(block: Block) -> int:
+    return block.size if block.shown == block.text else size_in_letters(block.shown)

@@ -123,12 +123,15 @@ def _for_core() -> dict[str, Any]:
     }
 
 
-@replaceable(_for_core, revision=3, raises=BeyondLimits)
-def read_outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
+@replaceable(_for_core, revision=4, raises=BeyondLimits)
+def read_outline(tree: HtmlElement, max_depth: int = 250, *, revealed: bool = False) -> Outline:
     """Read the blocks of *tree*, without navigation, asides, footers, fields of forms, scripts and comments.
 
     An element for navigation or the like is read all the same if it has the parts of a whole page, and more text than there
     is outside of such elements: it contains the page by an error in its tags, or is the page for readers without scripts.
+
+    Args:
+        revealed: whether what only a script or an animation uncovers counts as shown.
 
     Raises:
         BeyondLimits: elements are nested deeper than *max_depth*, which limits the recursion of this function.
@@ -136,7 +139,7 @@ def read_outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
     swallowed: set[HtmlElement] = set()
     with read_quickly(tree):
         for _ in range(_MOST_PASSES):
-            reader = _read_tree(tree, swallowed, max_depth)
+            reader = _read_tree(tree, swallowed, max_depth, revealed=revealed)
             least = max(_LEAST_SWALLOWED, _unlinked_size(reader))
             more = [element for element in reader.skipped if _unlinked_size(_read_element(element, max_depth)) > least]
             if not more:
@@ -145,9 +148,9 @@ def read_outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
     return Outline(reader.blocks, reader.parents)
 
 
-def _read_tree(tree: HtmlElement, swallowed: AbstractSet[HtmlElement], max_depth: int) -> _Reader:
-    reader = _Reader(find_shadow_hosts(tree), swallowed)
-    for root, around in roots_and_states(tree):
+def _read_tree(tree: HtmlElement, swallowed: AbstractSet[HtmlElement], max_depth: int, *, revealed: bool) -> _Reader:
+    reader = _Reader(find_shadow_hosts(tree), swallowed, revealed=revealed)
+    for root, around in roots_and_states(tree, revealed=revealed):
         reader.read_root(root, around, max_depth)
     return reader
 
@@ -171,9 +174,16 @@ class _Reader:
     Args:
         hosts: elements whose content is not shown because of a shadow tree.
         swallowed: elements that are read, although elements of their names are skipped.
+        revealed: whether what only a script or an animation uncovers counts as shown.
     """
 
-    def __init__(self, hosts: AbstractSet[HtmlElement], swallowed: AbstractSet[HtmlElement] = frozenset()) -> None:
+    def __init__(
+        self,
+        hosts: AbstractSet[HtmlElement],
+        swallowed: AbstractSet[HtmlElement] = frozenset(),
+        *,
+        revealed: bool = False,
+    ) -> None:
         self.blocks: list[Block] = []
         self.skipped: list[HtmlElement] = []
         # For each element that begins and ends a block, by its number:
@@ -182,7 +192,7 @@ class _Reader:
         # Number of the list around it, level of the heading around it, its place; 0: there is none.
         self._around = [(0, 0, 0)]
 
-        self._hosts, self._swallowed = hosts, swallowed
+        self._hosts, self._swallowed, self._revealed = hosts, swallowed, revealed
         self._known_places: dict[tuple[int, str], int] = {}
         self._parts: list[str] = []
         self._linked = 0
@@ -194,7 +204,7 @@ class _Reader:
 
     def read_root(self, root: HtmlElement, around: Concealment, levels: int) -> None:
         """Read a whole tree; *around*: the concealment around it."""
-        self._turn(concealment(root, around))
+        self._turn(concealment(root, around, revealed=self._revealed))
         self._read(root, _ROOT, levels)
         self._end_block(_ROOT)
         self._turn(SHOWN)
@@ -237,7 +247,7 @@ class _Reader:
         if parts:
             self._end_block(parent)
         if tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys()):  # few do
-            self._turn(concealment(element, self._state))
+            self._turn(concealment(element, self._state, revealed=self._revealed))
         number = self._enter(element, tag, parent)
         if len(element) or levels < 2:
             self._read(element, number, levels - 1)
@@ -248,7 +258,7 @@ class _Reader:
 
     def _read_inline(self, element: HtmlElement, tag: str, number: int, levels: int) -> None:
         if tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys()):
-            self._turn(concealment(element, self._state))
+            self._turn(concealment(element, self._state, revealed=self._revealed))
         if tag == "a" and self._link_begins is None and (target := element.get("href")) is not None:
             self._link_begins = len(self._parts)
             self._leads_away = self._leads_away or target[:1] != "#"
@@ -275,7 +285,7 @@ class _Reader:
             return
         if self._parts:
             self._end_block(parent)
-        hidden = hidden_within(drawing, self._state)
+        hidden = hidden_within(drawing, self._state, revealed=self._revealed)
         for around, text in texts:
             self._turn(NOT_DISPLAYED if around in hidden else SHOWN)
             self._parts += (text, " ")

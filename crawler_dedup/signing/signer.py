@@ -32,6 +32,7 @@ from crawler_dedup.signing.maintext import (
     find_main_blocks,
     join_shown_text,
     join_text,
+    shows_hardly_anything,
 )
 from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.outlinks import find_links
@@ -53,13 +54,17 @@ _TOO_SHORT = "too little text"
 
 
 class _Content(NamedTuple):
-    """The data read from a page: its tree, title, all its blocks, the blocks of its main text, and the extracted text."""
+    """The data read from a page: its tree, title, all its blocks, the blocks of its main text, and the extracted text.
+
+    *revealed*: what only a script or an animation uncovers counts as shown, because there is hardly anything else.
+    """
 
     tree: HtmlElement
     title: str
     outline: Outline
     main: MainBlocks
     text: str
+    revealed: bool
 
 
 class Signer:
@@ -189,7 +194,11 @@ class Signer:
         outline = read_outline(tree, self.config.max_depth)
         title = parsing.find_title(tree)
         main = find_main_blocks(outline, title)
-        return _Content(tree, title, outline, main, self._extractor.extract(tree, main))
+        revealed = outline.hides and shows_hardly_anything(outline, main)
+        if revealed:
+            outline = read_outline(tree, self.config.max_depth, revealed=True)
+            main = find_main_blocks(outline, title)
+        return _Content(tree, title, outline, main, self._extractor.extract(tree, main), revealed)
 
     def _with_language(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
         """Return *page* with the language of the text that it is compared by as its scope."""
@@ -237,7 +246,7 @@ class Signer:
 
     def _sign_main_text(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
         hides = content.outline.hides
-        shown = self._extractor.extract_shown(content.tree, content.main) if hides else content.text
+        shown = self._extractor.extract_shown(content.tree, content.main, content.revealed) if hides else content.text
         # The shown text may be a small part of the page: a frame that waits for a script, or one of many tabs.
         if _is_mostly_hidden(content.text, shown):
             return _unsigned(page, _MOSTLY_HIDDEN)
@@ -253,12 +262,13 @@ class Signer:
         text = join_text(content.outline)
         if len(text) > self.config.max_chars:
             raise BeyondLimits(TOO_LONG)
+        shown = join_shown_text(content.outline) if content.outline.hides else text
         # An error page, a form or a shell that a script fills looks the same at every URL.
-        if not page.link_count or parsing.asks_for_password(content.tree) or size_in_letters(text) < _LEAST_LETTERS:
+        if not page.link_count or parsing.asks_for_password(content.tree) or size_in_letters(shown) < _LEAST_LETTERS:
             return _unsigned(page, _TOO_SHORT)
-        if content.outline.hides and _is_mostly_hidden(text, join_shown_text(content.outline)):
+        if _is_mostly_hidden(text, shown):
             return _unsigned(page, _MOSTLY_HIDDEN)
-        page = self._with_blocks(page, content, find_embedded_content(content.tree))
+        page = self._with_blocks(page, content, find_embedded_content(content.tree, revealed=content.revealed))
         names = "\n".join(sorted(split_title(page.title)))
         signature = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
         return msgspec.structs.replace(page, kind=PageKind.THIN, signature=signature)

@@ -192,8 +192,8 @@ def test_a_rare_han_character_counts_as_three() -> None:
 
 @settings(deadline=None)
 @given(st.text(), st.text())
-def test_two_texts_together_have_the_sum_of_their_sizes(first: str, second: str) -> None:
-    assert size_in_letters(first + second) == size_in_letters(first) + size_in_letters(second) >= len(first + second)
+def test_two_lines_together_have_the_sum_of_their_sizes(first: str, second: str) -> None:
+    assert size_in_letters(f"{first}\n{second}") == size_in_letters(first) + 1 + size_in_letters(second)
 
 
 # Links
