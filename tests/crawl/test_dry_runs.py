@@ -13,6 +13,7 @@ from tests.support.newspaper import ARTICLES, newspaper, stored_articles
 from tests.support.places import Places
 
 MARK = {"DEDUP_ACTION": "mark"}
+LATEST_FIRST = {"SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.LifoMemoryQueue"}  # Scrapy's default
 
 CRAWL_SPIDER = """
 from scrapy.linkextractors import LinkExtractor
@@ -64,7 +65,11 @@ def test_a_crawl_after_a_dry_run_stores_every_article(tmp_path: Path, spider: st
     with Site({}) as site:
         site.pages |= newspaper(site)
         for attempt in attempts:
-            base = {"DEDUP_DIR": str(tmp_path / f"index-{attempt}"), "CONCURRENT_REQUESTS": 1 + attempt % 8}
+            base = {
+                **LATEST_FIRST,
+                "DEDUP_DIR": str(tmp_path / f"index-{attempt}"),
+                "CONCURRENT_REQUESTS": 1 + attempt % 8,
+            }
             run_script(tmp_path, SPIDERS[spider], base | MARK, site=site.url)
             dropping = run_script(tmp_path, SPIDERS[spider], base, site=site.url)
             assert stored_articles(dropping) == ARTICLES

@@ -17,10 +17,10 @@ def newspaper(site: Site) -> dict[str, Page]:
     mirror = site.url.replace("127.0.0.1", "localhost")
     pages: dict[str, Page] = {}
     for number in ARTICLES:
-        further = [f"/article/{(number + 1) % len(ARTICLES)}", f"/tag/{_TAGS[number % 3]}"]
-        whole = html(_page(_title(number), _text(number) + _list(further)))
         for address in ("", "?from=front", *(f"?from={tag}" for tag in _TAGS)):
-            pages[f"/article/{number}{address}"] = whole
+            # As on many sites, the links of a page hand its tracking parameter on.
+            further = [f"/article/{(number + 1) % len(ARTICLES)}{address}", f"/tag/{_TAGS[number % 3]}", "/", "/page/2"]
+            pages[f"/article/{number}{address}"] = html(_page(_title(number), _text(number) + _list(further)))
         pages[f"/print/{number}"] = html(
             _page(_title(number), f"{_text(number)}<p>Printed from the site.</p>", menu="")
         )
