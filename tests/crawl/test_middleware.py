@@ -359,11 +359,12 @@ def test_the_decision_in_the_meta_is_frozen_and_picklable(marking: Crawl) -> Non
 
 
 ACTION_SPIDERS = """
+import os
 from tests.support.walker import Walker
 
 class Drops(Walker):
     name = "drops"
-    custom_settings = {"DEDUP_ACTION": "drop", "DEDUP_DIR": "index-of-drops"}
+    custom_settings = {"DEDUP_ACTION": "drop", "DEDUP_DIR": os.path.abspath("index-of-drops")}
     action_of_request = "mark"
 
     async def start(self):
@@ -373,7 +374,7 @@ class Drops(Walker):
 
 class Marks(Drops):
     name = "marks"
-    custom_settings = {"DEDUP_ACTION": "mark", "DEDUP_DIR": "index-of-marks"}
+    custom_settings = {"DEDUP_ACTION": "mark", "DEDUP_DIR": os.path.abspath("index-of-marks")}
     action_of_request = "drop"
 """
 
@@ -696,20 +697,21 @@ def test_two_spiders_share_their_pages_only_if_the_scope_is_shared(tmp_path: Pat
 
 
 SCOPE_SPIDERS = """
+import os
 from urllib.parse import urlsplit
 from tests.support.walker import Walker
 from scrapy import Request
 
 class OfDomain(Walker):
     name = "of_domain"
-    custom_settings = {"DEDUP_SCOPE": "domain", "DEDUP_DIR": "index-of-domain"}
+    custom_settings = {"DEDUP_SCOPE": "domain", "DEDUP_DIR": os.path.abspath("index-of-domain")}
 
     def request(self, url):
         return Request(url, meta={"proxy": self.site})
 
 class OfOwn(OfDomain):
     name = "of_own"
-    custom_settings = {"DEDUP_SCOPE": "script.language", "DEDUP_DIR": "index-of-own"}
+    custom_settings = {"DEDUP_SCOPE": "script.language", "DEDUP_DIR": os.path.abspath("index-of-own")}
 
 def language(request, response):
     return urlsplit(response.url).path.split("/")[1]

@@ -43,19 +43,20 @@ LANGUAGE_PAGES = {
     "/short": html("<p>short</p>"),
 }
 LANGUAGE_SPIDERS = """
+import os
 from tests.support.walker import Walker
 from scrapy import Request
 
 class Language(Walker):
     name = "language"
-    custom_settings = {"DEDUP_SCOPE": "language", "DEDUP_DIR": "language"}
+    custom_settings = {"DEDUP_SCOPE": "language", "DEDUP_DIR": os.path.abspath("language")}
 
     def parse(self, response, **_):  # no link of a list is followed
         yield next(super().parse(response))
 
 class Everything(Language):
     name = "everything"
-    custom_settings = {"DEDUP_SCOPE": "global", "DEDUP_DIR": "global"}
+    custom_settings = {"DEDUP_SCOPE": "global", "DEDUP_DIR": os.path.abspath("global")}
 """
 
 
@@ -97,6 +98,7 @@ def test_the_decision_names_the_language(by_language: dict[str, Crawl]) -> None:
 # Categories of one's own
 
 CATEGORY_SPIDERS = """
+import os
 import re
 from tests.support.walker import Walker
 
@@ -111,11 +113,11 @@ def unfinished(request, response):
 
 class Categories(Walker):
     name = "categories"
-    custom_settings = {"DEDUP_SCOPE": "script.category", "DEDUP_DIR": "categories"}
+    custom_settings = {"DEDUP_SCOPE": "script.category", "DEDUP_DIR": os.path.abspath("categories")}
 
 class Unfinished(Walker):
     name = "unfinished"
-    custom_settings = {"DEDUP_SCOPE": unfinished, "DEDUP_DIR": "unfinished"}
+    custom_settings = {"DEDUP_SCOPE": unfinished, "DEDUP_DIR": os.path.abspath("unfinished")}
 """
 TEXT = paragraphs(words("category", 200))
 CATEGORY_PAGES = {

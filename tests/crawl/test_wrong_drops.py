@@ -57,7 +57,7 @@ def documented() -> tuple[str, str]:
     """Return the middleware and the setting of the page for operators."""
     text = (ROOT / "docs/operating.md").read_text(encoding="utf-8")
     blocks: list[str] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (middleware,) = (block for block in blocks if "dedup_action" in block)
+    (middleware,) = (block for block in blocks if "def process_request" in block)
     (setting,) = (block for block in blocks if "DOWNLOADER_MIDDLEWARES" in block)
     return middleware, setting
 

@@ -134,7 +134,7 @@ def test_a_crawl_survives_an_index_that_is_away_for_a_while(tmp_path: Path, deed
     trouble.assert_pages_are_checked_before_and_after(twin_of_before)
     # What was filed in it stands in the index that is there now.
     after = trouble.last_after()
-    with Deduplicator.open(index, Config(tokenizer="bigrams")) as deduplicator:
+    with Deduplicator.open(index, Config(tokenizer="bigrams", action="mark")) as deduplicator:
         decision = deduplicator.check("http://later/", article(after, frame="later").encode(), scope="spider walker")
     assert decision.verdict == "duplicate"
 
