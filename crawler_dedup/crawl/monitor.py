@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from rich.filesize import decimal
 
 from crawler_dedup.config import Config
-from crawler_dedup.counting.heavyhitters import HeavyHitters
 from crawler_dedup.counting.pace import Pace
 from crawler_dedup.crawl.filenames import safe_name
+from crawler_dedup.crawl.hostcounts import HostCounts
 from crawler_dedup.crawl.journalfeed import JournalFeed
+from crawler_dedup.crawl.skipped import JOURNAL_REASONS, SkippedResponses
 from crawler_dedup.crawl.watchdog import UsedPage
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
@@ -29,7 +29,6 @@ from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.native import describe_core
 from crawler_dedup.system.logs import logger_without_credentials
-from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -43,9 +42,6 @@ _MAX_KINDS = 1000
 _COUNTS = ("checked", "kept", "dropped", "marked", "unchanged", "changed", "unchecked")
 _SHOWN_HOSTS = 50
 """Maximum number of hosts in the statistics."""
-COUNTED_HOSTS = 1000
-"""Number of hosts with a counter. Up to this number, the counts are exact."""
-_MAX_HOST_CHARS = 100
 _STATISTIC = {
     Verdict.NEW: "kept",
     Verdict.UNCHANGED: "unchanged",
@@ -54,21 +50,6 @@ _STATISTIC = {
 }
 
 # For each verdict: the event of a page that passes, and of one that is dropped.
-_WHY_SKIPPED = {
-    "asked": 'meta["dedup_skip"] of their requests asked for it',
-    "inline": "they were downloaded inside callbacks (`await engine.download(…)`, inline requests)",
-    "head": "they answer HEAD requests",
-    "status": "their status is not 200",
-    "incomplete": "they are incomplete (Scrapy's flag dataloss)",
-    "not_html": "they are not HTML",
-}
-"""Reasons of the gate in words. Others concern no pages: ``robots.txt``, images."""
-_ENOUGH_SKIPPED = 10
-_NEARLY_ALL = 0.95
-
-SKIPPED_PAGES = {"asked": "dedup_skip", "incomplete": "incomplete", "inline": "downloaded inside a callback"}
-"""Reasons of the gate for responses that may be pages, with the reasons in the journal."""
-
 _EVENTS: dict[Verdict, tuple[Event, Event]] = {
     Verdict.DUPLICATE: ("mark", "drop"),
     Verdict.UNCHANGED: ("unchanged", "unchanged_dropped"),
@@ -98,8 +79,7 @@ class Monitor:
         self._shown_hosts: set[str] = set()
         self._pace = Pace()
         self._made = datetime.now(timezone.utc)
-        self._skipped: Counter[str] = Counter()
-        self._has_warned_of_skipped = False
+        self._skipped = SkippedResponses()
         self._has_warned_of_start = False
         self.waiting = 0
         self.settled = 0
@@ -152,10 +132,9 @@ class Monitor:
     def report_skipped(self, reason: str, response: Response) -> None:
         """Report that *response* was not checked, for a *reason* of the gate."""
         self.count(f"skipped/{reason}")
-        if reason in _WHY_SKIPPED:
-            self._skipped[reason] += 1
-        if reason in SKIPPED_PAGES:
-            decision = Decision(Verdict.UNCHECKED, response.url, "", "", reason=SKIPPED_PAGES[reason])
+        self._skipped.add(reason)
+        if reason in JOURNAL_REASONS:
+            decision = Decision(Verdict.UNCHECKED, response.url, "", "", reason=JOURNAL_REASONS[reason])
             self._record("skipped", decision, None)
 
     def report_decision(
@@ -291,23 +270,8 @@ class Monitor:
             _size(self._deduplicator),
             self.waiting,
         )
-        self._warn_of_skipped(checked)
-
-    def _warn_of_skipped(self, checked: int) -> None:
-        """Warn once if nearly all responses so far were skipped for one reason: the filter is as good as off."""
-        ((reason, count),) = self._skipped.most_common(1) or [("", 0)]
-        responses = checked + self._skipped.total()
-        if count >= max(_ENOUGH_SKIPPED, _NEARLY_ALL * responses) and not self._has_warned_of_skipped:
-            self._has_warned_of_skipped = True
-            self.log(
-                logging.WARNING,
-                "The filter has checked %d pages only and skipped %d of %d responses, because %s (dedup/skipped/%s)",
-                checked,
-                count,
-                responses,
-                _WHY_SKIPPED[reason],
-                reason,
-            )
+        if warning := self._skipped.find_cause(checked):
+            self.log(logging.WARNING, "%s", warning)
 
     def _show_hosts(self) -> None:
         """Write the statistics of the hosts with most duplicates, and remove those of the others."""
@@ -322,28 +286,6 @@ class Monitor:
         for name, count in shown.items():
             stats.set_value(name, count)
         self._shown_hosts = set(shown)
-
-
-class HostCounts:
-    """Counts pages by host in bounded memory, however many hosts there are: see :class:`HeavyHitters`."""
-
-    def __init__(self, counters: int = COUNTED_HOSTS) -> None:
-        self._hosts: HeavyHitters[str, None] = HeavyHitters(counters, lambda: None)
-
-    def add(self, url: str) -> None:
-        """Count the page at *url*. An address without a host is not counted."""
-        if host := host_label(url):
-            self._hosts.add(host)
-
-    def top(self, number: int) -> list[tuple[str, int]]:
-        """Return (host, least possible number of its pages) of the *number* hosts with most pages, in this order."""
-        return [(host, count) for host, count, _ in self._hosts.top(number)]
-
-
-def host_label(url: str) -> str:
-    """Return the host of *url* to show: without user name and password, printable, and only the end of a long host."""
-    shown = "".join(character if character.isprintable() else "?" for character in host_of(url))
-    return shown if len(shown) <= _MAX_HOST_CHARS else "…" + shown[1 - _MAX_HOST_CHARS :]
 
 
 @dataclass

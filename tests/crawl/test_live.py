@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup.crawl.monitor import HostCounts, host_label
+from crawler_dedup.crawl.hostcounts import HostCounts, host_label
 from tests.support import processes
 from tests.support.crawling import WALK, Crawl, Page, Site, article, html, run_scrapy, run_script
 from tests.support.versions import REACTORS

@@ -310,7 +310,9 @@ def test_two_copies_of_a_page_with_an_accordion_are_duplicates(deduplicator: Ded
     assert check(deduplicator, "http://a.org/depot", ACCORDION).verdict is Verdict.NEW
     copy = ACCORDION.replace("<nav>", "<nav><a href=/shop>Shop</a> ")
     assert check(deduplicator, "http://b.org/depot", copy).verdict is Verdict.DUPLICATE
-    assert check(deduplicator, "http://a.org/depot", ACCORDION.replace("<nav>", "<nav>Shop ")).verdict is Verdict.UNCHANGED
+    assert (
+        check(deduplicator, "http://a.org/depot", ACCORDION.replace("<nav>", "<nav>Shop ")).verdict is Verdict.UNCHANGED
+    )
     assert len(deduplicator) == 1
 
 
