@@ -227,7 +227,7 @@ def write_collection(directory: Path, count: int, sites: int, share: float) -> N
             for record, signature in enumerate(part):
                 page = _make_page(f"http://host-{(first + record) % sites}.test/{first + record}", signature)
                 writer.write(SignedRow(record, 0, page))
-        receipt = Receipt(0, 0, shard.data.stat().st_size, checksum_of(shard.data), len(part), {}, {}, {})
+        receipt = Receipt(0, 0, shard.data.stat().st_size, checksum_of(shard.data), len(part), {}, {}, {}, {})
         shard.receipt.write_text(json.dumps({name: getattr(receipt, name) for name in receipt.__struct_fields__}))
 
 

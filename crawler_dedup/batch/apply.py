@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from crawler_dedup.batch.clusters import CLUSTERS, ClusterFile
-from crawler_dedup.batch.collection import checksum_of
+from crawler_dedup.batch.collection import FORMAT, checksum_of
 from crawler_dedup.batch.find import REPORT, Report, ReportInput
 from crawler_dedup.batch.sign import find_files
 from crawler_dedup.batch.writers import LeftOut, Payload, RecordPlace, writer_of
@@ -35,8 +35,10 @@ class CopyReceipt(msgspec.Struct, frozen=True):
         mark: the column with the mark; ``""``: there is none.
         bytes: length of the copy.
         checksum: checksum of the copy.
+        records: how many records it has.
         left_out: how many pages are left out, or marked.
-        damaged: how many damaged parts of the input are left out.
+        damaged: in how many places the input is damaged. What cannot be read there is left out.
+        cut_off: the records that are left out because they are cut off: address, or number in the input.
     """
 
     source: ReportInput
@@ -44,8 +46,10 @@ class CopyReceipt(msgspec.Struct, frozen=True):
     mark: str
     bytes: int
     checksum: str
+    records: int
     left_out: int
-    damaged: int = 0
+    damaged: int
+    cut_off: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -56,13 +60,15 @@ class Applied:
         files: how many copies there are.
         written_now: how many of them were written by this call; the others had been written before.
         left_out: how many pages are left out of the copies, or marked in them.
-        damaged: how many damaged parts are left out of the copy of each damaged input.
+        damaged: in how many places each damaged input is damaged.
+        cut_off: the records of each that are left out because they are cut off.
     """
 
     files: int
     written_now: int
     left_out: int
     damaged: dict[str, int]
+    cut_off: dict[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -126,17 +132,26 @@ def apply_decisions(
     if problems:
         raise DedupError("\n".join(["These inputs were not copied, all others were.", *problems]))
     receipts = [_decode_receipt(copy.receipt.read_bytes()) for copy in copies]
-    damaged = {receipt.source.path: receipt.damaged for receipt in receipts if receipt.damaged}
-    return Applied(len(copies), len(waiting), sum(receipt.left_out for receipt in receipts), damaged)
+    damaged = [receipt for receipt in receipts if receipt.damaged]
+    return Applied(
+        len(copies),
+        len(waiting),
+        sum(receipt.left_out for receipt in receipts),
+        {receipt.source.path: receipt.damaged for receipt in damaged},
+        {receipt.source.path: receipt.cut_off for receipt in damaged},
+    )
 
 
 def _read_report(decisions: Path) -> Report:
     try:
-        return _decode_report((decisions / REPORT).read_bytes())
+        report = _decode_report((decisions / REPORT).read_bytes())
     except FileNotFoundError:
         raise DedupError(f"{decisions} holds no decisions: there is no {REPORT}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DedupError(f"{decisions / REPORT} is damaged: {error}") from None
+    if report.format != FORMAT:
+        raise DedupError(f"{decisions} has format {report.format}, this version has {FORMAT}: sign and search again.")
+    return report
 
 
 def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_Copy]:
@@ -243,17 +258,26 @@ def _write_copy(job: _Job, part: tuple[_Copy, _Payloads]) -> None:
     copy.receipt.unlink(missing_ok=True)
     copy.target.parent.mkdir(parents=True, exist_ok=True)
     with open_replacement(copy.target) as file:
-        damaged = writer.copy_input(Path(copy.source.path), file, left_out, job.mark)
-        if damaged and job.strict:
-            raise DedupError(f"{copy.source.path} is damaged in {damaged:,} places.")
+        copied = writer.copy_input(Path(copy.source.path), file, left_out, job.mark)
+        if copied.damaged and job.strict:
+            raise DedupError(f"{copy.source.path} is damaged in {copied.damaged:,} places.")
+    records = writer.count_records(copy.target)
+    if records != copied.records - len(copied.cut_off) - len(left_out) + copied.noted:
+        copy.target.unlink()
+        raise DedupError(
+            f"{copy.source.path}: the copy had {records:,} records and was removed. The input has {copied.records:,}, of"
+            f" which {len(copied.cut_off):,} are cut off and {len(left_out):,} left out; {copied.noted:,} have a note."
+        )
     receipt = CopyReceipt(
         copy.source,
         job.decisions,
         job.mark,
         copy.target.stat().st_size,
         checksum_of(copy.target),
+        records,
         len(left_out),
-        damaged,
+        copied.damaged,
+        copied.cut_off,
     )
     with open_replacement(copy.receipt) as file:
         file.write(msgspec.json.format(msgspec.json.encode(receipt)))

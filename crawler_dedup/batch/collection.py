@@ -11,16 +11,17 @@ import msgspec
 from xxhash import xxh3_64_hexdigest, xxh3_128
 
 from crawler_dedup.batch.readers.records import Columns
-from crawler_dedup.errors import DedupError
+from crawler_dedup.errors import DedupError, IndexMismatch
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.files import open_replacement
 from crawler_dedup.system.processes import CallAll, call_here
 
-FORMAT = 2
+FORMAT = 3
 """Version of the layout of a signed collection."""
 
 _HEADER = "collection.json"
+_RECEIPT = ".receipt.json"
 _PIECE = 1 << 20
 
 
@@ -69,6 +70,7 @@ class Receipt(msgspec.Struct, frozen=True):
         unsigned: how many of them could not be signed, by reason.
         passed_over: how many records of the input are no pages to be signed, by reason.
         bad: how many records could not be read, by reason.
+        details: what exactly is wrong with the first such record, by reason, as far as there is more to say.
     """
 
     source_bytes: int
@@ -79,6 +81,21 @@ class Receipt(msgspec.Struct, frozen=True):
     unsigned: dict[str, int]
     passed_over: dict[str, int]
     bad: dict[str, int]
+    details: dict[str, str]
+
+
+class CollectionMismatch(IndexMismatch):
+    """The pages in the directory were signed in another way."""
+
+    def _describe(self) -> str:
+        lines = [f"  {name}: {theirs!r} there / you have {ours!r}" for name, (theirs, ours) in self.differences.items()]
+        return "\n".join(
+            [
+                f"The pages in {self.directory} were signed in another way:",
+                *lines,
+                "Name another directory with -o, or delete this one.",
+            ]
+        )
 
 
 _decode_header = msgspec.json.Decoder(CollectionHeader).decode
@@ -103,10 +120,7 @@ class Shard:
 
     def read_receipt(self) -> Receipt | None:
         """Return the receipt, or ``None`` if the shard is not signed or its receipt cannot be read."""
-        try:
-            return _decode_receipt(self.receipt.read_bytes())
-        except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
-            return None
+        return _read_receipt(self.receipt)
 
     def is_whole(self, receipt: Receipt) -> bool:
         """Return whether the file of signed pages has the length and checksum in *receipt*: reads all of it."""
@@ -145,10 +159,11 @@ class Collection:
         """
         dropped: list[str] = []
         if (directory / _HEADER).exists():
-            before = cls.open(directory).header
-            require_same_spec(str(directory), _terms_of(before), _terms_of(header))
-            inputs = {source.path for source in header.sources}
-            dropped = [source.path for source in before.sources if source.path not in inputs]
+            before = cls.open(directory)
+            if not before.discard_without_pages():
+                _require_same_terms(directory, before.header, header)
+                inputs = {source.path for source in header.sources}
+                dropped = [source.path for source in before.header.sources if source.path not in inputs]
         directory.mkdir(parents=True, exist_ok=True)
         with open_replacement(directory / _HEADER) as file:
             file.write(msgspec.json.format(msgspec.json.encode(header)))
@@ -165,8 +180,19 @@ class Collection:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise DedupError(f"{path} is damaged: {error}") from None
         if header.format != FORMAT:
-            raise DedupError(f"{directory} has format {header.format}, this version has {FORMAT}: sign it again.")
+            raise DedupError(
+                f"{directory} has format {header.format}, this version has {FORMAT}: sign its inputs into another."
+            )
         return cls(directory, header)
+
+    def discard_without_pages(self) -> bool:
+        """Remove header and receipts unless a page was signed; return whether they were removed."""
+        receipts = [*self.directory.glob(f"*{_RECEIPT}")]
+        if any(receipt is None or receipt.pages for receipt in map(_read_receipt, receipts)):
+            return False
+        for path in (self.directory / _HEADER, *receipts):
+            path.unlink()
+        return True
 
     @property
     def shards(self) -> list[Shard]:
@@ -206,10 +232,25 @@ class Collection:
         return receipts
 
 
+def _read_receipt(path: Path) -> Receipt | None:
+    try:
+        return _decode_receipt(path.read_bytes())
+    except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
 def _read_state(shard: Shard) -> tuple[Receipt | None, bool]:
     """Return the receipt of a shard, and whether the shard is whole."""
     receipt = shard.read_receipt()
     return receipt, receipt is not None and shard.is_whole(receipt)
+
+
+def _require_same_terms(directory: Path, theirs: CollectionHeader, ours: CollectionHeader) -> None:
+    """Raise :class:`CollectionMismatch` if pages were signed in another way."""
+    try:
+        require_same_spec(str(directory), _terms_of(theirs), _terms_of(ours))
+    except IndexMismatch as error:
+        raise CollectionMismatch(str(directory), error.differences) from None
 
 
 def _terms_of(header: CollectionHeader) -> dict[str, str]:

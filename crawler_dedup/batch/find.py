@@ -82,6 +82,7 @@ class Report(msgspec.Struct, frozen=True):
         seconds: how long each step took.
         spec: what the signatures depend on.
         max_distance: largest distance of duplicates, in bits.
+        format: version of the layout of the collection, by which records are numbered.
     """
 
     inputs: list[ReportInput]
@@ -97,6 +98,7 @@ class Report(msgspec.Struct, frozen=True):
     seconds: dict[str, float]
     spec: dict[str, str]
     max_distance: int
+    format: int = 0
 
 
 @dataclass(frozen=True)
@@ -227,6 +229,7 @@ def write_report(
         seconds=seconds,
         spec=collection.header.spec,
         max_distance=max_distance,
+        format=collection.header.format,
     )
     with open_replacement(output / REPORT) as file:
         file.write(msgspec.json.format(msgspec.json.encode(report)))

@@ -49,6 +49,7 @@ class Signing:
         unsigned: how many pages could not be signed, by reason.
         passed_over: how many records are no pages to be signed, by reason.
         bad: how many records could not be read, by reason.
+        details: what exactly is wrong with a record that could not be read, by reason, as far as there is more to say.
     """
 
     inputs: int
@@ -60,6 +61,7 @@ class Signing:
     unsigned: dict[str, int]
     passed_over: dict[str, int]
     bad: dict[str, int]
+    details: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -120,10 +122,13 @@ def sign_collection(  # noqa: PLR0913  (what a command asks for)
         signed = map_in_processes(sign_shard, waiting, min(jobs, len(waiting)), advance, chunk_size=1)
     else:
         signed = call_all(sign_shard, waiting, advance)
-    for _ in signed:
-        pass
     ignored = sum(not has_format(file) for folder in inputs if folder.is_dir() for file in _walk(folder))
-    return _sum_up(shards, len(waiting), damaged, collection.dropped, ignored)
+    try:
+        for _ in signed:
+            pass
+        return _sum_up(shards, len(waiting), damaged, collection.dropped, ignored)
+    finally:
+        collection.discard_without_pages()
 
 
 def _find_sources(inputs: Sequence[Path], input_format: str | None) -> list[Source]:
@@ -167,9 +172,13 @@ def _sum_up(
         unsigned=add_counts([receipt.unsigned for receipt in receipts]),
         passed_over=add_counts([receipt.passed_over for receipt in receipts]),
         bad=bad,
+        details={reason: text for receipt in reversed(receipts) for reason, text in receipt.details.items()},
     )
     if not signing.pages:
-        reasons = "".join(f"\n  {reason}: {count:,}" for reason, count in {**signing.passed_over, **bad}.items())
+        reasons = "".join(
+            f"\n  {reason}: {count:,}" + (f" ({signing.details[reason]})" if reason in signing.details else "")
+            for reason, count in {**signing.passed_over, **bad}.items()
+        )
         raise DedupError(f"The inputs have no page that can be read.{reasons}")
     return signing
 
@@ -186,6 +195,7 @@ def _sign_shard(job: _Job, shard: Shard) -> None:
     state = source.stat()
     shard.receipt.unlink(missing_ok=True)
     unsigned, passed_over, bad = Counter[str](), Counter[str](), Counter[str]()
+    details: dict[str, str] = {}
     signer, pages = cached_signer(job.config), 0
     reader = reader_of(shard.source.format)
     with open_replacement(shard.data) as data, open_replacement(shard.bad) as bad_records, ShardWriter(data) as writer:
@@ -195,7 +205,10 @@ def _sign_shard(job: _Job, shard: Shard) -> None:
                 (bad if record.is_bad else passed_over)[record.reason] += 1
                 if record.is_bad:
                     line = {"record": record.record, "reason": record.reason, "name": record.name}
+                    line |= {"detail": record.detail} if record.detail else {}
                     bad_records.write(msgspec.json.encode(line) + b"\n")
+                    if record.detail and record.reason not in details:
+                        details[record.reason] = f"{shard.source.path}, {record.detail}"
                 continue
             page = sign_page(signer, record, job.scope)
             unsigned.update([page.unsigned] if page.unsigned else [])
@@ -210,6 +223,7 @@ def _sign_shard(job: _Job, shard: Shard) -> None:
         dict(unsigned),
         dict(passed_over),
         dict(bad),
+        details,
     )
     with open_replacement(shard.receipt) as file:
         file.write(msgspec.json.format(msgspec.json.encode(receipt)))

@@ -192,7 +192,7 @@ def test_inputs_without_decisions_and_changed_ones_are_refused(tmp_path: Path) -
 def test_an_input_that_cannot_be_copied_affects_no_other_input(tmp_path: Path) -> None:
     cut = tmp_path / "a.jsonl.gz"
     cut.write_bytes(pack(cut, write_pages(tmp_path / "plain", PAGES).read_bytes() * 200)[:-20])
-    cut_warc = write_warc(tmp_path / "b.warc", PAGES)
+    cut_warc = write_warc(tmp_path / "b.warc.zst", PAGES)
     cut_warc.write_bytes(cut_warc.read_bytes()[:-20])
     whole = write_pages(tmp_path / "c.jsonl", PAGES)
     with pytest.raises(DedupError) as error:
@@ -220,6 +220,31 @@ def test_a_warc_file_is_copied_without_its_damaged_members_unless_that_is_forbid
     assert apply().written_now == 0
     with pytest.raises(DedupError, match=r"pages\.warc\.gz is damaged in 2 places"):
         apply(strict=True)
+
+
+@pytest.mark.parametrize("name", ["pages.jsonl", "pages.warc.gz", "pages.parquet"])
+def test_a_copy_with_a_wrong_number_of_records_gets_no_receipt(tmp_path: Path, name: str) -> None:
+    write = {"jsonl": write_pages, "parquet": write_parquet}.get(name.partition(".")[2], write_warc)
+    source = write(tmp_path / name, PAGES)
+    job([source], tmp_path)
+    clusters = tmp_path / "decisions" / CLUSTERS
+    rows = pq.read_table(clusters)
+    record = pa.array([7], rows.schema.field("record").type)  # no such record
+    pq.write_table(
+        rows.set_column(rows.schema.get_field_index("record"), rows.schema.field("record"), record), clusters
+    )
+    with pytest.raises(
+        DedupError, match=r"the copy had 3 records and was removed. The input has 3, of which 0 are cut off"
+    ):
+        apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start)
+    assert not list((tmp_path / "clean").iterdir())
+
+
+def test_a_record_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    source = write_warc(tmp_path / "pages.warc", PAGES)
+    source.write_bytes(source.read_bytes()[:-20])
+    applied = job([source], tmp_path)
+    assert (applied.damaged, applied.cut_off) == ({str(source): 1}, {str(source): ["http://h/3"]})
 
 
 def test_a_copy_replaces_no_input_of_the_collection(tmp_path: Path) -> None:

@@ -52,7 +52,8 @@ from tests.support.collections import (
     write_wacz,
     write_warc,
 )
-from tests.support.crawling import article
+from tests.support.crawling import article, words
+from tests.support.oddwarcs import read_with_fastwarc
 
 PAGES = [Page(f"http://h/{number}", article(number)) for number in range(5)]
 MAX_BYTES = 1 << 20
@@ -145,7 +146,73 @@ def test_records_that_are_not_pages_are_listed_with_the_reason(tmp_path: Path) -
     (shard,) = Collection.open(tmp_path / "signed").shards
     listed = [json.loads(line) for line in shard.bad.read_text(encoding="utf-8").splitlines()]
     assert len(listed) == 6
-    assert {"record": 2, "reason": "no html", "name": "http://h/none"} in listed
+    assert listed[2] == {
+        "record": 2,
+        "reason": "no html",
+        "name": "http://h/none",
+        "detail": "line 3: there is no html; it has url; --html or --text says which to read",
+    }
+    assert listed[1]["detail"] == "line 2: Expecting property name enclosed in double quotes at character 2"
+
+
+HTML = "<p>" + " ".join(words("odd lines"))
+ODD_LINES = {
+    "a surrogate in the page": json.dumps({"url": "http://h/a", "html": f"{HTML} cut \ud83d here"}),
+    "a surrogate in another field": json.dumps({"url": "http://h/b", "html": HTML, "other": "\udc00"}),
+    "a surrogate in the address": json.dumps({"url": "http://h/c\ud800", "html": HTML}),
+    "a raw surrogate": json.dumps({"url": "http://h/d", "html": HTML, "other": "\ud83d"}, ensure_ascii=False),
+    "no number": json.dumps({"url": "http://h/e", "html": HTML, "other": [float("nan"), float("-inf")]}),
+    "a large number": f'{{"url": "http://h/f", "other": 1e400, "html": "{HTML}"}}',
+    "a long number": json.dumps({"url": "http://h/g", "html": HTML, "other": 10**30}),
+    "line separators": json.dumps({"url": "http://h/h", "html": f"{HTML} \u2028 \x85 \x0b"}, ensure_ascii=False),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_LINES)
+def test_a_line_that_python_reads_is_a_record_and_is_marked_without_other_changes(tmp_path: Path, kind: str) -> None:
+    line = ODD_LINES[kind].encode("utf-8", "surrogatepass")
+    source = tmp_path / "pages.jsonl"
+    source.write_bytes(line + b"\r\n" + line)
+    expected = json.loads(line)
+    pages = read(source)
+    assert [(page.record, page.url, page.body.decode()) for page in pages if isinstance(page, InputPage)] == [
+        (number, expected["url"].replace("\ud800", "\\ud800"), expected["html"].replace("\ud83d", "?"))
+        for number in range(2)
+    ]
+    assert job([source], tmp_path, "of").left_out == 1
+    first, second = (tmp_path / "clean" / "pages.jsonl").read_bytes().split(b"\r\n")
+    assert first == line[:-1] + b', "of": null}'
+    assert second.startswith(line[:-1] + b', "of": "http://h/')
+
+
+def test_a_mark_of_an_earlier_job_is_replaced(tmp_path: Path) -> None:
+    lines: list[dict[str, Any]] = [{"url": "http://h/1", "html": article(1), "of": "old", "other": "\udc00"}, {"of": 1}]
+    source = write_lines(tmp_path / "pages.jsonl", lines)
+    job([source], tmp_path, "of")
+    marked = [json.loads(line) for line in (tmp_path / "clean" / "pages.jsonl").read_text("utf-8").splitlines()]
+    assert marked == [{**line, "of": None} for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("line", "detail"),
+    [
+        (b"[1]", "it is no object, but list"),
+        (b'{"url": "http://h/1" "html"}', "Expecting ',' delimiter at character 22"),
+        (b'{"url": "http://h/\xff"}', "byte 19 is not UTF-8"),
+        (b"[" * 100_000, "it is nested too deeply"),
+        (b'{"url": "u", "html": 7}', "html is no text, but int"),
+        (b'{"html": "<p>x"}', "it has html; --url or --id says which to read"),
+        (b'{"url": "u", "text": "x"}', "there is no html; it has url, text; --html or --text says which to read"),
+        (b'{"url": "u", "html": ""}', "no html"),
+    ],
+)
+def test_a_line_that_is_no_record_is_named_with_what_is_wrong(tmp_path: Path, line: bytes, detail: str) -> None:
+    source = tmp_path / "pages.jsonl"
+    source.write_bytes(b"\n\n" + line)
+    (record,) = read(source)
+    assert isinstance(record, PassedOver)
+    assert record.is_bad
+    assert record.detail == f"line 3: {detail}"
 
 
 def test_a_byte_order_mark_is_not_part_of_the_first_line(tmp_path: Path) -> None:
@@ -194,6 +261,20 @@ def test_plain_text_is_read_as_paragraphs(tmp_path: Path) -> None:
     line = {"id": "a", "text": "One < two.\n\nThree."}
     page = only_page(write_lines(tmp_path / "texts.jsonl", [line]), Columns(text="text", id="id"))
     assert b"<p>One &lt; two.</p><p>Three.</p>" in page.body
+
+
+@pytest.mark.parametrize(
+    ("text", "paragraphs"),
+    [
+        ("One.\nTwo.\n", "<p>One.</p><p>Two.</p>"),
+        ("One.\r\nTwo.\r\n", "<p>One.</p><p>Two.</p>"),
+        ("One,\ntwo.\n\nThree.", "<p>One,\ntwo.</p><p>Three.</p>"),
+        ("One.\r\n \t\r\nThree.", "<p>One.</p><p>Three.</p>"),
+    ],
+)
+def test_lines_are_paragraphs_where_no_line_is_empty(tmp_path: Path, text: str, paragraphs: str) -> None:
+    source = write_lines(tmp_path / "texts.jsonl", [{"id": "a", "text": text}])
+    assert f"<body>{paragraphs}</body>" in only_page(source, Columns(text="text", id="id")).body.decode()
 
 
 def test_a_truncated_file_is_read_up_to_its_end(tmp_path: Path) -> None:
@@ -275,14 +356,15 @@ def test_only_responses_with_html_in_a_warc_file_are_pages(tmp_path: Path) -> No
     )
     records = read(source)
     assert [record.reason for record in records if isinstance(record, PassedOver)] == [
+        "request record",
         "another status than 200",
         "no HTML",
         "incomplete",
     ]
     pages = [record for record in records if isinstance(record, InputPage)]
     assert [(page.record, page.url, page.encoding, page.time) for page in pages] == [
-        (3, "http://h/page", "iso8859-2", 1795341600),
-        (4, "http://h/xhtml", None, 1795341600),
+        (4, "http://h/page", "iso8859-2", 1795341600),
+        (5, "http://h/xhtml", None, 1795341600),
     ]
 
 
@@ -338,7 +420,7 @@ def test_a_truncated_response_is_not_a_page(tmp_path: Path, name: str) -> None:
     first, *others = read(source)
     assert isinstance(first, InputPage)
     reasons = {record.reason for record in others if isinstance(record, PassedOver) and record.is_bad}
-    assert reasons == ({"a record that is cut off", PART_IS_DAMAGED} if name.endswith(".gz") else {REST_IS_DAMAGED})
+    assert reasons == {"a record that is cut off", PART_IS_DAMAGED}
     assert len(others) == len(reasons)
 
 
@@ -371,7 +453,7 @@ def test_a_damaged_member_costs_no_other_member(tmp_path: Path, kind: str, damag
     assert isinstance(last, PassedOver)
     assert (last.reason, last.is_bad) == (PART_IS_DAMAGED, True)
     with (tmp_path / "copy.warc.gz").open("wb") as copy:
-        assert writer_of("warc").copy_input(source, copy, {}, "") == 1
+        assert writer_of("warc").copy_input(source, copy, {}, "").damaged == 1
     assert [page.url for page in read(tmp_path / "copy.warc.gz") if isinstance(page, InputPage)] == urls
 
 
@@ -411,7 +493,7 @@ def test_bytes_that_look_like_members_are_decompressed_a_few_times_at_most(monke
     counting = SimpleNamespace(decompressobj=Counting, error=zlib.error)
     monkeypatch.setattr("crawler_dedup.batch.readers.gzipmembers.zlib", counting)
     members = GzipMembers(BytesIO(content))
-    while members.read() or members.resume():
+    while members.read(1 << 16) or members.resume():
         pass
     assert len(members.damaged) > 10
     assert work["bytes"] < 5 * len(content) + (2 << 20)
@@ -481,11 +563,13 @@ def test_readable_records_of_a_damaged_file_are_numbered_and_a_copy_has_all_of_t
     assert numbers == sorted(set(numbers))
     try:
         with (tmp_path / f"copy-{name}").open("wb") as copy:
-            damaged = writer_of(format_of(source)).copy_input(source, copy, {}, "")
+            damaged = writer_of(format_of(source)).copy_input(source, copy, {}, "").damaged
     except (DedupError, OSError):
         return
     parts = [record for record in records if isinstance(record, PassedOver) and record.reason == PART_IS_DAMAGED]
     assert len(parts) <= damaged
+    if format_of(source) == "warc":
+        assert len(read_with_fastwarc(tmp_path / f"copy-{name}")) == len(read(tmp_path / f"copy-{name}"))
     copied = [record for record in read(tmp_path / f"copy-{name}") if isinstance(record, InputPage)]
     assert [(page.url, page.body) for page in copied] == [
         (page.url, page.body) for page in records if isinstance(page, InputPage)

@@ -88,6 +88,36 @@ def test_a_collection_with_another_configuration_is_refused(tmp_path: Path, inpu
         find(tmp_path, tmp_path / "decisions")
 
 
+def test_a_call_that_signs_no_page_does_not_decide_how_others_sign(tmp_path: Path) -> None:
+    source, signed = tmp_path / "texts.jsonl", tmp_path / "signed"
+    source.write_text("".join(f'{{"url": "http://h/{n}", "text": "Text {n}."}}\n' for n in range(95)), encoding="utf-8")
+    with pytest.raises(DedupError) as refused:
+        sign([source], signed)
+    assert str(refused.value).splitlines()[1:] == [
+        f"  no html: 95 ({source}, line 1: there is no html; it has url, text; --html or --text says which to read)"
+    ]
+    assert not (signed / "collection.json").exists()
+    assert sign([source], signed, columns=Columns(text="text")).pages == 95
+    with pytest.raises(IndexMismatch) as mismatch:
+        sign([source], signed)
+    assert str(mismatch.value) == (
+        f"The pages in {signed} were signed in another way:\n  column text: 'text' there / you have ''\n"
+        "Name another directory with -o, or delete this one."
+    )
+
+
+def test_a_call_that_was_killed_before_the_first_page_does_not_decide_how_others_sign(
+    tmp_path: Path, inputs: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as killed:
+        killed.setattr("crawler_dedup.batch.sign.map_in_processes", lambda *_, **__: iter(()))
+        killed.setattr(Collection, "discard_without_pages", lambda _: False)
+        with pytest.raises(DedupError):
+            sign(inputs, tmp_path / "signed")
+    assert (tmp_path / "signed" / "collection.json").exists()
+    assert sign(inputs, tmp_path / "signed", Config(tokenizer="bigrams", min_features=30)).pages == 6
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("ending", ["interrupt", "kill"])
 def test_an_interrupted_call_leaves_complete_shards_and_can_be_continued(

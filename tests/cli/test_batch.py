@@ -19,7 +19,7 @@ pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip ins
 from crawler_dedup.system.extras import EXTRAS
 from tests.support.collections import Page, pack, table, write_lines, write_pages
 from tests.support.commandline import invoke
-from tests.support.crawling import article
+from tests.support.crawling import article, words
 from tests.support.packages import needs_program
 
 PAGES = [
@@ -60,6 +60,28 @@ def test_damaged_inputs_are_named_and_all_others_copied(tmp_path: Path) -> None:
     assert "cut.jsonl.gz" in result.output
     assert not list(job.glob("*/cut.jsonl.gz"))
     assert list(job.glob("*/whole.jsonl"))
+
+
+def test_the_first_line_that_cannot_be_read_is_printed(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "pages.jsonl", [PAGES[0]._asdict(), {"url": "http://h/2", "text": "x"}])
+    output = invoke("batch", "sign", source, "-o", tmp_path / "signed", "-j", 1).output
+    assert "Cannot be read: no html 1." in output
+    assert (
+        f"no html: {source}, line 2: there is no html; it has url, text; --html or --text says which to read." in output
+    )
+
+
+def test_texts_without_empty_lines_have_the_duplicates_of_those_with_empty_lines(tmp_path: Path) -> None:
+    left_out = []
+    for name, end in (("lines", "\n"), ("paragraphs", "\n\n")):
+        texts = [end.join(" ".join(words(f"{text // 2} {line}", 20)) for line in range(6)) for text in range(40)]
+        lines = [
+            {"url": f"http://h/{number}", "text": f"{text}{end}Page {number}." if number % 2 else text}
+            for number, text in enumerate(texts)
+        ]
+        invoke("batch", "run", write_lines(tmp_path / f"{name}.jsonl", lines), "-o", tmp_path / name, "--text", "text")
+        left_out.append(len(table(tmp_path / name / "decisions" / "clusters.parquet")))
+    assert left_out[0] == left_out[1] > 10
 
 
 def test_files_that_are_not_part_of_a_collection_are_reported(tmp_path: Path) -> None:

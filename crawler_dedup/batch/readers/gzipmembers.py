@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from io import BytesIO, RawIOBase
+from collections import deque
+from io import BytesIO
 from typing import IO
 
 MAGIC = b"\x1f\x8b\x08"
@@ -19,10 +20,10 @@ _ALLOWANCE = 1 << 20
 _END = 5
 
 
-class GzipMembers(RawIOBase):
-    """The content of a gzip file, as far as its members can be read.
+class GzipMembers:
+    """The content of a gzip file, as far as its members can be read, in parts that begin with a WARC record each.
 
-    After damage, reading goes on with the next member that begins with a WARC record. Work is linear in the length of the
+    A part ends before a member that begins with a record, and where a member is damaged. Work is linear in the length of the
     file: bytes that several damaged members have in common are decompressed about twice.
 
     Attributes:
@@ -37,27 +38,47 @@ class GzipMembers(RawIOBase):
         self._content = BytesIO()
         self._long_member: zlib._Decompress | None = None
         self._is_stopped = False
+        self._is_before_record = False  # whether the present content begins with a record of the next part
         self._failed_bytes = 0
-        self._passed_on = 0
+        self._read_bytes = 0
+        self._part_bytes = 0
+        self._starts = deque([(0, 0)])  # positions in the content where members begin, and their places in the file
 
-    def read(self, size: int = -1) -> bytes:
-        """Return content of a single member; ``b""`` at the end of the file and where it is damaged (:meth:`resume`)."""
-        while not (content := self._content.read(size)) and not self._is_stopped:
-            self._content = BytesIO(self._read_member())
-        self._passed_on += len(content)
+    def read(self, size: int) -> bytes:
+        """Return content of the present part; ``b""`` at its end (:meth:`resume`)."""
+        while not self._is_before_record and not (content := self._content.read(size)) and not self._is_stopped:
+            place, is_new = self._place, self._long_member is None
+            piece = self._read_member()
+            self._content = BytesIO(piece)
+            if is_new and piece:
+                self._starts.append((self._read_bytes, place))
+                self._is_before_record = self._part_bytes > 0 and piece.startswith(_FIRST_RECORD)
+        if self._is_before_record:
+            return b""
+        self._read_bytes += len(content)
+        self._part_bytes += len(content)
         return content
 
-    def tell(self) -> int:
-        """Return how many bytes were read, for FastWARC."""
-        return self._passed_on
-
     def resume(self) -> bool:
-        """Skip damage, or the rest of a member that is no WARC record; return whether there is a further member."""
+        """Go to the next part, behind what is damaged; return whether there is one."""
+        self._part_bytes = 0
+        if self._is_before_record:
+            self._is_before_record = False
+            return True
         if not self._is_stopped:
             self.damaged.append(self._place)
         self._content, self._long_member = BytesIO(), None
         self._is_stopped = self._failed_bytes > 2 * (self._place + len(self._packed)) + _ALLOWANCE or not self._find()
         return not self._is_stopped
+
+    def place_of(self, position: int) -> int:
+        """Return the place in the file of the member with a position in the content. Positions must not descend."""
+        while len(self._starts) > 1 and self._starts[1][0] <= position:
+            self._starts.popleft()
+        return self._starts[0][1]
+
+    def look_ahead(self, offset: int, size: int) -> None:
+        """Return ``None``: what follows is not known before it is decompressed."""
 
     def _read_member(self) -> bytes:
         """Decompress a member, or some of a long one. Where it is damaged, return what comes before the damage."""

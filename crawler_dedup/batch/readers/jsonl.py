@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -28,19 +30,43 @@ def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPa
         if isinstance(line, PassedOver):
             yield line
         elif line.removeprefix(codecs.BOM_UTF8).strip():
-            fields = decode_line(line)
-            if fields is None:
-                yield PassedOver(number, "no JSON object", is_bad=True)
-            else:
-                yield read_fields(number, fields, columns)
+            yield _read_line(number, line, columns)
 
 
-def decode_line(line: bytes) -> dict[str, Any] | None:
-    """Return the object on a line, which may begin with a byte order mark; ``None`` if there is none."""
+def _read_line(number: int, line: bytes, columns: Columns) -> InputPage | PassedOver:
     try:
-        return _decode(line.removeprefix(codecs.BOM_UTF8))
+        record = read_fields(number, decode_line(line), columns)
+    except ValueError as error:
+        record = PassedOver(number, "no JSON object", is_bad=True, detail=str(error))
+    if isinstance(record, PassedOver):
+        return replace(record, detail=f"line {number + 1}: {record.detail or record.reason}")
+    return record
+
+
+def decode_line(line: bytes) -> dict[str, Any]:
+    """Return the object on a line, which may begin with a byte order mark.
+
+    What Python writes and reads is an object, too: with numbers that are none, and surrogates without their pairs.
+
+    Raises:
+        ValueError: there is none; says why.
+    """
+    line = line.removeprefix(codecs.BOM_UTF8)
+    try:
+        return _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+        pass
+    try:
+        fields = json.loads(line)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start + 1} is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} at character {error.pos + 1}") from None
+    if isinstance(fields, dict):
+        return fields
+    raise ValueError(f"it is no object, but {type(fields).__name__}")
 
 
 def read_lines(path: Path, longest: int) -> Iterator[tuple[int, bytes | PassedOver]]:

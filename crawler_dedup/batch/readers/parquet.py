@@ -9,7 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crawler_dedup.batch.readers.records import REST_IS_DAMAGED, Columns, InputPage, PassedOver, read_fields
+from crawler_dedup.batch.readers.records import (
+    REST_IS_DAMAGED,
+    Columns,
+    InputPage,
+    PassedOver,
+    name_columns,
+    read_fields,
+)
 from crawler_dedup.errors import DedupError
 
 _ROWS = 64  # rows that are held in memory at a time
@@ -75,5 +82,8 @@ def _columns_in(path: Path, present: list[str], columns: Columns) -> list[str]:
         required.append(columns.url)
     missing = [name for name in required if name not in present]
     if missing:
-        raise DedupError(f"{path} has no column {', '.join(map(repr, missing))}; it has {', '.join(present)}.")
+        raise DedupError(
+            f"{path} has no column {', '.join(map(repr, missing))}; it has {name_columns(present)}."
+            " --html or --text, --url and --id say which to read."
+        )
     return list(dict.fromkeys([*required, *(name for name in [columns.url] if name in present)]))

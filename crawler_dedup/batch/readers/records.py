@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -42,6 +44,8 @@ REST_IS_DAMAGED = "the rest of the file is damaged"
 """Reason for which nothing more is read of a file."""
 PART_IS_DAMAGED = "a part of the file is damaged"
 """Reason for which a part of a file is skipped."""
+_NAMED = 20  # columns that a message names
+_NAMED_LENGTH = 50  # characters of the name of each
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class InputPage:
     """A page as it stands in a file.
 
     Attributes:
-        record: its number in the file, from 0: of the line, row or response.
+        record: its number in the file, from 0: of the line, row or record.
         id: its identifier; ``None``: its address.
         url: its address.
         body: its HTML.
@@ -74,27 +78,36 @@ class PassedOver:
         reason: why, in a few words.
         name: its address or identifier, as far as known.
         is_bad: whether it should be a page, but cannot be read.
+        detail: what exactly is wrong, and what helps.
     """
 
     record: int
     reason: str
     name: str = ""
     is_bad: bool = False
+    detail: str = ""
 
 
 def read_fields(record: int, fields: dict[str, Any], columns: Columns) -> InputPage | PassedOver:
     """Make a page from the fields of a row or a JSON object."""
-    url, identifier = fields.get(columns.url), fields.get(columns.id) if columns.id else None
+    url = _without_surrogates(fields.get(columns.url))
+    identifier = _without_surrogates(fields.get(columns.id)) if columns.id else None
     name = str(identifier if identifier is not None else url if url is not None else "")
     content = fields.get(columns.content)
     if content is None or content in ("", b""):
-        return PassedOver(record, f"no {columns.content}", name, is_bad=True)
+        detail = "" if columns.content in fields else _missing(columns.content, "html or --text", fields)
+        return PassedOver(record, f"no {columns.content}", name, is_bad=True, detail=detail)
     if not isinstance(content, str | bytes) or not isinstance(url, str | None):
-        return PassedOver(record, "a column of another type", name, is_bad=True)
+        wrong = columns.url if isinstance(content, str | bytes) else columns.content
+        detail = f"{wrong} is no text, but {type(fields[wrong]).__name__}"
+        return PassedOver(record, "a column of another type", name, is_bad=True, detail=detail)
     if not name:
-        return PassedOver(record, "no address and no identifier", is_bad=True)
+        return PassedOver(
+            record, "no address and no identifier", is_bad=True, detail=_missing("", "url or --id", fields)
+        )
     if columns.id and identifier is None:
-        return PassedOver(record, f"no {columns.id}", name, is_bad=True)
+        detail = _missing(columns.id, "id", fields)
+        return PassedOver(record, f"no {columns.id}", name, is_bad=True, detail=detail)
     body, encoding = _body_of(content, is_text=bool(columns.text))
     return InputPage(
         record,
@@ -102,11 +115,30 @@ def read_fields(record: int, fields: dict[str, Any], columns: Columns) -> InputP
         url or stand_in_address(name),
         body,
         encoding,
-        _seconds_of(fields.get(columns.time)) if columns.time else 0,
+        seconds_of(fields.get(columns.time)) if columns.time else 0,
     )
 
 
-def _seconds_of(time: Any) -> int:
+def name_columns(names: Iterable[str]) -> str:
+    """Return the first *names*, separated by commas."""
+    first = [*islice(names, _NAMED + 1)]
+    return ", ".join(_without_surrogates(name[:_NAMED_LENGTH]) for name in first[:_NAMED]) + ", …" * (
+        len(first) > _NAMED
+    )
+
+
+def _missing(name: str, options: str, fields: dict[str, Any]) -> str:
+    """Return a message that a field is missing, and which of *options* names it."""
+    has = f"it has {name_columns(fields)}" if fields else "it is empty"
+    return f"{f'there is no {name}; ' if name else ''}{has}; --{options} says which to read"
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Return a text with its lone surrogates, which no encoding has, as ``\\ud800``; any other value unchanged."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+def seconds_of(time: Any) -> int:
     """Return *time* in seconds since 1970; 0 if it is no time. A time without a time zone is in UTC."""
     if isinstance(time, str):
         time = _parse_time(time)
@@ -128,6 +160,12 @@ def _parse_time(text: str) -> datetime | float | None:
 def _body_of(content: str | bytes, *, is_text: bool) -> tuple[bytes, str | None]:
     """Return *content* as HTML, and its encoding as far as known."""
     if is_text:
-        text = content if isinstance(content, str) else content.decode("utf-8", "replace")
-        return write_html(text), "utf-8"
+        return read_plain_text(content if isinstance(content, str) else content.decode("utf-8", "replace"))
     return (content.encode("utf-8", "replace"), "utf-8") if isinstance(content, str) else (content, None)
+
+
+def read_plain_text(text: str) -> tuple[bytes, str]:
+    """Return plain text as HTML, and its encoding. Without any empty line, each line is a paragraph."""
+    text = re.sub(r"\r\n?", "\n", text).strip("\n")
+    paragraphs = re.split(r"\n[^\S\n]*\n", text)
+    return write_html("\n\n".join(paragraphs if len(paragraphs) > 1 else text.split("\n"))), "utf-8"

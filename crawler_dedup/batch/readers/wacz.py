@@ -7,7 +7,8 @@ from pathlib import Path
 from zipfile import ZipFile
 
 from crawler_dedup.batch.readers.records import REST_IS_DAMAGED, Columns, InputPage, PassedOver
-from crawler_dedup.batch.readers.warc import DAMAGE, read_stream
+from crawler_dedup.batch.readers.warc import read_stream
+from crawler_dedup.batch.readers.warcrecords import DAMAGE
 
 _FOLDER = "archive/"
 _SUFFIXES = (".warc", ".warc.gz")

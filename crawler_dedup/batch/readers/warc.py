@@ -1,29 +1,34 @@
-"""WARC files (ISO 28500): the HTML pages among their responses."""
+"""WARC files (ISO 28500): the pages among their records."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from io import BytesIO
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
-from zipfile import BadZipFile
-from zlib import error as ZlibError  # noqa: N812
+from typing import IO
 
-from fastwarc.warc import ArchiveIterator, WarcRecordType
 from w3lib.encoding import http_content_type_encoding
 
-from crawler_dedup.batch.readers.gzipmembers import MAGIC, GzipMembers
-from crawler_dedup.batch.readers.records import PART_IS_DAMAGED, REST_IS_DAMAGED, Columns, InputPage, PassedOver
+from crawler_dedup.batch.readers.http import LONGEST_HEAD, decode_body, is_html, parse_message, says_html
+from crawler_dedup.batch.readers.records import (
+    PART_IS_DAMAGED,
+    REST_IS_DAMAGED,
+    Columns,
+    InputPage,
+    PassedOver,
+    read_plain_text,
+    seconds_of,
+)
+from crawler_dedup.batch.readers.warcrecords import DAMAGE, Record, WarcRecords
 
-_ENCODINGS = (b"content-encoding", b"transfer-encoding")
-DAMAGE = (OSError, ValueError, EOFError, BadZipFile, ZlibError)
-"""Exceptions that reading a damaged file raises."""
-
-_HTML = ("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml")
+_OTHER_TYPES = ("warcinfo", "request", "metadata", "revisit", "continuation")
+_STORED_TYPES = ("resource", "conversion")
+_NO_PAGES = ("urn:", "about:", "dns:", "metadata:")  # addresses of records that describe a crawl
 
 
 def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPage | PassedOver]:
-    """Yield the pages of a file: responses with status 200 and HTML, which a crawl checks, too."""
+    """Yield the pages of a file: responses with status 200 and HTML, which a crawl checks, too, and stored HTML or text."""
     with path.open("rb") as file:
         yield from read_stream(file, 0, str(path), columns, max_bytes)
 
@@ -34,118 +39,84 @@ def read_stream(
     """Yield the pages of an open file.
 
     Args:
-        number: number of its first response.
+        number: number of its first record.
         name: name of the file.
     """
+    places: Sequence[int] = ()
     try:
-        stream = open_stream(file, name)
+        records = WarcRecords(file, name)
+        for record in records:
+            page = _read_record(number, record, columns, max_bytes)
+            number += 1
+            yield page
+        places = records.damaged
     except DAMAGE:
         yield PassedOver(number, REST_IS_DAMAGED, name, is_bad=True)
-        return
-    records = read_records(stream, WarcRecordType.response)
-    while True:
-        try:
-            record = next(records, None)
-            if record is None:
-                break
-        except DAMAGE:
-            yield PassedOver(number, REST_IS_DAMAGED, name, is_bad=True)
-            return
-        try:
-            page = _read_response(number, record, columns, max_bytes)
-        except DAMAGE:
-            if not isinstance(stream, GzipMembers):
-                yield PassedOver(number, REST_IS_DAMAGED, name, is_bad=True)
-                return
-            page = PassedOver(
-                number, "a record that is cut off", record.headers.get("WARC-Target-URI") or "", is_bad=True
-            )
-        yield page
-        number += 1
-    for record_number, place in enumerate(damaged_parts(stream), number):
+    for record_number, place in enumerate(places, number):
         yield PassedOver(record_number, PART_IS_DAMAGED, f"{name}, from byte {place:,} on", is_bad=True)
 
 
-def open_stream(file: IO[bytes], name: str) -> IO[bytes] | GzipMembers:
-    """Return *file*, or the content of its members if it is compressed with gzip. *file* is at its start."""
-    start = file.read(len(MAGIC))
-    file.seek(0)
-    is_damaged_gzip = name.lower().endswith(".gz") and start != b"WARC"[: len(MAGIC)]
-    return GzipMembers(file) if start == MAGIC or is_damaged_gzip else file
+def _read_record(number: int, record: Record, columns: Columns, max_bytes: int) -> InputPage | PassedOver:
+    """Read a record, which may be a page."""
+    record_type = (record.fields.first("warc-type") or "").lower()
+    if record_type != "response" and record_type not in _STORED_TYPES:
+        kind = f"{record_type} record" if record_type in _OTHER_TYPES else "record of another type"
+        return PassedOver(number, kind)
+    url = address_of(record)
+    content = record.read(LONGEST_HEAD + 2 * max_bytes + 1)  # so many encoded bytes are always too long for a page
+    page: InputPage | PassedOver
+    if record.is_cut_off:
+        page = PassedOver(number, "a record that is cut off", url, is_bad=True)
+    elif not url or url.startswith(_NO_PAGES):
+        page = PassedOver(number, "no address of a page", url, is_bad=not url)
+    elif record.fields.first("warc-truncated") or record.fields.first("warc-segment-number"):
+        page = PassedOver(number, "incomplete", url)
+    elif record_type == "response":
+        page = _read_response(number, url, content, max_bytes)
+    else:
+        page = _read_stored(number, url, content, record.fields.first("content-type") or "")
+    return _describe(page, record, columns) if isinstance(page, InputPage) else page
 
 
-def damaged_parts(stream: IO[bytes] | GzipMembers) -> Sequence[int]:
-    """Return the places of the parts of a file that :func:`read_records` has skipped."""
-    return stream.damaged if isinstance(stream, GzipMembers) else ()
-
-
-def read_records(
-    stream: IO[bytes] | GzipMembers, record_types: WarcRecordType = WarcRecordType.any_type
-) -> Iterator[Any]:
-    """Yield the records of a file, without those that are damaged if it has members (:func:`open_stream`).
-
-    A record that is yielded may still be cut off.
-
-    Raises:
-        OSError, ValueError, EOFError: a file without members is damaged.
-    """
-    while True:
-        try:
-            yield from ArchiveIterator(stream, record_types=record_types, parse_http=False)
-        except DAMAGE:
-            if not isinstance(stream, GzipMembers):
-                raise
-        if not isinstance(stream, GzipMembers) or not stream.resume():
-            return
-
-
-def _read_response(number: int, record: Any, columns: Columns, max_bytes: int) -> InputPage | PassedOver:
-    """Read a response. Raises :class:`OSError` or :class:`ValueError` where the file is damaged."""
-    url = (record.headers.get("WARC-Target-URI") or "").strip("<>")
-    reason = _reason_to_pass_over(record, url)
-    if reason:
-        return PassedOver(number, reason, url, is_bad=reason == "no HTTP message")
-    identifier = record.headers.get(columns.id) if columns.id else None
+def _describe(page: InputPage, record: Record, columns: Columns) -> InputPage | PassedOver:
+    """Return *page* with the identifier and the time that its record names."""
+    identifier = record.fields.first(columns.id.lower()) if columns.id else None
     if columns.id and identifier is None:
-        return PassedOver(number, f"no {columns.id}", url, is_bad=True)
-    body = record.reader.read(2 * max_bytes + 1)  # so many encoded bytes are always too long for a page
-    if len(body) < min(record.content_length, 2 * max_bytes + 1):
-        raise EOFError(f"{len(body)} bytes of {record.content_length}")
+        return PassedOver(page.record, f"no {columns.id}", page.url, is_bad=True)
+    date = re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", record.fields.first("warc-date") or "")
+    return replace(page, id=identifier, time=seconds_of(date[0]) if date else 0)
+
+
+def address_of(record: Record) -> str:
+    """Return the address of a record; ``""`` if it has none."""
+    return (record.fields.first("warc-target-uri") or "").strip("<>")
+
+
+def _read_response(number: int, url: str, content: bytes, max_bytes: int) -> InputPage | PassedOver:
+    """Read a response."""
+    message = parse_message(content)
+    if message is None:
+        return PassedOver(number, "no HTTP message", url, is_bad=True)
+    if message.status != 200:
+        return PassedOver(number, "another status than 200", url)
+    content_type = message.fields.last("content-type")
+    if says_html(content_type) is False:
+        return PassedOver(number, "no HTML", url)
     try:
-        body = _decode_body(body, record.http_headers, max_bytes + 1)
-    except (OSError, ValueError):
+        body = decode_body(content[message.body_start :], message.fields, max_bytes + 1)
+    except ValueError:
         return PassedOver(number, "a body that cannot be decoded", url, is_bad=True)
-    encoding = http_content_type_encoding(record.http_headers.get("Content-Type"))
-    date = record.record_date
-    return InputPage(number, identifier, url, body, encoding, int(date.timestamp()) if date else 0)
+    if not is_html(content_type, url, body):
+        return PassedOver(number, "no HTML", url)
+    return InputPage(number, None, url, body, http_content_type_encoding(content_type))
 
 
-def _decode_body(body: bytes, headers: Any, most: int) -> bytes:
-    """Decode *body* as the HTTP *headers* say, and return at most its first *most* bytes.
-
-    The body is decoded as a record of its own: after an error, FastWARC reads no further record of a file.
-    """
-    lines = [name + b": " + value for name, value in headers.items_bytes() if name.lower() in _ENCODINGS]
-    if not lines or len(body) > 2 * (most - 1):
-        return body[:most]
-    message = b"\r\n".join([b"HTTP/1.1 200 OK", *lines, b"", body])
-    head = b"WARC/1.1\r\nWARC-Type: response\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: "
-    record = next(ArchiveIterator(BytesIO(head + b"%d\r\n\r\n%s\r\n\r\n" % (len(message), message)), auto_decode="all"))
-    decoded: bytes = record.reader.read(most)
-    return decoded
-
-
-def _reason_to_pass_over(record: Any, url: str) -> str:
-    """Return why a response is no page; ``""`` if it is one."""
-    try:
-        record.parse_http(auto_decode="none")
-    except (OSError, ValueError):  # a header that is too long
-        return "no HTTP message"
-    if not url or not record.is_http or record.http_headers is None or record.http_headers.status_code is None:
-        return "no HTTP message"
-    if record.http_headers.status_code != 200:
-        return "another status than 200"
-    if record.headers.get("WARC-Truncated"):
-        return "incomplete"
-    content_type = (record.http_headers.get("Content-Type") or "").partition(";")[0].strip().lower()
-    return "" if content_type in _HTML else "no HTML"
+def _read_stored(number: int, url: str, content: bytes, content_type: str) -> InputPage | PassedOver:
+    """Read a record that has a page without an HTTP message."""
+    encoding = http_content_type_encoding(content_type)
+    if is_html(content_type, url, content):
+        return InputPage(number, None, url, content, encoding)
+    if content_type.partition(";")[0].strip().lower() == "text/plain":
+        body, encoding = read_plain_text(content.decode(encoding or "utf-8", "replace"))
+        return InputPage(number, None, url, body, encoding)
+    return PassedOver(number, "no HTML", url)

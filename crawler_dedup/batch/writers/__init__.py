@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol, cast
@@ -53,11 +53,27 @@ class LeftOut(NamedTuple):
     payload: Payload | None = None
 
 
+class Copied(NamedTuple):
+    """The counts of a copy.
+
+    Attributes:
+        records: how many records the input has.
+        noted: how many records with a mark, or about a page that is left out, the copy has.
+        cut_off: the records that are left out because they are cut off: address, or number in the input.
+        damaged: how many places of the input are damaged.
+    """
+
+    records: int
+    noted: int
+    cut_off: Sequence[str] = ()
+    damaged: int = 0
+
+
 class Writer(Protocol):
     """A module that writes one format."""
 
-    def copy_input(self, source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> int:
-        """Copy an input, without the pages that are left out or with a mark on them; return how many parts are damaged.
+    def copy_input(self, source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> Copied:
+        """Copy an input, without the pages that are left out or with a mark on them.
 
         Args:
             left_out: the pages for which kept ones stand, by the numbers of their records.
@@ -66,6 +82,9 @@ class Writer(Protocol):
         Raises:
             DedupError: the input cannot be marked, or it is damaged and its format has no parts that could be skipped.
         """
+
+    def count_records(self, path: Path) -> int:
+        """Return how many records a copy has. Raises :class:`DedupError` where it cannot be read."""
 
 
 def writer_of(input_format: str) -> Writer:

@@ -10,7 +10,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crawler_dedup.batch.writers import LeftOut
+from crawler_dedup.batch.writers import Copied, LeftOut
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.processes import raise_if_stopped
 
@@ -18,7 +18,7 @@ _ROWS = 64  # rows that are read at a time
 _GROUP_BYTES = 64 << 20  # bytes of a row group, in memory
 
 
-def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> int:
+def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> Copied:
     """Copy all rows but those of pages that are left out; or add a column with the mark."""
     try:
         with pq.ParquetFile(source, page_checksum_verification=True) as file:
@@ -41,7 +41,14 @@ def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut],
                 writer.write_table(pa.Table.from_batches(waiting, schema))
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise DedupError(f"{source} cannot be read: {error}") from None
-    return 0
+    return Copied(first, len(left_out) if mark else 0)
+
+
+def count_records(path: Path) -> int:
+    """Return how many rows a file has."""
+    with pq.ParquetFile(path) as file:
+        rows: int = file.metadata.num_rows
+    return rows
 
 
 def _schema_of_copy(source: Path, schema: pa.Schema, mark: str) -> pa.Schema:

@@ -6,6 +6,7 @@ because a reader would show the other page in its place. It is left out, and a `
 
 from __future__ import annotations
 
+import re
 from base64 import b32encode
 from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha1
@@ -14,93 +15,148 @@ from typing import IO, Any
 
 from fastwarc.warc import WarcRecord, WarcRecordType
 
-from crawler_dedup.batch.readers.gzipmembers import GzipMembers
-from crawler_dedup.batch.readers.warc import DAMAGE, damaged_parts, open_stream, read_records
-from crawler_dedup.batch.writers import LeftOut, Payload
+from crawler_dedup.batch.readers.http import LONGEST_HEAD, parse_message
+from crawler_dedup.batch.readers.warc import address_of
+from crawler_dedup.batch.readers.warcrecords import DAMAGE, Record, WarcRecords
+from crawler_dedup.batch.writers import Copied, LeftOut, Payload
 from crawler_dedup.batch.writers.jsonl import open_packed
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.processes import raise_if_stopped
 
 _REVISIT = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 _PIECE = 1 << 20
+_FIRST_LINE = re.compile(rb"WARC/(?:1\.[01]|0\.1[78])[ \t]*\r\n")
+_LENGTH = re.compile(rb"^content-length[ \t]*:.*", re.IGNORECASE | re.MULTILINE)
+_SINGLE = re.compile(
+    rb"^(warc-type|content-type)[ \t]*:.*", re.IGNORECASE | re.MULTILINE
+)  # FastWARC reads no second one
+_ADDRESS = re.compile(rb"^warc-target-uri[ \t]*:", re.IGNORECASE)
+_WITH_ADDRESS = ("response", "request", "revisit")
 
 
-def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> int:
-    """Copy all records that are whole, except responses that are left out; return how many parts of *source* are damaged."""
+def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> Copied:
+    """Copy all records that are whole, except pages that are left out: of each of these, the copy has a record."""
     if mark:
         raise DedupError(f"{source} is a WARC file, which cannot be marked: --mark is for JSON Lines and Parquet.")
-    cut_off = 0
+    count = noted = 0
+    cut_off: list[str] = []
     with source.open("rb") as file:
-        stream = open_stream(file, source.name)
-        for number, record in _number_records(source, stream):
+        records = WarcRecords(file, source.name)
+        for number, record in _number_records(source, records):
             raise_if_stopped()
-            page = None if number is None else left_out.get(number)
+            count += 1
+            page = left_out.get(number)
             start = target.tell()
             with open_packed(source, target) as member:
-                is_whole = _write_record(record, page, member)
-            if not is_whole:
-                if not isinstance(stream, GzipMembers):
-                    raise DedupError(f"{source} cannot be read: a record is cut off.")
-                cut_off += 1
+                if page is None:
+                    _write_record(record, member)
+                else:
+                    (_make_note if page.payload is None else _make_revisit)(record, page).write(member)
+                    noted += 1
+            if record.is_cut_off:
+                cut_off.append(address_of(record) or f"record {number}")
                 target.seek(start)
                 target.truncate()
-        return max(cut_off, len(damaged_parts(stream)))
+    return Copied(count, noted, cut_off, len(records.damaged))
 
 
-def _write_record(record: Any, page: LeftOut | None, target: IO[bytes]) -> bool:
-    """Write a record, or what takes its place if *page* is left out; return whether the record is not cut off."""
-    if page is None:
-        record.write(target)
-        return bool(record.reader.tell() >= record.content_length)
-    if page.payload is not None:
-        _make_revisit(record, page.payload).write(target)
-    else:
-        _make_note(record, page).write(target)
-    return True
+def count_records(path: Path) -> int:
+    """Return how many records a file has."""
+    with path.open("rb") as file:
+        records = WarcRecords(file, path.name)
+        count = sum(1 for _ in _number_records(path, records))
+    if records.damaged:
+        raise DedupError(f"{path} is damaged from byte {records.damaged[0]:,} on.")
+    return count
+
+
+def _write_record(record: Record, target: IO[bytes]) -> None:
+    """Write a record: as it is, if its head is written as readers expect it."""
+    target.write(record.head if _is_regular(record) else _mend_head(record))
+    while piece := record.read(_PIECE):
+        target.write(piece)
+    target.write(b"\r\n\r\n")
+
+
+def _is_regular(record: Record) -> bool:
+    """Return whether warcio and FastWARC read a record with this head as we do."""
+    single = [name.lower() for name in _SINGLE.findall(record.head)]
+    return (
+        _FIRST_LINE.match(record.head) is not None
+        and not re.search(rb"(?<!\r)\n", record.head)
+        and _LENGTH.findall(record.head) == [b"Content-Length: %d\r" % record.length]
+        and len(single) == len(set(single))
+        and not _lacks_address(record)
+    )
+
+
+def _lacks_address(record: Record) -> bool:
+    return (record.fields.first("warc-type") or "").lower() in _WITH_ADDRESS and not address_of(record)
+
+
+def _mend_head(record: Record) -> bytes:
+    """Return the head of a record, in which what :func:`_is_regular` looks at is as the standard says."""
+    first_line, *lines = record.head.rstrip(b"\r\n").replace(b"\r\n", b"\n").split(b"\n")
+    version = first_line.strip().upper()
+    mended = [version if _FIRST_LINE.match(version + b"\r\n") else b"WARC/1.1"]
+    names: set[bytes] = set()
+    lacks_address = _lacks_address(record)
+    for line in lines:
+        single = _SINGLE.match(line)
+        is_repeated = single is not None and single[1].lower() in names
+        names |= {single[1].lower()} if single else set()
+        if not (is_repeated or _LENGTH.match(line) or (lacks_address and _ADDRESS.match(line))):
+            mended.append(line)
+    mended += [b"WARC-Target-URI: " + _name_record(record).encode()] if lacks_address else []
+    return b"\r\n".join([*mended, b"Content-Length: %d" % record.length, b"", b""])
+
+
+def _name_record(record: Record) -> str:
+    """Return the identifier of a record as an address that is none of a page."""
+    identifier = (record.fields.first("warc-record-id") or "").strip("<>")
+    return identifier if identifier.startswith("urn:") else "about:blank"
 
 
 def read_payloads(source: Path, wanted: Collection[int]) -> dict[int, Payload]:
     """Return the payloads of the responses with the numbers *wanted*."""
     payloads: dict[int, Payload] = {}
     with source.open("rb") as file:
-        for number, record in _number_records(source, open_stream(file, source.name)):
+        for number, record in _number_records(source, WarcRecords(file, source.name)):
             if len(payloads) == len(wanted):
                 break
-            if number is not None and number in wanted:
-                record.parse_http(auto_decode="none")
-                digest = sha1(usedforsecurity=False)
-                while piece := record.reader.read(_PIECE):
+            content = record.read(LONGEST_HEAD) if number in wanted else b""
+            message = parse_message(content)
+            if message is not None:
+                digest = sha1(content[message.body_start :], usedforsecurity=False)
+                while piece := record.read(_PIECE):
                     digest.update(piece)
                 payloads[number] = Payload(
                     f"sha1:{b32encode(digest.digest()).decode()}",
-                    record.headers.get("WARC-Record-ID") or "",
-                    record.headers.get("WARC-Target-URI") or "",
-                    record.headers.get("WARC-Date") or "",
+                    record.fields.first("warc-record-id") or "",
+                    record.fields.first("warc-target-uri") or "",
+                    record.fields.first("warc-date") or "",
                 )
     return payloads
 
 
-def _number_records(source: Path, stream: IO[bytes] | GzipMembers) -> Iterator[tuple[int | None, Any]]:
-    """Yield the records of *source* with the numbers of responses. Raises :class:`DedupError`."""
-    number = 0
+def _number_records(source: Path, records: WarcRecords) -> Iterator[tuple[int, Record]]:
+    """Yield the records of *source* with their numbers. Raises :class:`DedupError`."""
     try:
-        for record in read_records(stream):
-            is_response = record.record_type == WarcRecordType.response
-            yield number if is_response else None, record
-            number += is_response
+        yield from enumerate(records)
     except DAMAGE as error:
         raise DedupError(f"{source} cannot be read: {error}") from None
 
 
-def _make_revisit(response: Any, kept: Payload) -> Any:
+def _make_revisit(response: Record, page: LeftOut) -> Any:
     """Return a ``revisit`` record, which says that *response* has the payload of a kept response."""
-    headers = _copy_headers(response)
-    response.parse_http(auto_decode="none")
-    head = response.http_headers
-    lines = [head.status_line_bytes or b"", *(name + b": " + value for name, value in head.items_bytes())]
+    kept = page.payload
+    content = response.read(LONGEST_HEAD)
+    message = parse_message(content)
+    assert kept is not None
+    assert message is not None
     revisit = WarcRecord()
     revisit.init_headers(WarcRecordType.revisit)
-    for name, value in headers:
+    for name, value in _copy_headers(response):
         if name.lower() in ("warc-record-id", "warc-date"):  # a new record already has these
             revisit.headers[name] = value
         else:
@@ -111,18 +167,18 @@ def _make_revisit(response: Any, kept: Payload) -> Any:
     for name, value in refers_to.items():
         if value:
             revisit.headers[name] = value
-    revisit.set_bytes_content(b"\r\n".join([*lines, b"", b""]))
+    revisit.set_bytes_content(content[: message.body_start])
     return revisit
 
 
-def _make_note(response: Any, page: LeftOut) -> Any:
+def _make_note(response: Record, page: LeftOut) -> Any:
     """Return a ``metadata`` record that names the representative of *response*."""
     note = WarcRecord()
     note.init_headers(WarcRecordType.metadata)
     for name in ("WARC-Target-URI", "WARC-Date", "WARC-Warcinfo-ID"):
-        if value := response.headers.get(name):
+        if value := response.fields.first(name.lower()):
             note.headers[name] = value
-    note.headers["WARC-Refers-To"] = response.headers.get("WARC-Record-ID") or ""
+    note.headers["WARC-Refers-To"] = response.fields.first("warc-record-id") or ""
     note.headers["Content-Type"] = "application/warc-fields"
     fields = {
         "near-duplicate-of": page.representative,
@@ -135,7 +191,7 @@ def _make_note(response: Any, page: LeftOut) -> Any:
     return note
 
 
-def _copy_headers(record: Any) -> list[tuple[str, str]]:
+def _copy_headers(record: Record) -> list[tuple[str, str]]:
     """Return the headers of a record, except those that describe its type and content."""
     changed = {"warc-type", "content-length", "warc-block-digest", "warc-payload-digest", "warc-profile"}
-    return [(name, value) for name, value in record.headers.to_tuples() if name.lower() not in changed]
+    return [(name, value) for name, value in record.fields.items if name.lower() not in changed]

@@ -16,6 +16,8 @@ from crawler_dedup.cli.terminal import quantity
 if TYPE_CHECKING:
     from crawler_dedup.batch.apply import Applied
 
+_NAMED = 20  # records that a message names
+
 
 @click.command()
 @inputs_argument
@@ -59,4 +61,6 @@ def print_applied(applied: Applied, output: Path, mark: str) -> None:
         + (f"; {quantity(before, 'file')} had been written before." if before else ".")
     )
     for name, count in applied.damaged.items():
-        click.echo(f"{name} is damaged: {quantity(count, 'part')} of it left out.", err=True)
+        click.echo(f"{name} is damaged in {quantity(count, 'place')}: what cannot be read is left out.", err=True)
+        if names := applied.cut_off[name]:
+            click.echo(f"  Cut off: {', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)}.", err=True)

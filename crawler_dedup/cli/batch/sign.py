@@ -113,6 +113,8 @@ def print_signing(signing: Signing, output: Path) -> None:
     print_counts("Not signed", signing.unsigned)
     print_counts("Not looked at", signing.passed_over)
     print_counts("Cannot be read", signing.bad)
+    for reason, detail in signing.details.items():
+        click.echo(f"  {reason}: {detail}.")
 
 
 def print_counts(label: str, counts: Mapping[str, int]) -> None:

@@ -1,0 +1,176 @@
+"""HTTP responses as they are stored in WARC files, also those that servers and crawlers have written in another way."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+from io import BytesIO
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from fastwarc.warc import ArchiveIterator
+
+from crawler_dedup.batch.readers.fields import END, Fields, parse_fields
+from crawler_dedup.system.compression import zstd
+
+LONGEST_HEAD = 1 << 16
+"""Length of the longest head that is read."""
+
+_HTML = ("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml")
+_UNKNOWN_TYPES = ("application/octet-stream", "application/unknown", "unknown/unknown", "*/*")
+_HTML_NAMES = (".html", ".htm", ".xhtml")
+_STATUS = re.compile(r"(?:HTTP/\d+(?:\.\d+)?|ICY)\s+(\d{3})", re.IGNORECASE)
+_CHUNK_SIZE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
+_BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")  # https://mimesniff.spec.whatwg.org/#binary-data-byte
+_TAG = re.compile(rb"<[a-zA-Z!?/]")
+_UTF_16 = (b"\xfe\xff", b"\xff\xfe")
+_SNIFFED = 1445  # bytes at the start of a body that show whether it is text, as in the standard above
+_SEARCHED = 5000  # bytes in which Scrapy looks for HTML
+
+
+class Message(NamedTuple):
+    """A response.
+
+    Attributes:
+        status: its status.
+        fields: the fields of its head.
+        body_start: place of its body.
+    """
+
+    status: int
+    fields: Fields
+    body_start: int
+
+
+def parse_message(content: bytes) -> Message | None:
+    """Parse the start of a response; return ``None`` if it is no response, or if its head is too long."""
+    start = len(content) - len(content.lstrip(b"\r\n"))
+    end = END.search(content, start, start + LONGEST_HEAD)
+    if end is None and len(content) - start >= LONGEST_HEAD:
+        return None
+    body_start = end.end() if end else len(content)
+    fields = parse_fields(content[start:body_start])
+    status = _STATUS.match(fields.first_line)
+    return Message(int(status[1]), fields, body_start) if status else None
+
+
+def says_html(content_type: str | None) -> bool | None:
+    """Return whether a type is that of HTML; ``None`` if it says nothing."""
+    mime_type = re.split(r"[;,]", content_type or "")[0].strip().lower()
+    return mime_type in _HTML if "/" in mime_type and mime_type not in _UNKNOWN_TYPES else None
+
+
+def is_html(content_type: str | None, url: str, body: bytes) -> bool:
+    """Return whether a body is HTML: as its type says, or if that says nothing, as Scrapy guesses."""
+    as_stated = says_html(content_type)
+    if as_stated is not None:
+        return as_stated
+    if urlsplit(url).path.lower().endswith(_HTML_NAMES):
+        return True
+    start = body[:_SEARCHED].lower()
+    return not _BINARY.search(start) and (b"<html" in start or b"<!doctype html" in start)
+
+
+def decode_body(body: bytes, fields: Fields, most: int) -> bytes:
+    """Undo the encodings of *body* that *fields* name, and return at most its first *most* bytes.
+
+    Encodings that do not exist are ignored, and so are those that were undone before the body was stored.
+
+    Raises:
+        ValueError: the body cannot be decoded.
+    """
+    if len(body) > 2 * (most - 1):  # too long in any case
+        return body[:most]
+    is_understood = True
+    if "chunked" in _names(fields, "transfer-encoding") and not _is_plain(body):
+        chunks = _split_chunks(body)
+        is_understood = bool(chunks)
+        body = b"".join(chunks) if chunks else body
+    for name in reversed(_names(fields, "content-encoding")):
+        if name in ("", "identity") or _is_plain(body):
+            continue
+        decoded = _DECODERS[name](body, most) if name in _DECODERS else b""
+        is_understood &= bool(decoded) or not body
+        body = decoded or body
+    if not is_understood and not _is_plain(body):
+        raise ValueError("encoded in an unknown way")
+    return body[:most]
+
+
+def _names(fields: Fields, name: str) -> list[str]:
+    return [part.strip().lower() for value in fields.every(name) for part in value.split(",")]
+
+
+def _is_plain(body: bytes) -> bool:
+    """Return whether *body* is text with a tag, so that it is neither compressed nor in chunks."""
+    start = body[:_SNIFFED]
+    if start.startswith(_UTF_16):
+        start = start.replace(b"\0", b"")
+    return not _BINARY.search(start) and not _CHUNK_SIZE.match(start) and _TAG.search(start) is not None
+
+
+def _split_chunks(body: bytes) -> list[bytes]:
+    """Return the chunks of *body*, the last of which may be cut off; none if it has no chunks."""
+    chunks: list[bytes] = []
+    place = 0
+    while (size := _CHUNK_SIZE.match(body, place)) and (not chunks or chunks[-1]):
+        chunks.append(body[size.end() : size.end() + int(size[1], 16)])
+        place = size.end() + int(size[1], 16)
+        place += 2 if body.startswith(b"\r\n", place) else body.startswith(b"\n", place)
+    return chunks
+
+
+def _gunzip(body: bytes, most: int) -> bytes:
+    return _inflate(body, most, 16 + zlib.MAX_WBITS)
+
+
+def _decode_deflate(body: bytes, most: int) -> bytes:
+    return _inflate(body, most, zlib.MAX_WBITS) or _inflate(body, most, -zlib.MAX_WBITS)
+
+
+def _inflate(body: bytes, most: int, bits: int) -> bytes:
+    """Decompress the members of *body*, as far as they can be read."""
+    content = b""
+    while body and len(content) < most:
+        member = zlib.decompressobj(bits)
+        try:
+            content += member.decompress(body, most - len(content))
+        except zlib.error:
+            break
+        body = member.unused_data
+    return content
+
+
+def _decode_brotli(body: bytes, most: int) -> bytes:
+    """Decompress with FastWARC, which has a decoder."""
+    message = b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n" + body
+    head = b"WARC/1.1\r\nWARC-Type: response\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: "
+    file = BytesIO(head + b"%d\r\n\r\n%s\r\n\r\n" % (len(message), message))
+    try:
+        decoded: bytes = next(ArchiveIterator(file, auto_decode="all")).reader.read(most)
+    except (OSError, ValueError):
+        return b""
+    return decoded
+
+
+def _decode_zstd(body: bytes, most: int) -> bytes:
+    """Decompress the frames of *body*, as far as they can be read."""
+    content = b""
+    while body and len(content) < most:
+        frame = zstd.ZstdDecompressor()
+        try:
+            content += frame.decompress(body, most - len(content))
+        except zstd.ZstdError:
+            break
+        body = frame.unused_data
+    return content
+
+
+_DECODERS: dict[str, Callable[[bytes, int], bytes]] = {
+    "gzip": _gunzip,
+    "x-gzip": _gunzip,
+    "deflate": _decode_deflate,
+    "br": _decode_brotli,
+    "zstd": _decode_zstd,
+}
