@@ -25,7 +25,9 @@ _HELD = 32 << 20  # bytes of a record that are held until it is certain where th
 _LONGEST_HEAD = 32_000  # FastWARC reads hardly more
 _PIECE = 1 << 16
 _FIRST_LINE = re.compile(rb"WARC/\d+\.\d+[ \t]*\r?\n", re.IGNORECASE)
-_START = re.compile(rb"WARC/\d+\.\d+[ \t]*\r?\n(?:WARC-|Content-)[\w-]+[ \t]*:", re.IGNORECASE)
+_START_PATTERN = rb"WARC/\d+\.\d+[ \t]*\r?\n(?:WARC-|Content-)[\w-]+[ \t]*:"
+_START = re.compile(_START_PATTERN, re.IGNORECASE)
+_END_OR_START = re.compile(rb"(" + END.pattern + rb")|" + _START_PATTERN, re.IGNORECASE)
 _LONGEST_START = 100
 _EMPTY_LINES = re.compile(rb"[\r\n]*")
 _BETWEEN_RECORDS = re.compile(rb"[\r\n]*(?:\Z|WARC/\d)", re.IGNORECASE)
@@ -136,10 +138,8 @@ class WarcRecords:
         """Take the head of a record from the window; ``None`` if none begins there, or if it has no end."""
         window = self._window
         window.fill(_LONGEST_HEAD)
-        end = END.search(window.held, 0, _LONGEST_HEAD) if _FIRST_LINE.match(window.held) else None
-        if end is None or _START.search(window.held, 1, end.end()):
-            return None
-        return window.take(end.end())
+        end = _END_OR_START.search(window.held, 1, _LONGEST_HEAD) if _FIRST_LINE.match(window.held) else None
+        return window.take(end.end()) if end is not None and end[1] else None
 
     def _read_record(self, place: int, head: bytes) -> Iterator[Record]:
         """Yield the record at *place* in the file whose *head* was taken from the window."""
