@@ -112,6 +112,9 @@ def _unusual() -> Mapping[str, Odd]:
         "bytes that are not UTF-8": Odd(write_record(url, whole, headers="X-A: caf\udce9")),
         "an address on two lines": Odd(write_record("http://h/unusual\r\n path", whole)),
         "an address in brackets": Odd(write_record(f"<{url}>", whole)),
+        "an address that cannot be parsed": Odd(
+            write_record("http://[h/unusual", response("x", "HTTP/1.1 200 OK\r\n\r\n"))
+        ),
         "no address": Odd(write_record(None, whole), False),
         "an empty address": Odd(write_record("", whole), False),
         "a request without an address": Odd(write_record(None, b"GET / HTTP/1.1\r\n\r\n", kind="request"), False),

@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Callable
 from io import BytesIO
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from fastwarc.warc import ArchiveIterator
 
@@ -66,7 +65,7 @@ def is_html(content_type: str | None, url: str, body: bytes) -> bool:
     as_stated = says_html(content_type)
     if as_stated is not None:
         return as_stated
-    if urlsplit(url).path.lower().endswith(_HTML_NAMES):
+    if re.split(r"[?#]", url)[0].lower().endswith(_HTML_NAMES):
         return True
     start = body[:_SEARCHED].lower()
     return not _BINARY.search(start) and (b"<html" in start or b"<!doctype html" in start)
