@@ -146,9 +146,8 @@ def hidden_within(top: HtmlElement, around: Concealment, *, revealed: bool = Fal
 def without_hidden(tree: HtmlElement, *, revealed: bool = False) -> HtmlElement:
     """Return a copy of *tree* in which hidden elements are empty, and have no attributes."""
     copy = deepcopy(tree)
-    for element in hidden_elements(
-        copy, revealed=revealed
-    ):  # the elements stay, because elements inside may be shown again
+    # The elements stay, because elements inside may be shown again.
+    for element in hidden_elements(copy, revealed=revealed):
         element.text = None
         element.attrib.clear()
         for child in element:
