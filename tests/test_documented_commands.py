@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
 
 import click
 import pytest
@@ -22,6 +23,7 @@ from tests.support import processes
 from tests.support.crawling import Site, article, html
 from tests.support.labelled import pair, write_set
 from tests.support.projects import ADDON, project
+from tests.support.versions import without_reactor
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
@@ -42,6 +44,7 @@ NOT_RUN = {
     r"python3 -m venv": "is what .ci/run does",
     r"(ps|df) ": "is a command of the system",
     r".* --spark ": "needs Spark (tests/cli/test_batch.py)",
+    r"docker ": "needs Docker",
     r"(scrapyd-deploy|curl) ?": "needs a daemon (tests/works_with/test_scrapyd.py)",
     r"export ": "sets a variable for the next command",
     r".* redis://": "needs a server (tests/promises/test_machines.py)",
@@ -141,6 +144,49 @@ def test_no_exception_and_no_placeholder_is_unused() -> None:
         assert any(re.match(beginning, line) for line in documented), beginning
     words = {word for line in documented for word in shlex.split(line)}
     assert set(PLACEHOLDERS) <= words
+
+
+# Programs that crawl without a project
+
+
+def programs(heading: str) -> list[str]:
+    """Return the Python blocks below *heading* of the page about places to run."""
+    section = (ROOT / "docs/where-it-runs.md").read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
+    return re.findall(r"^```python\n(.*?)^```", section.partition("\n## ")[0], re.MULTILINE | re.DOTALL)
+
+
+def run_program(folder: Path, site: Site, program: str) -> str:
+    """Run a documented program in *folder*, with *site* and an index there, and return its log."""
+    program = program.replace("https://example.com/", f"{site.url}/")
+    (folder / "program.py").write_text(program.replace("/home/me/crawls/dedup", str(folder / "dedup")))
+    done = processes.run(["program.py"], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, fresh=True)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert (folder / "dedup" / "data.mdb").exists()
+    return done.stdout + done.stderr
+
+
+@without_reactor
+def test_the_lines_for_a_notebook_crawl(site: Site, tmp_path: Path) -> None:
+    (cell,) = programs("A notebook")
+    assert "await runner.crawl(crawler)\n{" in cell
+    # Jupyter awaits, and prints the value of the last line.
+    body = indent(cell.replace("\n{name", "\nprint({name").rstrip() + ")\n", "    ")
+    printed = run_program(tmp_path, site, f"import asyncio\n\nasync def cells():\n{body}\nasyncio.run(cells())\n")
+    assert "'dedup/dropped': 1" in printed
+
+
+def test_the_programs_for_a_script_crawl(site: Site, tmp_path: Path) -> None:
+    (cell,) = programs("A notebook")
+    spider = cell.partition("from scrapy.crawler import AsyncCrawlerRunner\n")
+    source = (spider[0] + spider[2].partition("\nrunner = ")[0]).replace("https://example.com/", f"{site.url}/")
+    scripts = programs("A script")
+    assert len(scripts) == 2
+    for number, script in enumerate(scripts):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "spiders.py").write_text(source)
+        assert "'dedup/dropped': 1" in run_program(folder, site, script)
 
 
 # Commands and options that stand in a sentence

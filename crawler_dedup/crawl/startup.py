@@ -114,7 +114,7 @@ def data_directory(config: Config) -> Path:
     except (NotConfigured, OSError, ConfigParserError) as error:
         raise ConfigError(
             f"DEDUP_DIR = {config.dir!r} is relative to the data directory of a Scrapy project (.scrapy beside scrapy.cfg),"
-            f" and there is none here: {str(error).rstrip('.')}. Set DEDUP_DIR to an absolute path."
+            f" and there is none that can be used here: {str(error).rstrip('.')}. Set DEDUP_DIR to an absolute path."
         ) from error
 
 

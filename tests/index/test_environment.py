@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -117,6 +118,45 @@ def test_a_limit_of_address_space_is_named_with_the_setting_that_helps(tmp_path:
         assert "DEDUP_MAP_SIZE" in line
         assert "`ulimit -v`" in line
     assert usable == "usable"
+
+
+_OPEN_AS_FIRST_PROCESS = """
+    import os, sys
+    from crawler_dedup import Config, Deduplicator
+
+    assert os.getpid() == 1
+    try:
+        with Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams")):
+            print("open", flush=True)
+            input()
+    except Exception as error:
+        print(error, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs namespaces of Linux")
+def test_two_containers_whose_processes_have_the_same_number_are_told_what_to_do(tmp_path: Path) -> None:
+    program = [
+        "unshare",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        sys.executable,
+        "-c",
+        dedent(_OPEN_AS_FIRST_PROCESS),
+        str(tmp_path),
+    ]
+    with subprocess.Popen(
+        program, cwd=processes.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as first:
+        assert first.stdin is not None
+        assert first.stdout is not None
+        if first.stdout.readline() != "open\n":
+            pytest.skip("this machine allows no namespaces")
+        second = subprocess.run(program, cwd=processes.ROOT, capture_output=True, text=True, check=False)
+        first.stdin.write("\n")
+    assert "--pid=host" in second.stdout, second.stderr
+    assert "DEDUP_INDEX" in second.stdout
 
 
 def test_a_forked_child_is_refused_instead_of_hanging(tmp_path: Path) -> None:

@@ -34,6 +34,10 @@ _ADVICE_ON_MEMORY = (
     " Its map takes as much address space as DEDUP_MAP_SIZE (map_size) says, 1 TiB by default, but memory and disk only for"
     " its contents. A limit of this process allows less, usually `ulimit -v`: raise it, or set a smaller DEDUP_MAP_SIZE."
 )
+_ADVICE_ON_SAME_NUMBER = (
+    " Another process with the number of this one uses the index, as two containers may have: let them share their process"
+    " numbers (docker run --pid=host), or use an index on a server (DEDUP_INDEX)."
+)
 _DAMAGE = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError)
 
 
@@ -63,7 +67,11 @@ def _disk_is_full(directory: Path) -> bool:
 
 def unusable_error(directory: Path, fault: str, error: Exception | None = None) -> IndexUnusable:
     """Make an error that names the *fault* of the index in *directory*, and its cause."""
-    advice = _ADVICE_ON_MEMORY if isinstance(error, lmdb.MemoryError) else ""
+    advice = ""
+    if isinstance(error, lmdb.MemoryError):
+        advice = _ADVICE_ON_MEMORY
+    elif isinstance(error, lmdb.Error) and os.strerror(errno.EAGAIN) in str(error):
+        advice = _ADVICE_ON_SAME_NUMBER
     return IndexUnusable(f"The index in {directory} {fault}{f': {error}' if error else ''}.{advice}")
 
 
