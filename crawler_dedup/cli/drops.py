@@ -92,6 +92,7 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 def drop_line(entry: Entry) -> Drop:
     """Return the JSON Line of a drop, which has the fields of the journal."""
     fields = msgspec.structs.asdict(entry)
+    del fields["count"]  # that of another event
     return Drop(**{**fields, "text": b64encode(entry.text).decode()})
 
 

@@ -14,6 +14,7 @@ from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import signing_thread
+from crawler_dedup.crawl.forms import MAX_BYTES, Forms
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.text import remember, tree_of
@@ -55,6 +56,7 @@ class Decider:
         self._gate = gate
         self._config = config
         self._watchdog = Watchdog(config.max_duplicates)
+        self._forms = Forms()
 
     async def check(self, request: Request, response: Response) -> CheckedResponse | None:
         """Decide about *response*; return ``None`` if it is not checked. Errors let it pass."""
@@ -79,6 +81,8 @@ class Decider:
         drops = action != "mark" and is_unwanted(decision, response, self._config)
         if drops and self._watchdog.dropped_too_often(decision):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
+        if page is not None and decision.verdict is Verdict.NEW:
+            self._watch_form(response, page, decision)
         return CheckedResponse(response, page, decision, drops, follows=action == "follow")
 
     async def _sign(self, response: Response, identity: Identity) -> SignedPage:
@@ -130,6 +134,21 @@ class Decider:
         )
         self._session.note_error(error)
         return decision
+
+    def _watch_form(self, response: Any, page: SignedPage, decision: Decision) -> None:
+        """Warn about kept pages that differ by nothing but facts. The decision stays as it is."""
+        try:
+            if len(response.body) > MAX_BYTES or not self._forms.may_differ_by_facts_only(page):
+                return
+            tree = tree_of(response, self._config)
+            form = None if tree is None else self._forms.add(page.url, tree)
+        except Exception as error:
+            self._monitor.log_throttled(
+                "form", logging.WARNING, "The form of %s could not be read: %s", page.url, error
+            )
+            return
+        if form is not None:
+            self._monitor.report_form(form, decision, page)
 
     def _watch(self, decision: Decision) -> Decision:
         """Warn about a kept page that stands for too many; further duplicates of it pass, if the settings say so."""

@@ -17,6 +17,7 @@ from rich.filesize import decimal
 from crawler_dedup.config import Config
 from crawler_dedup.counting.pace import Pace
 from crawler_dedup.crawl.filenames import safe_name
+from crawler_dedup.crawl.forms import FormUse
 from crawler_dedup.crawl.hostcounts import HostCounts
 from crawler_dedup.crawl.journalfeed import JournalFeed
 from crawler_dedup.crawl.skipped import JOURNAL_REASONS, SkippedResponses
@@ -24,7 +25,7 @@ from crawler_dedup.crawl.watchdog import UsedPage
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
-from crawler_dedup.journal.entry import Event, entry_of, index_emptied, run_started
+from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied, run_started
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.native import describe_core
@@ -77,6 +78,7 @@ class Monitor:
         self._deduplicator: Deduplicator | None = None
         self._hosts = {"dropped": HostCounts(), "marked": HostCounts()}
         self._shown_hosts: set[str] = set()
+        self._forms: list[tuple[FormUse, Decision, SignedPage]] = []
         self._pace = Pace()
         self._made = datetime.now(timezone.utc)
         self._skipped = SkippedResponses()
@@ -117,6 +119,8 @@ class Monitor:
         """Write the waiting lines, which takes a few seconds at most; then store the journal at its URI, if it has one."""
         if self._journal is None:
             return
+        for form in self._forms:
+            self._record_form(*form)
         await asyncio.to_thread(self._journal.close)
         if self._feed is not None:
             await self._feed.store(self._journal_path, self._began)
@@ -209,6 +213,25 @@ class Monitor:
             "; further ones pass" if self._config.pass_beyond_max_duplicates else "",
             ", ".join(page.examples),
         )
+
+    def report_form(self, form: FormUse, decision: Decision, page: SignedPage) -> None:
+        """Report that many kept pages, the latest of which is *page*, differ by nothing but facts."""
+        self._forms.append((form, decision, page))
+        self._record_form(form, decision, page)
+        self.count("forms")
+        self.log(
+            logging.WARNING,
+            "%d kept pages below %s differ by nothing but numbers, dates or parts of their own address. All of them pass."
+            " Is this a calendar that never ends, or an error page that answers every address? Some of them: %s",
+            form.count,
+            form.path,
+            ", ".join(form.examples),
+        )
+
+    def _record_form(self, form: FormUse, decision: Decision, page: SignedPage) -> None:
+        if self._journal is not None:
+            entry = form_of(form.path, form.count, decision, page, run=self._run, spider=self._spider)
+            self._journal.write(entry)
 
     def report_unstored_pages(self, failures: Sequence[str], pages: int) -> None:
         """Report that some feeds failed, each with its reason. *pages*: how many pages may be missing in them."""

@@ -84,7 +84,7 @@ def find_history(
     history = AddressHistory(url)
     similar = _SimilarAddresses(url)
     for entry in journals.entries(read):
-        if entry.url == url and entry.event != "watchdog":
+        if entry.url == url and entry.event not in ("watchdog", "form"):
             history.in_scope(entry.scope).add(entry)
         elif entry.duplicate_of == url and entry.is_duplicate:
             history.in_scope(entry.scope)

@@ -29,6 +29,7 @@ Event = Literal[
     "skipped",
     "released",
     "watchdog",
+    "form",
 ]
 DUPLICATES: tuple[Event, ...] = ("drop", "mark")
 """Events of duplicates, which were dropped or marked."""
@@ -63,10 +64,11 @@ class Entry(msgspec.Struct, frozen=True):
             action is "mark"; ``unchanged``: an unchanged page passed; ``unchanged_dropped``: an unchanged page was dropped;
             ``unchecked``: a page that could not be judged passed; ``skipped``: a page passed because the filter does not
             check such responses; ``released``: a page that had passed was forgotten, because its handling failed;
-            ``watchdog``: a kept page stands for suspiciously many pages.
+            ``watchdog``: a kept page stands for suspiciously many pages; ``form``: suspiciously many kept
+            pages differ by nothing but facts.
         spider: name of the spider.
         scope: the scope within which the page was compared.
-        url: address of the page.
+        url: address of the page; of a ``form`` the beginning that the addresses of its pages have in common.
         duplicate_of: address of the page that stands for it, as in :class:`crawler_dedup.Decision`, else ``""``. (An
             ``unchanged`` page was compared with its own kept version.)
         rule: name of the rule that decided.
@@ -81,6 +83,7 @@ class Entry(msgspec.Struct, frozen=True):
         snapshot: number of the snapshot of its site that the rules saw (:class:`crawler_dedup.Decision`); 0: nothing was
             known about the site; ``None``: an earlier version has written the entry.
         kept_snapshot: number of the snapshot of the site of ``duplicate_of``.
+        count: how many kept pages of the run have had the form by now.
     """
 
     version: int
@@ -102,6 +105,7 @@ class Entry(msgspec.Struct, frozen=True):
     text: Compressed = b""
     snapshot: int | None = None
     kept_snapshot: int | None = None
+    count: int = 0
 
     def __post_init__(self) -> None:
         for name, clean in _CLEAN.items():
@@ -216,6 +220,13 @@ def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: 
         text=page.text if page else b"",
         snapshot=decision.snapshot,
         kept_snapshot=decision.kept_snapshot,
+    )
+
+
+def form_of(path: str, count: int, decision: Decision, page: SignedPage, *, run: int, spider: str) -> Entry:
+    """Make the entry for the *count* kept pages below *path* with the form of *page*, about which *decision* was made."""
+    return msgspec.structs.replace(
+        entry_of("form", decision, page, run=run, spider=spider), url=path, count=count, text=b""
     )
 
 

@@ -14,6 +14,7 @@ from crawler_dedup.journal.reader import Journals, Past
 from crawler_dedup.report.data import (
     CrossHostDuplicates,
     DuplicateGroup,
+    FormCase,
     HostPair,
     IndexInfo,
     PageCounts,
@@ -42,8 +43,9 @@ MAX_EXAMPLES = 3
 
 JOURNAL_PASSES = 2
 """Number of times the journals are read."""
-_WITHOUT_OUTCOME: tuple[Event, ...] = ("started", "dry_run", "emptied", "skipped", "released", "watchdog")
+_WITHOUT_OUTCOME: tuple[Event, ...] = ("started", "dry_run", "emptied", "skipped", "released", "watchdog", "form")
 _COUNTERS = 100_000  # up to this number of hosts, groups and so on, all are counted exactly
+_FORMS = 1000
 _BLOCK = 10_000
 # The events whose pages count as savings, and whether the cost was saved ("drop") or could have been ("mark").
 _SAVING: dict[Event, str] = {"drop": "drop", "unchanged_dropped": "drop", "mark": "mark"}
@@ -113,6 +115,7 @@ class _Collector:
         self._history = History()
         self._watchdog_cases: deque[WatchdogCase] = deque(maxlen=MAX_CASES)
         self._watchdog_count = 0
+        self._forms: HeavyHitters[tuple[str, str, str], deque[FormCase]] = HeavyHitters(_FORMS, lambda: deque(maxlen=1))
         self._runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
         self._earlier_runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
         self._dry_runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
@@ -142,6 +145,9 @@ class _Collector:
         if entry.event == "watchdog":
             self._watchdog_cases.append(WatchdogCase(entry.time, entry.run, entry.url, entry.duplicate_of))
             self._watchdog_count += 1
+        if entry.event == "form":
+            case = FormCase(entry.time, entry.run, entry.url, entry.title, entry.count)
+            self._forms.add((entry.run, entry.url, entry.title)).append(case)
         if entry.event in _WITHOUT_OUTCOME:
             return
         host = host_of(entry.url)
@@ -253,6 +259,7 @@ class _Collector:
             without_duplicates=self._without_duplicates(),
             watchdog_cases=list(reversed(self._watchdog_cases)),
             watchdog_count=self._watchdog_count,
+            forms=sorted((forms[-1] for forms in self._forms.values()), key=lambda form: -form.pages)[:MAX_CASES],
             runs=runs[:MAX_ROWS],
             run_count=len(runs),
             emptied=self._emptied if earlier_runs else "",

@@ -125,6 +125,16 @@ class WatchdogCase(NamedTuple):
     duplicate_of: str
 
 
+class FormCase(NamedTuple):
+    """Kept pages of a run that differ by nothing but facts: time, run, what their addresses begin with, a title, number."""
+
+    time: str
+    run: str
+    path: str
+    title: str
+    pages: int
+
+
 class PruningTrial(NamedTuple):
     """The result of leaving the parts that had no duplicate at some moment out of the index from then on.
 
@@ -244,6 +254,7 @@ class ReportData:
             is reported, or if the journal has no duplicate.
         watchdog_cases: the latest cases of the watchdog.
         watchdog_count: how many cases of the watchdog there are.
+        forms: the largest groups of kept pages that differ by nothing but facts.
         runs: (number, summary) of the latest runs.
         run_count: how many runs the figures cover.
         emptied: when the index was emptied last (ISO 8601, UTC), if this was after a run of the journal; else ``""``.
@@ -285,6 +296,7 @@ class ReportData:
     without_duplicates: Sequence[PartsWithoutDuplicates]
     watchdog_cases: Sequence[WatchdogCase]
     watchdog_count: int
+    forms: Sequence[FormCase]
     runs: Sequence[tuple[str, RunSummary]]
     run_count: int
     emptied: str

@@ -76,6 +76,7 @@ def test_a_line_is_an_object_with_these_fields(tmp_path: Path) -> None:
         "text": "",
         "snapshot": 0,
         "kept_snapshot": 0,
+        "count": 0,
     }
 
 
