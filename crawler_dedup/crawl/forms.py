@@ -130,14 +130,13 @@ class Forms:
 
 
 def forms_of(url: str, tree: HtmlElement) -> Iterator[str]:
-    """Yield the forms of the page at *url*, one or two; none if it has no text besides facts."""
+    """Yield the forms of the page at *url*, one or two."""
     texts = cast("list[str]", _texts(tree))
     text = "\n".join([" ".join(text.split()) for text in texts])[:_MAX_CHARS].lower()
     whole, parts = _address_patterns(url)
     text = _numbers.sub(_FACT, whole.sub(_FACT, text) if whole else text)
     without_path = _form(_without_dates(line) for line in set(text.split("\n")))
-    if without_path:
-        yield f"{host_of(url)}\n{without_path}"
+    yield f"{host_of(url)}\n{without_path}"  # also if all of it is facts
     without_parts = _form(parts.sub(_FACT, without_path).split("\n")) if parts else ""
     if without_parts and without_parts != without_path:
         yield f"{host_of(url)}\n{without_parts}"

@@ -36,6 +36,12 @@ def calendar(number: int) -> tuple[str, str]:
     )
 
 
+def bare_calendar(number: int) -> tuple[str, str]:
+    year, month = 1990 + number // 11, number % 11
+    days = "".join(f"<td><a href='/{year}/{month}/{day}'>{day}</a></td>" for day in range(1, 29 + number % 3))
+    return f"/bare/{year}-{month + 1}", f"<title>{MONTHS[month]} {year}</title><table><tr>{days}</table>"
+
+
 def soft_404(number: int) -> tuple[str, str]:
     path = "/".join(["", *words(number, 1 + number % 4), ""])
     return path, NOT_FOUND.format(path=path)
@@ -78,7 +84,12 @@ def reported(page: Page, pages: int = 3 * LIMIT) -> list[tuple[int, FormUse]]:
 
 @pytest.mark.parametrize(
     ("page", "path"),
-    [(calendar, "http://site/calendar/"), (soft_404, "http://site/"), (search, "http://site/")],
+    [
+        (calendar, "http://site/calendar/"),
+        (bare_calendar, "http://site/bare/"),
+        (soft_404, "http://site/"),
+        (search, "http://site/"),
+    ],
 )
 def test_a_form_is_reported_once_with_its_path_and_number(page: Page, path: str) -> None:
     ((number, form),) = reported(page)
