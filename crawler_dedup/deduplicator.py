@@ -60,7 +60,7 @@ def look(location: Location, signer: Signer, page: SignedPage, *, alias: str = "
         )
     with closing(store):
         config = signer.config
-        terms = OfferTerms(max_age=round(86_400 * config.expire_days), is_dry=config.action == "mark")
+        terms = OfferTerms(max_age=round(86_400 * config.expire_days), is_dry=config.is_dry)
         return store.look(page, RuleMatcher(signer), terms, alias=clean_identifier(alias))
 
 
@@ -163,7 +163,7 @@ class Deduplicator:
             lock.number,
             config.grace,
             max_age=self._max_age,
-            is_dry=config.action == "mark",
+            is_dry=config.is_dry,
             clock=lock.now,
             stored_until=stored_until,
         )
@@ -283,20 +283,21 @@ class Deduplicator:
         *,
         claim: bool = False,
         aliases: Mapping[str, str] | None = None,
-        drops: bool = False,
+        is_dry: bool | None = None,
     ) -> Future[list[Decision]]:
         """Decide as :meth:`decide` without waiting. If cancelled before its transaction (docs/api.md), it files nothing.
 
         Args:
             claim: whether a page that passes stands for others only once it is settled (:meth:`end_claim`), not at once.
             aliases: key of a page → another key of it: that of an address that redirected to it.
-            drops: whether duplicates among these pages are dropped, although ``Config.action`` is "mark".
+            is_dry: whether these pages pass in any case, so that they represent nothing where duplicates are dropped;
+                ``None``: as ``Config.action`` says.
         """
         self._profile_check.add(batch)
         opened = self._opened
         terms = opened.claiming if claim else opened.terms
-        if drops and terms.is_dry:
-            terms = replace(terms, is_dry=False)
+        if is_dry is not None and is_dry != terms.is_dry:
+            terms = replace(terms, is_dry=is_dry)
         clean = {key: clean_identifier(alias) for key, alias in (aliases or {}).items()}
         return opened.store.offer(batch, self._matcher, terms, aliases=clean)
 

@@ -112,6 +112,7 @@ class DedupMiddleware(_Marking):
         spider: Spider | None = None,  # noqa: ARG002
     ) -> Response:
         """Pass *response*, or raise :class:`~crawler_dedup.NearDuplicate` if its page is dropped and not followed."""
+        self.session.followed.discard(request)  # the callback may have yielded the same object again
         checked = await self._decider.check(request, response)
         if checked is None:
             request.meta.pop(META_DECISION, None)

@@ -39,7 +39,7 @@ class Outcome:
         scraped: items that came out of the pipelines.
         dropped: items that a pipeline dropped.
         failed: items at which a pipeline raised an error.
-        asked_again: whether the callback asked for the page again, or, in answer to such a request, yielded nothing.
+        asked_again: whether the callback asked for the page again, or the page answers such a request.
     """
 
     callback: bool = True
@@ -52,7 +52,7 @@ class Outcome:
     def well(self) -> bool:
         """Whether the callback ended well, and one of its items came out of the pipelines.
 
-        A callback that yields no item has ended well, too, unless it asked for the page again: the page is that of a ban.
+        A callback that yields no item has ended well, too, unless the page was asked for again: it is that of a ban.
         """
         return self.callback and (self.scraped > 0 or not (self.dropped or self.failed or self.asked_again))
 
@@ -77,7 +77,6 @@ class _Handling:
         discards_items: whether the items of the page are discarded, because it is an unwanted page whose links are followed.
         passes: outputs of the callback, or of a middleware in its place, that are being read.
         pending: items that have not come out of the pipelines.
-        has_output: whether the callback has yielded anything.
     """
 
     claim: Claim
@@ -86,7 +85,6 @@ class _Handling:
     outcome: Outcome = Outcome()
     passes: int = 0
     pending: int = 0
-    has_output: bool = False
     callback_ended: bool = False
 
 
@@ -141,7 +139,7 @@ class SettlingMiddleware:
         """Count the items that a callback yields, and note that it ended well. Discard the items of an unwanted page."""
         handling, anchors = self._begin_pass(response), self._anchors_of(response)
         async for output in result:
-            if self._goes_on(output, response, handling, anchors):
+            if self._note_output(output, response, handling, anchors):
                 yield output
         self._end_pass(response, handling)
 
@@ -158,14 +156,14 @@ class SettlingMiddleware:
         """
         handling, anchors = self._begin_pass(response), self._anchors_of(response)
         for output in result:
-            if self._goes_on(output, response, handling, anchors):
+            if self._note_output(output, response, handling, anchors):
                 yield output
         self._end_pass(response, handling)
 
-    def _goes_on(
+    def _note_output(
         self, output: Any, response: Response, handling: _Handling | None, anchors: AnchorNotes | None
     ) -> bool:
-        """Note what a callback yields, and return whether it goes on to the engine."""
+        """Note an *output* of a callback, and return whether to pass it on to the engine."""
         if isinstance(output, Request):
             note_inherited_redirections(output)
             if anchors is not None:
@@ -177,8 +175,6 @@ class SettlingMiddleware:
                 handling.monitor.count("items_discarded")
                 return False
             handling.pending += 1
-        if handling is not None:
-            handling.has_output = True
         return True
 
     def _begin_pass(self, response: Response) -> _Handling | None:
@@ -234,9 +230,7 @@ class SettlingMiddleware:
         handling = self._handlings.get(response)
         if handling is not None and not handling.callback_ended:
             handling.callback_ended = True
-            asked_again = handling.outcome.asked_again or (
-                not handling.has_output and was_repeated(response, self.crawler)
-            )
+            asked_again = handling.outcome.asked_again or was_repeated(response, self.crawler)
             handling.outcome = replace(handling.outcome, callback=well, asked_again=asked_again)
             self._update(response, handling)
 

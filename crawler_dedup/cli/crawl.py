@@ -118,7 +118,7 @@ def _read_settings(
 ) -> tuple[Settings, Config]:
     """Return the settings of the crawl, in which *options* take precedence, and the configuration of the filter.
 
-    The directory of the index is absolute, because a crawl needs a project for a relative one.
+    The directory of the index is made absolute: outside of a project a crawl refuses a relative one.
     """
     from crawler_dedup.spiders.running import project_settings  # noqa: PLC0415  (slow to load)
 

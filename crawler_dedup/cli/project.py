@@ -168,12 +168,12 @@ def _project_settings() -> dict[str, Any]:
 
 def usual_directory(config: Config) -> Path:
     """Return the directory of the project's index; where there is no project, that of ``crawler-dedup crawl``."""
+    from scrapy.utils.project import inside_project  # noqa: PLC0415  (slow to load)
+
     from crawler_dedup.crawl.startup import data_directory  # noqa: PLC0415  (slow to load)
 
-    try:
-        return data_directory(config)
-    except ConfigError:
-        return Path(".scrapy", config.dir).absolute()
+    in_working_directory = not inside_project() and not Path(config.dir).is_absolute()
+    return Path(".scrapy", config.dir).absolute() if in_working_directory else data_directory(config)
 
 
 def _project_directory(config: Config) -> Path:

@@ -102,8 +102,8 @@ def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
 
 def _print_unknown(history: AddressHistory, *, json: bool) -> None:
     click.echo(
-        f"{printable(history.url)} was never fetched as a page: it is not kept, and no journal names it. (Of responses with"
-        " a status other than 200, and of those that are not HTML, nothing is recorded.)",
+        f"{printable(history.url)} is not kept, and no journal names it: it was never fetched, or it redirected to another"
+        " address, or its response had another status than 200 or was not HTML.",
         err=json,
     )
     for url in history.similar:
@@ -144,8 +144,8 @@ def _outcome(entry: Entry) -> str:  # noqa: PLR0911  (one return an event)
             return f"{url} passed without a check: {printable(entry.reason)}."
         case "released":
             return (
-                f"{url} passed and was forgotten: its callback failed, released it or asked for it again, or pipelines took"
-                " all of its items."
+                f"{url} passed and was forgotten: its callback failed, released it or asked for it again, or pipelines"
+                " dropped all of its items."
             )
         case "unchanged":
             return f"{url} was unchanged, and passed."

@@ -271,6 +271,11 @@ class Config:
         return text_without_credentials(f"{type(self).__name__}({values})")
 
     @property
+    def is_dry(self) -> bool:
+        """Whether all duplicates pass, as in a dry run."""
+        return self.action == "mark"
+
+    @property
     def journal_file(self) -> str:
         """Path of the journal, in which ``%(time)s`` and ``%(name)s`` are to be replaced; ``""``: none is written."""
         return local_journal(self.journal)

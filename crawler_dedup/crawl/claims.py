@@ -157,18 +157,18 @@ class Claims:
         self._unwritten: deque[tuple[Decision, bool]] = deque()
         self._ending: dict[Future[bool], str] = {}  # the scopes of the ends that are being written
 
-    async def decide(self, page: SignedPage, alias: str = "", *, drops: bool = False) -> IndexAnswer:
+    async def decide(self, page: SignedPage, alias: str = "", *, is_dry: bool = False) -> IndexAnswer:
         """Ask the index about *page*. If the page passes, it claims its place, and the claim must be ended.
 
         Args:
             alias: another key of the page; ``""`` if it has none.
-            drops: whether the page is dropped if it is a duplicate, although ``Config.action`` is "mark".
+            is_dry: whether the page passes in any case, so that it represents nothing where duplicates are dropped.
 
         Raises:
             IndexUnusable: the index cannot be used.
             asyncio.TimeoutError: the index does not answer.
         """
-        offer = partial(self._offer, page, alias, drops=drops)
+        offer = partial(self._offer, page, alias, is_dry=is_dry)
         decision = await offer()
         if decision.reason != BEING_HANDLED:
             return IndexAnswer(decision)
@@ -296,9 +296,9 @@ class Claims:
         if len(self._given_up) > _MAX_REMEMBERED:
             self._given_up.popitem(last=False)
 
-    async def _offer(self, page: SignedPage, alias: str, *, drops: bool) -> Decision:
+    async def _offer(self, page: SignedPage, alias: str, *, is_dry: bool) -> Decision:
         shard = self._deduplicator.shard_number(page.scope)
-        offer = partial(self.offers.decide, page, alias, drops=drops)
+        offer = partial(self.offers.decide, page, alias, is_dry=is_dry)
         decision = await self._outages.ask(shard, offer, self.write_again, pages=1)
         self.write_again()
         return decision

@@ -71,7 +71,7 @@ class Decider:
             action = action_of(request, action)
             identity = self._gate.identity_of(request, response)
             page = await self._sign(response, identity)
-            decision = await self._ask_index(page, identity.alias, drops=action != "mark")
+            decision = await self._ask_index(page, identity.alias, is_dry=self._config.is_dry and action == "mark")
         except Exception as error:
             decision = self._failed(response, error)
             if isinstance(error, asyncio.TimeoutError) and page is None:
@@ -83,7 +83,7 @@ class Decider:
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
         if page is not None and decision.verdict is Verdict.NEW:
             self._watch_form(response, page, decision)
-        return CheckedResponse(response, page, decision, drops, follows=action == "follow")
+        return CheckedResponse(response, page, decision, drops, follows=drops and action == "follow")
 
     async def _sign(self, response: Response, identity: Identity) -> SignedPage:
         while True:
@@ -111,9 +111,9 @@ class Decider:
             remember(response, text)
         return page
 
-    async def _ask_index(self, page: SignedPage, alias: str, *, drops: bool) -> Decision:
+    async def _ask_index(self, page: SignedPage, alias: str, *, is_dry: bool) -> Decision:
         with self._monitor.count_waiting():
-            answer = await self._session.claims.decide(page, alias, drops=drops)
+            answer = await self._session.claims.decide(page, alias, is_dry=is_dry)
         self._session.note_answer()
         return replace(answer.decision, reason=answer.reason) if answer.reason else answer.decision
 

@@ -113,7 +113,7 @@ class Monitor:
             if deduplicator.has_emptied_index:
                 # Other runs may have used the index since then.
                 self._journal.write(index_emptied(self._run, self._spider, self._made))
-            self._journal.write(run_started(self._run, self._spider, is_dry=self._config.action == "mark"))
+            self._journal.write(run_started(self._run, self._spider, is_dry=self._config.is_dry))
 
     async def close_journal(self) -> None:
         """Write the waiting lines, which takes a few seconds at most; then store the journal at its URI, if it has one."""
@@ -277,7 +277,7 @@ class Monitor:
         counts = {name: self._crawler.stats.get_value(f"dedup/{name}", 0) for name in _COUNTS}
         checked = counts["checked"]
         parts = [f"checked {checked} pages (at {self._pace.update(checked):.0f} pages/min), kept {counts['kept']}"]
-        usual = "marked" if self._config.action == "mark" else "dropped"
+        usual = "marked" if self._config.is_dry else "dropped"
         parts += [
             f"{name} {counts[name]} ({100 * counts[name] / max(1, checked):.1f} %)"
             for name in ("dropped", "marked")

@@ -19,11 +19,11 @@ from crawler_dedup.signedpage import SignedPage
 
 
 class _Offer(NamedTuple):
-    """A page that is offered, another key of it (``""``: none), whether a duplicate is dropped, and the decision to come."""
+    """A page that is offered, another key of it (``""``: none), whether it passes in any case, and the decision to come."""
 
     page: SignedPage
     alias: str
-    drops: bool
+    is_dry: bool
     answer: asyncio.Future[Decision]
 
 
@@ -45,18 +45,18 @@ class Offers:
         self._gathering: Gathering[_Offer] = Gathering(count_coming, self._submit_all)
         self._turns: Turns[Decision] = Turns(self._give_back)
 
-    async def decide(self, page: SignedPage, alias: str = "", *, drops: bool = False) -> Decision:
+    async def decide(self, page: SignedPage, alias: str = "", *, is_dry: bool = False) -> Decision:
         """Return the decision about *page*, which the index has stored.
 
         Args:
-            drops: whether the page is dropped if it is a duplicate, although ``Config.action`` is "mark".
+            is_dry: whether the page passes in any case, so that it represents nothing where duplicates are dropped.
 
         Raises:
             IndexUnusable: the index cannot be used.
             asyncio.TimeoutError: the index does not answer.
         """
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        self._gathering.add(_Offer(page, alias, drops, answer))
+        self._gathering.add(_Offer(page, alias, is_dry, answer))
         try:
             return await answer
         except asyncio.CancelledError:
@@ -70,7 +70,7 @@ class Offers:
         batches: dict[tuple[str, str, bool], list[_Offer]] = {}
         for offer in gathered:
             if not offer.answer.done():
-                batches.setdefault((offer.page.scope, offer.alias, offer.drops), []).append(offer)
+                batches.setdefault((offer.page.scope, offer.alias, offer.is_dry), []).append(offer)
         for batch in batches.values():
             self._submit(batch, deadline)
 
@@ -79,7 +79,7 @@ class Offers:
         aliases = {offer.page.key: offer.alias for offer in batch if offer.alias}
         try:
             future = self._deduplicator.submit(
-                [offer.page for offer in batch], claim=self._claim, aliases=aliases, drops=batch[0].drops
+                [offer.page for offer in batch], claim=self._claim, aliases=aliases, is_dry=batch[0].is_dry
             )
         except Exception as error:
             _fail(batch, error)

@@ -43,7 +43,7 @@ class SkippedResponses:
             if not self._is_reported and count >= max(_ENOUGH, _NEARLY_ALL * responses):
                 self._is_reported = True
                 return (
-                    f"The filter has checked {checked} pages only, and skipped {count} of {responses} responses because"
+                    f"The filter has checked only {checked} pages, and skipped {count} of {responses} responses because"
                     f" {_IN_WORDS[reason]} (dedup/skipped/{reason})"
                 )
         return ""

@@ -113,8 +113,8 @@ def data_directory(config: Config) -> Path:
         return Path(project_data_dir(), config.dir).resolve()
     except (NotConfigured, OSError, ConfigParserError) as error:
         raise ConfigError(
-            f"DEDUP_DIR = {config.dir!r} is relative to the data directory of a Scrapy project (.scrapy beside scrapy.cfg),"
-            f" and there is none that can be used here: {str(error).rstrip('.')}. Set DEDUP_DIR to an absolute path."
+            f"DEDUP_DIR = {config.dir!r} is relative to the data directory of the Scrapy project (.scrapy beside"
+            f" scrapy.cfg), which cannot be found or used: {str(error).rstrip('.')}. Set DEDUP_DIR to an absolute path."
         ) from error
 
 

@@ -182,7 +182,7 @@ def test_a_similar_address_may_be_that_of_a_dropped_page(index: Path) -> None:
 def test_all_addresses_are_named_if_several_may_be_intended(index: Path) -> None:
     check_pages(index, {f"{KEPT}/": article(7)}, journal=SECOND)
     printed = lines(why(f"{KEPT}#top", index, status=1))
-    assert printed[0].startswith(f"{KEPT}#top was never fetched as a page: it is not kept, and no journal names it.")
+    assert printed[0].startswith(f"{KEPT}#top is not kept, and no journal names it: it was never fetched, or")
     assert sorted(printed[1:]) == [f"Known: {KEPT}", f"Known: {KEPT}/"]
 
 
@@ -223,7 +223,7 @@ def test_without_a_journal_kept_pages_are_still_reported(tmp_path: Path) -> None
     result = why(KEPT, tmp_path / "index")
     assert result.stdout.startswith(f"{KEPT} is kept")
     assert "There is no journal beside the index" in result.stderr
-    assert "was never fetched" in why(COPY, tmp_path / "index", status=1).stdout
+    assert "it was never fetched" in why(COPY, tmp_path / "index", status=1).stdout
 
 
 def test_an_incomplete_line_is_reported_and_the_rest_is_read(index: Path) -> None:

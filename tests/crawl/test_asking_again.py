@@ -120,9 +120,18 @@ def test_a_ban_page_behind_a_redirection_is_asked_for_again_at_its_first_address
     assert sorted(crawl.paths()) == sorted(f"{path}/final" for path in PRODUCTS)
 
 
-def test_a_ban_page_after_the_last_attempt_represents_no_other(tmp_path: Path) -> None:
+ALSO_OTHER_REQUESTS = """
+    def handle_ban(self, response):
+        yield self.request(f"/log?{response.url}", callback=lambda response: None)
+        yield from filter(None, [get_retry_request(response.request, spider=self)])
+"""
+
+
+@pytest.mark.parametrize("way", ["", ALSO_OTHER_REQUESTS], ids=["only asks again", "has other requests"])
+def test_a_ban_page_after_the_last_attempt_represents_no_other(tmp_path: Path, way: str) -> None:
     pages = {path: banned_at_first(path, LONG_BAN, times=1 + 9 * (path == PRODUCTS[0])) for path in PRODUCTS}
-    crawl = crawl_products(tmp_path, "", pages, CONCURRENT_REQUESTS=1, RETRY_TIMES=2)
+    settings = {"CONCURRENT_REQUESTS": 1, "RETRY_TIMES": 2, "RETRY_PRIORITY_ADJUST": 1}
+    crawl = crawl_products(tmp_path, way, pages, **settings)
     assert sorted(crawl.paths()) == sorted(PRODUCTS[1:])
 
 

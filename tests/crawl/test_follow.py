@@ -161,6 +161,28 @@ class Spider(Walker):
     assert ["/copy", "duplicate"] in crawl.notes
 
 
+def test_a_page_that_was_followed_once_and_is_new_when_its_request_is_sent_again_is_stored(tmp_path: Path) -> None:
+    source = """
+from tests.support.walker import Walker, seen
+
+class Spider(Walker):
+    def parse(self, response):
+        yield seen(response)
+        if "copy" in response.url and not response.meta.get("again"):
+            response.request.meta["again"] = True
+            yield response.request
+"""
+    answers = iter([html(article("first", frame="copy"))])
+    pages: dict[str, Page] = {
+        "/first": html(article("first")),
+        "/copy": lambda: next(answers, html(article("now new"))),
+    }
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, source, FOLLOW, site=site.url, paths=["/first", "/copy"])
+    assert crawl.paths() == ["/first", "/copy"]
+    assert crawl.item("/copy")["verdict"] == "new"
+
+
 def test_the_links_of_unchanged_pages_are_followed_on_the_second_day(tmp_path: Path) -> None:
     days: list[dict[str, Any]] = [{}, {"DEDUP_REVISIT": "drop"}, {"DEDUP_REVISIT": "drop", **FOLLOW}]
     pages = {

@@ -37,7 +37,7 @@ class _Watched:
         self.unanswered: list[tuple[Future[list[Decision]], Sequence[SignedPage]]] = []
 
     def submit(
-        self, batch: Sequence[SignedPage], *, claim: bool, aliases: Mapping[str, str] | None = None, drops: bool
+        self, batch: Sequence[SignedPage], *, claim: bool, aliases: Mapping[str, str] | None = None, is_dry: bool
     ) -> Future[list[Decision]]:
         keys = [page.key for page in batch]
         self.jobs.append(keys)
@@ -48,7 +48,7 @@ class _Watched:
         if self._silent in keys:
             self.unanswered.append((Future(), batch))
             return self.unanswered[-1][0]
-        return self._index.submit(batch, claim=claim, aliases=aliases, drops=drops)
+        return self._index.submit(batch, claim=claim, aliases=aliases, is_dry=is_dry)
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
         assert not settled

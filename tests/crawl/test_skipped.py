@@ -49,7 +49,7 @@ def test_one_warning_names_the_reason_why_nearly_everything_was_skipped(
 ) -> None:
     with Site(skipped | pages("page", 1)) as site:
         crawl = run_script(tmp_path, ASKING, LENIENT, site=site.url, paths=[*skipped, "/page-0"])
-    (warning,) = crawl.lines("WARNING", "has checked")
+    (warning,) = crawl.lines("WARNING", "has checked only")
     assert f"dedup/skipped/{reason}" in warning
     assert in_words in warning
 
@@ -57,7 +57,7 @@ def test_one_warning_names_the_reason_why_nearly_everything_was_skipped(
 def test_a_crawl_that_checks_some_pages_or_few_responses_logs_no_such_warning(tmp_path: Path) -> None:
     some = pages("asked", 9) | pages("page", 1)
     with Site(some) as site:
-        assert run_script(tmp_path, ASKING, site=site.url, paths=list(some)).lines("WARNING", "has checked") == []
+        assert run_script(tmp_path, ASKING, site=site.url, paths=list(some)).lines("WARNING", "has checked only") == []
 
 
 def test_why_says_that_a_page_was_skipped_or_never_fetched(tmp_path: Path) -> None:
@@ -69,4 +69,4 @@ def test_why_says_that_a_page_was_skipped_or_never_fetched(tmp_path: Path) -> No
 
     assert why("/asked-0").startswith(f"{site.url}/asked-0 passed without a check: dedup_skip.")
     assert why("/cut-off-0").startswith(f"{site.url}/cut-off-0 passed without a check: incomplete.")
-    assert why("/no", status=1).startswith(f"{site.url}/no was never fetched as a page")
+    assert why("/no", status=1).startswith(f"{site.url}/no is not kept, and no journal names it: it was never fetched")
