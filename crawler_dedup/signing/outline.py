@@ -41,6 +41,7 @@ _WRITTEN = ("text", "tspan", "textpath", "foreignobject", "div", "p", "span")
 # contain the page for readers without scripts.
 _SWALLOWING = frozenset("aside button dialog menu nav noscript".split())
 _LEAST_SWALLOWED = 200
+_MUCH = 1_000  # characters; how to enable scripts is said in fewer
 _MOST_PASSES = 3
 # Elements that hold one text in many blocks: a list of forty short lines.
 _LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
@@ -232,7 +233,7 @@ class _Reader:
                 self._read_drawing(child, number)
             elif tag in _SKIPPED and not (self._swallowed and child in self._swallowed):
                 parts.append(" ")
-                if tag in _SWALLOWING and _holds_page(child):
+                if tag in _SWALLOWING and (_holds_page(child) or _says_much(child)):
                     self.skipped.append(child)
             elif isinstance(tag, str):  # a comment's tag is a function
                 self._read_block(child, tag, number, levels)
@@ -354,6 +355,18 @@ def _holds_page(element: HtmlElement) -> bool:
     """Return whether *element* has the parts of a whole page: a first heading, and an article, a main part or a footer."""
     first_heading = next(element.iter("h1"), None)
     return first_heading is not None and next(element.iter("article", "footer", "main"), None) is not None
+
+
+def _says_much(element: HtmlElement) -> bool:
+    """Return whether *element* is a ``<noscript>`` with so much text that it does not only ask for a script."""
+    if element.tag != "noscript":
+        return False
+    length = 0
+    for text in element.itertext():
+        length += len(text.strip())
+        if length >= _MUCH:
+            return True
+    return False
 
 
 def _is_text_of_its_own(item: HtmlElement) -> bool:

@@ -132,7 +132,9 @@ def test_a_relative_directory_without_a_project_stops_the_crawl_and_an_absolute_
         assert site.asked == []
         done = run_scrapy(tmp_path, *arguments, "-s", f"DEDUP_DIR={tmp_path}/index", settings_module=module)
     (line,) = (line for line in refused.stdout.splitlines() if "CRITICAL" in line)
-    assert "The crawl does not start: DEDUP_DIR = 'dedup' is relative to the data directory of the Scrapy project" in line
+    assert (
+        "The crawl does not start: DEDUP_DIR = 'dedup' is relative to the data directory of the Scrapy project" in line
+    )
     assert line.endswith("Set DEDUP_DIR to an absolute path.")
     assert refused.returncode == 1 or not HAS_EXIT_STATUS
     assert not (tmp_path / ".scrapy").exists()

@@ -16,6 +16,7 @@ TITLE = "Old tram depot becomes a market hall"
 FRAME = '<div><a href="/">Skip to the content</a></div><div>Loading</div><div>Search</div><h4>Topics</h4>'
 REVEALED = {
     "without scripts": "<noscript><h1>{title}</h1><main>{text}</main><footer>Powered by scripts</footer></noscript>",
+    "without scripts, only a text": "<noscript><h1>{title}</h1><div class='post'>{text}</div></noscript>",
     "faded in": '<main style="opacity:0; transform: translateY(54px)"><h1>{title}</h1>{text}</main>',
     "faded in, each part": '<main><h1 style="opacity:0">{title}</h1>{parts}</main>',
     "invisible": '<main style="visibility: hidden"><h1>{title}</h1>{text}</main>',

@@ -28,7 +28,7 @@ REVISIONS: dict[str, tuple[int, str]] = {
     "pack_blocks": (4, "12b9de4e9db3f857"),
     "pack_short": (1, "f22190eeb40a05ed"),
     "read_blocks": (1, "26c2eb3da4f6fb2b"),
-    "read_outline": (4, "c39fa86af01fe861"),
+    "read_outline": (4, "bb454780658a4dea"),
     "simhash": (1, "5bfe1a7938bf7648"),
     "sketch": (1, "c74f51f400be396b"),
     "sketch_numbers": (3, "9ec53235028017b5"),
