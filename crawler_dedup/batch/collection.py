@@ -22,6 +22,8 @@ FORMAT = 3
 
 _HEADER = "collection.json"
 _RECEIPT = ".receipt.json"
+_FILES = ("parquet", "bad.jsonl", "receipt.json")
+"""Suffixes of the files of a shard, as in :class:`Shard`."""
 _PIECE = 1 << 20
 
 
@@ -186,12 +188,14 @@ class Collection:
         return cls(directory, header)
 
     def discard_without_pages(self) -> bool:
-        """Remove header and receipts unless a page was signed; return whether they were removed."""
+        """Remove all files of the collection unless a page was signed; return whether they were removed."""
         receipts = [*self.directory.glob(f"*{_RECEIPT}")]
         if any(receipt is None or receipt.pages for receipt in map(_read_receipt, receipts)):
             return False
-        for path in (self.directory / _HEADER, *receipts):
-            path.unlink()
+        shards = {source.shard for source in self.header.sources}
+        shards |= {receipt.name.removesuffix(_RECEIPT) for receipt in receipts}
+        for name in (*(f"{shard}.{end}" for shard in shards for end in _FILES), _HEADER):
+            (self.directory / name).unlink(missing_ok=True)
         return True
 
     @property
@@ -201,7 +205,7 @@ class Collection:
 
     def _shard(self, source: Source) -> Shard:
         directory = self.directory.absolute()  # executors of Spark have other working directories
-        data, bad, receipt = (directory / f"{source.shard}.{end}" for end in ("parquet", "bad.jsonl", "receipt.json"))
+        data, bad, receipt = (directory / f"{source.shard}.{end}" for end in _FILES)
         return Shard(source, data, bad, receipt)
 
     def require_whole(self, advance: Advance, call_all: CallAll = call_here) -> list[Receipt]:

@@ -98,7 +98,7 @@ class Report(msgspec.Struct, frozen=True):
     seconds: dict[str, float]
     spec: dict[str, str]
     max_distance: int
-    format: int = 0
+    format: int
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def test_a_call_that_signs_no_page_does_not_decide_how_others_sign(tmp_path: Pat
     assert str(refused.value).splitlines()[1:] == [
         f"  no html: 95 ({source}, line 1: there is no html; it has url, text; --html or --text says which to read)"
     ]
-    assert not (signed / "collection.json").exists()
+    assert not list(signed.iterdir())
     assert sign([source], signed, columns=Columns(text="text")).pages == 95
     with pytest.raises(IndexMismatch) as mismatch:
         sign([source], signed)
