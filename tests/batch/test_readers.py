@@ -392,9 +392,9 @@ def test_a_long_body_is_read_only_up_to_the_limit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("headers", "body"),
     [
-        ("Content-Encoding: gzip\r\n", b"not packed"),
-        ("Content-Encoding: zstd\r\n", b"not packed"),
-        ("Transfer-Encoding: chunked\r\n", b"zz\r\nno chunk"),
+        ("Content-Encoding: gzip\r\n", bytes(range(200))),
+        ("Content-Encoding: zstd\r\n", bytes(range(200))),
+        ("Transfer-Encoding: chunked\r\n", b"zz\r\n" + bytes(range(200))),
         (f"X-Long: {'x' * 200_000}\r\n", b"<p>x"),
     ],
     ids=["gzip", "zstd", "chunked", "header"],

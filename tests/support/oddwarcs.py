@@ -71,11 +71,19 @@ def _with_http(name: str, http: str) -> bytes:
     return write_record(f"http://h/{name}", response(name, http))
 
 
+def _with_first_field(field: str) -> bytes:
+    request = write_record(None, b"GET / HTTP/1.1\r\n\r\n", kind="request")
+    return request.replace(b"WARC-Type", f"{field}\r\nWARC-Type".encode(), 1)
+
+
 def _damaged() -> Mapping[str, Odd]:
     url, whole = "http://h/damaged", response("damaged")
     return {
         "a length that is one byte short": Odd(write_record(url, whole, length=len(whole) - 1), damaged=1),
         "a length that is much too short": Odd(write_record(url, whole, length=200), damaged=1),
+        "a length that is too short, and other fields first": Odd(
+            write_record(url, whole, length=len(whole) - 1) + _with_first_field("X-First: a"), damaged=1
+        ),
         "a length that is too long": Odd(write_record(url, whole, length=len(whole) + 7), damaged=1),
         "a length beyond the next record": Odd(write_record(url, whole, length=len(whole) + 5_000), damaged=1),
         "a length beyond the end": Odd(write_record(url, whole, length=10**15), damaged=1),
@@ -104,6 +112,7 @@ def _unusual() -> Mapping[str, Odd]:
         "empty lines in front": Odd(b"\r\n\r\n" + write_record(url, whole)),
         "an old version": Odd(write_record(url, whole, version="WARC/0.9")),
         "a future version": Odd(write_record(url, whole, version="WARC/1.2")),
+        "a version of three numbers": Odd(write_record(url, whole, version="WARC/1.0.0")),
         "a version in lower case": Odd(write_record(url, whole, version="warc/1.0")),
         "a date that does not exist": Odd(write_record(url, whole, date="2009-03-65T08:43:19-0800")),
         "names in lower case": Odd(write_record(url, whole).replace(b"Content-Length: ", b"content-length:")),
@@ -153,7 +162,7 @@ def _http() -> Mapping[str, Odd]:
 
 
 def _encodings() -> Mapping[str, Odd]:
-    gzipped, bodies = "Content-Encoding: gzip", {name: html(name) for name in "abcdefghijklmnop"}
+    gzipped, bodies = "Content-Encoding: gzip", {name: html(name) for name in "abcdefghijklmnopstuvwxyz"}
     return {
         "raw deflate": Odd(_encoded("a", "Content-Encoding: deflate", zlib.compress(bodies["a"])[2:-4])),
         "deflate": Odd(_encoded("b", "Content-Encoding: deflate", zlib.compress(bodies["b"]))),
@@ -175,6 +184,16 @@ def _encodings() -> Mapping[str, Odd]:
             _encoded("o", f"{gzipped}\r\nTransfer-Encoding: chunked", gzip.compress(bodies["o"]))
         ),
         "plain without both": Odd(_encoded("p", f"{gzipped}\r\nTransfer-Encoding: chunked", bodies["p"])),
+        "gzip instead of br": Odd(_encoded("s", "Content-Encoding: br", gzip.compress(bodies["s"]))),
+        "gzip instead of deflate": Odd(_encoded("t", "Content-Encoding: deflate", gzip.compress(bodies["t"]))),
+        "gzip instead of an unknown encoding": Odd(_encoded("u", "Content-Encoding: dcb", gzip.compress(bodies["u"]))),
+        "gzip that stores": Odd(_encoded("v", gzipped, gzip.compress(bodies["v"], 0))),
+        "plain behind blanks": Odd(_encoded("w", gzipped, b"\xef\xbb\xbf" + b" \r\n" * 1_000 + bodies["w"])),
+        "plain with a null byte": Odd(_encoded("x", gzipped, bodies["x"].replace(b">", b">\0", 1))),
+        "plain with a control character": Odd(_encoded("y", gzipped, bodies["y"].replace(b">", b">\x08", 1))),
+        "plain behind text without a tag": Odd(
+            _encoded("z", "Content-Encoding: deflate", "Größe, ".encode() * 300 + bodies["z"])
+        ),
         "bytes that are no gzip": Odd(_encoded("q", gzipped, bytes(range(200))), False),
         "an encoding that is not known": Odd(_encoded("r", "Content-Encoding: dcb", bytes(range(200))), False),
     }

@@ -11,21 +11,21 @@ END = re.compile(rb"\r?\n\r?\n")
 
 @dataclass(frozen=True)
 class Fields:
-    """The first line of a head, and its fields: names and values."""
+    """Parsed head: its first line, and the names and values of its fields."""
 
     first_line: str
     items: tuple[tuple[str, str], ...]
 
     def first(self, name: str) -> str | None:
-        """Return the value of the first field with a name in lower case."""
+        """Return the value of the first field named *name* (in lower case), or ``None``."""
         return next((value for key, value in self.items if key.lower() == name), None)
 
     def last(self, name: str) -> str | None:
-        """Return the value of the last field with a name in lower case."""
+        """Return the value of the last field named *name* (in lower case), or ``None``."""
         return next((value for key, value in reversed(self.items) if key.lower() == name), None)
 
     def every(self, name: str) -> list[str]:
-        """Return the values of all fields with a name in lower case."""
+        """Return the values of all fields named *name* (in lower case)."""
         return [value for key, value in self.items if key.lower() == name]
 
 

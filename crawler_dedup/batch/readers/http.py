@@ -23,18 +23,19 @@ _STATUS = re.compile(r"(?:HTTP/\d+(?:\.\d+)?|ICY)\s+(\d{3})", re.IGNORECASE)
 _CHUNK_SIZE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")  # https://mimesniff.spec.whatwg.org/#binary-data-byte
 _TAG = re.compile(rb"<[a-zA-Z!?/]")
-_UTF_16 = (b"\xfe\xff", b"\xff\xfe")
+_BLANK = b" \t\r\n\f\v\0\xef\xbb\xbf\xfe\xff"  # also the bytes of byte order marks
 _SNIFFED = 1445  # bytes at the start of a body that show whether it is text, as in the standard above
+_BYTES_PER_BINARY = 50  # in text, at least; compressed bodies have a binary byte per ten bytes
 _SEARCHED = 5000  # bytes in which Scrapy looks for HTML
 
 
 class Message(NamedTuple):
-    """A response.
+    """An HTTP response.
 
     Attributes:
-        status: its status.
-        fields: the fields of its head.
-        body_start: place of its body.
+        status: status code.
+        fields: header fields.
+        body_start: offset of the body.
     """
 
     status: int
@@ -55,13 +56,13 @@ def parse_message(content: bytes) -> Message | None:
 
 
 def says_html(content_type: str | None) -> bool | None:
-    """Return whether a type is that of HTML; ``None`` if it says nothing."""
+    """Return whether *content_type* is a type of HTML, or ``None`` if it is missing or generic."""
     mime_type = re.split(r"[;,]", content_type or "")[0].strip().lower()
     return mime_type in _HTML if "/" in mime_type and mime_type not in _UNKNOWN_TYPES else None
 
 
 def is_html(content_type: str | None, url: str, body: bytes) -> bool:
-    """Return whether a body is HTML: as its type says, or if that says nothing, as Scrapy guesses."""
+    """Return whether a body is HTML: by its type, or guessed as Scrapy does if that is missing or generic."""
     as_stated = says_html(content_type)
     if as_stated is not None:
         return as_stated
@@ -74,7 +75,8 @@ def is_html(content_type: str | None, url: str, body: bytes) -> bool:
 def decode_body(body: bytes, fields: Fields, most: int) -> bytes:
     """Undo the encodings of *body* that *fields* name, and return at most its first *most* bytes.
 
-    Encodings that do not exist are ignored, and so are those that were undone before the body was stored.
+    Encodings that do not exist are ignored, and so are those that were undone before the body was stored. A body in gzip
+    is decompressed whichever encoding is named.
 
     Raises:
         ValueError: the body cannot be decoded.
@@ -89,10 +91,10 @@ def decode_body(body: bytes, fields: Fields, most: int) -> bytes:
     for name in reversed(_names(fields, "content-encoding")):
         if name in ("", "identity") or _is_plain(body):
             continue
-        decoded = _DECODERS[name](body, most) if name in _DECODERS else b""
-        is_understood &= bool(decoded) or not body
+        decoded = _DECODERS.get(name, _gunzip)(body, most) or _gunzip(body, most)
+        is_understood &= bool(decoded)
         body = decoded or body
-    if not is_understood and not _is_plain(body):
+    if not is_understood and not _is_text(body):
         raise ValueError("encoded in an unknown way")
     return body[:most]
 
@@ -102,11 +104,21 @@ def _names(fields: Fields, name: str) -> list[str]:
 
 
 def _is_plain(body: bytes) -> bool:
-    """Return whether *body* is text with a tag, so that it is neither compressed nor in chunks."""
-    start = body[:_SNIFFED]
-    if start.startswith(_UTF_16):
-        start = start.replace(b"\0", b"")
-    return not _BINARY.search(start) and not _CHUNK_SIZE.match(start) and _TAG.search(start) is not None
+    """Return whether *body* is neither compressed nor in chunks: text that has a tag or is in ASCII."""
+    start = _start_of(body)
+    is_plain = start.isascii() or _TAG.search(start) is not None
+    return is_plain and not _BINARY.search(start) and not _CHUNK_SIZE.match(body)
+
+
+def _is_text(body: bytes) -> bool:
+    """Return whether *body*, which no decoder can read, is text: few of its bytes are binary."""
+    start = _start_of(body)
+    return len(_BINARY.findall(start)) * _BYTES_PER_BINARY <= len(start)
+
+
+def _start_of(body: bytes) -> bytes:
+    """Return the bytes that show whether *body* is text, without null bytes, which UTF-16 has."""
+    return body.lstrip(_BLANK)[:_SNIFFED].replace(b"\0", b"")
 
 
 def _split_chunks(body: bytes) -> list[bytes]:

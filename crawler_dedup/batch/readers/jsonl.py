@@ -46,10 +46,10 @@ def _read_line(number: int, line: bytes, columns: Columns) -> InputPage | Passed
 def decode_line(line: bytes) -> dict[str, Any]:
     """Return the object on a line, which may begin with a byte order mark.
 
-    What Python writes and reads is an object, too: with numbers that are none, and surrogates without their pairs.
+    What Python's :mod:`json` accepts is read, too: NaN and infinite numbers, lone surrogates.
 
     Raises:
-        ValueError: there is none; says why.
+        ValueError: the line is not a JSON object; the message gives the reason.
     """
     line = line.removeprefix(codecs.BOM_UTF8)
     try:

@@ -63,7 +63,7 @@ def _read_record(number: int, record: Record, columns: Columns, max_bytes: int) 
         kind = f"{record_type} record" if record_type in _OTHER_TYPES else "record of another type"
         return PassedOver(number, kind)
     url = address_of(record)
-    content = record.read(LONGEST_HEAD + 2 * max_bytes + 1)  # so many encoded bytes are always too long for a page
+    content = record.read(LONGEST_HEAD + 2 * max_bytes + 1)  # more encoded bytes exceed the limit of a page
     page: InputPage | PassedOver
     if record.is_cut_off:
         page = PassedOver(number, "a record that is cut off", url, is_bad=True)

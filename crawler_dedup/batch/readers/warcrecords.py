@@ -24,8 +24,9 @@ _LONGEST_DICTIONARY = 16 << 20
 _HELD = 32 << 20  # bytes of a record that are held until it is certain where the record ends
 _LONGEST_HEAD = 32_000  # FastWARC reads hardly more
 _PIECE = 1 << 16
-_FIRST_LINE = re.compile(rb"WARC/\d+\.\d+[ \t]*\r?\n", re.IGNORECASE)
-_START_PATTERN = rb"WARC/\d+\.\d+[ \t]*\r?\n(?:WARC-|Content-)[\w-]+[ \t]*:"
+_FIRST_LINE_PATTERN = rb"WARC/\d[\d.]*[ \t]*\r?\n"
+_FIRST_LINE = re.compile(_FIRST_LINE_PATTERN, re.IGNORECASE)
+_START_PATTERN = _FIRST_LINE_PATTERN + rb"[\w!#$%&'*+.^`|~-]+[ \t]*:"  # with the name of any field
 _START = re.compile(_START_PATTERN, re.IGNORECASE)
 _END_OR_START = re.compile(rb"(" + END.pattern + rb")|" + _START_PATTERN, re.IGNORECASE)
 _LONGEST_START = 100
@@ -82,7 +83,7 @@ class Record:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether content is missing. Of a very long record it is known once the content was read."""
+        """Whether content is missing. For a very long record, valid only after its content has been read."""
         return self._is_cut_off or (isinstance(self._content, _LongContent) and self._content.is_cut_off)
 
 
@@ -209,7 +210,7 @@ class _Window:
         self.error: Exception | None = None
 
     def fill(self, count: int) -> bool:
-        """Read until *count* bytes are held; return whether the present part has so many."""
+        """Read until *count* bytes are held; return ``False`` if the present part ends before."""
         while len(self.held) < count and not self.is_ended:
             try:
                 piece = self._source.read(_PIECE)
