@@ -152,14 +152,14 @@ class Truth:
 
 def truth_of(pages: Sequence[SeenPage], folder: Path) -> Truth:
     """Label each pair of pages: as it was labelled, or else by the rule by which pairs were labelled."""
-    texts = [" ".join(lines) for lines in _without_template(pages, lambda page: page.blocks)]
+    texts = [" ".join(lines) for lines in without_template(pages, lambda page: page.blocks)]
     cjk = np.array([bool(text) and is_cjk(text) for text in texts])
     mixed = {page.site for page, is_so in zip(pages, cjk, strict=True) if is_so}
     words = [_shingles(re.findall(r"\w+", text.lower())) for text in texts]
     letters = [
         _shingles("".join(text.split()) if page.site in mixed else "") for page, text in zip(pages, texts, strict=True)
     ]
-    links = [_hashes(sorted(urls)) for urls in _without_template(pages, lambda page: page.links)]
+    links = [_hashes(sorted(urls)) for urls in without_template(pages, lambda page: page.links)]
     by_letters = cjk[:, None] | cjk[None, :]
     resemblance, containment = (
         np.where(by_letters, of_letters, of_words)
@@ -185,7 +185,7 @@ def truth_of(pages: Sequence[SeenPage], folder: Path) -> Truth:
     return Truth(labels, resemblance, containment, j_links)
 
 
-def _without_template(pages: Sequence[SeenPage], parts: Callable[[SeenPage], Iterable[str]]) -> list[list[str]]:
+def without_template(pages: Sequence[SeenPage], parts: Callable[[SeenPage], Iterable[str]]) -> list[list[str]]:
     """Return the *parts* of each page that few pages of its site have."""
     sizes = Counter(page.site for page in pages)
     having = Counter((page.site, part) for page in pages for part in set(parts(page)))

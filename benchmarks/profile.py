@@ -54,7 +54,7 @@ STEPS = {
     "Chinese dictionary": ["signing.segmentation:CutOnDemand.__call__"],
     "hashes and weights": ["signing.features:weigh_text", "signing.features:weigh_tokens"],
     "simhash": ["signing.schemes.simhash:simhash"],
-    "sketches": ["signing.summary:with_signature", "signing.summary:sketch_numbers"],
+    "sketches": ["signing.summary:with_signature"],
     "embedded content": ["signing.embedded:find_embedded_content"],
     "packed blocks": ["signing.blocks:pack_blocks"],
     "writing thread: commit": ["index.lmdb.committer:Committer._commit"],

@@ -161,7 +161,7 @@ def main() -> None:
         parser.error("No folder has two such states.")
     config = Config(tokenizer=given.tokenizer, scope="global")
     console, before = Console(width=150), describe_load()
-    shares = Table("states", "twins", "dropped by crawls", "by feeds in their orders", "least crawl/feed")
+    shares = Table("states", "twins", "dropped by crawls", "by feeds in their orders", "crawl/feed")
     unchecked = Table("states", "unchecked because", "pages of a crawl", "pages of a feed")
     wrong = Table("states", "wrongly dropped", "kept", "rule", "in crawls", "in feeds")
     for folder, states in saved:
@@ -169,8 +169,8 @@ def main() -> None:
         with console.status(name):
             twins, *outcomes = measure(folder, states, given.crawls, config)
         crawled, fed = ([outcome.share for outcome in kind] for kind in outcomes)
-        ratio = min(map(truediv, crawled, fed))
-        shares.add_row(name, str(twins), _spread(crawled, ".3f"), _spread(fed, ".3f"), f"{ratio:.3f}")
+        ratios = [*map(truediv, crawled, fed)]
+        shares.add_row(name, str(twins), *(_spread(values, ".3f") for values in (crawled, fed, ratios)))
         _add_rows(unchecked, name, [[outcome.unchecked for outcome in kind] for kind in outcomes])
         _add_rows(wrong, name, [[outcome.wrong for outcome in kind] for kind in outcomes])
     console.print(

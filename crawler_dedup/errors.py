@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
 from crawler_dedup.urls import text_without_credentials
@@ -49,25 +48,13 @@ class IndexGone(IndexUnusable):
     """The index directory was deleted or replaced after it was opened."""
 
 
-def describe_older_format(directory: str, theirs: int, ours: int) -> str:
-    """Return instructions to convert the index in *directory*, which has an older format."""
-    return (
-        f"The index in {directory} has format {theirs}, this version has {ours}. Two commands bring it over. With"
-        " the version of crawler-dedup that made it:\n"
-        f"  crawler-dedup index export pages.dedup {shlex.quote(directory)}\n"
-        "With this version, after that directory was moved away or with another directory in its place:\n"
-        f"  crawler-dedup index import pages.dedup {shlex.quote(directory)}\n"
-        "Or start anew (in a crawl DEDUP_FRESH = True empties this index)."
-    )
-
-
 class IndexMismatch(DedupError):
     """The index was made with another configuration: its signatures cannot be compared with ours."""
 
     def __init__(self, directory: str, differences: Mapping[str, tuple[object, object]]) -> None:
         self.directory = directory
         self.differences = dict(differences)
-        super().__init__(self._describe_older_format() or self._describe())
+        super().__init__(self._describe())
 
     def _describe(self) -> str:
         lines = [
@@ -79,12 +66,6 @@ class IndexMismatch(DedupError):
             + "\nWays out: go back to the index's configuration, name another place (in a crawl DEDUP_DIR, or another"
             " ?index=NAME in DEDUP_INDEX), or start anew (in a crawl DEDUP_FRESH = True empties this one)."
         )
-
-    def _describe_older_format(self) -> str:
-        """Return instructions to convert the index if it differs only by its older format; else ``""``."""
-        theirs, ours = (int(str(number or 0)) for number in self.differences.get("format", (None, None)))
-        is_only_older = theirs < ours and self.differences.keys() == {"format"}
-        return describe_older_format(self.directory, theirs, ours) if is_only_older else ""
 
     def __reduce__(self) -> tuple[type[IndexMismatch], tuple[str, dict[str, tuple[object, object]]]]:
         return type(self), (self.directory, self.differences)

@@ -13,6 +13,13 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 KEY_BYTES = 8
 """Length of each key under which a thin page is filed, in bytes."""
+COVER_IS_NEW = 0x8000
+"""In the number of the packed blocks of a text: the names that a kept block needs follow."""
+COVER_SET_END = 0x80
+"""In the byte of a member of a set: it is the last one."""
+LONGEST_FACT = 15
+"""Code of the size of the longest block of a text that is a fact (:mod:`crawler_dedup.signing.cover`)."""
+_SIZES_OF_FACTS, _NO_ENDS = bytes(range(LONGEST_FACT + 1)), bytes(range(COVER_SET_END))
 BLOCK_BYTES = 6
 """Length of each packed block of a page, in bytes."""
 MAX_KEYS = 7
@@ -48,13 +55,11 @@ class Shown(msgspec.Struct, frozen=True, array_like=True):
         features: number of features, as in :class:`SignedPage`. No measure here includes text in hidden elements.
         sketch: sketch of these features.
         feature_digest: digest of these features.
-        numbers: sketch of the numbers in the visible main text.
     """
 
     features: int = 0
     sketch: bytes = b""
     feature_digest: bytes = b""
-    numbers: bytes = b""
 
 
 class SignedPage(msgspec.Struct, frozen=True, array_like=True):
@@ -78,7 +83,8 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
             are empty.
         sketch: sketch of these features (:mod:`crawler_dedup.signing.sketch`).
         feature_digest: BLAKE2b of the set of features, 8 bytes.
-        numbers: sketch of the numbers in the main text.
+        cover: its blocks in the form by which text pages are compared (:mod:`crawler_dedup.signing.cover`). Once the page is
+            settled, without those that its site has on many pages. Empty for a thin page.
         link_count: number of different outlinks.
         link_chars: size of the text inside links, in Latin letters, without elements for navigation and footers.
         inner_link_chars: the part of *link_chars* that is in the element that holds the main text.
@@ -108,7 +114,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     features: Count = 0
     sketch: bytes = b""
     feature_digest: bytes = b""
-    numbers: bytes = b""
+    cover: bytes = b""
     link_count: Count = 0
     link_chars: Count = 0
     inner_link_chars: Count = 0
@@ -126,7 +132,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         """Measures of the visible part of the main text; most pages show all of it."""
         if self.partly_hidden is not None:
             return self.partly_hidden
-        return Shown(self.features, self.sketch, self.feature_digest, self.numbers)
+        return Shown(self.features, self.sketch, self.feature_digest)
 
     @property
     def signed(self) -> Signature:
@@ -162,14 +168,29 @@ def _storable(text: str) -> str:
 
 def is_well_formed(page: SignedPage) -> bool:
     """Return whether the parts of a page that was read from disk have possible lengths."""
-    are_sketches = _is_sketch(page.sketch) and _is_sketch(page.numbers)
-    if page.partly_hidden is not None:
-        are_sketches &= _is_sketch(page.partly_hidden.sketch) and _is_sketch(page.partly_hidden.numbers)
-    are_lists = len(page.links) % 4 == 0 and len(page.blocks) % BLOCK_BYTES == 0
+    are_sketches = _is_sketch(page.sketch)
+    are_sketches &= page.partly_hidden is None or _is_sketch(page.partly_hidden.sketch)
+    are_lists = len(page.links) % 4 == 0 and len(page.blocks) % BLOCK_BYTES == 0 and is_cover(page.cover)
     are_keys = page.kind is PageKind.TEXT or (
         len(page.value) % KEY_BYTES == 0 and len(page.value) <= MAX_KEYS * KEY_BYTES
     )
     return are_sketches and are_lists and are_keys and 0 <= page.signature < 1 << 64
+
+
+def is_cover(content: bytes) -> bool:
+    """Return whether *content* has a length that the packed blocks of a text can have."""
+    if not content:
+        return True
+    number = int.from_bytes(content[:2], "little")
+    count = number & ~COVER_IS_NEW
+    texts = len(content[2 + count : 2 + 2 * count].translate(None, _SIZES_OF_FACTS))
+    sets = content[2 + 4 * count + texts :]
+    ends = len(sets.translate(None, _NO_ENDS))
+    return (
+        len(content) >= 2 + 4 * count + texts
+        and ends == (3 if number & COVER_IS_NEW else 2) * texts
+        and (not sets or sets[-1] >= COVER_SET_END)
+    )
 
 
 def _is_sketch(content: bytes) -> bool:

@@ -189,8 +189,7 @@ class _Comparison:
         """Note the pairs in which the earlier text may cover the later one."""
         if self._measures is not None:
             kept, new = self._places[earlier], self._places[later]
-            are_near = self._are_near(earlier, later)
-            needed = may_be_covered(self._measures, new, kept, are_near, self._limits)
+            needed = may_be_covered(self._measures, new, kept, self._limits)
             earlier, later = earlier[needed], later[needed]
         if len(later) > self._room:
             self._leave_open(earlier, later)

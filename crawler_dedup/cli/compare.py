@@ -18,7 +18,13 @@ from crawler_dedup.config import Config
 from crawler_dedup.config.scopes import default_scope, scope_of
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
-from crawler_dedup.inspection.compare import InspectedPage, apply_rules, compare_signatures, inspect_page
+from crawler_dedup.inspection.compare import (
+    InspectedPage,
+    apply_rules,
+    compare_signatures,
+    inspect_page,
+    missing_blocks,
+)
 from crawler_dedup.inspection.fetching import load_page
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.rules import table
@@ -132,6 +138,7 @@ def _line(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -
         resemblance=pair.resemblance if signed else None,
         coverage=pair.coverage if signed else None,
         signatures=None if signatures is None else SignatureResult(**asdict(signatures)),
+        missing_blocks=missing_blocks(new, pair),
         same_links=pair.links.are_same if signed else None,
         snapshot=pair.new_site.number,
         kept_snapshot=pair.kept_site.number,

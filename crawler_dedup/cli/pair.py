@@ -8,11 +8,19 @@ from rich.text import Text
 
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.terminal import printable, quantity
-from crawler_dedup.inspection.compare import InspectedPage, RuleResult, SignatureResult, apply_rules, compare_signatures
+from crawler_dedup.inspection.compare import (
+    InspectedPage,
+    RuleResult,
+    SignatureResult,
+    apply_rules,
+    compare_signatures,
+    missing_blocks,
+)
 from crawler_dedup.rules.keeping import is_list
 from crawler_dedup.rules.pair import Pair
 
 _SHOWN_TOKENS = 60
+_SHOWN_BLOCKS = 10
 
 
 def print_pair(console: Console, new: InspectedPage, kept: InspectedPage, pair: Pair) -> None:
@@ -21,6 +29,7 @@ def print_pair(console: Console, new: InspectedPage, kept: InspectedPage, pair: 
     console.print(_tokens("new", new.tokens_missing_in(kept)))
     console.print(_tokens("kept", kept.tokens_missing_in(new)))
     console.print(_rules(apply_rules(pair)))
+    console.print(_missing(missing_blocks(new, pair)))
     console.print("The first rule with an answer decides (→). A crawl does not ask the rules below it.")
 
 
@@ -73,6 +82,12 @@ def _tokens(name: str, tokens: list[tuple[str, int]]) -> Text:
     more = f" … and {len(tokens) - _SHOWN_TOKENS} more" if len(tokens) > _SHOWN_TOKENS else ""
     listed = printable(", ".join(shown)) + more if tokens else "none"
     return Text.assemble((f"{quantity(len(tokens), 'token')} only in {name}: ", "bold"), listed)
+
+
+def _missing(blocks: list[str]) -> Text:
+    listed = "\n".join(f"  {printable(block)}" for block in blocks[:_SHOWN_BLOCKS]) or "  nothing"
+    more = f"\n  … and {len(blocks) - _SHOWN_BLOCKS} more" if len(blocks) > _SHOWN_BLOCKS else ""
+    return Text.assemble(("the kept page lacks:\n", "bold"), listed + more)
 
 
 def _rules(results: list[RuleResult]) -> Table:

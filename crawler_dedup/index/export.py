@@ -22,15 +22,13 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index import olderrows
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.system.compression import FrameDamaged, FrameTooLarge, compress, decompress
 from crawler_dedup.system.files import open_replacement
 
-FORMAT = 5
-FORMATS = (olderrows.FORMAT, 4, FORMAT)
-"""The versions that can be read. Version 4 has other counts of sites (:mod:`crawler_dedup.rules.oldercounts`)."""
+FORMAT = 6
+"""Version of the files."""
 MAX_BLOCK_ROWS = 1 << 16
 """Maximum number of rows of a block."""
 
@@ -87,7 +85,6 @@ class Export:
     """An export to read.
 
     Attributes:
-        format: version of the file.
         header: header of the index that was exported.
 
     Raises:
@@ -97,8 +94,7 @@ class Export:
     def __init__(self, path: Path) -> None:
         self.path = path
         with path.open("rb") as file:
-            stored = self._read_header(file)
-        self.format, self.header = stored.export, stored.index
+            self.header = self._read_header(file).index
 
     def __len__(self) -> int:
         """Return the number of signatures as the export states it; 0 if its end is damaged."""
@@ -156,9 +152,8 @@ class Export:
             header = None
         if header is None:
             raise self._error("its header is damaged")
-        if header.export not in FORMATS:
-            readable = ", ".join(map(str, FORMATS))
-            raise self._error(f"its format is {header.export}, this version reads {readable}")
+        if header.export != FORMAT:
+            raise self._error(f"its format is {header.export}, this version reads {FORMAT}")
         if header.index.kind not in ("pages", "signatures"):
             raise self._error(f"it holds {reprlib.repr(header.index.kind)}, which this version does not know")
         return header

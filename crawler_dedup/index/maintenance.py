@@ -14,7 +14,7 @@ import numpy as np
 
 from crawler_dedup.config import INDEX_CACHE, MAP_SIZE
 from crawler_dedup.errors import ExportUnreadable, IndexGone, IndexMissing, IndexUnusable
-from crawler_dedup.index import export, olderrows, records
+from crawler_dedup.index import export, records
 from crawler_dedup.index.backend import KIND, Backend
 from crawler_dedup.index.export import Export, ExportBlock
 from crawler_dedup.index.figures import FileFigures
@@ -335,8 +335,7 @@ def decode_records(export: Export, block: ExportBlock) -> list[Record]:
     if len(block.rows) != len(block.signatures) * pages:
         raise ExportUnreadable(f"{export.path} cannot be imported: records are missing.")
     try:
-        decode = olderrows.decode if export.format == olderrows.FORMAT else records.decode
-        decoded = [decode(row) for row in block.rows]
+        decoded = [records.decode(row) for row in block.rows]
     except msgspec.DecodeError as error:
         raise ExportUnreadable(f"{export.path} cannot be imported: a record is damaged ({error}).") from error
     pairs = zip(decoded, block.signatures.tolist(), strict=False)

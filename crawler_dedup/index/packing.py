@@ -54,7 +54,7 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     features: Count
     sketch: bytes
     feature_digest: bytes
-    numbers: bytes
+    cover: bytes
     link_digest: bytes
     link_count: Count = 0
     link_chars: Count = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lxml.html import HtmlElement
@@ -12,6 +13,7 @@ from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import TABLE
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import parsing
+from crawler_dedup.signing.blocks import texts_of_blocks
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.schemes import Agreement
@@ -33,12 +35,14 @@ class InspectedPage:
         boilerplate: the blocks that it shows besides the main text, in document order.
         tokens: number of each token in the text that is compared: the main text, or all text of a thin page;
             empty if that text is too long.
+        blocks: the text of each block by its hash.
     """
 
     page: SignedPage
     text: str
     boilerplate: tuple[str, ...]
     tokens: Counter[str]
+    blocks: Mapping[int, str]
 
     def tokens_missing_in(self, other: InspectedPage) -> list[tuple[str, int]]:
         """Return (token, number) of the tokens that *other* does not have at all, the most frequent first."""
@@ -89,14 +93,28 @@ def inspect_page(
     """Sign a page as a crawl does, and return it with the texts that it was signed from."""
     page, text = signer.sign(url, body, encoding=encoding, key=url, scope=scope)
     if text is None:
-        return InspectedPage(page, "", (), Counter())
-    boilerplate = _boilerplate(parsing.parse(body, encoding), text, signer.config.max_depth)
+        return InspectedPage(page, "", (), Counter(), {})
+    tree, config = parsing.parse(body, encoding), signer.config
+    outline = read_outline(tree, config.max_depth)
+    blocks = texts_of_blocks(outline, max_chars=config.max_chars, fold_han=config.fold_han)
+    boilerplate = _boilerplate(tree, text, config.max_depth)
     compared = text if page.kind is PageKind.TEXT and not page.unsigned else "\n".join([text, *boilerplate])
     try:
         tokens = signer.text_of(compared).tokens
     except BeyondLimits:
         tokens = []
-    return InspectedPage(page, text, boilerplate, Counter(tokens))
+    return InspectedPage(page, text, boilerplate, Counter(tokens), blocks)
+
+
+def missing_blocks(new: InspectedPage, pair: Pair) -> list[str]:
+    """Return the texts of the blocks of the *new* page of *pair* that the kept page lacks.
+
+    The blocks of thin pages, and of a page that is visited again, are not compared.
+    """
+    are_texts = pair.new.kind is pair.kept.kind is PageKind.TEXT
+    if pair.new.unsigned or pair.kept.unsigned or not are_texts or pair.new.key == pair.kept.key:
+        return []
+    return [new.blocks.get(number, "") for number in pair.cover.hashes_of_missing]
 
 
 def apply_rules(pair: Pair) -> list[RuleResult]:

@@ -1,4 +1,4 @@
-"""Entries of the journal: what happened to a page, and how lines of this and earlier versions are read."""
+"""Entries of the journal: what happened to a page."""
 
 from __future__ import annotations
 
@@ -133,12 +133,6 @@ class RunLine(msgspec.Struct):
     spider: str = ""
 
 
-class _FieldsOfVersion1(msgspec.Struct):
-    """The field of version 1 for ``duplicate_of``: the page's own address if the page was compared with itself."""
-
-    kept_url: str = ""
-
-
 class _Versioned(msgspec.Struct):
     version: int = VERSION
 
@@ -150,27 +144,15 @@ _DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _decode_entry = msgspec.json.Decoder(Entry).decode
 _decode_run = msgspec.json.Decoder(RunLine).decode
 _decode_version = msgspec.json.Decoder(_Versioned).decode
-_decode_version_1 = msgspec.json.Decoder(_FieldsOfVersion1).decode
 
 
 def decode_entry(line: Content) -> Entry | None:
-    """Read a line of a journal of this version or of version 1; ``None`` if it was cut off or is no entry.
+    """Read a line of a journal; ``None`` if it was cut off or is no entry.
 
     Raises:
         UnknownVersion: another version of this package has written it.
     """
-    entry = _decode(_decode_entry, line)
-    if entry is None or entry.version == VERSION:
-        return entry
-    try:
-        kept_url = _decode_version_1(line).kept_url
-    except _DAMAGED:
-        return None
-    # `replace` of msgspec before 0.21 does not call __post_init__.
-    upgraded = msgspec.structs.replace(entry, version=VERSION, duplicate_of=without_credentials(kept_url))
-    if upgraded.duplicate_of == upgraded.url and not upgraded.is_duplicate:
-        return msgspec.structs.replace(upgraded, duplicate_of="")
-    return upgraded
+    return _decode(_decode_entry, line)
 
 
 def decode_run(line: Content) -> RunLine | None:
@@ -184,7 +166,7 @@ def _decode(decode: Callable[[Content], _Line], line: Content) -> _Line | None:
         version = decoded.version
     except _DAMAGED:
         decoded, version = None, _version_of(line)
-    if version not in (1, VERSION):
+    if version != VERSION:
         raise UnknownVersion(version)
     return decoded
 

@@ -56,7 +56,7 @@ def _read(path: Path, decode: Callable[[bytes], _Line], advance: Advance) -> Ite
         age = "a later" if error.version > VERSION else "an older"
         raise DedupError(
             f"{path}, line {number}, was written by {age} version of crawler-dedup: schema {error.version}; this one"
-            f" reads 1 to {VERSION}."
+            f" reads {VERSION}."
         ) from None
     advance(bytes_read)
 

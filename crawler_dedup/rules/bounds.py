@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from crawler_dedup.config import Config
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.rules.pair import MORE_TEXT, NAMED_ALIKE, NEARLY_ALL
+from crawler_dedup.rules.thresholds import MORE_TEXT
 from crawler_dedup.signing import sketch
 
 MEASURED_BYTES = 96
@@ -91,13 +91,12 @@ class Measures(NamedTuple):
         return cls(*map(np.concatenate, zip(*parts, strict=True))) if parts else cls.of([])
 
 
-def may_be_covered(measures: Measures, new: Places, kept: Places, are_near: Flags, limits: Config) -> Flags:
+def may_be_covered(measures: Measures, new: Places, kept: Places, limits: Config) -> Flags:
     """Return for each pair of texts whether the rules have to decide if the kept text covers the new text.
 
     Args:
         new: the place of each new page in *measures*.
         kept: the place of each kept page.
-        are_near: whether their signatures are so near that the two texts agree by the scheme.
         limits: the settings with the thresholds.
     """
     resemblance = sketch.resemblances(measures.bins[new], measures.bins[kept])
@@ -107,8 +106,8 @@ def may_be_covered(measures: Measures, new: Places, kept: Places, are_near: Flag
     resemblance, coverage = resemblance + _SLACK, coverage + _SLACK
     chars = measures.chars[new], measures.chars[kept]
     is_longer = (chars[0] > MORE_TEXT * chars[1]) & (chars[1] > 0)
-    is_part = (resemblance >= limits.min_resemblance**2) & (coverage >= NEARLY_ALL)
-    has_most_words = (are_near | (resemblance >= NAMED_ALIKE)) & (resemblance >= limits.min_resemblance)
+    is_part = (resemblance >= limits.min_resemblance**2) & (coverage >= limits.min_coverage)
+    has_most_words = resemblance >= limits.min_resemblance
     is_comparable = (
         measures.are_estimates[new] & measures.are_estimates[kept] & (measures.digests[new] != measures.digests[kept])
     )

@@ -7,32 +7,23 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from crawler_dedup.rules.computed import computed
-from crawler_dedup.rules.forms import is_fact
-from crawler_dedup.rules.keeping import is_main_heading, is_main_text_minor
+from crawler_dedup.rules.keeping import is_main_text_minor
 from crawler_dedup.rules.ownblocks import (
     NO_TEXT,
     OwnText,
     blocks_below,
     find_hashes,
     find_hidden,
-    find_main_headings,
     find_own_text,
     leave_out,
     size_of,
     size_of_main,
 )
 from crawler_dedup.rules.sites import SiteProfile
+from crawler_dedup.rules.thresholds import LITTLE_TEXT, MEDIUM_TEXT, TELLING_ENTRY
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.blocks import PackedBlock, Trait, hash_of_file, unpack_blocks
 from crawler_dedup.signing.lookup import named_parts
-
-SHORT_TEXT = 300
-"""A text with fewer features is short. A longer text with small differences is the same text on another day."""
-
-_TEXT = 100  # letters
-_TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"
-_TELLING_HEADING = 16  # letters: a shorter heading may be "Categories" or "Comments"
-_LONG = 300  # letters: a shorter main text of a thin page may be that of a side column
 
 _ENTRY, _HEADING, _MAIN, _NAME = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN, Trait.NAME))
 _HIDDEN, _EMBEDDED, _NUMBER = map(int, (Trait.HIDDEN, Trait.EMBEDDED, Trait.NUMBER))
@@ -101,7 +92,7 @@ class Content:
             and not is_known
             and bool(named_parts(self.new))
             and not self._concealed
-            and all(size_of_main(page.blocks) >= _LONG for page in (self.new, self.kept))
+            and all(size_of_main(page.blocks) >= MEDIUM_TEXT for page in (self.new, self.kept))
             and not self._lacks_line_below_name
         )
 
@@ -222,7 +213,7 @@ class Content:
         return any(
             self._is_picture_missing(block)
             if block.traits & _EMBEDDED
-            else block.traits & _MARK or (block.traits & _ENTRY and block.size >= _TELLING_ENTRY)
+            else block.traits & _MARK or (block.traits & _ENTRY and block.size >= TELLING_ENTRY)
             for block in self._new_blocks
             if block.hash not in self.standing and (with_names or not block.traits & _NAME)
         )
@@ -231,7 +222,7 @@ class Content:
         """Return whether a picture that the kept page does not have under the same address is missing there."""
         if self.is_list or block.hash in self._concealed:
             return block.hash in self._concealed
-        if self.same_host or self.own_size < _TEXT:
+        if self.same_host or self.own_size < LITTLE_TEXT:
             return True
         file = hash_of_file(block.hash)
         return file != 0 and file not in self._files_of_kept
@@ -240,52 +231,6 @@ class Content:
     def _files_of_kept(self) -> frozenset[int]:
         blocks = unpack_blocks(self.kept.blocks)
         return frozenset(hash_of_file(block.hash) for block in blocks if block.traits & _EMBEDDED)
-
-    def lacks_headings(self, *, beside_text: bool) -> bool:
-        """Return whether the new page has several texts, each under a heading, and the kept page lacks one of the headings.
-
-        These headings are links, or outside the main text.
-
-        Args:
-            beside_text: whether headings outside the main text count, which may belong to a frame.
-        """
-        headings = [
-            block
-            for block in self.new_own.values()
-            if block.traits & _HEADING
-            and block.size >= _TELLING_HEADING
-            and (block.traits & (_MAIN | _ENTRY) == _MAIN | _ENTRY or (beside_text and not block.traits & _MAIN))
-        ]
-        return len(headings) > 1 and any(block.hash not in self.standing for block in headings)
-
-    def is_own_and_missing(self, block: PackedBlock) -> bool:
-        """Return whether *block* is an own block of the new page, and the kept page lacks it."""
-        return block.hash in self.new_own and block.hash not in self.standing
-
-    @property
-    def headings_conflict(self) -> bool:
-        """Whether both main texts have headings other than the title (without furniture), and none in common."""
-        new, kept = map(find_main_headings, (self._new_blocks, self._kept_blocks))
-        return bool(new and kept) and new.isdisjoint(kept)
-
-    @property
-    def missing_main_headings(self) -> int:
-        """Number of headings of the new page's main text that the kept page lacks, also short ones, without furniture."""
-        return sum(
-            is_main_heading(block) and not block.traits & _NAME and block.hash not in self.standing
-            for block in self._new_blocks
-        )
-
-    @property
-    def is_kept_list_of_texts(self) -> bool:
-        """Whether the kept page has several texts, each under a heading that is a link."""
-        return sum(is_main_heading(block) and block.traits & _ENTRY for block in self._kept_blocks) > 1
-
-    @property
-    def keeps_main_text(self) -> bool:
-        """Whether the index keeps lines of the kept page's main text, and not only its sketches and facts."""
-        blocks = unpack_blocks(self.kept.blocks)
-        return any(block.traits & (_MAIN | _HEADING) == _MAIN and not is_fact(block) for block in blocks)
 
     @property
     def main_text_is_minor(self) -> bool:

@@ -10,7 +10,6 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.hamming import Numbers, mix_bits
-from crawler_dedup.rules import oldercounts
 from crawler_dedup.rules.counters import (
     ANY_TITLE,
     BLOCK,
@@ -27,7 +26,6 @@ from crawler_dedup.rules.counters import (
     TITLES_COUNTED,
     Once,
     count_page,
-    shorten,
     without_least,
 )
 from crawler_dedup.rules.countpacking import (
@@ -37,7 +35,21 @@ from crawler_dedup.rules.countpacking import (
     split_counters,
     unpack_short,
 )
-from crawler_dedup.rules.sites import MAX_COUNTERS, MIN_PAGES, SiteProfile, Sites, decode_profile, hash_part
+from crawler_dedup.rules.sites import SiteProfile, Sites, decode_profile, hash_part
+from crawler_dedup.rules.thresholds import (
+    COUNTERS_LEFT,
+    FURNITURE_SHARE,
+    HALVE_AT,
+    MAX_COUNTERS,
+    MIN_PAGES,
+    MIN_SHARED,
+    NAVIGATION_SHARE,
+    SECOND_SNAPSHOT,
+    SHARED_SHARE,
+    SNAPSHOT_INTERVAL,
+    TITLE_SHARE,
+    TITLES,
+)
 from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.signing.titles import split_title
 from crawler_dedup.system.deflate import StreamDamaged, deflate, inflate
@@ -46,22 +58,6 @@ from crawler_dedup.urls import site_of
 if TYPE_CHECKING:
     from crawler_dedup.index.profiles import StoredSite
 
-FURNITURE_SHARE = 0.5
-"""A block on this share of the pages, or more, is furniture."""
-SHARED_SHARE = 0.15
-"""A block on more than this share of the pages is shared."""
-TITLES = 4
-"""A block that many pages have must be under this many different titles, because copies of one page prove nothing. On a
-site with fewer titles, such as an archive, titles do not count."""
-
-_NAVIGATION_SHARE = 0.3
-_TITLE_SHARE = 0.3  # four kinds of page about four things make sixteen titles: "Manual | Router"
-_MIN_SHARED = 3
-
-_SECOND = 16
-_INTERVAL = 32
-_HALVE_AT = 240
-_LEFT = 7 * MAX_COUNTERS // 8  # counters left after the rarest are forgotten, so that this is not done with each page
 _MAX_TAUGHT = 1 << 30  # accepted of an imported site: the number must fit a name, and grow
 
 _BEHIND_FIRST: Numbers = np.array([LINK, PART])
@@ -93,11 +89,11 @@ class SiteCounts:
     @property
     def is_due(self) -> bool:
         """Whether a snapshot of the counts is due for the rules: after 8, 16 and 32 pages, and then every 32."""
-        return self.taught in (MIN_PAGES, _SECOND) or (self.taught > 0 and self.taught % _INTERVAL == 0)
+        return self.taught in (MIN_PAGES, SECOND_SNAPSHOT) or (self.taught > 0 and self.taught % SNAPSHOT_INTERVAL == 0)
 
     def add(self, page: SignedPage) -> None:
         """Count a page that was handled."""
-        if self._pages >= _HALVE_AT:  # not earlier: a snapshot may be due at this number, and needs the exact counts
+        if self._pages >= HALVE_AT:  # not earlier: a snapshot may be due at this number, and needs the exact counts
             self._halve()
         self.taught += 1
         self._pages += 1
@@ -122,7 +118,7 @@ class SiteCounts:
         Of the items that were counted once, a random choice is forgotten, a different choice for each page: otherwise the
         same blocks would be forgotten each time, although they are on several pages.
         """
-        excess = len(self._counters) + len(self._once) - _LEFT
+        excess = len(self._counters) + len(self._once) - COUNTERS_LEFT
         from_once = min(excess, len(self._once))
         self._once = without_least(self._once, self._shuffle(self._once.astype(np.uint64)), from_once)
         counts = self._counters >> COUNT & COUNT_BITS
@@ -141,8 +137,8 @@ class SiteCounts:
             self.taught,
             furniture,
             self._frequent(BLOCK, more_than, titles) - furniture,
-            self._frequent(LINK, max(_MIN_SHARED, _NAVIGATION_SHARE * self._pages), titles),
-            self._frequent(PART, max(_MIN_SHARED, _TITLE_SHARE * self._pages)),
+            self._frequent(LINK, max(MIN_SHARED, NAVIGATION_SHARE * self._pages), titles),
+            self._frequent(PART, max(MIN_SHARED, TITLE_SHARE * self._pages)),
         )
 
     def _frequent(self, kind: np.uint64, pages: float, titles: int = 1) -> frozenset[int]:
@@ -185,25 +181,14 @@ class SiteCounts:
         counts = cls()
         if not content:
             return counts
-        packed = oldercounts.decode(content) if oldercounts.is_older(content) else _decode_counts(content)
+        packed = _decode_counts(content)
         counts.taught, counts._pages, counts._titles = packed.taught, packed.pages, packed.titles
-        if isinstance(packed, oldercounts.OlderCounts):
-            counts._take_older(packed.read_counters())
-        else:
-            counts._counters, counts._once = packed.read()
+        counts._counters, counts._once = packed.read()
         times = counts._counters >> COUNT & COUNT_BITS
         least = 1 if len(times) or len(counts._once) else 0
-        if not max(least, times.max(initial=0)) <= packed.pages <= _HALVE_AT or (times < least).any():
+        if not max(least, times.max(initial=0)) <= packed.pages <= HALVE_AT or (times < least).any():
             raise msgspec.DecodeError("the counts of a site have values that are not possible")
         return counts
-
-    def _take_older(self, counters: Numbers) -> None:
-        """Take over *counters* of an older format, many of which have counted a single page."""
-        is_single = (counters >> COUNT & COUNT_BITS) == 1
-        self._counters, single = counters[~is_single], counters[is_single]
-        titles = np.bitwise_count((single & TITLE_BITS) - ONE).astype(np.uint32) & ANY_TITLE
-        short = shorten(single) | titles
-        self._once = short[np.unique(short >> TITLE_SHIFT, return_index=True)[1]]
 
 
 class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):

@@ -6,31 +6,23 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from crawler_dedup.rules.forms import FEW_FEATURES, is_fact
+from crawler_dedup.rules.cover import cover_of
 from crawler_dedup.rules.sites import SiteProfile
+from crawler_dedup.rules.thresholds import TELLING_HEADING
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
-from crawler_dedup.signing.blocks import PackedBlock, Trait, repack_blocks, unpack_blocks
-from crawler_dedup.signing.features import size_in_letters
+from crawler_dedup.signing.blocks import PackedBlock, Trait
 from crawler_dedup.signing.lookup import named_parts, with_keys
-
-_VERY_FEW_FEATURES = 50  # such a text has nearly the same words as others about the same kind of thing
-_LONG_NAME = 30  # letters: hardly two pages of a site have the same title of this length
-
-_TELLING_HEADING = 16  # letters: a shorter one may be "Categories" or "Comments"
 
 # Plain numbers: to combine flags takes a microsecond.
 _ENTRY, _HEADING, _MAIN = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN))
-_LINKED_HEADING, _MAIN_HEADING = int(Trait.ENTRY | Trait.HEADING), int(Trait.MAIN | Trait.HEADING)
+_LINKED_HEADING = int(Trait.ENTRY | Trait.HEADING)
 
 # By the traits of a block, which are a byte: the size from which on it is telling, and whether it is a heading.
 _ALL_TRAITS, _NEVER = range(256), 1 << 16
 _LEAST_TELLING = tuple(
-    _NEVER if traits & _LINKED_HEADING == _ENTRY else _TELLING_HEADING if traits & _HEADING else 1
+    _NEVER if traits & _LINKED_HEADING == _ENTRY else TELLING_HEADING if traits & _HEADING else 1
     for traits in _ALL_TRAITS
-)
-_HEADINGS = frozenset(
-    traits for traits in _ALL_TRAITS if traits & _MAIN_HEADING == _MAIN_HEADING or traits & _LINKED_HEADING == _HEADING
 )
 
 
@@ -51,16 +43,6 @@ def is_telling(block: PackedBlock) -> bool:
     return block.size >= _LEAST_TELLING[block.traits]
 
 
-def is_main_heading(block: PackedBlock) -> bool:
-    """Return whether a block is a heading of the main text."""
-    return block.traits & _MAIN_HEADING == _MAIN_HEADING
-
-
-def is_heading(block: PackedBlock) -> bool:
-    """Return whether a block is a heading of the main text, or a heading outside of it that is no link."""
-    return block.traits in _HEADINGS
-
-
 def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBlock]) -> bool:
     """Return whether the main text of a page is less than half of its own blocks, or mainly not among them.
 
@@ -71,18 +53,6 @@ def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBloc
     main = sum([size for _, traits, size in blocks if traits & _MAIN and size >= _LEAST_TELLING[traits]])
     own_main = sum([block.size for block in own if block.traits & _MAIN])
     return 2 * own_main < main or 2 * own_main < sum([block.size for block in own])
-
-
-def is_known_by_lines(page: SignedPage, site: SiteProfile) -> bool:
-    """Return whether a text can be distinguished from others of its *site* only by its lines, not by words or title.
-
-    This is a very short text, or a text that names no part of its title itself, if these parts are short: all pages of some
-    sites have one title, and all pages about one kind of thing have the words of that kind.
-    """
-    if page.features < _VERY_FEW_FEATURES:
-        return True
-    own_parts = site.own_parts(page.title)
-    return not named_parts(page) & own_parts and all(size_in_letters(part) < _LONG_NAME for part in own_parts)
 
 
 def is_list(page: SignedPage) -> bool:
@@ -97,17 +67,7 @@ def is_list(page: SignedPage) -> bool:
 
 def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
     """Return *page*, which was counted for its *site*, without the links and blocks that no rule uses."""
-    if is_list(page):
+    if page.kind is PageKind.THIN:
         return page
-    blocks = unpack_blocks(page.blocks)
-    telling = [block for block in blocks if block.size >= _LEAST_TELLING[block.traits]]
-    own = [block for block in telling if block.hash not in site.common]
-    # For other pages the sketches represent the main text, except for the facts of short texts.
-    if not (is_main_text_minor(blocks, own) or is_known_by_lines(page, site)):
-        keeps_facts = page.features < FEW_FEATURES
-        own = [block for block in own if not block.traits & _MAIN or (keeps_facts and is_fact(block))]
-    kept = {block.hash for block in own}
-    # Short headings are compared with those of a page that may be a part of this one.
-    kept |= {block.hash for block in blocks if block.traits in _HEADINGS} - site.furniture
-    needed = [block for block in blocks if block.hash in kept]
-    return msgspec.structs.replace(page, links=b"", blocks=repack_blocks(needed))
+    cover = cover_of(page, site) if page.blocks else page.cover
+    return msgspec.structs.replace(page, blocks=b"", cover=cover, links=page.links if is_list(page) else b"")

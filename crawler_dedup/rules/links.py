@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.keeping import is_list
 from crawler_dedup.rules.sites import SiteProfile
+from crawler_dedup.rules.thresholds import MANY_MORE, MORE_LINKS, NOWHERE
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.links import unpack_links
-
-_MANY_MORE, _MORE_LINKS = 1.5, 10  # on one host nearly all copies have the same links
-_NOWHERE = 2  # links: a print copy, whose links are "back" and "home"
 
 
 @dataclass(frozen=True)
@@ -44,12 +42,12 @@ class Links:
         """
         if not self.same_host:
             return False
-        if self.kept.link_count <= _NOWHERE and self.new.link_count > self.kept.link_count:
+        if self.kept.link_count <= NOWHERE and self.new.link_count > self.kept.link_count:
             return True
         if is_list(self.new):
             return not self.are_covered
         has_many_links = 2 * self.new.link_chars >= self.new.chars
-        return has_many_links and self.new.link_count > _MANY_MORE * self.kept.link_count + _MORE_LINKS
+        return has_many_links and self.new.link_count > MANY_MORE * self.kept.link_count + MORE_LINKS
 
     @computed
     def of_new_content(self) -> set[int]:

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.sites import SiteProfile
+from crawler_dedup.rules.thresholds import MORE_TEXT
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import titles
 from crawler_dedup.signing.lookup import named_parts
-
-_MORE = 1.25  # a start page with more than this many times the features of an article shows other articles, too
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Naming:
         # Few words make many titles: "Manual | Router".
         if not self.kept_parts and len(kept) > 1 and not kept <= new:
             return not self.new_parts and new <= kept
-        if not self.kept_parts and self.new_parts and self.kept.features > _MORE * self.new.features:
+        if not self.kept_parts and self.new_parts and self.kept.features > MORE_TEXT * self.new.features:
             return False
         return self.other_parts_agree
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
-from crawler_dedup.rules.keeping import is_main_heading, is_telling
+from crawler_dedup.rules.keeping import is_telling
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, block_traits, unpack_blocks
 
@@ -16,7 +16,7 @@ NO_TEXT = int(Trait.NAME | Trait.EMBEDDED)
 
 _REMEMBERED = 16  # cached pages, because a new page is compared with several kept pages
 _REMEMBERED_KEPT = 128
-_ENTRY, _MAIN, _NAME, _HIDDEN = map(int, (Trait.ENTRY, Trait.MAIN, Trait.NAME, Trait.HIDDEN))
+_ENTRY, _MAIN, _HIDDEN = map(int, (Trait.ENTRY, Trait.MAIN, Trait.HIDDEN))
 _TRAITS_OF_SHOWN = bytes(traits for traits in range(256) if not traits & _HIDDEN)
 
 
@@ -75,11 +75,6 @@ def blocks_below(packed: bytes, traits: int, wanted: int) -> Sequence[PackedBloc
     blocks = unpack_blocks(packed)
     place = next((place for place, block in enumerate(blocks) if block.traits & traits == wanted), None)
     return None if place is None else blocks[place + 1 :]
-
-
-def find_main_headings(blocks: Iterable[PackedBlock]) -> set[int]:
-    """Return the hashes of the headings of a main text that can distinguish texts."""
-    return {block.hash for block in blocks if is_main_heading(block) and is_telling(block) and not block.traits & _NAME}
 
 
 def size_of_main(packed: bytes) -> int:

@@ -5,34 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crawler_dedup.config import Config
-from crawler_dedup.rules import numbers
 from crawler_dedup.rules.computed import computed
-from crawler_dedup.rules.content import SHORT_TEXT, Content
-from crawler_dedup.rules.keeping import is_known_by_lines
+from crawler_dedup.rules.content import Content
+from crawler_dedup.rules.cover import Cover, have_same_design
 from crawler_dedup.rules.links import Links
-from crawler_dedup.rules.missinglines import MissingLines
 from crawler_dedup.rules.naming import Naming
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
+from crawler_dedup.rules.thresholds import (
+    LITTLE_TEXT,
+    MANY_FEATURES,
+    MEDIUM_TEXT,
+    MORE_TEXT,
+    MOST_WORDS,
+    NOTHING,
+    PART_OF_HOST,
+)
 from crawler_dedup.rules.visibletext import VisibleText
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import sketch, titles
 from crawler_dedup.signing.schemes import Agreement, Scheme
 from crawler_dedup.urls import site_of
-
-MORE_TEXT = 1.25
-"""A text that is more than this many times as long as another one says more, even in the same words."""
-NEARLY_ALL = 0.95
-"""The least coverage of a part. With .9, a page with one more comment was a part of a page with three other comments."""
-NAMED_ALIKE = 0.85
-"""The least resemblance of two texts that have one title on two hosts, and signatures far apart. With .75 the terms of two
-companies, made from one template, were taken for one page."""
-
-_MOST_WORDS = 0.85
-_NOTHING = 20  # letters: a page with less text of its own counts as empty
-_LITTLE = 100  # letters
-_SHORT = 300  # letters: a shorter own text must be the same, in the same order
-_SEVERAL = 3
-_MANY_FEATURES = 100  # with fewer, labelled pages with the same words under two titles or headings were two pages
 
 
 @dataclass(frozen=True)
@@ -77,7 +69,21 @@ class Pair:
     @property
     def signatures_far_apart(self) -> bool:
         """Whether the signatures make the pages different, or a text would be compared with a thin page."""
-        return not (self.are_thin or self.signatures_agree or self.is_part or self.is_named_alike)
+        return not (self.are_thin or self.signatures_agree or self.is_part or self.has_same_heading)
+
+    @property
+    def has_same_heading(self) -> bool:
+        """Whether two texts of one host, which name no part of their titles, have the same heading and most words."""
+        return (
+            self.new.kind is PageKind.TEXT
+            and self.kept.kind is PageKind.TEXT
+            and self.same_host
+            and self.limits.max_distance > 0
+            and not self.new.named
+            and not self.kept.named
+            and 0 != self.new.heading == self.kept.heading
+            and self.resemblance >= self.limits.min_resemblance
+        )
 
     # Blocks
 
@@ -91,10 +97,19 @@ class Pair:
         """The content of the two pages."""
         return Content(self.new, self.kept, self.new_site, self.kept_site, self.same_host)
 
+    @property
+    def names_itself(self) -> bool:
+        """Whether the new page names a part of its title that is not the name of its host."""
+        host = titles.letters_of(site_of(self.new.url))
+        return any(part not in host for part in self.naming.new_named)
+
     @computed
-    def missing(self) -> MissingLines:
-        """Lines of the new page that the kept page lacks."""
-        return MissingLines(self.content)
+    def cover(self) -> Cover:
+        """The blocks of the new text that the kept page lacks."""
+        same_design = have_same_design(self.new, self.kept)
+        is_known = self.new_site.is_known and self.kept_site.is_known
+        is_strict = (same_design and is_known) or (self.same_host and (same_design or not self.names_itself))
+        return Cover(self.new, self.kept, self.content.site_of_new, self.kept_site, is_strict)
 
     @property
     def is_site_known(self) -> bool:
@@ -134,15 +149,15 @@ class Pair:
         if not self.are_thin or self.new.key == self.kept.key:  # a page that is visited again
             return False
         content = self.content
-        is_frame = not self.is_site_known and not self.naming.new_named and content.unlinked_size < _LITTLE
-        return content.own_size < _NOTHING or is_frame
+        is_frame = not self.is_site_known and not self.naming.new_named and content.unlinked_size < LITTLE_TEXT
+        return content.own_size < NOTHING or is_frame
 
     @property
     def marks_differ(self) -> bool:
         """Whether headings, numbers or facts show that these are two pages."""
         if self.are_thin:
             return self.content.lacks_marks(with_names=self.naming.same_title)
-        return self.headings_differ or self.numbers_differ or self.missing.lacks_facts
+        return self.headings_differ
 
     @property
     def headings_differ(self) -> bool:
@@ -154,12 +169,10 @@ class Pair:
         new, kept = self.new.heading, self.kept.heading
         if new and kept and new != kept and {new, kept}.isdisjoint(self.new_site.common | self.kept_site.common):
             return True
-        if self.same_host and self.new.features < _MANY_FEATURES and self.content.headings_conflict:
-            return True
-        if self.same_host and self.coverage < NEARLY_ALL and self.content.missing_main_headings >= _SEVERAL:
+        if self.same_host and self.new.features < MANY_FEATURES and self.cover.headings_conflict:
             return True
         # As long as the site is not known, headings beside the main text may belong to its side columns.
-        return self.content.lacks_headings(beside_text=self.is_site_known or not self.naming.other_parts_agree)
+        return self.cover.lacks_headings(beside_text=self.is_site_known or not self.naming.other_parts_agree)
 
     @property
     def other_words(self) -> bool:
@@ -171,37 +184,16 @@ class Pair:
     @property
     def _own_words_agree(self) -> bool:
         content = self.content
-        if content.own_size < _SHORT or not (self.is_site_known or content.leaves_out_frames):
+        if content.own_size < MEDIUM_TEXT or not (self.is_site_known or content.leaves_out_frames):
             return content.same_entries
-        return min(content.resemblance, content.coverage) >= _MOST_WORDS
+        return min(content.resemblance, content.coverage) >= MOST_WORDS
 
     @property
     def all_covered(self) -> bool:
         """Whether the kept page covers all of the new page's own text, not only its longest text."""
         if self.are_thin:
-            return self.content.whole_coverage >= _MOST_WORDS
-        content, missing = self.content, self.missing
-        if not self.words_covered or missing.lacks_text_beside_notice or missing.lacks_text_below_main:
-            return False
-        # On an unknown site, the blocks beside the main text may be its frame, unless they are most of the page.
-        if not self.new_site.is_known or not self.new.blocks:
-            return not missing.lacks_answers
-        least = NEARLY_ALL if self.differ_only_by_lines else _MOST_WORDS if content.main_text_is_minor else 0
-        return content.coverage >= least
-
-    @property
-    def differ_only_by_lines(self) -> bool:
-        """Whether two texts of one site, which have nearly the same words, can only be distinguished by their lines.
-
-        Two visits of one page are recognised by the page key.
-        """
-        return (
-            self.same_host
-            and self.new.key != self.kept.key
-            and self.content.keeps_main_text
-            and is_known_by_lines(self.new, self.new_site)
-            and not (self.same_words and self.distance == 0)  # 0: each word as often as on the kept page
-        )
+            return self.content.whole_coverage >= MOST_WORDS
+        return self.words_covered and (self.new.key == self.kept.key or not self.cover.missing)
 
     # Words
 
@@ -249,8 +241,8 @@ class Pair:
     def is_part(self) -> bool:
         """Whether the new text is a part of the kept one, under the same title: a thread before some answers, an excerpt.
 
-        The signatures of a part and of the whole may be far apart. So the kept page must have nearly all its words, and all
-        its numbers and headings, and be no list of texts. With a maximum distance of 0, only the same text is a duplicate.
+        The signatures of a part and of the whole may be far apart. Whether the kept page lacks a block of the part is
+        decided by :attr:`cover`. With a maximum distance of 0, only the same text is a duplicate.
         """
         are_texts = self.new.kind is PageKind.TEXT and self.kept.kind is PageKind.TEXT
         if not are_texts or self.limits.max_distance == 0 or not self.naming.same_named:
@@ -258,49 +250,13 @@ class Pair:
         if self.same_host and not self.naming.other_parts_agree:
             return False
         least = self.limits.min_resemblance ** (2 if self.naming.names_page else 1)
-        return (
-            self.resemblance >= least
-            and self.coverage >= max(NEARLY_ALL, self.limits.min_coverage)
-            and not numbers.lacks(self.new.numbers, self.kept.numbers)
-            and not self.content.missing_main_headings
-            and not self.missing.lacks_short_line
-            and not self.missing.lacks_heading_below_name
-            and not self.missing.lacks_line_beside_main
-            and not self.content.is_kept_list_of_texts
-        )
-
-    @computed
-    def is_named_alike(self) -> bool:
-        """Whether two texts on two hosts name the same title themselves, and have most of their words in common.
-
-        A few words that a frame repeats between the paragraphs of a text change its signature much.
-        """
-        are_texts = self.new.kind is PageKind.TEXT and self.kept.kind is PageKind.TEXT
-        return (
-            are_texts
-            and not self.same_host
-            and self.limits.max_distance > 0
-            and self.naming.same_named
-            and self.naming.names_page
-            and self.resemblance >= max(NAMED_ALIKE, self.limits.min_resemblance)
-        )
+        least_coverage = max(PART_OF_HOST if self.same_host else 0, self.limits.min_coverage)
+        return self.resemblance >= least and self.coverage >= least_coverage
 
     @property
     def same_words(self) -> bool:
         """Whether both pages have the same words, and the kept page shows all those that the new page shows."""
         return self.new.feature_digest == self.kept.feature_digest and self.visible.same_words
-
-    @property
-    def numbers_differ(self) -> bool:
-        """Whether both texts have some numbers, and hardly any in common: two tables in the same words.
-
-        On one host short texts also differ if each has a number that the other lacks: two showings of a film.
-        """
-        if self.same_host and self.new.features < SHORT_TEXT and numbers.conflict(self.new.numbers, self.kept.numbers):
-            return True
-        return numbers.differ(self.new.numbers, self.kept.numbers) or (
-            self.visible.is_less and numbers.differ(self.new.shown.numbers, self.kept.shown.numbers)
-        )
 
     # Hosts and links
 
@@ -333,8 +289,8 @@ class Pair:
         return (
             self.same_words
             and not self.same_host
-            and self.new.features >= _MANY_FEATURES
+            and self.new.features >= MANY_FEATURES
             and bool(self.naming.new_parts - self.naming.kept_parts)
-            and not self.missing.lacks_text_above_main
+            and not self.cover.lacks_text_above
             and not self.content.main_text_is_minor
         )

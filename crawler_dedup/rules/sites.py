@@ -16,14 +16,10 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.rules.computed import computed
+from crawler_dedup.rules.thresholds import MAX_COUNTERS
 from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.signing.titles import split_title
 from crawler_dedup.urls import site_of
-
-MIN_PAGES = 8
-"""Number of pages after which a site is known, by its first snapshot."""
-MAX_COUNTERS = 5_000
-"""Maximum number of blocks, links and parts of titles that are counted for a site."""
 
 _CACHED = 256
 _TITLES = 256  # titles whose own parts are cached

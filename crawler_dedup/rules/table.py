@@ -75,8 +75,6 @@ def _describe_signatures(pair: Pair) -> str:
         return "thin pages have none"
     if pair.is_part:
         return "a part under the same title, whatever they are"
-    if pair.is_named_alike and not pair.signatures_agree:
-        return "most words in common under the same title, whatever they are"
     if pair.agreement is None:
         return "they do not agree"
     if pair.distance is None:
@@ -99,9 +97,7 @@ def _describe_marks(pair: Pair) -> str:
         return "some are missing" if pair.marks_differ else "all are there"
     if pair.headings_differ:
         return "other headings"
-    if pair.missing.lacks_facts:
-        return "a line of their form differs"
-    return "each has numbers that the other lacks" if pair.numbers_differ else "neither differs"
+    return "neither differs"
 
 
 def _describe_least(pair: Pair, least: float) -> str:
@@ -120,10 +116,8 @@ def _describe_coverage(pair: Pair) -> str:
         return f"coverage {pair.content.whole_coverage:.2f} of all but furniture"
     if pair.is_longer:
         return f"{pair.new.chars / pair.kept.chars:.1f} times as long"
-    if pair.words_covered and (pair.missing.lacks_text_beside_notice or pair.missing.lacks_text_below_main):
-        return "a text beside the main text is missing"
-    if pair.words_covered and not pair.all_covered:
-        return f"of what the page alone says only {pair.content.coverage:.2f}"
+    if pair.words_covered and pair.cover.missing:
+        return f"the kept page lacks {len(pair.cover.missing)} blocks"
     visible = f"; of what is shown {pair.visible.coverage:.2f}, least {least:.2f}" if pair.visible.is_less else ""
     return f"coverage {pair.coverage:.2f}, {_describe_least(pair, least)}{visible}"
 

@@ -15,6 +15,14 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.errors import BeyondLimits
+from crawler_dedup.signing.cover import (
+    LINKED,
+    LONG,
+    CoverBlock,
+    encode_cover,
+    key_of_fact,
+    keys_of_texts,
+)
 from crawler_dedup.signing.features import normalise, split_units, unify
 from crawler_dedup.signing.headings import MAX_PARTS, NEAR, Heading, describe_page, encode_parts, read_heading
 from crawler_dedup.signing.lines import (
@@ -25,7 +33,9 @@ from crawler_dedup.signing.lines import (
     numbers_in,
     without_punctuation,
 )
+from crawler_dedup.signing.names import find_names
 from crawler_dedup.signing.native import replaceable
+from crawler_dedup.signing.quantities import counts_lines, find_facts
 from crawler_dedup.signing.titles import letters_of
 from crawler_dedup.signing.visits import without_visits
 
@@ -34,7 +44,7 @@ if TYPE_CHECKING:
     from crawler_dedup.signing.outline import Block, Outline
 
 MAX_BLOCKS = 512
-"""Maximum number of blocks of a page that are kept; if there are more, the largest blocks are kept."""
+"""Maximum number of blocks of a page that are kept; if there are more, headings and the largest blocks are kept."""
 
 _PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
 _ROW = struct.Struct("<IBB")
@@ -105,11 +115,14 @@ class PageBlocks(NamedTuple):
             else the first one in it. 0 if there is none, or if any ``<h1>`` is in the title or contains a part of it.
         named: which parts of the title are also in a heading or in the main text: as bits, the lowest for the first
             part in alphabetical order.
+        cover: the same blocks, in the same order, in the form that is kept of text pages
+            (:mod:`crawler_dedup.signing.cover`). Empty if there is content beside the text.
     """
 
     packed: bytes
     heading: int
     named: int
+    cover: bytes
 
 
 def _for_core() -> dict[str, Any]:
@@ -119,7 +132,7 @@ def _for_core() -> dict[str, Any]:
         "normalise": normalise,
         "parts": encode_parts,
         "letters": letters_of,
-        "select": _pack,
+        "select": _select,
         "page_blocks": PageBlocks,
         "most_blocks": MAX_BLOCKS,
         "most_parts": MAX_PARTS,
@@ -129,7 +142,7 @@ def _for_core() -> dict[str, Any]:
     }
 
 
-@replaceable(_for_core, revision=4, reads="read_outline", raises=BeyondLimits)
+@replaceable(_for_core, revision=5, reads="read_outline", raises=BeyondLimits)
 def pack_blocks(
     page: Outline,
     main: MainBlocks,
@@ -155,15 +168,16 @@ def pack_blocks(
     longest_name = 2 * len(plain_title) + 2  # it may have its words twice
     title_units = frozenset(split_units(plain_title))
     beginnings = frozenset(unit[0] for unit in title_units)
-    blocks, of_main = page.blocks, frozenset(map(id, main.blocks))
+    blocks, of_main = _compared(page.blocks), frozenset(map(id, _compared(main.blocks)))
     packed: dict[int, tuple[int, int]] = {}
     times: dict[int, int] = {}
+    lines_of: dict[int, _Line] = {}
     headings: list[Heading] = []
     main_texts: list[str] = []
     first_main = next((place for place, block in enumerate(blocks) if id(block) in of_main), len(blocks))
     lines = _lines(blocks, max_chars, fold_han=fold_han)
-    rows = enumerate(zip(blocks, lines, strict=False))
-    for place, (block, (plain, letters, digits)) in (row for row in rows if row[1][1][1] not in _ADVERTISING):
+    numbered = enumerate(zip(blocks, lines, strict=False))
+    for place, (block, (plain, letters, digits)) in (row for row in numbered if row[1][1][1] not in _ADVERTISING):
         traits = _ENTRY if 2 * block.linked >= block.size else 0
         is_main = id(block) in of_main
         if block.level:
@@ -188,6 +202,7 @@ def pack_blocks(
                 number = _hash_again(number, count)
         if number in packed:
             traits = _join_traits(packed[number][0], traits)
+        lines_of[number] = _Line(block, plain, letters)
         units = min(-(-block.size // _SIZE_UNIT), _MAX_UNITS)
         packed[number] = traits, units if plain[:1].isalnum() or any(map(str.isalnum, plain)) else 0
     for source, is_shown in (embedded or {}).items():
@@ -195,7 +210,64 @@ def pack_blocks(
         whole = hash_text(source if file else unify(source))
         if whole not in packed:
             packed.setdefault(_hash_source(file, whole), (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
-    return PageBlocks(_pack(packed), *describe_page(headings, main_texts, title, plain_title, first_main))
+    rows = _select(packed)
+    description = describe_page(headings, main_texts, title, plain_title, first_main)
+    return PageBlocks(_pack(rows), *description, b"" if embedded is not None else _pack_cover(rows, lines_of))
+
+
+def _compared(blocks: Sequence[Block]) -> list[Block]:
+    """Return *blocks*, and instead of a preformatted text its lines, unless they are only numbered."""
+    return [
+        line for block in blocks for line in (block.lines if block.lines and not counts_lines(block.text) else (block,))
+    ]
+
+
+class _Line(NamedTuple):
+    """A block with its normalised text, and the bytes of that which are hashed."""
+
+    block: Block
+    plain: str
+    letters: bytes
+
+
+def _pack_cover(rows: Mapping[int, tuple[int, int]], lines: Mapping[int, _Line]) -> bytes:
+    """Pack *rows* as they are kept of a text page."""
+    counting = {
+        number
+        for number, (traits, _) in rows.items()
+        if traits & _NUMBER and number in lines and counts_lines(lines[number].plain)
+    }
+    long = {
+        number: line
+        for number, line in lines.items()
+        if line.block.size > LONG and number in rows and number not in counting
+    }
+    names = {number: _names_of(line.block) for number, line in long.items()}
+    keys_of_long = keys_of_texts(
+        [
+            (line.letters, find_facts(line.plain) if rows[number][0] & _NUMBER else (), names[number][1])
+            for number, line in long.items()
+        ]
+    )
+    keys = dict(zip(long, keys_of_long, strict=True))
+    blocks = []
+    for number, (traits, units) in rows.items():
+        key = keys.get(number, key_of_fact(number))
+        if number in lines:
+            block = lines[number].block
+            linked = LINKED if block.linked >= block.size else 0
+            size = block.size if units and number not in counting else 0
+            blocks.append(CoverBlock(key, traits | linked, size, names.get(number, (0, 0))[0]))
+        else:  # the row for the blocks that are left out has to be the same on the kept page, too
+            blocks.append(CoverBlock(key, traits, 1))
+    return encode_cover(blocks, is_new=True)
+
+
+def _names_of(block: Block) -> tuple[int, int]:
+    """Return the names of a block. In a heading, words may have capital letters for its style."""
+    if block.level:
+        return 0, 0
+    return find_names(block.text if block.prose is None else block.prose)
 
 
 def _lines(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterator[tuple[str, bytes, bytes]]:
@@ -213,6 +285,18 @@ def _lines(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterat
     content = plain.encode("utf-8", "replace")
     letters, digits = without_punctuation(content), content.translate(None, BEGINS_NO_DIGIT)
     return zip(plain.split("\n"), letters.split(b"\n"), digits.split(b"\n"), strict=True)
+
+
+def texts_of_blocks(page: Outline, *, max_chars: int, fold_han: bool = True) -> dict[int, str]:
+    """Return the text of each block of *page* by its hash in :func:`pack_blocks`, to explain a decision."""
+    texts: dict[int, str] = {}
+    times: dict[int, int] = {}
+    blocks = _compared(page.blocks)
+    for block, (plain, letters, digits) in zip(blocks, _lines(blocks, max_chars, fold_han=fold_han), strict=False):
+        number = hash_line(letters, numbers_in(plain) if digits else [])
+        times[number] = count = times.get(number, 0) + 1
+        texts[number if count == 1 else _hash_again(number, count)] = block.text
+    return texts
 
 
 def _hash_again(number: int, times: int) -> int:
@@ -252,17 +336,20 @@ def _join_traits(first: int, second: int) -> int:
     return (first | second) & ~always | (first & second & always)
 
 
-def _pack(blocks: dict[int, tuple[int, int]]) -> bytes:
+def _pack(rows: Mapping[int, tuple[int, int]]) -> bytes:
+    return b"".join([_ROW.pack(number, traits, units) for number, (traits, units) in rows.items()])
+
+
+def _select(blocks: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    """Return *blocks*, or if they are too many the headings, the largest of the others, and a row for the rest."""
     if len(blocks) <= MAX_BLOCKS:
-        return b"".join([_ROW.pack(number, traits, units) for number, (traits, units) in blocks.items()])
-    by_size = sorted(blocks, key=lambda number: blocks[number][1], reverse=True)
+        return blocks
+    by_size = sorted(blocks, key=lambda number: (blocks[number][0] & _HEADING, blocks[number][1]), reverse=True)
     kept = frozenset(by_size[: MAX_BLOCKS - 1])
     left_out = [number for number in blocks if number not in kept]
     # Two pages with this many blocks are the same only if the blocks left out are the same, too.
     hash_of_others = xxh3_64_intdigest(np.array(left_out, dtype="<u4").tobytes()) >> 32
-    return _pack({number: block for number, block in blocks.items() if number in kept}) + _ROW.pack(
-        hash_of_others, _NUMBER, 0
-    )
+    return {**{number: block for number, block in blocks.items() if number in kept}, hash_of_others: (_NUMBER, 0)}
 
 
 def unpack_blocks(packed: bytes) -> list[PackedBlock]:

@@ -45,6 +45,8 @@ def title_key(page: SignedPage) -> int:
 
     These parts depend on the page alone, and not on the profile of its site.
     """
+    if not page.named and page.heading and page.kind is PageKind.TEXT:
+        return xxh3_64_intdigest(f"{site_of(page.url)}\n{page.heading}".encode("utf-8", "replace"))
     parts = named_parts(page) if page.named and page.kind is PageKind.TEXT else ()
     return xxh3_64_intdigest("\n".join(sorted(parts)).encode("utf-8", "replace")) if parts else 0
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from itertools import chain
 from typing import Any, NamedTuple
 
 from lxml.html import HtmlElement
@@ -45,6 +47,9 @@ _MUCH = 1_000  # characters; how to enable scripts is said in fewer
 _MOST_PASSES = 3
 # Elements that hold one text in many blocks: a list of forty short lines.
 _LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
+_LINE_ENDS = ("\n", "\r")
+_LINES = "pre"
+_CODE = frozenset("code kbd samp tt var".split())
 # The parts of lists and tables.
 _ITEMS = frozenset(("dd", "li", "td", "th"))
 # Blocks that make up one text with their neighbours in the same element.
@@ -66,6 +71,8 @@ class Block(NamedTuple):
         level: 1 (``<h1>``) to 6 for a heading, else 0.
         place: a number that is the same for all blocks whose elements have the same names, up to the root: the titles of
             a list, the cells of a table. 0 if the block has links and all of them lead to places in the same page.
+        prose: the text without code, in which a word with a capital letter is no name; ``None`` if there is no code.
+        lines: the lines of a preformatted text, by which it is compared. For its main text a page is read without them.
     """
 
     text: str
@@ -75,6 +82,8 @@ class Block(NamedTuple):
     shown: str
     level: int = 0
     place: int = 0
+    prose: str | None = None
+    lines: tuple[Block, ...] = ()
 
 
 class Outline(NamedTuple):
@@ -124,7 +133,7 @@ def _for_core() -> dict[str, Any]:
     }
 
 
-@replaceable(_for_core, revision=4, raises=BeyondLimits)
+@replaceable(_for_core, revision=5, raises=BeyondLimits)
 def read_outline(tree: HtmlElement, max_depth: int = 250, *, revealed: bool = False) -> Outline:
     """Read the blocks of *tree*, without navigation, asides, footers, fields of forms, scripts and comments.
 
@@ -190,18 +199,19 @@ class _Reader:
         # For each element that begins and ends a block, by its number:
         self.parents = [_ROOT]
         self._groups = [_ROOT]
-        # Number of the list around it, level of the heading around it, its place; 0: there is none.
-        self._around = [(0, 0, 0)]
+        # Number of the list around it, level of the heading around it, its place; 0: there is none. Whether it has lines.
+        self._around = [(0, 0, 0, False)]
 
         self._hosts, self._swallowed, self._revealed = hosts, swallowed, revealed
         self._known_places: dict[tuple[int, str], int] = {}
         self._parts: list[str] = []
-        self._linked = 0
         self._link_begins: int | None = None  # where in the parts; None outside links
         self._leads_away = False  # whether a link since the last block leads to another page
         self._state = SHOWN
         self._hidden_begins = 0  # where in the parts, while they are hidden
         self._hidden: list[slice] = []  # the hidden parts that have ended
+        self._links: list[slice] = []  # the parts inside links, and those that are code, since the last block
+        self._code: list[slice] = []
 
     def read_root(self, root: HtmlElement, around: Concealment, levels: int) -> None:
         """Read a whole tree; *around*: the concealment around it."""
@@ -267,7 +277,11 @@ class _Reader:
             self._end_link()
             self._link_begins = None
         elif tag == "br":
-            self._parts.append(" ")
+            self._parts.append("\n")
+        elif tag in _CODE:
+            begin = len(self._parts)
+            self._read(element, number, levels - 1)
+            self._code.append(slice(min(begin, len(self._parts)), len(self._parts)))
         elif len(element):
             self._read(element, number, levels - 1)
         elif text := element.text:
@@ -295,7 +309,7 @@ class _Reader:
     def _enter(self, element: HtmlElement, tag: str, parent: int) -> int:
         parents, known = self.parents, self._known_places
         number = len(parents)
-        around, level, place = self._around[parent]
+        around, level, place, has_lines = self._around[parent]
         if tag in _LISTS:
             around = number
         elif around and tag in _ITEMS and _is_text_of_its_own(element):
@@ -303,7 +317,7 @@ class _Reader:
         parents.append(parent)
         self._groups.append(around or (parent if tag in _PARAGRAPHS else number))
         place = known.setdefault((place, tag), len(known) + 1)
-        self._around.append((around, _HEADINGS.get(tag, level), place))
+        self._around.append((around, _HEADINGS.get(tag, level), place, has_lines or tag == _LINES))
         return number
 
     def _turn(self, state: Concealment) -> None:
@@ -317,38 +331,89 @@ class _Reader:
         self._state = state
 
     def _end_link(self) -> None:
-        self._linked += size_in_letters(" ".join("".join(self._parts[self._link_begins :]).split()))
+        self._links.append(slice(self._link_begins, len(self._parts)))
 
     def _end_block(self, number: int) -> None:
         """Make a block, in the element *number*, of the parts since the last block."""
+        parts, links, hidden, code = self._parts, self._links, self._hidden, self._code
         if self._link_begins is not None:  # the link goes on in the next block
             self._end_link()
             self._link_begins = 0
-        text = " ".join("".join(self._parts).split())
-        shown = self._shown() if self._hidden or self._state is not SHOWN else text
-        self._parts.clear()
-        linked, self._linked = self._linked, 0
-        _, level, place = self._around[number]
-        if linked and not self._leads_away:
+        if self._state is not SHOWN:
+            hidden.append(slice(self._hidden_begins, len(parts)))
+            self._hidden_begins = 0  # it goes on in the next block
+        _, level, place, has_lines = self._around[number]
+        if links and not self._leads_away:
             place = 0
+        text, linked, shown = _read_text(parts, links, hidden)
+        if size := size_in_letters(text):  # 0: no text, or only characters that change no word
+            prose = "" if has_lines else _join(_without(parts, code)) if code else None
+            block = Block(text, size, min(linked, size), self._groups[number], shown, level, place, prose)
+            self.blocks.append(block._replace(lines=_read_lines(block, parts, links, hidden)) if has_lines else block)
+        for spans in (parts, links, hidden, code):
+            spans.clear()
         if self._link_begins is None:
             self._leads_away = False
-        if size := size_in_letters(text):  # 0: no text, or only characters that change no word
-            self.blocks.append(Block(text, size, min(linked, size), self._groups[number], shown, level, place))
 
-    def _shown(self) -> str:
-        """Return the text of the parts since the last block that are not hidden."""
-        if self._state is not SHOWN:
-            self._hidden.append(slice(self._hidden_begins, len(self._parts)))
-            self._hidden_begins = 0  # it goes on in the next block
-        parts: list[str] = []
-        begin = 0
-        for hidden in self._hidden:
-            parts += self._parts[begin : hidden.start]
-            begin = hidden.stop
-        parts += self._parts[begin:]
-        self._hidden.clear()
-        return " ".join("".join(parts).split())
+
+def _read_text(parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[str, int, str]:
+    """Return the text of *parts*, how much of it is in *links*, and the text that is not *hidden*."""
+    text = _join(parts)
+    linked = sum([size_in_letters(_join(parts[link])) for link in links]) if links else 0
+    return text, linked, _join(_without(parts, hidden)) if hidden else text
+
+
+def _read_lines(block: Block, parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[Block, ...]:
+    """Return the lines of a *block* of preformatted text, which was made of *parts*, as blocks."""
+    in_links, in_hidden = (
+        frozenset(chain.from_iterable(range(*span.indices(len(parts))) for span in spans)) for spans in (links, hidden)
+    )
+    lines: list[Block] = []
+    line = _Line([], [], [])
+    for at, part in enumerate(parts):
+        for piece in part.splitlines(keepends=True):
+            line.add(piece, is_linked=at in in_links, is_hidden=at in in_hidden)
+            if piece.endswith(_LINE_ENDS):
+                lines.append(line.as_part_of(block))
+                line = _Line([], [], [])
+    lines.append(line.as_part_of(block))
+    return tuple(line for line in lines if line.size)
+
+
+class _Line(NamedTuple):
+    """A line of preformatted text: its parts, and which of them are in links and hidden."""
+
+    parts: list[str]
+    links: list[slice]
+    hidden: list[slice]
+
+    def add(self, part: str, *, is_linked: bool, is_hidden: bool) -> None:
+        """Add a part to the end."""
+        here = slice(len(self.parts), len(self.parts) + 1)
+        self.links.extend([here] * is_linked)
+        self.hidden.extend([here] * is_hidden)
+        self.parts.append(part)
+
+    def as_part_of(self, block: Block) -> Block:
+        """Return the line as a block like that which it is a part of."""
+        text, linked, shown = _read_text(*self)
+        size = size_in_letters(text)
+        return block._replace(text=text, size=size, linked=min(linked, size), shown=shown)
+
+
+def _join(parts: Iterable[str]) -> str:
+    """Return *parts* as a text with runs of white space as one space."""
+    return " ".join("".join(parts).split())
+
+
+def _without(parts: list[str], spans: Iterable[slice]) -> list[str]:
+    """Return the *parts* that are not in *spans*, which follow each other."""
+    left: list[str] = []
+    begin = 0
+    for span in spans:
+        left += parts[begin : span.start]
+        begin = span.stop
+    return left + parts[begin:]
 
 
 def _holds_page(element: HtmlElement) -> bool:

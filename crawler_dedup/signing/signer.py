@@ -40,7 +40,7 @@ from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.segmentation import CutOnDemand, han_cutter, resolve_tokenizer
 from crawler_dedup.signing.sketch import digest
 from crawler_dedup.signing.storedtext import pack_text
-from crawler_dedup.signing.summary import sketch_numbers, with_shown, with_signature
+from crawler_dedup.signing.summary import with_shown, with_signature
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import split_title
@@ -227,7 +227,6 @@ class Signer:
             links=links.packed,
         )
         if self._is_enough(content.main, main_text):
-            page = msgspec.structs.replace(page, numbers=sketch_numbers(main_text.plain))
             return self._sign_main_text(self._with_blocks(page, content), content, main_text)
         return self._sign_thin(page, content)
 
@@ -242,7 +241,9 @@ class Signer:
             max_chars=self.config.max_chars,
             fold_han=self.config.fold_han,
         )
-        return msgspec.structs.replace(page, blocks=blocks.packed, heading=blocks.heading, named=blocks.named)
+        return msgspec.structs.replace(
+            page, blocks=blocks.packed, cover=blocks.cover, heading=blocks.heading, named=blocks.named
+        )
 
     def _sign_main_text(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
         hides = content.outline.hides
@@ -255,7 +256,7 @@ class Signer:
         if shown == content.text:
             return page
         shown_text = self.text_of(shown)
-        return with_shown(page, shown_text.features, sketch_numbers(shown_text.plain))
+        return with_shown(page, shown_text.features)
 
     def _sign_thin(self, page: SignedPage, content: _Content) -> SignedPage:
         """Sign a page with little main text by its blocks, or not at all."""

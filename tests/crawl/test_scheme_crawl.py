@@ -33,8 +33,8 @@ def tea(text: str, frame: str = "") -> str:
 
 
 def untitled(page: str) -> str:
-    """Return a page without a title, because pages are also found by their titles."""
-    return page.replace("title>", "b>")
+    """Return a page without title and heading, because pages are also found by these."""
+    return page.replace("title>", "b>").replace("h1>", "p>")
 
 
 SITE = {

@@ -16,10 +16,11 @@ NOTES = {
 }
 
 
-def parts(note: str, frame: str = "") -> Answer:
-    """Return a page of 150 names of parts, with a note in some language."""
-    names = paragraphs(words("parts", 150))
-    return html(f"<title>Parts</title><nav>{frame}</nav><main><p>{note}</p>{names}</main>")
+def parts(language: str, frame: str = "") -> Answer:
+    """Return a page of 150 names of parts, with a note in some language; below the English one are all notes."""
+    notes = [NOTES["en"] * 3, *NOTES.values()] if language == "en" else [NOTES[language]]
+    text = "".join(f"<p>{note}</p>" for note in notes) + paragraphs(words("parts", 150))
+    return html(f"<title>Parts</title><nav>{frame}</nav><main><h1>Parts</h1>{text}</main>")
 
 
 def tea(seed: int, frame: str = "") -> Answer:
@@ -33,8 +34,8 @@ def listing(note: str) -> Answer:
 
 
 LANGUAGE_PAGES = {
-    **{f"/{language}": parts(note) for language, note in NOTES.items()},
-    **{f"/{language}-copy": parts(note, "copy") for language, note in NOTES.items()},
+    **{f"/{language}": parts(language) for language in NOTES},
+    **{f"/{language}-copy": parts(language, "copy") for language in NOTES},
     "/unknown": html(article("unknown")),
     "/unknown-copy": html(article("unknown", frame="copy")),
     "/zh": tea(0),

@@ -543,7 +543,9 @@ def test_options_that_need_a_title_or_links_are_refused_in_a_comparison_of_schem
 
 def test_without_a_comparison_pages_are_judged_by_the_scheme_of_the_settings(tmp_path: Path) -> None:
     pages = {"0": article(0), "0c": article(0, frame="copy"), "1": article(1), "1e": article(1, changed=2)}
-    untitled = {name: page.replace("title>", "b>") for name, page in pages.items()}  # which finds pages, too
+    untitled = {
+        name: page.replace("title>", "b>").replace("h1>", "p>") for name, page in pages.items()
+    }  # which find pages, too
     write_set(tmp_path, untitled, [pair("0", "0c", 1), pair("1", "1e", 1)])
 
     def count_pairs(scheme: str) -> int:

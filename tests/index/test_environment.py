@@ -356,11 +356,9 @@ def write_header(directory: Path, header: object) -> None:
             txn.put(b"header", header if isinstance(header, bytes) else json.dumps(header).encode())
 
 
-@pytest.mark.parametrize(
-    ("format", "both"),
-    [(1, f"has format 1, this version has {FORMAT}"), (99, f"format: index has '99' / you have '{FORMAT}'")],
-)
-def test_an_index_of_another_format_is_refused_with_both_formats(tmp_path: Path, format: int, both: str) -> None:
+@pytest.mark.parametrize("format", [FORMAT - 1, 99])
+def test_an_index_of_another_format_is_refused_with_both_formats(tmp_path: Path, format: int) -> None:
+    both = f"format: index has '{format}' / you have '{FORMAT}'"
     write_header(tmp_path, {"format": format, "spec": SPEC, "libraries": {}})
     with pytest.raises(IndexMismatch, match=both):
         open_store(tmp_path)
@@ -375,10 +373,8 @@ def test_an_index_of_another_format_is_refused_with_both_formats(tmp_path: Path,
 def test_an_index_of_another_format_is_not_compacted(tmp_path: Path, format: int) -> None:
     write_header(tmp_path, {"format": format, "spec": SPEC, "libraries": {}})
     before = (tmp_path / "data.mdb").read_bytes()
-    with pytest.raises(IndexUnusable, match=f"has format {format}, this version has {FORMAT}") as refused:
+    with pytest.raises(IndexUnusable, match=f"has format {format}, this version has {FORMAT}"):
         compact(tmp_path)
-    is_older = format < FORMAT
-    assert ("crawler-dedup index export pages.dedup" in str(refused.value)) is is_older
     assert (tmp_path / "data.mdb").read_bytes() == before
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, Deduplicator, IndexDamaged, IndexMismatch, SignedPage, Verdict
-from crawler_dedup.index import maintenance, olderrows
+from crawler_dedup.index import maintenance
 from crawler_dedup.index.dictionary import TRAINED_ON, Dictionary
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.header import FORMAT
@@ -26,21 +25,12 @@ from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.packing import as_unpacked, pack, repack, unpack, unpack_beginning, unpack_head
 from crawler_dedup.index.records import MAX_ALIASES, Record, shorten_key
 from crawler_dedup.index.verdicts import OfferTerms
-from crawler_dedup.rules.counts import can_read
-from crawler_dedup.rules.sites import MIN_PAGES, SiteProfile, decode_profile, hash_part
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.compression import train_dictionary
 from tests.support import sitepages
-from tests.support.crawling import article
 from tests.support.indexing import FILING, SPEC, ByDistance, number_of, open_store, page, put_meta, run
-
-EXPORTS = Path(__file__).parent / "exports"
-OLDER = EXPORTS / "format3.dedup"
-"""An export of format 3: seven pages, that of the address "0" with another key, one that hides some of its text."""
-KNOWN = EXPORTS / "format4.dedup"
-"""An export of format 4: nine pages of a site, which has a snapshot of the first eight."""
 
 CONFIG = Config(tokenizer="bigrams")
 MANY = TRAINED_ON + 300
@@ -320,58 +310,6 @@ def _make_coarse(place_of: Callable[..., int]) -> Callable[..., int]:
 # Older formats
 
 
-def test_an_export_of_format_3_is_read(tmp_path: Path) -> None:
-    total, new = maintenance.import_index(Export(OLDER), tmp_path, lookup_of, _ignore, _ignore)
-    assert (total, new) == (7, 7)
-    with closing(Store.attach(tmp_path)) as store:
-        assert store.verify(lookup_of(store.header.spec)) == []
-        records = {record.page.url: record for block in store.records(10) for record in block}
-    urls = [f"http://gardens.example/{name}" for name in ("0", "1", "2", "3", "4", "5", "hidden")]
-    assert sorted(records) == urls
-    assert [records[url].page.title for url in urls] == [f"Page {n} · Gärten" for n in (0, 1, 2, 3, 4, 5, 77)]
-    assert [records[url].page.scope for url in urls] == ["spider a"] * 4 + ["", "", "spider a"]
-    assert records[urls[2]].page.key == f"{2:040x}"
-    assert records[urls[1]].page.key == shorten_key(urls[1])
-    assert records[urls[6]].page.partly_hidden is not None
-    assert all(record.settled and record.page.signature for record in records.values())
-
-
-def test_sites_in_an_export_of_format_4_are_known_and_counted_further(tmp_path: Path) -> None:
-    export = Export(KNOWN)
-    export.header = msgspec.structs.replace(
-        export.header, spec=Signer(CONFIG).spec
-    )  # all extractors give the same for these texts
-    imported = maintenance.import_index(export, tmp_path, lookup_of, _ignore, _ignore, is_readable=can_read)
-    assert imported == (9, 9)
-
-    def sites() -> list[SiteProfile]:
-        with closing(Store.attach(tmp_path)) as store:
-            return [decode_profile(content) for site in store.sites() for _, content in site.snapshots]
-
-    (known,) = sites()
-    assert (known.number, len(known.navigation)) == (MIN_PAGES, 3)
-    assert known.titles == {hash_part("teahouse")}
-    with Deduplicator.open(tmp_path, CONFIG) as deduplicator:
-        assert deduplicator.check("http://tea.example/8", _story(8), scope="").verdict is Verdict.UNCHANGED
-        for number in range(9, 2 * MIN_PAGES):
-            assert deduplicator.check(f"http://tea.example/{number}", _story(number), scope="").verdict is Verdict.NEW
-    assert sites() == [known, dataclasses.replace(known, number=2 * MIN_PAGES)]
-
-
-def _story(number: int) -> bytes:
-    links = f"/ /about /tea /own/{number}".split()
-    return article(number, count=60, links=links).replace("</title>", " | Tea House</title>").encode()
-
-
-@pytest.mark.parametrize("kind", [1, 2])
-def test_a_short_page_of_format_3_is_a_thin_page_without_keys(kind: int) -> None:
-    """Otherwise its value, which a scheme has computed, would be read as keys."""
-    row = msgspec.msgpack.decode(next(Export(OLDER).blocks()).rows[0])
-    row[0][6], row[0][9] = kind, b"abc"
-    signed = olderrows.decode(msgspec.msgpack.encode(row)).page
-    assert (signed.kind, signed.value) == (PageKind.THIN, b"")
-
-
 def test_a_thin_page_without_keys_is_filed_again_when_it_is_visited(tmp_path: Path) -> None:
     body = sitepages.page("Tags | Tea House", "<p>short words here</p>", sitepages.MENU).encode()
     with Deduplicator.open(tmp_path, CONFIG) as deduplicator, closing(Store.attach(tmp_path)) as store:
@@ -384,36 +322,7 @@ def test_a_thin_page_without_keys_is_filed_again_when_it_is_visited(tmp_path: Pa
         assert store.verify(lookup_of(store.header.spec)) == []
 
 
-def test_pages_of_format_3_are_found_by_their_keys(tmp_path: Path) -> None:
-    maintenance.import_index(Export(OLDER), tmp_path, lookup_of, _ignore, _ignore)
-    with closing(Store.attach(tmp_path)) as store:
-        forgotten = [
-            store.end_claim(
-                Decision(Verdict.NEW, "", key, scope), ByDistance(), _TERMS, settled=False, urgent=True
-            ).result()
-            for key, scope in (
-                (f"{0:040x}", "spider a"),
-                ("http://gardens.example/1", "spider a"),
-                (f"{4:040x}", ""),
-                (f"{4:040x}", "spider a"),  # this scope has none
-                (f"{102:040x}", "spider a"),
-            )
-        ]
-        assert forgotten == [True, True, True, False, False]
-        assert len(store) == 4
-
-
-def test_the_other_key_of_a_page_of_format_3_leads_to_it(tmp_path: Path) -> None:
-    maintenance.import_index(Export(OLDER), tmp_path, lookup_of, _ignore, _ignore)
-    with closing(Store.attach(tmp_path)) as store:
-        decision = Decision(Verdict.NEW, "", f"{100:040x}", "spider a")
-        assert store.end_claim(decision, ByDistance(), _TERMS, settled=False, urgent=True).result()
-        urls = {kept_page.url for kept_page in kept(store)}
-        assert "http://gardens.example/0" not in urls
-        assert len(urls) == 6
-
-
-def test_an_index_of_an_older_behaviour_is_refused_without_commands(tmp_path: Path) -> None:
+def test_an_index_of_an_older_behaviour_is_refused(tmp_path: Path) -> None:
     with closing(
         Store.open(tmp_path, Signer(CONFIG).spec | {"behaviour": "4"}, {}, map_size=1 << 24, fresh=False)
     ) as store:
@@ -421,26 +330,3 @@ def test_an_index_of_an_older_behaviour_is_refused_without_commands(tmp_path: Pa
     put_meta(tmp_path, b"header", msgspec.json.encode(header))
     with pytest.raises(IndexMismatch, match="made with another configuration"):
         Deduplicator.open(tmp_path, CONFIG)
-
-
-def test_an_older_index_is_refused_with_the_commands_that_convert_it(tmp_path: Path) -> None:
-    directory = tmp_path / "an index"
-    with Deduplicator.open(directory, CONFIG) as deduplicator:
-        deduplicator.check("http://a.org/1", article("x").encode())
-    with closing(Store.attach(directory)) as store:
-        header = msgspec.structs.replace(store.header, format=FORMAT - 1)
-    put_meta(directory, b"header", msgspec.json.encode(header))
-    uses: list[Callable[[], object]] = [
-        lambda: Deduplicator.open(directory, CONFIG),
-        lambda: maintenance.open_index(directory),
-        lambda: maintenance.open_pages(directory),
-    ]
-    for use in uses:
-        with pytest.raises(IndexMismatch) as refused:
-            use()
-        lines = str(refused.value).splitlines()
-        assert f"has format {FORMAT - 1}, this version has {FORMAT}" in lines[0]
-        assert lines[1] == f"  crawler-dedup index export pages.dedup '{directory}'"
-        assert lines[3] == f"  crawler-dedup index import pages.dedup '{directory}'"
-    with pytest.raises(IndexMismatch, match="made with another configuration"):
-        Deduplicator.open(directory, Config(tokenizer="bigrams", fold_han=False))

@@ -26,7 +26,8 @@ from crawler_dedup.index.profiles import MAX_SNAPSHOTS, Snapshot
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules.counts import SiteCounts, can_read
 from crawler_dedup.rules.keeping import without_unneeded
-from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, decode_profile
+from crawler_dedup.rules.sites import UNKNOWN_SITE, decode_profile
+from crawler_dedup.rules.thresholds import MIN_PAGES
 from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_backend, open_store, run

@@ -29,9 +29,8 @@ def texts(draw: st.DrawFn) -> SignedPage:
     most = draw(st.sampled_from([30, 64, 65, 200, 280, 299, 300]))
     hashes = np.random.default_rng(1).integers(0, 1 << 64, 300, dtype=np.uint64)
     members = np.sort(hashes[min(least, most - 1) : most])
-    numbers = sketch(hashes[: draw(st.sampled_from([0, 3, 20]))])
     url = draw(st.sampled_from(["http://a/1", "http://a/2", "http://b/1", ""]))
-    part = Shown(len(members) // 2, sketch(members[::2]), set_digest(members[::2]), numbers)
+    part = Shown(len(members) // 2, sketch(members[::2]), set_digest(members[::2]))
     return SignedPage(
         url,
         url,
@@ -43,7 +42,6 @@ def texts(draw: st.DrawFn) -> SignedPage:
         features=len(members),
         sketch=sketch(members),
         feature_digest=set_digest(members),
-        numbers=numbers,
         link_chars=draw(st.sampled_from([0, 4_000])),
         link_count=draw(st.sampled_from([0, 40])),
         link_digest=draw(st.sampled_from([b"", b"12345678"])),
@@ -60,9 +58,7 @@ def test_pairs_that_are_ruled_out_are_different_by_the_rules(pages: list[SignedP
     measures = Measures.of([msgspec.msgpack.encode(page) for page in pages])
     pairs = [(new, kept) for new in range(len(pages)) for kept in range(len(pages)) if new != kept]
     new, kept = (np.array(places) for places in zip(*pairs, strict=True))
-    distances = [(pages[new].signature ^ pages[kept].signature).bit_count() for new, kept in pairs]
-    are_near = np.array(distances) <= limits.max_distance
-    possible = may_be_covered(measures, new, kept, are_near, limits)
+    possible = may_be_covered(measures, new, kept, limits)
     for (place, kept_place), may_be in zip(pairs, possible.tolist(), strict=True):
         rule, covered = decide(Pair(pages[place], pages[kept_place], limits, SIGNER.scheme))
         SEEN[may_be, rule] += 1

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.crawling import words
+
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "schemes.md").read_text(encoding="utf-8")
 
 PAGE = "<html><head><title>{title}</title></head><body><p>{text}</p></body></html>"
-WORDS = " ".join(f"word{number}" for number in range(200))
+WORDS = " ".join(words("openings", 200))
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def run(installed: Path, code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_documented_scheme_finds_texts_that_begin_alike(installed: Path) -> None:
-    longer = WORDS.replace("word190", "another")
+    longer = " ".join([*words("openings", 199), "another"])
     unlike = "something " + WORDS
     code = f"""
 from crawler_dedup import Config, Deduplicator

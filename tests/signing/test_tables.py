@@ -16,7 +16,14 @@ from crawler_dedup.signing.behaviour import BEHAVIOUR
 from crawler_dedup.signing.characters import HAN
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import initial_of_each
-from crawler_dedup.signing.tables import READ_CODES, read_phrases, read_readings, simplified_forms, stop_words
+from crawler_dedup.signing.tables import (
+    READ_CODES,
+    read_denials,
+    read_phrases,
+    read_readings,
+    simplified_forms,
+    stop_words,
+)
 from crawler_dedup.system.compression import decompress
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +47,7 @@ def test_the_tables_are_the_golden_ones() -> None:
     assert digest(simplified_forms().astype("<u4").tobytes()) == "9d873fa9b9a4051f"
     assert digest("\n".join(read_readings()).encode()) == "50d2ba2d03cd7f42"
     assert digest("\n".join(map(" ".join, read_phrases())).encode()) == "309ea35981bfff34"
+    assert digest("\n".join(map(" ".join, read_denials())).encode()) == "a9d4df587217d277"
     characters = "".join(map(chr, range(0x110000)))
     assert digest(initial_of_each(characters).tobytes()) == "126ded0fe57cb588"
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from crawler_dedup import Config, SignedPage
 from crawler_dedup.signedpage import PageKind
+from crawler_dedup.signing.blocks import Trait, unpack_blocks
+from crawler_dedup.signing.cover import LINKED, LONG, CoverBlock, encode_cover, key_of_fact, keys_of_texts
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.sketch import set_digest, sketch
 
@@ -21,10 +23,6 @@ def words(first: int, last: int) -> dict[str, Any]:
     """Return the fields of a page whose text has the different words number *first* to *last* - 1."""
     digest = set_digest(np.sort(HASHES[first:last]))
     return {"features": last - first, "sketch": sketch(HASHES[first:last]), "feature_digest": digest}
-
-
-def numbers(first: int, last: int) -> bytes:
-    return sketch(HASHES[first:last])
 
 
 def links(*targets: int) -> dict[str, Any]:
@@ -47,17 +45,35 @@ PAGE = SignedPage(
 
 
 def kept(**fields: Any) -> SignedPage:
-    return msgspec.structs.replace(PAGE, **fields)
+    page = msgspec.structs.replace(PAGE, **fields)
+    return page if page.kind is PageKind.THIN else msgspec.structs.replace(page, cover=cover(page.blocks))
 
 
 def new(**fields: Any) -> SignedPage:
     """Return a page that differs from the kept page only in its address and its bytes."""
-    return msgspec.structs.replace(PAGE, **{"key": "new", "url": "http://example.com/new", "digest": b"b", **fields})
+    return kept(**{"key": "new", "url": "http://example.com/new", "digest": b"b", **fields})
 
 
 def block(number: int, traits: int = 0, size: int = 60) -> bytes:
     """Return a packed block with the hash *number*, as pages keep it."""
     return number.to_bytes(4, "little") + bytes([traits, size // 4])
+
+
+def cover(blocks: bytes) -> bytes:
+    """Return packed *blocks* in the form by which texts are compared. A block of more than 60 letters has a text."""
+    rows = unpack_blocks(blocks)
+    texts = keys_of_texts([(HASHES[8 * row.hash :][:8].tobytes(), [str(row.hash)], 0) for row in rows])
+    return encode_cover(
+        [
+            CoverBlock(
+                text if row.size > LONG else key_of_fact(row.hash),
+                row.traits | (LINKED if row.traits & Trait.ENTRY else 0),
+                row.size,
+            )
+            for row, text in zip(rows, texts, strict=True)
+        ],
+        is_new=True,
+    )
 
 
 def thin(*blocks: bytes, **fields: Any) -> dict[str, Any]:

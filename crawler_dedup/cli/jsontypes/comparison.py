@@ -65,6 +65,9 @@ class Comparison(Line, frozen=True, kw_only=True, tag="comparison"):
         SignatureResult | None,
         Meta(description="What the scheme says; null: the pages are not compared by main texts."),
     ]
+    missing_blocks: Annotated[
+        list[str], Meta(description="Texts of the new page's blocks that the kept page lacks; of thin pages none.")
+    ]
     same_links: Annotated[bool | None, Meta(description="Whether both have the same outlinks.")]
     snapshot: Annotated[
         int, Meta(description="Number of the snapshot of the new page's site that was used (--index); 0: none.")

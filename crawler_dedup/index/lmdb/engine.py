@@ -12,7 +12,7 @@ from typing import Any
 import lmdb
 import msgspec
 
-from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable, describe_older_format
+from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
 from crawler_dedup.index.figures import FileFigures
 from crawler_dedup.index.header import FORMAT, decode_header
 from crawler_dedup.index.lmdb.usedpages import find_missing_page
@@ -154,9 +154,7 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
         raise no_index_error(directory) from None
     except (lmdb.Error, msgspec.DecodeError) as error:
         raise damaged_error(directory, error) from error
-    if header.format < FORMAT:
-        raise IndexUnusable(describe_older_format(str(directory), header.format, FORMAT))
-    if header.format > FORMAT:
+    if header.format != FORMAT:
         raise unusable_error(directory, f"has format {header.format}, this version has {FORMAT}")
 
 

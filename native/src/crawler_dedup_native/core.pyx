@@ -103,7 +103,6 @@ REVISIONS = {
     "read_outline": 1,
     "simhash": 1,
     "sketch": 1,
-    "sketch_numbers": 1,
     "split_counters": 1,
     "weigh_text": 1,
     "weigh_tokens": 1,

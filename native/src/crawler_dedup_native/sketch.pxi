@@ -61,35 +61,6 @@ def compute_sketch(hashes):
     return sketch_of(&numbers[0], numbers.shape[0]) if numbers.shape[0] else b""
 
 
-def sketch_numbers():
-    """Return a function that sketches the numbers of a text like ``crawler_dedup.signing.summary.sketch_numbers_of``."""
-    return compute_sketch_of_numbers
-
-
-def compute_sketch_of_numbers(str plain):
-    cdef Text text = read(plain)
-    cdef Bytes hashes, number
-    cdef Py_ssize_t at = 0, begin
-    cdef uint64_t hash_
-    memset(&hashes, 0, sizeof(Bytes))
-    memset(&number, 0, sizeof(Bytes))
-    try:
-        while at < text.size:
-            if not is_digit(&text, at):
-                at += 1
-                continue
-            begin = at
-            at = end_of_number(&text, at)
-            number.size = 0
-            append_number_text(&number, &text, begin, at)
-            hash_ = XXH3_64bits(number.start, number.size)
-            append(&hashes, &hash_, 8)
-        return sketch_of(<uint64_t*> hashes.start, hashes.size // 8)
-    finally:
-        free(hashes.start)
-        free(number.start)
-
-
 cdef inline bint is_digit(const Text* text, Py_ssize_t at) except -1:
     cdef uint32_t code = read_at(text, at)
     return is_digit_code(code) if code < 0x80 else traits_of(code) & DIGIT != 0
@@ -97,21 +68,6 @@ cdef inline bint is_digit(const Text* text, Py_ssize_t at) except -1:
 
 cdef inline bint is_digit_code(uint32_t code) noexcept nogil:
     return c"0" <= code <= c"9"
-
-
-cdef Py_ssize_t end_of_number(const Text* text, Py_ssize_t at) except -1:
-    """Return the end of the number that begins at *at*; separators and letters behind the digits are included."""
-    cdef uint32_t code
-    while True:
-        at += 1
-        while at < text.size and (c"a" <= read_at(text, at) <= c"z" or is_digit(text, at)):
-            at += 1
-        if at + 1 >= text.size:
-            return at
-        code = read_at(text, at)
-        if not (c"-" <= code <= c"/" or code == c"," or code == c":" or code == EN_DASH) or not is_digit(text, at + 1):
-            return at
-        at += 1
 
 
 cdef int append_number_text(Bytes* content, const Text* text, Py_ssize_t begin, Py_ssize_t end) except -1:

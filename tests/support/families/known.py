@@ -6,7 +6,6 @@ A trial that succeeds fails the tests until it is removed here. ``python -m test
 from __future__ import annotations
 
 _FAR = "A part is found by its title only if both pages name the same part of it, or are larger than half of the whole."
-_BESIDE = "Most of what the page alone says stands beside its main text."
 _KINDS = "A short page or a list is never compared with a long text."
 _TITLES = "Other titles of one text, or one title before the names of two sites, veto."
 _SHORT = "Of short pages all words, links and parts of the title must be the same."
@@ -20,7 +19,6 @@ _LINES = "A list in lines of one element is one block: in another order it is an
 KNOWN: dict[str, str] = {
     "forum / a post alone and its thread, the part last / cold": _KINDS,
     "forum / a post alone and its thread, the part last / warm": _KINDS,
-    "products / without and with reviews, the part last / warm": _BESIDE,
     "news / a wire under another byline and headline / cold": _TITLES,
     "news / a wire under another byline and headline / warm": _TITLES,
     "news / an excerpt behind which more is for subscribers, the part last / cold": _KINDS,
@@ -54,8 +52,6 @@ KNOWN: dict[str, str] = {
     "copies / a short text with a word corrected / cold": _SHORT,
     "copies / a short text with a word corrected / warm": _SHORT,
     "parked domains / a folder sorted the other way / cold": _LINES,
-    "parked domains / a folder sorted the other way / warm": _LINES,
-    "manuals / a mirror that has not seen the last chapter, the part last / warm": _FURNITURE,
     "notices / a member without and with notices, the part last / cold": _KINDS,
     "notices / a member without and with notices, the part last / warm": _KINDS,
 }

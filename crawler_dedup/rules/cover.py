@@ -1,0 +1,321 @@
+"""The blocks of a new text page that the kept page lacks: an addition, or another fact. An edited block is no addition."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from typing import NamedTuple
+
+from crawler_dedup.rules.computed import computed
+from crawler_dedup.rules.sites import SiteProfile
+from crawler_dedup.rules.thresholds import (
+    ALIKE,
+    ALONE_ALIKE,
+    ANSWERS,
+    CAPTION,
+    CELL,
+    CUT,
+    DESCRIPTION,
+    FRAME_LETTERS,
+    FRAME_SHARE,
+    GROWTH,
+    GROWTH_LETTERS,
+    SAME_LINKS,
+    SAME_SHARE,
+    SAME_TEXT,
+    TELLING_HEADING,
+)
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.blocks import Trait, block_hashes
+from crawler_dedup.signing.cover import (
+    LINKED,
+    LONG,
+    CoverBlock,
+    count_common,
+    decode_cover,
+    encode_cover,
+    lacks_names,
+    lacks_numbers,
+)
+
+_ENTRY, _HEADING, _NAME, _MAIN = map(int, (Trait.ENTRY, Trait.HEADING, Trait.NAME, Trait.MAIN))
+_HIDDEN, _NUMBER = int(Trait.HIDDEN), int(Trait.NUMBER)
+_NAMED = _HEADING | _NAME
+_MAIN_HEADING = _MAIN | _HEADING
+
+
+class _Row(NamedTuple):
+    """A block with its place on the page.
+
+    Attributes:
+        hash: 32 bits of its text.
+        is_near: whether it is between the heading that names the page and the end of the main text.
+    """
+
+    hash: int
+    block: CoverBlock
+    is_near: bool
+
+
+def _read_rows(page: SignedPage) -> list[_Row]:
+    blocks = decode_cover(page.cover)
+    main = [place for place, block in enumerate(blocks) if block.traits & _MAIN]
+    first, last = (main[0], main[-1]) if main else (0, -1)
+    names = [place for place, block in enumerate(islice(blocks, first)) if block.traits & _NAMED == _NAMED]
+    start = max(names, default=first)
+    hashes = block_hashes(page.blocks).tolist() if blocks else []  # a thin page has blocks, but no cover
+    return [
+        _Row(number, block, start <= place <= last)
+        for place, (number, block) in enumerate(zip(hashes, blocks, strict=True))
+    ]
+
+
+def _is_frame(row: _Row, site: SiteProfile) -> bool:
+    """Return whether a block belongs to the site: a fact near the text only if half of the pages have it."""
+    return row.hash in site.furniture or (row.hash in site.shared and not (row.is_near and row.block.is_fact))
+
+
+def cover_of(page: SignedPage, site: SiteProfile) -> bytes:
+    """Return the blocks of a text page that are compared with those of new pages, by what is known of its *site*."""
+    rows = [row for row in _read_rows(page) if row.block.size and row.hash not in site.furniture]
+    return encode_cover(
+        [
+            row.block
+            for row in rows
+            if not row.block.traits & _NAME and (row.is_near or row.block.traits & (_ENTRY | _HEADING) != _ENTRY)
+        ],
+        is_new=False,
+    )
+
+
+@dataclass(frozen=True)
+class Cover:
+    """The blocks of a new text page that a kept one covers.
+
+    Where both pages have one design (*is_strict*), each block of the new page that is not its site's has to be on the kept
+    page: facts in the same words, longer blocks in the same words or edited. In another design only the main text counts,
+    and only more than a little of it.
+
+    Attributes:
+        new: the page that may be dropped, as it was signed.
+        kept: the page that would represent it, as it is kept.
+        site: what is known of the new page's site, or else of the kept page's.
+        kept_site: what is known of the kept page's site. Its facts are not those of the new page's site.
+        is_strict: whether both pages have one design.
+    """
+
+    new: SignedPage
+    kept: SignedPage
+    site: SiteProfile
+    kept_site: SiteProfile
+    is_strict: bool
+
+    @computed
+    def _new_rows(self) -> Sequence[_Row]:
+        rows = [row for row in _read_rows(self.new) if row.block.size and not _is_frame(row, self.site)]
+        return [row for row in rows if row.block.is_fact or row.hash not in self.kept_site.common]
+
+    @computed
+    def compared(self) -> Sequence[CoverBlock]:
+        """The blocks of the new page that the kept page has to have."""
+        same_links = self.new.link_digest == self.kept.link_digest
+        return [row.block for row in self._new_rows if self._is_compared(row, same_links=same_links)]
+
+    def _is_compared(self, row: _Row, *, same_links: bool) -> bool:
+        traits, size = row.block.traits, row.block.size
+        if traits & _NAME:
+            return False
+        if traits & _MAIN:
+            return self.is_strict or not traits & _ENTRY or size > LONG
+        if traits & _ENTRY:
+            return self.is_strict and row.is_near and not same_links and bool(traits & LINKED)
+        # In another design, too, a text between the heading and the main text says something.
+        return self.is_strict or (row.is_near and size > DESCRIPTION) or (size > LONG and self._is_answered)
+
+    @computed
+    def _is_answered(self) -> bool:
+        """Whether the main text is rather an opening that others answer: a question, a product with reviews."""
+        beside = [
+            row.block for row in self._new_rows if not row.block.traits & (_MAIN | _ENTRY) and not row.block.is_fact
+        ]
+        return size_of(beside) > ANSWERS * size_of([row.block for row in self._new_rows if row.block.traits & _MAIN])
+
+    @computed
+    def _kept(self) -> Sequence[CoverBlock]:
+        """The blocks of the kept page, without those that it hides and the new page shows."""
+        shown = {row.block.key for row in self._new_rows if not row.block.traits & _HIDDEN}
+        return [block for block in decode_cover(self.kept.cover) if not (block.traits & _HIDDEN and block.key in shown)]
+
+    @computed
+    def _standing(self) -> frozenset[int]:
+        return frozenset(block.key for block in self._kept)
+
+    @computed
+    def missing(self) -> Sequence[CoverBlock]:
+        """The compared blocks that the kept page lacks, in the same words or as an edit."""
+        if all(block.key in self._standing for block in self.compared):
+            return ()
+        added: list[CoverBlock] = []
+        edited: list[tuple[CoverBlock, Sequence[CoverBlock]]] = []
+        changed: list[CoverBlock] = []
+        surplus = 0.0
+        for new, kept in self._gaps():
+            if not self.is_strict:
+                changed += [block for block in new if not block.is_fact and _has_other_numbers(block, kept)]
+            facts = [block for block in new if block.is_fact] if self.is_strict else []
+            added += facts
+            texts = [block for block in new if not block.is_fact] if self.is_strict else new
+            more = size_of(texts) - GROWTH * size_of(kept) - GROWTH_LETTERS * len(texts)
+            if more > 0:
+                surplus += more
+                added += texts
+            else:
+                edited += self._pair_up(texts, kept)
+        least = ALIKE if len(edited) > 1 else ALONE_ALIKE
+        replaced = [block for block, places in edited if self._is_replaced(block, places, least)]
+        if self.is_strict:
+            return added + replaced
+        most = max(FRAME_LETTERS, FRAME_SHARE * self.new.chars)
+        size = sum([max(block.size, CELL) for block in replaced])
+        return changed + (added if surplus > FRAME_LETTERS else []) + (replaced if size > most else [])
+
+    @property
+    def hashes_of_missing(self) -> Sequence[int]:
+        """The hashes of the missing blocks, by which their texts are known where the page is at hand."""
+        missing = frozenset(self.missing)
+        return [row.hash for row in self._new_rows if row.block in missing]
+
+    def _pair_up(
+        self, texts: Sequence[CoverBlock], kept: Sequence[CoverBlock]
+    ) -> Iterator[tuple[CoverBlock, Sequence[CoverBlock]]]:
+        """Yield each of *texts* with those of the blocks in its place that it can be an edit of.
+
+        The blocks follow each other in one order, so a block has moved by no more places than one page has more blocks.
+        """
+        if self.is_strict:
+            kept = [block for block in kept if not block.is_fact]
+        moved = abs(len(texts) - len(kept))
+        for at, block in enumerate(texts):
+            yield block, kept[max(at - moved, 0) : at + moved + 1]
+
+    def _is_replaced(self, block: CoverBlock, places: Sequence[CoverBlock], least: int) -> bool:
+        """Return whether none of the blocks in the same place has *least* min-hashes of *block*, and its numbers."""
+        texts = [other for other in places if not other.is_fact]
+        if self.is_strict:
+            return not any(_is_edit(block, other, least) for other in texts)
+        if block.is_fact:  # a cell of another table
+            return bool(block.traits & _NUMBER and places) and not texts
+        near_size = any(CUT * other.size > block.size > other.size / CUT for other in places)
+        return near_size and not any(count_common(block, other) >= least for other in texts)
+
+    def _gaps(self) -> Iterator[tuple[list[CoverBlock], list[CoverBlock]]]:
+        """Yield the blocks that only one of the pages has, between those that both have in one order."""
+        new, kept = self.compared, [block for block in self._kept if not block.traits & _NAME]
+        place = {block.key: at for at, block in enumerate(kept)}
+        new_keys = {row.block.key for row in self._new_rows}
+        matched = longest_rising([(at, place[block.key]) for at, block in enumerate(new) if block.key in place])
+        begin, kept_begin = 0, 0
+        for end, kept_end in [*matched, (len(new), len(kept))]:
+            lacking = [block for block in new[begin:end] if block.key not in self._standing]
+            if lacking:
+                yield lacking, [block for block in kept[kept_begin:kept_end] if block.key not in new_keys]
+            begin, kept_begin = end + 1, kept_end + 1
+
+    @property
+    def lacks_text_above(self) -> bool:
+        """Whether the kept page lacks more than a caption of the longer blocks above the new main text, links left out.
+
+        Such a main text is rather what the pages of many hosts have below their subject: a consent text.
+        """
+        above = takewhile(lambda row: not row.block.traits & _MAIN, self._new_rows)
+        texts = [row.block for row in above if not (row.block.is_fact or row.block.traits & _ENTRY)]
+        return size_of(block for block in texts if block.key not in self._standing) > CAPTION
+
+    @property
+    def headings_conflict(self) -> bool:
+        """Whether both main texts have headings other than the title, and none in common."""
+        new = {row.block.key for row in self._new_rows if _is_telling_heading(row.block)}
+        kept = {block.key for block in self._kept if _is_telling_heading(block)}
+        return bool(new and kept) and new.isdisjoint(kept)
+
+    def lacks_headings(self, *, beside_text: bool) -> bool:
+        """Return whether the new page has several texts, each under a heading, and the kept page lacks one of the headings.
+
+        These headings are links, or outside the main text.
+
+        Args:
+            beside_text: whether headings outside the main text count, which may belong to a frame.
+        """
+        headings = [
+            row.block
+            for row in self._new_rows
+            if row.block.traits & _HEADING
+            and not row.block.traits & _NAME
+            and row.hash not in self.site.common
+            and row.block.size >= TELLING_HEADING
+            and (
+                row.block.traits & (_MAIN | _ENTRY) == _MAIN | _ENTRY or (beside_text and not row.block.traits & _MAIN)
+            )
+        ]
+        return len(headings) > 1 and any(block.key not in self._standing for block in headings)
+
+
+def have_same_design(new: SignedPage, kept: SignedPage) -> bool:
+    """Return whether two pages have the same links, or about as many, with about as much text outside of the main texts."""
+    if new.link_digest == kept.link_digest and new.link_count:
+        return True
+    outside_new, outside_kept = (page.link_chars - page.inner_link_chars for page in (new, kept))
+    return _are_about_equal(new.link_count, kept.link_count) and _are_about_equal(outside_new, outside_kept)
+
+
+def _are_about_equal(new: int, kept: int) -> bool:
+    return abs(new - kept) <= max(SAME_LINKS, SAME_SHARE * max(new, kept))
+
+
+def _is_edit(new: CoverBlock, kept: CoverBlock, least: int) -> bool:
+    """Return whether two longer blocks have *least* min-hashes in common, and *kept* the numbers and names of *new*."""
+    is_part = kept.size > GROWTH * new.size + GROWTH_LETTERS
+    has_facts = not (lacks_numbers(new, kept) or lacks_names(new, kept, is_part=is_part))
+    return has_facts and count_common(new, kept) >= least
+
+
+def _has_other_numbers(block: CoverBlock, kept: Sequence[CoverBlock]) -> bool:
+    """Return whether the same text with other numbers is in the place of *block*."""
+    same = [
+        other
+        for other in kept
+        if not other.is_fact
+        and other.size <= SAME_TEXT * block.size
+        and block.size <= SAME_TEXT * other.size
+        and count_common(block, other) >= ALIKE
+    ]
+    return bool(same) and all(lacks_numbers(block, other) for other in same)
+
+
+def size_of(blocks: Iterable[CoverBlock]) -> int:
+    """Return the size of *blocks*, in letters."""
+    return sum([block.size for block in blocks])
+
+
+def _is_telling_heading(block: CoverBlock) -> bool:
+    return block.traits & _MAIN_HEADING == _MAIN_HEADING and not block.traits & _NAME and block.size >= TELLING_HEADING
+
+
+def longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the longest part of *pairs*, ascending by their first numbers, in which the second numbers rise, too."""
+    ends: list[int] = []
+    last: list[int] = []
+    before: list[int] = []
+    for at, (_, kept) in enumerate(pairs):
+        length = bisect_left(ends, kept)
+        before.append(last[length - 1] if length else -1)
+        ends[length : length + 1] = [kept]
+        last[length : length + 1] = [at]
+    rising = []
+    at = last[-1] if last else -1
+    while at >= 0:
+        rising.append(pairs[at])
+        at = before[at]
+    return rising[::-1]

@@ -1,0 +1,338 @@
+"""A text is a duplicate only if each of its blocks stands in the kept text, in the same words or as an edit."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler_dedup import Config, Deduplicator, Verdict
+from crawler_dedup.rules.cover import longest_rising
+from crawler_dedup.signedpage import PageKind
+from crawler_dedup.signing.blocks import MAX_BLOCKS
+from crawler_dedup.signing.cover import LONG, CoverBlock, decode_cover, encode_cover
+from tests.support.crawling import paragraphs, words
+from tests.support.prose import sentences
+from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, page
+
+knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
+
+NAME = "Rigger for a museum ship"
+SHORT, LONGER = paragraphs(words("rigger", 60)), paragraphs(words("rigger", 500))
+OTHER_MENU = "".join(f'<li><a href="/other/{number}">another section {number}</a></li>' for number in range(14))
+POSTS = [" ".join(words(f"post {number}", 14)) + "." for number in range(4)]
+OTHER_POSTS = [" ".join(words(f"other {number}", 14)) + "." for number in range(4)]
+
+
+def text(*parts: str, name: str = NAME, menu: str = MENU, below: str = "") -> str:
+    body = "".join(part if part.startswith("<") else f"<p>{part}</p>" for part in parts)
+    return page(f"{name} | {SITE}", f"<article><h1>{name}</h1>{body}</article>{below}", menu)
+
+
+def check_two(crawl: Crawl, kept: str, new: str, *, known: bool = False, other: Crawl | None = None) -> bool:
+    """Return whether *new* passes after *kept*. If it does, a copy of it is a duplicate of it."""
+    if known:
+        crawl.get_known()
+    other = other or crawl
+    assert crawl.kind(kept) is crawl.kind(new) is PageKind.TEXT
+    assert crawl.check("/kept", kept).verdict is Verdict.NEW
+    decision = other.check("/new", new)
+    if decision.passes:
+        assert is_duplicate(other.check("/again", new + "<!-- -->"), f"{other.host}/new", "alike")
+    else:
+        assert is_duplicate(decision, "http://h/kept", "alike")
+    return decision.passes
+
+
+# Facts
+
+FACTS = {
+    "cell": "<table><tr><td>Place</td><td>{}</td></tr><tr><td>Hours</td><td>full time</td></tr></table>",
+    "definition": "<dl><dt>Place</dt><dd>{}</dd></dl>",
+    "span": "<div><span>{}</span> · <span>full time</span></div>",
+    "item": "<ul><li>{}</li><li>full time</li></ul>",
+    "heading": "<h2>{}</h2>",
+    "paragraph": "Place: {}",
+    "link": '<p><a href="/city/{}">{}</a></p>',
+    "price": '<div class="price">{} 45.90</div>',
+}
+
+
+@knowing
+@pytest.mark.parametrize("body", [SHORT, LONGER], ids=["short", "long"])
+@pytest.mark.parametrize("markup", FACTS)
+def test_another_fact_makes_another_page(crawl: Crawl, known: bool, markup: str, body: str) -> None:
+    kept, new = (text(FACTS[markup].format(fact, fact), body) for fact in ("Leith", "Hull"))
+    assert check_two(crawl, kept, new, known=known)
+
+
+CELLS = st.lists(st.sampled_from(["Leith", "Hull", "Ghent", "Bergen"]), min_size=2, max_size=2)
+
+
+@given(filled=st.lists(CELLS, min_size=1, max_size=8), count=st.sampled_from([30, 60, 140, 500]))
+def test_a_page_with_other_facts_than_all_kept_pages_is_kept(
+    tmp_path_factory: pytest.TempPathFactory, filled: list[list[str]], count: int
+) -> None:
+    body = paragraphs(words("rigger", count))
+    with Deduplicator.open(tmp_path_factory.getbasetemp() / "facts", Config(fresh=True)) as opened:
+        kept: list[Counter[str]] = []
+        for number, cells in enumerate(filled):
+            rows = "".join(f"<tr><td>{name}</td><td>{cell}</td></tr>" for name, cell in zip("ab", cells, strict=True))
+            decision = Crawl(opened).check(f"/{number}", text(f"<table>{rows}</table>", body) + f"<!-- {number} -->")
+            assert decision.passes == (not any(Counter(cells) <= kept_cells for kept_cells in kept))
+            if decision.passes:
+                kept.append(Counter(cells))
+
+
+def test_facts_are_stored_in_the_index(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path) as first:
+        assert Crawl(first).check("/1", text("Leith", SHORT)).verdict is Verdict.NEW
+    with Deduplicator.open(tmp_path) as second:
+        assert Crawl(second).check("/2", text("Hull", SHORT)).verdict is Verdict.NEW
+        assert Crawl(second).check("/3", text("Leith", SHORT) + "<!-- -->").verdict is Verdict.DUPLICATE
+
+
+NUMBERS = {
+    "The jacket in recycled wool, which our readers tested on long walks, now costs {} in every shop.": (
+        "€ 89",
+        "€ 59",
+    ),
+    "Patients in the second group, who had shown no reaction, were given {} milligrams a day.": ("40", "80"),
+    "The hearing, which had been put off because the expert was ill, will be held on {} in the hall.": (
+        "4 May",
+        "5 May",
+    ),
+    "The match in front of nearly nine thousand people, the first after winter, ended {}.": ("1:0", "3:2"),
+}
+
+
+@knowing
+@pytest.mark.parametrize(("sentence", "values"), NUMBERS.items(), ids=["price", "dose", "date", "score"])
+def test_another_number_in_a_long_sentence_makes_another_page(
+    crawl: Crawl, known: bool, sentence: str, values: tuple[str, str]
+) -> None:
+    kept, new = (text(LONGER, sentence.format(value), SHORT) for value in values)
+    assert check_two(crawl, kept, new, known=known)
+
+
+def test_a_number_may_be_left_out_of_a_long_sentence(crawl: Crawl) -> None:
+    kept, new = (
+        text(LONGER, f"The hearing, which had been put off for long, will {when}be held in the hall.")
+        for when in ("on 4 May ", "")
+    )
+    assert not check_two(crawl, kept, new)
+
+
+# Additions
+
+
+def question(count: int, about: str = "answer") -> str:
+    answers = "".join(
+        f'<div><p>{" ".join(words(f"{about} {number}", 60))}.</p><a href="/u/{number}">user {number}</a></div>'
+        for number in range(count)
+    )
+    return text(*(" ".join(words(post, 20)) for post in POSTS), below=f"<section>{answers}</section>")
+
+
+ADDITIONS = {
+    "line": (text(LONGER), text(LONGER, "In the loft above the chandler")),
+    "paragraph": (text(LONGER), text(LONGER, POSTS[0], SHORT)),
+    "comment": (text(LONGER), text(LONGER, below=f"<div><p>{POSTS[0]}</p></div>")),
+    "posts": (text(*POSTS[:2]), text(*POSTS)),
+    "fourth answer": (question(3), question(4)),
+    "last answer": (question(20), question(21)),
+    "number": (text(*POSTS), text(*POSTS[:2], "On 14 May 2024 at 18:30.")),
+    "heading": (text(*POSTS), text("<h2>What the miller's daughter wrote</h2>", *POSTS[:2])),
+    "title": (text(*POSTS), text(*POSTS[:2], name="A bridge of willow over the Ouse")),
+    "department": (text(*POSTS).replace(SITE, "Physics"), text(*POSTS[:2]).replace(SITE, "History")),
+    "all but a part": (text(*POSTS, *OTHER_POSTS, *words("more", 30)), text(*POSTS[:2])),
+}
+
+
+@knowing
+@pytest.mark.parametrize(("kept", "new"), ADDITIONS.values(), ids=ADDITIONS)
+def test_additions_are_not_lost(crawl: Crawl, known: bool, kept: str, new: str) -> None:
+    assert check_two(crawl, kept, new, known=known)
+
+
+@knowing
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_part_is_a_duplicate_of_the_whole(crawl: Crawl, known: bool, count: int) -> None:
+    part, whole = text(*POSTS[:count]), text(*POSTS)
+    first, second = (crawl.deduplicator.sign("http://h/x", body.encode()).signature for body in (part, whole))
+    assert ((first ^ second).bit_count() > 7) == (count == 2)
+    assert not check_two(crawl, whole, part, known=known)
+
+
+@given(whole=st.integers(3, 7), part=st.integers(3, 7), more=st.booleans(), distance=st.sampled_from([0, 3, 7]))
+def test_a_part_must_have_some_share_of_the_whole(
+    tmp_path_factory: pytest.TempPathFactory, whole: int, part: int, more: bool, distance: int
+) -> None:
+    """Sets of so few features are kept completely, so that nothing is estimated."""
+    lines = [" ".join(words(number, 8)) for number in range(whole)]
+    new, kept = text(*lines[:part], *["loft"] * more), text(*lines)
+    with Deduplicator.open(
+        tmp_path_factory.getbasetemp() / "parts", Config(max_distance=distance, fresh=True)
+    ) as opened:
+        assert Crawl(opened).check("/kept", kept).verdict is Verdict.NEW
+        decision = Crawl(opened).check("/new", new + "<!-- -->")
+        first, second = (opened.sign("http://h/x", body.encode()) for body in (new, kept))
+    near = (first.signature ^ second.signature).bit_count() <= distance
+    least = 0.65 if near else 0.65**2 if distance else 1
+    is_covered = not more and first.features >= least * second.features and (near or distance > 0)
+    assert (decision.verdict is Verdict.DUPLICATE) == is_covered
+
+
+def test_under_the_name_of_the_site_a_part_must_be_most_of_the_whole(crawl: Crawl) -> None:
+    """A start page shows the text of an article today, and another text tomorrow."""
+    texts = [" ".join(words(f"mill {number}", 22)) for number in range(3)]
+    assert check_two(crawl, text(*texts, name="Mill"), text(*texts[:1], name="Mill"))
+
+
+# Edits
+
+
+@knowing
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{} views",
+        "<div><span>{} views</span> · <span>1{} shares</span></div>",
+        "<div>{} minutes ago</div>",
+        '<p><a href="#comments">{} comments</a></p>',
+        "{} min read",
+        "You are visitor {}",
+        "<div><span>阅读({})</span> <span>评论({})</span></div>",
+        "{}人浏览 发布于{}分钟前",
+    ],
+)
+def test_lines_that_only_count_visits_are_not_compared(crawl: Crawl, known: bool, line: str) -> None:
+    kept, new = (text(line.format(count, count), SHORT) for count in (12, 48))
+    assert not check_two(crawl, kept, new, known=known)
+
+
+@knowing
+def test_the_label_of_an_advertisement_is_no_addition_and_the_text_below_it_is(crawl: Crawl, known: bool) -> None:
+    """The label may be that of an empty place, above the next paragraph of the text."""
+    advertised = "<p>The best travel deals from 99 a night, compare them and book instantly</p>"
+    assert not check_two(crawl, text(SHORT), text(SHORT, "<p>Sponsored</p>"), known=known)
+    assert crawl.check("/other", text(SHORT, "<p>Sponsored</p>", advertised)).verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize("titled", [True, False], ids=["titles", "one title"])
+@pytest.mark.parametrize(("share", "least"), [(0.02, 10), (0.05, 9)])
+def test_an_edited_text_is_a_duplicate(crawl: Crawl, mirror: Crawl, share: float, least: int, *, titled: bool) -> None:
+    crawl.get_known()
+    found = 0
+    for seed in range(10):
+        source = random.Random(seed)
+        lines = sentences(seed)
+        parts = [" ".join(lines[at : at + 4]) for at in range(0, len(lines), 4)]
+        edited = [" ".join("quietly" if source.random() < share else word for word in part.split()) for part in parts]
+        kept, new = (
+            text(*some, name=f"Long story {seed}")
+            if titled
+            else page(SITE, text(*some, name="News").partition("</head>")[2])
+            for some in (parts, edited)
+        )
+        assert crawl.check(f"/{seed}", kept).passes
+        found += is_duplicate(crawl.check(f"/{seed}/edited", new), f"http://h/{seed}")
+        assert not titled or is_duplicate(mirror.check(f"/{seed}", new), f"http://h/{seed}")
+    assert found >= least
+
+
+# Another design, another host
+
+
+IN_ANOTHER_DESIGN = {
+    "fact": (text("Leith", SHORT), text("Hull", SHORT), False),
+    "text beside": (text(SHORT), text(SHORT, below=f"<div><p>{POSTS[0]}</p></div>"), False),
+    "divided elsewhere": (text(*POSTS), text("".join(POSTS[:2]), *POSTS[2:]), False),
+    "addition": (text(LONGER), text(LONGER, POSTS[0], POSTS[1]), True),
+    "other paragraphs": (text(LONGER, *POSTS), text(LONGER, *OTHER_POSTS), True),
+    "table": (text(LONGER, *map(str, range(100, 160))), text(LONGER, *map(str, range(200, 260))), True),
+}
+
+
+@pytest.mark.parametrize(("kept", "new", "passes"), IN_ANOTHER_DESIGN.values(), ids=IN_ANOTHER_DESIGN)
+@pytest.mark.parametrize("host", ["http://h", "http://mirror"])
+def test_in_another_design_only_more_than_a_little_of_the_main_text_makes_another_page(
+    crawl: Crawl, host: str, kept: str, new: str, *, passes: bool
+) -> None:
+    other = Crawl(crawl.deduplicator, host)
+    assert check_two(crawl, kept, new.replace(MENU, OTHER_MENU), other=other) is passes
+
+
+@pytest.mark.parametrize(("kept", "new"), [(0, 12), (12, 12), (12, 0)])
+def test_on_another_host_other_answers_make_another_page(crawl: Crawl, mirror: Crawl, kept: int, new: int) -> None:
+    assert check_two(crawl, question(kept, "river"), question(new, "harbour"), other=mirror) == (new > 0)
+
+
+def test_with_a_distance_of_0_only_the_same_text_is_a_duplicate(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", max_distance=0)) as opened:
+        assert check_two(Crawl(opened), text(*POSTS), text(*POSTS[:3]), other=Crawl(opened, "http://mirror"))
+
+
+# Blocks
+
+
+@pytest.mark.parametrize("place", [0, MAX_BLOCKS // 2, MAX_BLOCKS + 50])
+def test_one_other_line_of_very_many_makes_another_page(crawl: Crawl, place: int) -> None:
+    lines = words("lines", MAX_BLOCKS + 100)
+    assert check_two(crawl, text(SHORT, *lines), text(SHORT, *lines[:place], "loft", *lines[place + 1 :]))
+
+
+@given(st.lists(st.integers(0, 9), max_size=9))
+def test_the_longest_rising_part_is_found(places: Sequence[int]) -> None:
+    pairs = list(enumerate(places))
+    found = longest_rising(pairs)
+    assert set(found) <= set(pairs)
+    rising = [
+        part
+        for count in range(len(pairs) + 1)
+        for part in combinations(pairs, count)
+        if all(first < second for (_, first), (_, second) in pairwise(part))
+    ]
+    assert tuple(found) in rising
+    assert len(found) == max(map(len, rising))
+
+
+SETS = st.integers(0, (1 << 127) - 1)
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> CoverBlock:
+    traits = draw(st.integers(0, 255))
+    if draw(st.booleans()):
+        return CoverBlock(draw(st.integers(0, 0xFFFF)), traits, draw(st.integers(0, LONG)))
+    key = 1 << 278 | draw(st.integers(0, 0xFFFFFF)) << 254 | draw(SETS) << 127 | draw(SETS)
+    return CoverBlock(key, traits, draw(st.integers(LONG + 1, 20_000)), draw(SETS))
+
+
+@given(st.lists(blocks(), max_size=40), st.booleans())
+def test_packed_blocks_are_read_back_with_sizes_rounded_up(page_blocks: list[CoverBlock], is_new: bool) -> None:
+    packed = encode_cover(page_blocks, is_new=is_new)
+    read = decode_cover(packed)
+    assert [(block.key, block.traits) for block in read] == [(block.key, block.traits) for block in page_blocks]
+    assert [block.needed for block in read] == [block.needed if is_new else 0 for block in page_blocks]
+    for block, stored in zip(page_blocks, read, strict=True):
+        assert block.size <= stored.size <= max(block.size + 4, 1.04 * block.size)
+        assert block.is_fact is stored.is_fact
+    assert encode_cover(read, is_new=is_new) == packed
+    for length in range(1, len(packed)):
+        with pytest.raises(msgspec.DecodeError):
+            decode_cover(packed[:length])
+
+
+@given(st.binary(max_size=60))
+def test_damaged_blocks_are_refused_or_read(packed: bytes) -> None:
+    with suppress(msgspec.DecodeError):
+        assert decode_cover(packed) or packed in (b"", bytes(2))
