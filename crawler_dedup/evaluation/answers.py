@@ -37,11 +37,10 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class _StoredAnswer(msgspec.Struct):
-    """An answer as it is stored in a file; earlier versions wrote ``right`` instead of ``label``."""
+    """An answer as it is stored in a file."""
 
     entry: msgspec.Raw
     label: Label | None = None
-    right: bool | None = None
 
 
 class PageContent(msgspec.Struct, frozen=True):
@@ -144,10 +143,9 @@ def _decode(line: bytes, line_name: str) -> Answer:
         raise DedupError(
             f"{line_name}: another version of crawler-dedup has written it (schema {error.version})."
         ) from None
-    label: Label | None = stored.label if stored.right is None else 1 if stored.right else 0
-    if entry is None or label is None:
+    if entry is None or stored.label is None:
         raise DedupError(f"{line_name}: the answer is not complete; remove the line.")
-    return Answer(entry, label)
+    return Answer(entry, stored.label)
 
 
 def _read_pairs(folder: Path) -> Iterator[tuple[str, str]]:

@@ -114,16 +114,6 @@ def test_answers_without_texts_are_recorded_and_make_no_pairs(dropped: Path, tmp
     assert [path.name for path in (tmp_path / "answers").iterdir()] == ["answers.jsonl"]
 
 
-def test_an_answer_of_an_earlier_version_counts(dropped: Path) -> None:
-    judge(dropped, "y\nn\nq\n")
-    file = dropped / "judged" / "answers.jsonl"
-    old = file.read_text().replace('"label":1', '"right":true').replace('"label":0', '"right":false')
-    old = old.replace('"version":2', '"version":1').replace("duplicate_of", "kept_url")
-    file.write_text(old)
-    assert old.count("kept_url") == 2
-    assert precision_line(2, 3) in judge(dropped, "y\nq\n").stdout
-
-
 def test_a_damaged_answer_is_reported_in_a_sentence(dropped: Path) -> None:
     judge(dropped, "y\nq\n")
     with (dropped / "judged" / "answers.jsonl").open("ab") as file:

@@ -46,7 +46,7 @@ def council(decided: str, begins: str, link: str = "") -> str:
 PAGES = {
     "/": page("News", '<a href="/approved">Council, morning</a>'),
     "/approved": council("approved", "begins", '<p><a href="/rejected">Next</a></p>'),
-    "/rejected": council("rejected", "does not begin", '<p><a href="/speech">Next</a></p>'),
+    "/rejected": council("rejected", "ends", '<p><a href="/speech">Next</a></p>'),
     "/speech": page(
         "The speech", "".join(f"<p>Sentence {number} of a speech in the council.</p>" for number in range(9))
     ),

@@ -52,7 +52,7 @@ class Pinyin(LexicalScheme, PassageScheme):
     Good at: copies of long Chinese texts with homophones, other characters or another encoding, and at saying which parts
     were copied (``crawler-dedup trace``). Bad at: other languages, of which only the first letter of each word counts; texts
     under 120 letters, which agree with equal texts only; crawls of long pages (up to 8,192 probes for each page, and the 8
-    best candidates are compared).
+    best candidates are compared). In a crawl the rules compare the characters of blocks, too: a copy in homophones is kept.
 
     Half a byte and a twelfth of a key for each letter.
 
