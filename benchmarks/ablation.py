@@ -26,12 +26,10 @@ from crawler_dedup.rules.table import OTHER_LINKS, SAME_BYTES, TABLE, Rule, deci
 from tests.support.data import DATA, require_data
 
 _TEXT = ("too little text", "signatures far apart")
-_CHECKED = (*_TEXT, "other words")
-_COVERED = (*_CHECKED, "not covered")
+_COVERED = (*_TEXT, "not covered")
 _THIN = (*_COVERED, SAME_BYTES, "same thin page", "nothing of its own")
 _TITLES = (*_THIN, "other titles")
-_MARKS = (*_TITLES, "other headings or numbers")
-_LINKS = (*_MARKS, OTHER_LINKS)
+_LINKS = (*_TITLES, OTHER_LINKS)
 
 
 @dataclass(frozen=True)
@@ -49,12 +47,10 @@ class Stage:
 STAGES = (
     Stage("trafilatura, distance 3", "trafilatura", 3, 1, _TEXT),
     Stage("paragraphs, distance 3", "paragraphs", 3, 1, _TEXT),
-    Stage("+ distance 7, resemblance", "paragraphs", 7, 1, _CHECKED),
-    Stage("+ coverage", "paragraphs", 7, 1, _COVERED),
+    Stage("+ distance 7, cover", "paragraphs", 7, 1, _COVERED),
     Stage("+ thin pages", "paragraphs", 7, Config.min_features, _THIN),
     Stage("+ titles", "paragraphs", 7, Config.min_features, _TITLES),
-    Stage("+ headings, numbers", "paragraphs", 7, Config.min_features, _MARKS),
-    Stage("+ site profiles", "paragraphs", 7, Config.min_features, _MARKS, knows_sites=True),
+    Stage("+ site profiles", "paragraphs", 7, Config.min_features, _TITLES, knows_sites=True),
     Stage("+ other links: all rules", "paragraphs", 7, Config.min_features, _LINKS, knows_sites=True),
     Stage("all rules, without site profiles", "paragraphs", 7, Config.min_features, _LINKS),
     Stage("all rules, trafilatura", "trafilatura", 7, Config.min_features, _LINKS, knows_sites=True),

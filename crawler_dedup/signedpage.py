@@ -48,20 +48,6 @@ class PageKind(IntEnum):
     """Too little main text: the page's own blocks, and the title."""
 
 
-class Shown(msgspec.Struct, frozen=True, array_like=True):
-    """Measures of the visible part of a main text, some of which is hidden.
-
-    Attributes:
-        features: number of features, as in :class:`SignedPage`. No measure here includes text in hidden elements.
-        sketch: sketch of these features.
-        feature_digest: digest of these features.
-    """
-
-    features: int = 0
-    sketch: bytes = b""
-    feature_digest: bytes = b""
-
-
 class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     """All that the index keeps of a page and the rules look at: a few hundred bytes.
 
@@ -93,7 +79,6 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
             kept only if a rule uses them.
         text: the main text in UTF-8, compressed with Zstandard, if ``Config.store_text`` is on.
         unsigned: why the page could not be signed, in a few words; ``""`` if it was.
-        partly_hidden: measures of the visible part of the main text, if some of it is hidden.
         blocks: its blocks of text (:attr:`crawler_dedup.signing.blocks.PageBlocks.packed`). Once the page is settled, and
             counted for its site, they are kept only if a rule uses them.
         heading: 32 bits of the main text's ``<h1>``, if that has nothing in common with the title, else 0
@@ -122,17 +107,9 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     links: bytes = b""
     text: bytes = b""
     unsigned: str = ""
-    partly_hidden: Shown | None = None
     blocks: bytes = b""
     heading: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)] = 0
     named: Count = 0
-
-    @property
-    def shown(self) -> Shown:
-        """Measures of the visible part of the main text; most pages show all of it."""
-        if self.partly_hidden is not None:
-            return self.partly_hidden
-        return Shown(self.features, self.sketch, self.feature_digest)
 
     @property
     def signed(self) -> Signature:
@@ -168,13 +145,11 @@ def _storable(text: str) -> str:
 
 def is_well_formed(page: SignedPage) -> bool:
     """Return whether the parts of a page that was read from disk have possible lengths."""
-    are_sketches = _is_sketch(page.sketch)
-    are_sketches &= page.partly_hidden is None or _is_sketch(page.partly_hidden.sketch)
     are_lists = len(page.links) % 4 == 0 and len(page.blocks) % BLOCK_BYTES == 0 and is_cover(page.cover)
     are_keys = page.kind is PageKind.TEXT or (
         len(page.value) % KEY_BYTES == 0 and len(page.value) <= MAX_KEYS * KEY_BYTES
     )
-    return are_sketches and are_lists and are_keys and 0 <= page.signature < 1 << 64
+    return _is_sketch(page.sketch) and are_lists and are_keys and 0 <= page.signature < 1 << 64
 
 
 def is_cover(content: bytes) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from crawler_dedup.index.decoding import decode_struct
 from crawler_dedup.index.dictionary import MAX_TEXT_BYTES, Dictionary
 from crawler_dedup.index.records import KEY_BYTES, Aliases, Record, RunNumber, checked, shorten_key
-from crawler_dedup.signedpage import BLOCK_BYTES, Count, PageKind, Shown, SignedPage
+from crawler_dedup.signedpage import BLOCK_BYTES, Count, PageKind, SignedPage
 from crawler_dedup.system.deflate import StreamDamaged, deflate, inflate
 
 _SEPARATOR = "\0"
@@ -67,7 +67,6 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     marks: bytes = b""
     stands: bool = True
     aliases: Aliases = ()
-    partly_hidden: Shown | None = None
     text: bytes = b""
     unsigned: str = ""
     is_dry: bool = False
@@ -86,7 +85,7 @@ _DEFAULTS = PackedRecord.__struct_defaults__
 # Fields of a page in a packed record: before its blocks, after them and at the end; and their names in a SignedPage.
 _before_blocks = attrgetter(*_FIELDS[_FIELDS.index("digest") : _FIELDS.index("blocks")])
 _behind_blocks = attrgetter(*_FIELDS[_FIELDS.index("blocks") + 1 : _FIELDS.index("marks")])
-_at_the_end = attrgetter(*_FIELDS[_FIELDS.index("partly_hidden") : _FIELDS.index("is_dry")])
+_at_the_end = attrgetter(*_FIELDS[_FIELDS.index("text") : _FIELDS.index("is_dry")])
 _PAGE_FIELDS = SignedPage.__struct_fields__
 _before_blocks_of_page = attrgetter(*_PAGE_FIELDS[_PAGE_FIELDS.index("digest") : _PAGE_FIELDS.index("blocks")])
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from crawler_dedup.config import Config
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.rules.thresholds import MORE_TEXT
 from crawler_dedup.signing import sketch
 
 MEASURED_BYTES = 96
@@ -55,14 +54,12 @@ class Measures(NamedTuple):
     Attributes:
         are_estimates: whether the resemblance of a page is estimated from bins; other pages have no bounds.
         digests: digests of the bodies of the pages.
-        chars: sizes of their main texts (:attr:`crawler_dedup.signedpage.SignedPage.chars`).
         features: numbers of their features.
         bins: sketches of these features, a row for each page.
     """
 
     are_estimates: Flags
     digests: Numbers
-    chars: Places
     features: Places
     bins: NDArray[np.uint8]
 
@@ -80,7 +77,6 @@ class Measures(NamedTuple):
         return cls(
             are_estimates,
             np.frombuffer(digests, np.uint64),
-            np.array([page.chars for page in pages], np.int64),
             np.array([page.features for page in pages], np.int64),
             np.frombuffer(bins, np.uint8).reshape(-1, sketch.BINS),
         )
@@ -103,13 +99,10 @@ def may_be_covered(measures: Measures, new: Places, kept: Places, limits: Config
     sizes = measures.features[new], measures.features[kept]
     common = np.minimum(resemblance / (1 + resemblance) * (sizes[0] + sizes[1]), np.minimum(*sizes))
     coverage = np.where(sizes[0] > 0, common / np.maximum(sizes[0], 1), 1.0)
-    resemblance, coverage = resemblance + _SLACK, coverage + _SLACK
-    chars = measures.chars[new], measures.chars[kept]
-    is_longer = (chars[0] > MORE_TEXT * chars[1]) & (chars[1] > 0)
-    is_part = (resemblance >= limits.min_resemblance**2) & (coverage >= limits.min_coverage)
-    has_most_words = resemblance >= limits.min_resemblance
     is_comparable = (
         measures.are_estimates[new] & measures.are_estimates[kept] & (measures.digests[new] != measures.digests[kept])
     )
-    flags: Flags = ~is_comparable | ((has_most_words | is_part) & ~is_longer & (coverage >= limits.min_coverage))
+    resemblance, coverage = resemblance + _SLACK, coverage + _SLACK
+    least = limits.min_resemblance**2  # of a part
+    flags: Flags = ~is_comparable | ((resemblance >= least) & (coverage >= limits.min_coverage))
     return flags

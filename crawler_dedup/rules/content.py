@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 
 from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.keeping import is_main_text_minor
 from crawler_dedup.rules.ownblocks import (
     NO_TEXT,
     OwnText,
-    blocks_below,
     find_hashes,
     find_hidden,
     find_own_text,
     leave_out,
     size_of,
-    size_of_main,
 )
 from crawler_dedup.rules.sites import SiteProfile
-from crawler_dedup.rules.thresholds import LITTLE_TEXT, MEDIUM_TEXT, TELLING_ENTRY
+from crawler_dedup.rules.thresholds import LITTLE_TEXT, TELLING_ENTRY
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.blocks import PackedBlock, Trait, hash_of_file, unpack_blocks
-from crawler_dedup.signing.lookup import named_parts
 
 _ENTRY, _HEADING, _MAIN, _NAME = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN, Trait.NAME))
 _HIDDEN, _EMBEDDED, _NUMBER = map(int, (Trait.HIDDEN, Trait.EMBEDDED, Trait.NUMBER))
@@ -72,41 +68,12 @@ class Content:
     @computed
     def _new_blocks(self) -> Sequence[PackedBlock]:
         """The blocks of the new page without furniture."""
-        return self._without_frame(leave_out(self.new.blocks, self.site_of_new.furniture))
+        return leave_out(self.new.blocks, self.site_of_new.furniture)
 
     @computed
     def _kept_blocks(self) -> Sequence[PackedBlock]:
         """The blocks of the kept page without furniture."""
-        return self._without_frame(leave_out(self.kept.blocks, self._site_of_kept.furniture))
-
-    @computed
-    def leaves_out_frames(self) -> bool:
-        """Whether only the main texts of two thin pages are compared, on two hosts about which nothing is known.
-
-        The other blocks may be a frame. The main texts are long enough, the new page names itself, and the kept page hides
-        nothing of it and lacks no line between the name and the main text of the new page.
-        """
-        is_known = self.same_host or self.new_site.is_known or self.kept_site.is_known
-        return (
-            self.is_thin
-            and not is_known
-            and bool(named_parts(self.new))
-            and not self._concealed
-            and all(size_of_main(page.blocks) >= MEDIUM_TEXT for page in (self.new, self.kept))
-            and not self._lacks_line_below_name
-        )
-
-    @property
-    def _lacks_line_below_name(self) -> bool:
-        """Whether the kept page lacks a line (not a link) between the heading that names the new page and its main text."""
-        below = blocks_below(self.new.blocks, _NAMING, _NAMED) or ()
-        lines = takewhile(lambda block: not block.traits & _MAIN, below)
-        return any(not block.traits & _ENTRY and block.hash not in self.standing for block in lines if block.size)
-
-    def _without_frame(self, blocks: Sequence[PackedBlock]) -> Sequence[PackedBlock]:
-        if not self.leaves_out_frames:
-            return blocks
-        return tuple(block for block in blocks if block.traits & (_MAIN | _EMBEDDED))
+        return leave_out(self.kept.blocks, self._site_of_kept.furniture)
 
     @computed
     def _concealed(self) -> frozenset[int]:
@@ -114,8 +81,7 @@ class Content:
         hidden = find_hidden(self.kept.blocks)
         if not hidden:
             return hidden
-        blocks = leave_out(self.new.blocks, self.site_of_new.furniture)
-        return hidden & {block.hash for block in blocks if not block.traits & _HIDDEN}
+        return hidden & {block.hash for block in self._new_blocks if not block.traits & _HIDDEN}
 
     @computed
     def standing(self) -> frozenset[int]:
@@ -134,10 +100,7 @@ class Content:
         return self._own_text(self.kept, self._site_of_kept)
 
     def _own_text(self, page: SignedPage, site: SiteProfile) -> OwnText:
-        own = find_own_text(page.blocks, site, is_thin=self.is_thin)
-        if not self.leaves_out_frames:
-            return own
-        return OwnText.of(block for block in own.blocks.values() if block.traits & _MAIN)
+        return find_own_text(page.blocks, site, is_thin=self.is_thin)
 
     @property
     def new_own(self) -> Mapping[int, PackedBlock]:
@@ -176,7 +139,14 @@ class Content:
     def same_entries(self) -> bool:
         """Whether both pages have the same own blocks in the same order: two lists of the same entries."""
         # The second comparison takes longer, and is made only for the few pages for which the first one holds.
-        return self.standing.issuperset(self.new_own) and [*self.new_own] == [*self._kept_text.blocks]
+        return self.standing.issuperset(self.new_own) and self._without_shared(
+            self.new_own, self._site_of_kept
+        ) == self._without_shared(self._kept_text.blocks, self.site_of_new)
+
+    @staticmethod
+    def _without_shared(blocks: Iterable[int], site: SiteProfile) -> list[int]:
+        """Return *blocks* without those that pages of the other *site* share, which are not among its own blocks."""
+        return [number for number in blocks if number not in site.common]
 
     @computed
     def common_size(self) -> int:
@@ -186,8 +156,10 @@ class Content:
     @property
     def resemblance(self) -> float:
         """Resemblance of the own blocks of both pages, by letters; 0 to 1."""
-        union = self.own_size + self._kept_text.size - self.common_size
-        return self.common_size / union if union > 0 else 1.0
+        others = find_hashes(self.new.blocks)
+        kept_only = size_of(block for number, block in self._kept_text.blocks.items() if number not in others)
+        union = self.own_size + kept_only
+        return self.common_size / union if union else 1.0
 
     @property
     def coverage(self) -> float:

@@ -43,7 +43,6 @@ from crawler_dedup.signing.cover import (
 _ENTRY, _HEADING, _NAME, _MAIN = map(int, (Trait.ENTRY, Trait.HEADING, Trait.NAME, Trait.MAIN))
 _HIDDEN, _NUMBER = int(Trait.HIDDEN), int(Trait.NUMBER)
 _NAMED = _HEADING | _NAME
-_MAIN_HEADING = _MAIN | _HEADING
 
 
 class _Row(NamedTuple):
@@ -145,8 +144,17 @@ class Cover:
     @computed
     def _kept(self) -> Sequence[CoverBlock]:
         """The blocks of the kept page, without those that it hides and the new page shows."""
-        shown = {row.block.key for row in self._new_rows if not row.block.traits & _HIDDEN}
+        shown = self._shown
         return [block for block in decode_cover(self.kept.cover) if not (block.traits & _HIDDEN and block.key in shown)]
+
+    @computed
+    def _shown(self) -> frozenset[int]:
+        return frozenset(row.block.key for row in self._new_rows if not row.block.traits & _HIDDEN)
+
+    @property
+    def is_partly_concealed(self) -> bool:
+        """Whether the kept page hides a block that the new page shows."""
+        return any(block.traits & _HIDDEN and block.key in self._shown for block in decode_cover(self.kept.cover))
 
     @computed
     def _standing(self) -> frozenset[int]:
@@ -196,6 +204,8 @@ class Cover:
         """
         if self.is_strict:
             kept = [block for block in kept if not block.is_fact]
+        if not all(block.traits & _HIDDEN for block in texts):  # hidden text covers no text that is shown
+            kept = [block for block in kept if not block.traits & _HIDDEN]
         moved = abs(len(texts) - len(kept))
         for at, block in enumerate(texts):
             yield block, kept[max(at - moved, 0) : at + moved + 1]
@@ -232,13 +242,6 @@ class Cover:
         above = takewhile(lambda row: not row.block.traits & _MAIN, self._new_rows)
         texts = [row.block for row in above if not (row.block.is_fact or row.block.traits & _ENTRY)]
         return size_of(block for block in texts if block.key not in self._standing) > CAPTION
-
-    @property
-    def headings_conflict(self) -> bool:
-        """Whether both main texts have headings other than the title, and none in common."""
-        new = {row.block.key for row in self._new_rows if _is_telling_heading(row.block)}
-        kept = {block.key for block in self._kept if _is_telling_heading(block)}
-        return bool(new and kept) and new.isdisjoint(kept)
 
     def lacks_headings(self, *, beside_text: bool) -> bool:
         """Return whether the new page has several texts, each under a heading, and the kept page lacks one of the headings.
@@ -297,10 +300,6 @@ def _has_other_numbers(block: CoverBlock, kept: Sequence[CoverBlock]) -> bool:
 def size_of(blocks: Iterable[CoverBlock]) -> int:
     """Return the size of *blocks*, in letters."""
     return sum([block.size for block in blocks])
-
-
-def _is_telling_heading(block: CoverBlock) -> bool:
-    return block.traits & _MAIN_HEADING == _MAIN_HEADING and not block.traits & _NAME and block.size >= TELLING_HEADING
 
 
 def longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -70,18 +70,6 @@ def find_hidden(packed: bytes) -> frozenset[int]:
     return frozenset([block.hash for block in unpack_blocks(packed) if block.traits & _HIDDEN])
 
 
-def blocks_below(packed: bytes, traits: int, wanted: int) -> Sequence[PackedBlock] | None:
-    """Return the blocks below the first block that has of *traits* exactly the *wanted* ones; ``None`` if there is none."""
-    blocks = unpack_blocks(packed)
-    place = next((place for place, block in enumerate(blocks) if block.traits & traits == wanted), None)
-    return None if place is None else blocks[place + 1 :]
-
-
-def size_of_main(packed: bytes) -> int:
-    """Return the size of the main text of a page, in letters."""
-    return size_of(block for block in unpack_blocks(packed) if block.traits & _MAIN)
-
-
 def size_of(blocks: Iterable[PackedBlock]) -> int:
     """Return the size of *blocks*, in letters."""
     return sum([block.size for block in blocks])

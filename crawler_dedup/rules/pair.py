@@ -15,12 +15,10 @@ from crawler_dedup.rules.thresholds import (
     LITTLE_TEXT,
     MANY_FEATURES,
     MEDIUM_TEXT,
-    MORE_TEXT,
     MOST_WORDS,
     NOTHING,
     PART_OF_HOST,
 )
-from crawler_dedup.rules.visibletext import VisibleText
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import sketch, titles
 from crawler_dedup.signing.schemes import Agreement, Scheme
@@ -153,38 +151,20 @@ class Pair:
         return content.own_size < NOTHING or is_frame
 
     @property
-    def marks_differ(self) -> bool:
-        """Whether headings, numbers or facts show that these are two pages."""
-        if self.are_thin:
-            return self.content.lacks_marks(with_names=self.naming.same_title)
-        return self.headings_differ
+    def lacks_marks(self) -> bool:
+        """Whether the kept one of two thin pages lacks a heading, a line with a number, an entry or a picture."""
+        return self.content.lacks_marks(with_names=self.naming.same_title)
 
     @property
-    def headings_differ(self) -> bool:
-        """Whether both texts have first headings of their own that differ, or the kept page lacks one of several headings.
-
-        Short texts on one host also differ if both have headings, and none in common: two parts of a series. Other texts on
-        one host differ if the new text has several headings, and words, that the kept text lacks: two pages of one template.
-        """
-        new, kept = self.new.heading, self.kept.heading
-        if new and kept and new != kept and {new, kept}.isdisjoint(self.new_site.common | self.kept_site.common):
-            return True
-        if self.same_host and self.new.features < MANY_FEATURES and self.cover.headings_conflict:
-            return True
+    def lacks_headings(self) -> bool:
+        """Whether the new page has several texts, each under a heading, and the kept page lacks one of the headings."""
         # As long as the site is not known, headings beside the main text may belong to its side columns.
         return self.cover.lacks_headings(beside_text=self.is_site_known or not self.naming.other_parts_agree)
 
     @property
-    def other_words(self) -> bool:
-        """Whether the pages have too few words in common."""
-        if self.are_thin:
-            return not self._own_words_agree
-        return self.is_estimated and self.resemblance < self.limits.min_resemblance and not self.is_part
-
-    @property
     def _own_words_agree(self) -> bool:
         content = self.content
-        if content.own_size < MEDIUM_TEXT or not (self.is_site_known or content.leaves_out_frames):
+        if content.own_size < MEDIUM_TEXT or not self.is_site_known:
             return content.same_entries
         return min(content.resemblance, content.coverage) >= MOST_WORDS
 
@@ -192,8 +172,12 @@ class Pair:
     def all_covered(self) -> bool:
         """Whether the kept page covers all of the new page's own text, not only its longest text."""
         if self.are_thin:
-            return self.content.whole_coverage >= MOST_WORDS
-        return self.words_covered and (self.new.key == self.kept.key or not self.cover.missing)
+            return not self.lacks_marks and self._own_words_agree and self.content.whole_coverage >= MOST_WORDS
+        if self.lacks_headings or not self.words_covered:
+            return False
+        if self.new.key == self.kept.key:  # of a page that is visited again, counts and times may differ
+            return not self.cover.is_partly_concealed
+        return not self.cover.missing
 
     # Words
 
@@ -222,20 +206,11 @@ class Pair:
 
     @property
     def words_covered(self) -> bool:
-        """Whether the kept page has the words of the new page, and shows those that the new page shows."""
-        if (self.is_estimated and self.coverage < self.limits.min_coverage) or self.is_longer:
-            return False
-        return not self.visible.is_less or self.visible.coverage >= self.limits.min_coverage
-
-    @property
-    def is_longer(self) -> bool:
-        """Whether the new page's main text is so much longer that it says more, even in the same words."""
-        return self.new.chars > MORE_TEXT * self.kept.chars > 0
-
-    @computed
-    def visible(self) -> VisibleText:
-        """The visible parts of the texts by which the two pages are compared."""
-        return VisibleText(self.new, self.kept)
+        """Whether the kept page has the words of the new page, and not many more unless the new page is a part of it."""
+        if not self.is_estimated:
+            return True
+        has_most_words = self.resemblance >= self.limits.min_resemblance or self.is_part
+        return has_most_words and self.coverage >= self.limits.min_coverage
 
     @computed
     def is_part(self) -> bool:
@@ -252,11 +227,6 @@ class Pair:
         least = self.limits.min_resemblance ** (2 if self.naming.names_page else 1)
         least_coverage = max(PART_OF_HOST if self.same_host else 0, self.limits.min_coverage)
         return self.resemblance >= least and self.coverage >= least_coverage
-
-    @property
-    def same_words(self) -> bool:
-        """Whether both pages have the same words, and the kept page shows all those that the new page shows."""
-        return self.new.feature_digest == self.kept.feature_digest and self.visible.same_words
 
     # Hosts and links
 
@@ -287,10 +257,11 @@ class Pair:
         has more text beside its main text, the main text may be a consent text, which many hosts have.
         """
         return (
-            self.same_words
+            self.new.feature_digest == self.kept.feature_digest
             and not self.same_host
             and self.new.features >= MANY_FEATURES
             and bool(self.naming.new_parts - self.naming.kept_parts)
             and not self.cover.lacks_text_above
+            and not self.cover.is_partly_concealed
             and not self.content.main_text_is_minor
         )

@@ -35,10 +35,8 @@ class Rule:
 
 
 def _same_bytes(pair: Pair) -> bool | None:
-    if pair.new.digest != pair.kept.digest:
-        return None
     # The same bytes at another path may lead elsewhere, by relative links.
-    return pair.links.are_same
+    return True if pair.new.digest == pair.kept.digest and pair.links.are_same else None
 
 
 def _same_thin_page(pair: Pair) -> bool | None:
@@ -92,34 +90,17 @@ def _describe_own_size(pair: Pair) -> str:
     return f"{pair.content.own_size} letters of its own" if pair.are_thin else "a text"
 
 
-def _describe_marks(pair: Pair) -> str:
-    if pair.are_thin:
-        return "some are missing" if pair.marks_differ else "all are there"
-    if pair.headings_differ:
-        return "other headings"
-    return "neither differs"
-
-
-def _describe_least(pair: Pair, least: float) -> str:
-    if pair.are_thin:
-        return "of what the pages alone say"
-    return f"least {least:.2f}" if pair.is_estimated else f"decided by {pair.scheme.spec}"
-
-
-def _describe_resemblance(pair: Pair) -> str:
-    return f"resemblance {pair.resemblance:.2f}, {_describe_least(pair, pair.limits.min_resemblance)}"
-
-
 def _describe_coverage(pair: Pair) -> str:
-    least = pair.limits.min_coverage
+    if pair.are_thin and pair.lacks_marks:
+        return "a heading, number, entry or picture is missing"
     if pair.are_thin:
         return f"coverage {pair.content.whole_coverage:.2f} of all but furniture"
-    if pair.is_longer:
-        return f"{pair.new.chars / pair.kept.chars:.1f} times as long"
+    if pair.lacks_headings:
+        return "the kept page lacks a heading"
     if pair.words_covered and pair.cover.missing:
-        return f"the kept page lacks {len(pair.cover.missing)} blocks"
-    visible = f"; of what is shown {pair.visible.coverage:.2f}, least {least:.2f}" if pair.visible.is_less else ""
-    return f"coverage {pair.coverage:.2f}, {_describe_least(pair, least)}{visible}"
+        return f"the kept page lacks {len(pair.cover.missing)} block{'s' * (len(pair.cover.missing) > 1)}"
+    least = f"least {pair.limits.min_coverage:.2f}" if pair.is_estimated else f"decided by {pair.scheme.spec}"
+    return f"coverage {pair.coverage:.2f}, {least}"
 
 
 def _describe_list(pair: Pair) -> str:
@@ -144,8 +125,6 @@ TABLE: tuple[Rule, ...] = (
     Rule("signatures far apart", _different_if(lambda pair: pair.signatures_far_apart), _describe_signatures),
     Rule("other titles", _different_if(lambda pair: not _same_title_or_list(pair)), _describe_titles),
     Rule("nothing of its own", _different_if(lambda pair: pair.says_nothing_of_its_own), _describe_own_size),
-    Rule("other headings or numbers", _different_if(lambda pair: pair.marks_differ), _describe_marks),
-    Rule("other words", _different_if(lambda pair: pair.other_words), _describe_resemblance),
     Rule("not covered", _different_if(lambda pair: not pair.all_covered), _describe_coverage),
     # One new link is reason enough to keep a list: it may lead to a page that was not crawled.
     Rule(OTHER_LINKS, _different_if(lambda pair: pair.links.lead_further), _describe_list),
@@ -155,8 +134,6 @@ TABLE: tuple[Rule, ...] = (
 
 NAMES = (*(rule.name for rule in TABLE), TOO_MANY_VARIANTS)
 """Every name of a rule that a decision can have."""
-
-_VARIANTS = (SAME_BYTES, OTHER_LINKS)
 
 
 def decide(pair: Pair, rules: Sequence[Rule] = TABLE) -> tuple[str, bool]:
@@ -183,15 +160,14 @@ def compare(pair: Pair) -> Match | None:
 def first_match(pairs: Iterable[Pair]) -> tuple[SignedPage, Match] | None:
     """Return the first kept page that covers the new one, with the match.
 
-    A list with new links is not covered by any page, nor is a page with the same bytes whose links lead elsewhere, until as
-    many variants are kept as the limits allow.
+    A list with new links is not covered by any page, until as many variants are kept as the limits allow.
     """
     variants = 0
     for pair in pairs:
         rule, duplicate = decide(pair)
         if duplicate:
             return pair.kept, _match(rule, pair)
-        if rule in _VARIANTS and pair.kept.key != pair.new.key:
+        if rule == OTHER_LINKS and pair.kept.key != pair.new.key:
             variants += 1
             if variants == pair.limits.max_list_variants:
                 return pair.kept, _match(TOO_MANY_VARIANTS, pair)

@@ -67,7 +67,7 @@ blocks in each other's place, one in twenty has two in common, and one in 250 ha
 GROWTH, GROWTH_LETTERS = 1.05, 16
 """An edit makes a block hardly longer: texts that take the place of others have this many times their size, and this many
 letters more for each block."""
-FRAME_LETTERS, FRAME_SHARE = 80, 0.05
+FRAME_LETTERS, FRAME_SHARE = 80, 0.03
 """In another design, new lines that together have up to this size, or replaced ones with this share of the text, may belong
 to the frame."""
 CELL = 8

@@ -40,7 +40,7 @@ from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.segmentation import CutOnDemand, han_cutter, resolve_tokenizer
 from crawler_dedup.signing.sketch import digest
 from crawler_dedup.signing.storedtext import pack_text
-from crawler_dedup.signing.summary import with_shown, with_signature
+from crawler_dedup.signing.summary import with_signature
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import split_title
@@ -252,11 +252,7 @@ class Signer:
         if _is_mostly_hidden(content.text, shown):
             return _unsigned(page, _MOSTLY_HIDDEN)
         self._of_scheme.get(load=self._load_on_demand)
-        page = with_signature(page, self.scheme.sign(main_text), main_text.features)
-        if shown == content.text:
-            return page
-        shown_text = self.text_of(shown)
-        return with_shown(page, shown_text.features)
+        return with_signature(page, self.scheme.sign(main_text), main_text.features)
 
     def _sign_thin(self, page: SignedPage, content: _Content) -> SignedPage:
         """Sign a page with little main text by its blocks, or not at all."""

@@ -1,10 +1,10 @@
-"""Features → their summary in a :class:`SignedPage`: number, sketch and digest, and the same of the shown features."""
+"""Features → their summary in a :class:`SignedPage`: number, sketch and digest."""
 
 from __future__ import annotations
 
 import msgspec
 
-from crawler_dedup.signedpage import PageKind, Shown, Signature, SignedPage
+from crawler_dedup.signedpage import PageKind, Signature, SignedPage
 from crawler_dedup.signing.features import Features
 from crawler_dedup.signing.sketch import set_digest, sketch
 
@@ -21,10 +21,3 @@ def with_signature(page: SignedPage, signature: Signature, features: Features) -
         sketch=sketch(content),
         feature_digest=set_digest(content),
     )
-
-
-def with_shown(page: SignedPage, features: Features) -> SignedPage:
-    """Return *page* with a summary of the *features* that it shows, if it hides any that are not shown elsewhere."""
-    content = features.content
-    shown = Shown(len(content), sketch(content), set_digest(content))
-    return page if shown == page.shown else msgspec.structs.replace(page, partly_hidden=shown)

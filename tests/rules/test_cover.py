@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Deduplicator, Verdict
@@ -129,6 +129,119 @@ def test_a_number_may_be_left_out_of_a_long_sentence(crawl: Crawl) -> None:
         for when in ("on 4 May ", "")
     )
     assert not check_two(crawl, kept, new)
+
+
+WORDS = {
+    "town": (
+        "You will join our team in {}, where forty colleagues load vehicles by day and by night.",
+        "Leeds",
+        "Hull",
+    ),
+    "person": (
+        "The chair of the board, {}, told the members that the accounts were in order.",
+        "Dr. Keller",
+        "Dr. Hansen",
+    ),
+    "product": (
+        "The fault affects all devices of the series “{}” that were sold in spring this year.",
+        "Kestrel",
+        "Merlin",
+    ),
+    "denial": (
+        "The court has ruled that the owners {} pay for the wall that the town has planned.",
+        "must",
+        "must not",
+    ),
+    "denial less": ("The owners have said that they {} pay for the wall which the town plans.", "won't", "will"),
+    "ort": ("Sie verstärken unser Lager in {}, in dem vierzig Kollegen bei Tag und Nacht arbeiten.", "Graz", "Essen"),
+    "verneinung": ("Das Gericht hat entschieden, dass die Eigentümer die Mauer {} zahlen müssen.", "", "nicht"),
+    "город": ("Вы будете работать на складе в городе {}, где сорок человек грузят машины.", "Омск", "Пермь"),
+    "отрицание": ("Суд решил, что владельцы домов у реки {} должны платить за новую стену.", "", "не"),
+    "否定": ("法院裁定河边房屋的业主{}承担市镇计划修建的防洪墙的全部费用和今后的维护费用。", "应当", "不应当"),
+}
+
+
+@knowing
+@pytest.mark.parametrize(("sentence", "first", "second"), WORDS.values(), ids=WORDS)
+def test_another_name_or_a_denial_in_a_long_sentence_makes_another_page(
+    crawl: Crawl, known: bool, sentence: str, first: str, second: str
+) -> None:
+    kept, new = (text(LONGER, sentence.format(value), SHORT) for value in (first, second))
+    assert check_two(crawl, kept, new, known=known)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("In spring, the board met in {} and looked at the plans.", "The board met in {} in spring and saw the plans."),
+        (
+            "The board met in {}, and Anna Ruiz took the chair of it.",
+            "The board met in {}, and she took the chair of it.",
+        ),
+        (
+            "Call the function <code>Foo()</code> of the {} library.",
+            "Call the function <code>Bar()</code> of the {} library.",
+        ),
+        (
+            "THE BOARD MET IN {} AND LOOKED AT ALL OF THE PLANS TODAY",
+            "THE BOARD MET IN {} AND LOOKED AT THE PLANS TODAY",
+        ),
+    ],
+    ids=["another beginning", "a name less", "code", "capitals"],
+)
+def test_other_words_in_a_long_sentence_are_an_edit(crawl: Crawl, first: str, second: str) -> None:
+    """Words that begin a sentence, code and lines in capitals have no names, and a name may be left out."""
+    rest = "It was a long evening in the old hall behind the mill, and nobody had thought of bread or of candles."
+    kept, new = (text(LONGER, f"{line.format('Leeds')} {rest}") for line in (first, second))
+    assert not check_two(crawl, kept, new)
+
+
+LISTING = "\n".join([*words("listing", 60), "lamp [1:3.5.4]", "office suite"])
+MAIL = "Where do I find the lamps?\n\n" + "\n".join(" ".join(words(f"mail {line}", 9)) for line in range(20))
+
+
+@pytest.mark.parametrize(
+    ("kept", "new"),
+    [
+        (LISTING, LISTING.replace("lamp [", "R lamp [")),
+        (LISTING, LISTING.replace("lamp [", "lamp needs oil\nlamp [")),
+        ("It works now.\n\n" + MAIL.partition("\n\n")[2], MAIL),
+    ],
+    ids=["mark", "reason", "question"],
+)
+def test_preformatted_text_is_compared_line_by_line(crawl: Crawl, kept: str, new: str) -> None:
+    assert check_two(crawl, *(text(SHORT, f"<pre>{content}</pre>") for content in (kept, new)))
+
+
+def test_numbers_of_lines_are_not_compared(crawl: Crawl) -> None:
+    def listing(first: int) -> str:
+        numbers = "\n".join(str(first + line) for line in range(40))
+        return text(SHORT, f"<table><tr><td><pre>{numbers}</pre></td><td><pre>{LISTING}</pre></td></tr></table>")
+
+    assert not check_two(crawl, listing(1), listing(2))
+
+
+# Properties
+
+PARTS = st.lists(
+    st.sampled_from([*POSTS, *OTHER_POSTS, "Leith", "€ 45.90", "<h2>Where it is</h2>", "<ul><li>full time</li></ul>"]),
+    max_size=5,
+)
+
+
+@given(parts=PARTS, added=st.sampled_from([*POSTS, "Hull", "€ 59.95"]), at=st.integers(0, 5))
+def test_a_page_covers_itself_and_no_page_that_says_more(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[str], added: str, at: int
+) -> None:
+    """A block that is added to the new page never makes a duplicate of it."""
+    assume(added not in parts)
+    page_text, longer = text(LONGER, *parts), text(LONGER, *parts[:at], added, *parts[at:])
+    folder = tmp_path_factory.getbasetemp() / "itself"
+    with Deduplicator.open(folder, Config(tokenizer="bigrams", fresh=True)) as opened:
+        opening = Crawl(opened)
+        assert opening.check("/kept", page_text).verdict is Verdict.NEW
+        assert opening.check("/same", page_text + "<!-- -->").verdict is Verdict.DUPLICATE
+        assert opening.check("/more", longer).verdict is Verdict.NEW
 
 
 # Additions

@@ -277,7 +277,6 @@ def test_a_thin_page_keeps_its_blocks_and_no_features(signer: Signer) -> None:
     assert signed.kind is PageKind.THIN
     assert len(signed.blocks) == 6 * 10
     assert (signed.features, signed.sketch, signed.feature_digest, signed.cover) == (0, b"", b"", b"")
-    assert signed.partly_hidden is None
 
 
 def test_thin_pages_with_different_titles_or_blocks_have_different_signatures(signer: Signer) -> None:
