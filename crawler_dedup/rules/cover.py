@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, takewhile
+from itertools import groupby, islice, takewhile
 from typing import NamedTuple
 
 from crawler_dedup.rules.computed import computed
@@ -22,8 +22,6 @@ from crawler_dedup.rules.thresholds import (
     FRAME_SHARE,
     GROWTH,
     GROWTH_LETTERS,
-    SAME_LINKS,
-    SAME_SHARE,
     SAME_TEXT,
     TELLING_HEADING,
 )
@@ -166,7 +164,7 @@ class Cover:
         if all(block.key in self._standing for block in self.compared):
             return ()
         added: list[CoverBlock] = []
-        edited: list[tuple[CoverBlock, Sequence[CoverBlock]]] = []
+        edited: list[list[tuple[CoverBlock, Sequence[CoverBlock]]]] = []
         changed: list[CoverBlock] = []
         surplus = 0.0
         for new, kept in self._gaps():
@@ -180,14 +178,23 @@ class Cover:
                 surplus += more
                 added += texts
             else:
-                edited += self._pair_up(texts, kept)
-        least = ALIKE if len(edited) > 1 else ALONE_ALIKE
-        replaced = [block for block, places in edited if self._is_replaced(block, places, least)]
+                edited.append([*self._pair_up(texts, kept)])
+        least = ALIKE if sum(map(len, edited)) > 1 else ALONE_ALIKE
+        runs = [run for pairs in edited for run in self._find_replaced(pairs, least)]
+        replaced = [block for run in runs for block in run]
         if self.is_strict:
             return added + replaced
         most = max(FRAME_LETTERS, FRAME_SHARE * self.new.chars)
         size = sum([max(block.size, CELL) for block in replaced])
-        return changed + (added if surplus > FRAME_LETTERS else []) + (replaced if size > most else [])
+        is_much = size > most or any(len(run) > 1 and size_of(run) > FRAME_LETTERS for run in runs)
+        return changed + (added if surplus > FRAME_LETTERS else []) + (replaced if is_much else [])
+
+    def _find_replaced(
+        self, pairs: Iterable[tuple[CoverBlock, Sequence[CoverBlock]]], least: int
+    ) -> list[list[CoverBlock]]:
+        """Return the runs of blocks that are no edits of those in their places."""
+        flagged = groupby(pairs, lambda pair: self._is_replaced(pair[0], pair[1], least))
+        return [[block for block, _ in run] for is_replaced, run in flagged if is_replaced]
 
     @property
     def hashes_of_missing(self) -> Sequence[int]:
@@ -263,18 +270,6 @@ class Cover:
             )
         ]
         return len(headings) > 1 and any(block.key not in self._standing for block in headings)
-
-
-def have_same_design(new: SignedPage, kept: SignedPage) -> bool:
-    """Return whether two pages have the same links, or about as many, with about as much text outside of the main texts."""
-    if new.link_digest == kept.link_digest and new.link_count:
-        return True
-    outside_new, outside_kept = (page.link_chars - page.inner_link_chars for page in (new, kept))
-    return _are_about_equal(new.link_count, kept.link_count) and _are_about_equal(outside_new, outside_kept)
-
-
-def _are_about_equal(new: int, kept: int) -> bool:
-    return abs(new - kept) <= max(SAME_LINKS, SAME_SHARE * max(new, kept))
 
 
 def _is_edit(new: CoverBlock, kept: CoverBlock, least: int) -> bool:

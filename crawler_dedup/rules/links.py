@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.keeping import is_list
 from crawler_dedup.rules.sites import SiteProfile
-from crawler_dedup.rules.thresholds import MANY_MORE, MORE_LINKS, NOWHERE
+from crawler_dedup.rules.thresholds import MANY_MORE, MORE_LINKS, NOWHERE, SAME_LINKS, SAME_SHARE
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.links import unpack_links
 
@@ -34,6 +34,14 @@ class Links:
         return self.new.link_digest == self.kept.link_digest
 
     @property
+    def same_design(self) -> bool:
+        """Whether both pages have the same links, or about as many, with about as much link text beside the main texts."""
+        if self.are_same and self.new.link_count:
+            return True
+        beside_new, beside_kept = (page.link_chars - page.inner_link_chars for page in (self.new, self.kept))
+        return _are_about_equal(self.new.link_count, self.kept.link_count) and _are_about_equal(beside_new, beside_kept)
+
+    @property
     def lead_further(self) -> bool:
         """Whether a crawl would lose links with the new page, if the kept one is on the same host.
 
@@ -58,3 +66,7 @@ class Links:
     def are_covered(self) -> bool:
         """Whether the kept page has all links of the new page, without the navigation of its site."""
         return self.are_same or (bool(self.new.links) and self.of_new_content <= set(unpack_links(self.kept.links)))
+
+
+def _are_about_equal(new: int, kept: int) -> bool:
+    return abs(new - kept) <= max(SAME_LINKS, SAME_SHARE * max(new, kept))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from crawler_dedup.config import Config
 from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.content import Content
-from crawler_dedup.rules.cover import Cover, have_same_design
+from crawler_dedup.rules.cover import Cover
 from crawler_dedup.rules.links import Links
 from crawler_dedup.rules.naming import Naming
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
@@ -104,7 +104,7 @@ class Pair:
     @computed
     def cover(self) -> Cover:
         """The blocks of the new text that the kept page lacks."""
-        same_design = have_same_design(self.new, self.kept)
+        same_design = self.links.same_design
         is_known = self.new_site.is_known and self.kept_site.is_known
         is_strict = (same_design and is_known) or (self.same_host and (same_design or not self.names_itself))
         return Cover(self.new, self.kept, self.content.site_of_new, self.kept_site, is_strict)

@@ -128,13 +128,13 @@ class Known(NamedTuple):
 
 def certain_of(
     signatures: list[int],
-    chars: list[int],
+    features: list[int],
     *,
     titles: list[int] | None = None,
     names: list[int] | None = None,
     existing: tuple[int, ...] = (),
 ) -> Known:
-    """Return what is certain of texts with the same words."""
+    """Return what is certain of texts whose sketches are the same."""
     count = len(signatures)
     places: Places = np.arange(count)
     none = np.zeros(count, dtype=np.uint64)
@@ -146,7 +146,7 @@ def certain_of(
     )
     candidates = Candidates(all_places, is_repeated(named), all_places[:0], np.array(existing, dtype=np.uint64))
     digests = places.astype(np.uint64)
-    measures = Measures(all_places, digests, np.array(chars), np.full(count, 300), np.ones((count, 64), dtype=np.uint8))
+    measures = Measures(all_places, digests, np.array(features), np.ones((count, 64), dtype=np.uint8))
     certain = find_certain(rows, places, places, candidates, SCHEME, measures, LIMITS)
     earlier = [certain.earlier[start:end].tolist() for start, end in pairwise(certain.starts.tolist())]
     paired = [known if is_paired else None for known, is_paired in zip(earlier, certain.paired.tolist(), strict=True)]
@@ -180,7 +180,7 @@ def test_pages_that_are_looked_up_are_compared_with_the_filed_ones() -> None:
     assert certain_of([0, 1 << 63], [100, 1000], existing=(1,)) == ([False] * 2, [False] * 2, [None] * 2)
     # A page that comes again, and one that may be covered by it, are looked up.
     assert certain_of([0, 1, 3], [100] * 3, names=[0, 1, 0]) == ([False] * 3, [True, True, False], [None] * 3)
-    assert certain_of([0, 1, 3], [100, 100, 120], names=[0, 1, 2]) == (
+    assert certain_of([0, 1, 3], [100, 100, 110], names=[0, 1, 2]) == (
         [True, False, False],
         [False] * 3,
         [None, [0], [1, 0]],
