@@ -195,14 +195,14 @@ def pack_blocks(
             traits |= _NAME
         if block.shown != block.text:
             traits |= _HIDDEN
-        number = hash_line(letters, numbers)
+        number = number_of_text = hash_line(letters, numbers)
         if not traits & (_ENTRY | _HIDDEN | _NAME):
             times[number] = count = times.get(number, 0) + 1
             if count > 1:
                 number = _hash_again(number, count)
         if number in packed:
             traits = _join_traits(packed[number][0], traits)
-        lines_of[number] = _Line(block, plain, letters)
+        lines_of[number] = _Line(block, plain, letters, times.get(number_of_text, 1))
         units = min(-(-block.size // _SIZE_UNIT), _MAX_UNITS)
         packed[number] = traits, units if plain[:1].isalnum() or any(map(str.isalnum, plain)) else 0
     for source, is_shown in (embedded or {}).items():
@@ -223,11 +223,16 @@ def _compared(blocks: Sequence[Block]) -> list[Block]:
 
 
 class _Line(NamedTuple):
-    """A block with its normalised text, and the bytes of that which are hashed."""
+    """A block with its normalised text, the bytes of that which are hashed, and how many times it was read by then."""
 
     block: Block
     plain: str
     letters: bytes
+    times: int
+
+    def find_numbers(self) -> list[str]:
+        """Return the numbers in the text. For a text that is repeated, which occurrence it is counts as a number of it."""
+        return find_facts(self.plain) + ([f"\n{self.times}"] if self.times > 1 else [])
 
 
 def _pack_cover(rows: Mapping[int, tuple[int, int]], lines: Mapping[int, _Line]) -> bytes:
@@ -244,10 +249,7 @@ def _pack_cover(rows: Mapping[int, tuple[int, int]], lines: Mapping[int, _Line])
     }
     names = {number: _names_of(line.block) for number, line in long.items()}
     keys_of_long = keys_of_texts(
-        [
-            (line.letters, find_facts(line.plain) if rows[number][0] & _NUMBER else (), names[number][1])
-            for number, line in long.items()
-        ]
+        [(line.letters, line.find_numbers(), names[number][1]) for number, line in long.items()]
     )
     keys = dict(zip(long, keys_of_long, strict=True))
     blocks = []

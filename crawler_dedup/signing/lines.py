@@ -9,9 +9,10 @@ from xxhash import xxh3_64_intdigest
 
 PUNCTUATION = b" \t!\"$'(),-./:;?@[\\]_`{|}"
 """White space and punctuation that are ignored; the signs of C++ and C#, and operators, are not."""
-# Typographic dashes and quotation marks in UTF-8: one rendering of a text has them, and another those of ASCII.
-_TYPOGRAPHIC = re.compile(b"\xe2\x80[\x90-\x95\x98-\x9f]")
-_EN_DASH = "–"  # also a minus, and the sign between two years
+# Typographic dashes, quotation marks and the slash of fractions in UTF-8: one rendering of a text has them, and another has
+# those of ASCII.
+_TYPOGRAPHIC = re.compile(b"\xe2(?:\x80[\x90-\x95\x98-\x9f]|\x81\x84)")
+_IN_NUMBERS = str.maketrans("–⁄", "-/")  # the dash is also a minus, and the sign between two years
 BEGINS_NO_DIGIT = bytes(set(range(256)) - set(b"0123456789\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0\n"))
 """All bytes except the end of a line and those with which the UTF-8 of a decimal digit, of any script, begins."""
 # A set of characters comes first, so that all others are skipped quickly; a minus ends no word.
@@ -30,7 +31,7 @@ def without_punctuation(content: bytes) -> bytes:
 
 def numbers_in(plain: str) -> list[str]:
     """Return the numbers in a normalised text; a date or a range is a single number."""
-    return _NUMBERS.findall(plain.replace(_EN_DASH, "-"))
+    return _NUMBERS.findall(plain.translate(_IN_NUMBERS))
 
 
 def hash_line(letters: bytes, numbers: Sequence[str]) -> int:

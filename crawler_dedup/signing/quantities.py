@@ -26,6 +26,7 @@ _LINE_NUMBERS = re.compile(r"\d{1,6}(?: \d{1,6})+")
 def find_facts(plain: str) -> list[str]:
     """Return the numbers of a normalised text, each alone, and again with the currency, unit or month beside it."""
     facts = []
+    plain = plain.replace("⁄", "/")  # of a fraction that is one character
     for number in _NUMBERS.finditer(plain):
         before = _BEFORE.search(plain, max(0, number.start() - _LONGEST_BEFORE), number.start())
         behind = _BEHIND.match(plain, number.end())

@@ -25,7 +25,7 @@ REVISIONS: dict[str, tuple[int, str]] = {
     "join_shown_text": (1, "d5685a1e9ddf4478"),
     "join_text": (1, "5dfbd925ad8883d9"),
     "normalise": (3, "3d02ca498bb0826e"),
-    "pack_blocks": (5, "736931d7c625b222"),
+    "pack_blocks": (5, "aa5497925c7e8808"),
     "pack_short": (1, "f22190eeb40a05ed"),
     "read_blocks": (1, "26c2eb3da4f6fb2b"),
     "read_outline": (5, "01b7755a504a8058"),
