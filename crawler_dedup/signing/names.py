@@ -20,29 +20,30 @@ DENIAL_BITS = (1 << _NAMES + _DENIALS) - 1 - NAME_BITS
 """The bits of a set of which one is set if the block denies: for once, twice, and so on."""
 
 _UNSPACED = "\u2e80-\uffff"  # Chinese, Japanese, Korean: a word of another script may be between their characters
-_LETTER = rf"[^\W\d_{_UNSPACED}]"
-_WORD = re.compile(
-    rf"(?<![^\W{_UNSPACED}])(?![a-z]){_LETTER}(?:[^\W{_UNSPACED}]|[’'-])*"
-)  # it may begin with a capital
-_BEGINNING = re.compile(r"(?:^|[.!?…。！？•·|:]) ?[\s(\[{\"'“”„‘’«»‹›—–-]*$")
-_ABBREVIATED = re.compile(r"(?<!\w)[^\W\d_a-z]\w{0,2}\. ?$")  # "Dr.", "St.", "J."
-_POSSESSIVE = re.compile(r"['’]s?$")
+# A word that may begin with a capital letter. The character before it is looked at last, which is quicker.
+_WORD = re.compile(rf"[^\W\d_a-z{_UNSPACED}](?<![^\W{_UNSPACED}].)(?:[^\W{_UNSPACED}]|[’'-])*", re.DOTALL)
+_TOKEN = re.compile(r"[\w'’]+")
+_OPENING = " ([{\"'“”„‘’«»‹›—–-"
+_ENDS = (".", "!", "?", "…", ":", "•", "·", "|", "。", "！", "？")
+_LONGEST_ABBREVIATION = 4  # characters: "St.", "Dr.", "Prof" is a word
 _BEFORE = 16  # characters before a word that are looked at
-_PRONOUN = "i"
+_POSSESSIVE = ("'s", "’s")
+_PRONOUN = ("i'", "i’")
 
 
 def find_names(text: str) -> tuple[int, int]:
     """Return the set of names of a *text*, and the set of all its words with a capital letter; with both the denials."""
-    denials = _count_denials(text)
-    denied = 1 << _NAMES + min(denials, _DENIALS) - 1 if denials else 0
-    names = capitals = denied
+    denials = _count_denials(text.lower())
+    names = capitals = 1 << _NAMES + min(denials, _DENIALS) - 1 if denials else 0
     if text.isupper():
         return names, capitals
     for word in _WORD.finditer(text):
         if not word[0][0].isupper():
             continue
-        name = _POSSESSIVE.sub("", word[0].casefold())
-        if name == _PRONOUN or name.startswith(("i'", "i’")):
+        name = word[0].casefold()
+        if name.endswith(_POSSESSIVE):
+            name = name[:-2]
+        if name == "i" or name.startswith(_PRONOUN):
             continue
         bit = 1 << xxh3_64_intdigest(name.encode("utf-8", "replace")) % _NAMES
         capitals |= bit
@@ -52,15 +53,20 @@ def find_names(text: str) -> tuple[int, int]:
 
 
 def _begins_sentence(text: str, place: int) -> bool:
-    before = text[max(0, place - _BEFORE) : place]
-    return bool(_BEGINNING.search(before)) and not _ABBREVIATED.search(before)
+    before = text[max(0, place - _BEFORE) : place].rstrip(_OPENING)
+    if not before.endswith("."):
+        return not before or before.endswith(_ENDS)
+    last = before.rpartition(" ")[2]
+    return len(last) > _LONGEST_ABBREVIATION or not last[:1].isupper()
 
 
 @cache
-def _denial_pattern() -> re.Pattern[str]:
-    words, parts = map("|".join, read_denials())
-    return re.compile(rf"(?<!\w)(?:{words})(?!\w)|n['’]t(?!\w)|{parts}", re.IGNORECASE)
+def _denials() -> tuple[frozenset[str], re.Pattern[str]]:
+    words, parts = read_denials()
+    return frozenset(words), re.compile("|".join(parts))
 
 
 def _count_denials(text: str) -> int:
-    return len(_denial_pattern().findall(text))
+    words, parts = _denials()
+    count = sum(map(words.__contains__, _TOKEN.findall(text))) + text.count("n't") + text.count("n’t")
+    return count if text.isascii() else count + len(parts.findall(text))

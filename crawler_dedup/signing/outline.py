@@ -364,7 +364,13 @@ def _read_text(parts: list[str], links: list[slice], hidden: list[slice]) -> tup
 
 
 def _read_lines(block: Block, parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[Block, ...]:
-    """Return the lines of a *block* of preformatted text, which was made of *parts*, as blocks."""
+    """Return the lines of a *block* of preformatted text, which was made of *parts*, as blocks; none if it is one line."""
+    if not (links or hidden):
+        texts = [text for line in "".join(parts).replace("\r", "\n").split("\n") if (text := " ".join(line.split()))]
+        sizes = map(size_in_letters, texts) if len(texts) > 1 else ()
+        return tuple(
+            [block._replace(text=text, size=size, shown=text) for text, size in zip(texts, sizes, strict=False) if size]
+        )
     in_links, in_hidden = (
         frozenset(chain.from_iterable(range(*span.indices(len(parts))) for span in spans)) for spans in (links, hidden)
     )
