@@ -76,7 +76,7 @@ def test_texts_without_empty_lines_have_the_duplicates_of_those_with_empty_lines
     for name, end in (("lines", "\n"), ("paragraphs", "\n\n")):
         texts = [end.join(" ".join(words(f"{text // 2} {line}", 20)) for line in range(6)) for text in range(40)]
         lines = [
-            {"url": f"http://h/{number}", "text": f"{text}{end}Page {number}." if number % 2 else text}
+            {"url": f"http://h/{number}", "text": text if number % 2 else f"{text}{end}Page {number}."}
             for number, text in enumerate(texts)
         ]
         invoke("batch", "run", write_lines(tmp_path / f"{name}.jsonl", lines), "-o", tmp_path / name, "--text", "text")

@@ -177,9 +177,9 @@ def test_a_record_that_cannot_be_read_is_reported_and_removed_by_a_repair(
         {"sketch": b"x" * 195},
         {"sketch": b""},
         {"sketch": b"x" * 64},
-        {"numbers": b"x" * 63},
+        {"cover": b"x" * 63},
         {"sketch": b"short"},
-        {"numbers": b"short"},
+        {"cover": b"short"},
     ],
     ids=repr,
 )
