@@ -87,7 +87,7 @@ def page_id(page: Path) -> str:
 def site() -> Iterator[Site]:
     names = ["page", "other", "third"]
     pages = {f"/{name}": html(article(name, links=[f"/{linked_name}" for linked_name in names])) for name in names}
-    pages["/copy"] = html(article("page", frame="copy"))
+    pages["/copy"] = html(article("page", frame="copy", links=[f"/{name}" for name in names]))
     pages["/"] = html(article("start", links=["/copy", *pages]))
     with Site(pages) as served:
         yield served

@@ -22,6 +22,7 @@ from crawler_dedup.rules.thresholds import (
     FRAME_SHARE,
     GROWTH,
     GROWTH_LETTERS,
+    MOST_MOVED,
     SAME_TEXT,
     TELLING_HEADING,
 )
@@ -213,7 +214,7 @@ class Cover:
             kept = [block for block in kept if not block.is_fact]
         if not all(block.traits & _HIDDEN for block in texts):  # hidden text covers no text that is shown
             kept = [block for block in kept if not block.traits & _HIDDEN]
-        moved = abs(len(texts) - len(kept))
+        moved = min(abs(len(texts) - len(kept)), MOST_MOVED)
         for at, block in enumerate(texts):
             yield block, kept[max(at - moved, 0) : at + moved + 1]
 

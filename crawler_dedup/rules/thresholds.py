@@ -85,6 +85,9 @@ CUT = 1.5
 """In another design, paragraphs may be divided elsewhere: only texts whose sizes differ by less than this factor are
 compared as two states of one text."""
 
+MOST_MOVED = 32
+"""Places by which an edited block may have moved. More would take quadratic time on two pages of many blocks."""
+
 # Links
 
 MANY_MORE, MORE_LINKS = 1.5, 10
