@@ -30,6 +30,7 @@ from rich.table import Table
 
 import crawler_dedup
 from crawler_dedup import Config, ConfigError
+from crawler_dedup.crawl.forms import forms_of
 from crawler_dedup.errors import BeyondLimits, ExtraMissing
 from crawler_dedup.signing import parsing, titles
 from crawler_dedup.signing.anchors import MAX_CHARS, Anchors
@@ -234,6 +235,7 @@ def page_steps() -> Mapping[str, Step]:
         "other parts": lambda page: find_embedded_content(page.tree),
         "hidden elements": lambda page: hidden_elements(page.tree),
         "without hidden": lambda page: without_hidden(page.tree),
+        "forms": lambda page: list(forms_of(_URL, page.tree)),
         "asks for a password": lambda page: parsing.asks_for_password(page.tree),
         "the whole signature": lambda page: signer.sign(_URL, page.body, encoding=None, key=None, scope=""),
         **_patterns(bytes),

@@ -138,7 +138,7 @@ class Decider:
     def _watch_form(self, response: Any, page: SignedPage, decision: Decision) -> None:
         """Warn about kept pages that differ by nothing but facts. The decision stays as it is."""
         try:
-            if len(response.body) > MAX_BYTES or not self._forms.may_differ_by_facts_only(page):
+            if len(response.body) > MAX_BYTES or not self._forms.should_read(page):
                 return
             tree = tree_of(response, self._config)
             form = None if tree is None else self._forms.add(page.url, tree)

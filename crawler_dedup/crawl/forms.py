@@ -6,7 +6,7 @@ The form of a page is its text without numbers, dates and parts of its own addre
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -16,7 +16,6 @@ from urllib.parse import unquote, urlsplit
 
 from lxml.etree import XPath
 from lxml.html import HtmlElement
-from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.counting.heavyhitters import HeavyHitters
 from crawler_dedup.signedpage import SignedPage
@@ -30,7 +29,7 @@ MAX_BYTES = 256 << 10
 MAX_FORMS = 2_000
 """Number of forms that are counted at the same time."""
 MAX_BLOCKS = 50_000
-"""Number of blocks of earlier pages that are remembered."""
+"""Number of hosts, and of their blocks with text and without a digit, that are remembered."""
 _MAX_NEW_BLOCKS = 8
 """A page with more blocks of text that its host never had before, and without a digit, differs by more than facts."""
 _MAX_CHARS = 20_000
@@ -39,12 +38,13 @@ _MAX_PART_CHARS = 200
 _EXAMPLES = 3
 _MAX_URL_CHARS = 500
 
+# In one expression with "|", they would take quadratic time.
 _texts = XPath(
-    "descendant-or-self::text()[not(parent::script or parent::style or parent::noscript or parent::template)]"
-    " | descendant::img/@src",
+    "descendant-or-self::text()[not(parent::script or parent::style or parent::noscript or parent::template)]",
     smart_strings=False,
 )
-_FACT = "0"  # stands in a form for each number, date and part of the address
+_pictures = XPath("descendant::img/@src", smart_strings=False)
+_FACT = "0"  # replaces each number, date and part of the address
 _NAMES_IN_DATES = """
     jan(?:uary)? feb(?:ruary)? mar(?:ch)? apr(?:il)? may june? july? aug(?:ust)? sept?(?:ember)? oct(?:ober)? nov(?:ember)?
     dec(?:ember)? mon(?:day)? tue(?:s(?:day)?)? wed(?:nesday)? thu(?:r?s(?:day)?)? fri(?:day)? sat(?:urday)? sun(?:day)?
@@ -60,6 +60,7 @@ _names_in_dates = re.compile(
 )
 _LONG_LINE = 40
 """Characters from which on a line without a number is no date."""
+_word = re.compile(r"[^\W_]+")
 _several_facts = re.compile(rf"{_FACT}(?:[^\w\n]*{_FACT})+")
 
 
@@ -71,20 +72,18 @@ class FormUse:
         count: how many there are.
         path: the part that their addresses have in common at the beginning, up to a slash.
         examples: addresses of the latest of them, until the form is reported.
-        is_reported: whether it was reported.
     """
 
     count: int = 0
     path: str = ""
-    examples: list[str] = field(default_factory=list)
-    is_reported: bool = False
+    examples: deque[str] = field(default_factory=lambda: deque(maxlen=_EXAMPLES))
 
     def add(self, url: str) -> None:
         """Count the page at *url*."""
         self.count += 1
         self.path = _common_path(self.path, url) if self.path else _directory(url)
-        if not self.is_reported:
-            self.examples = [*self.examples, url[:_MAX_URL_CHARS]][-_EXAMPLES:]
+        if self.count <= LIMIT:
+            self.examples.append(url[:_MAX_URL_CHARS])
 
 
 class Forms:
@@ -92,54 +91,70 @@ class Forms:
 
     Each page is counted under two forms: in one, only its whole path is left out of the text, in the other, each part of
     the address. A page of a form that was reported is counted only there. Reading a form takes as long as signing, so it is
-    done only for pages most of whose blocks their host has had before.
+    done only for pages most of whose blocks their host has had before, and for the first page of a host. If the blocks are
+    too many, all those of the host that was used least recently are forgotten, and its next page counts as the first.
     """
 
     def __init__(self) -> None:
         self._uses: HeavyHitters[bytes, FormUse] = HeavyHitters(MAX_FORMS, FormUse)
-        self._blocks: OrderedDict[int, None] = OrderedDict()
+        self._blocks: OrderedDict[str, set[int]] = OrderedDict()  # of each host, the host that was used last at the end
+        self._remembered = 0  # hosts and blocks
 
-    def may_differ_by_facts_only(self, page: SignedPage) -> bool:
-        """Remember the blocks of a kept page. Return whether it has hardly any new ones, or is the first of its host."""
-        host, number = xxh3_64_intdigest(host_of(page.url).encode()), int(Trait.NUMBER)
-        keys = [(host ^ block.hash, block) for block in unpack_blocks(page.blocks)]
-        new = [block for key, block in keys if key not in self._blocks]
-        for key, _ in keys:
-            self._blocks[key] = None
-            self._blocks.move_to_end(key)
-        while len(self._blocks) > MAX_BLOCKS:
-            self._blocks.popitem(last=False)
-        without_number = [block for block in new if block.size and not block.traits & number]
-        return len(new) == len(keys) or len(without_number) <= _MAX_NEW_BLOCKS
+    def should_read(self, page: SignedPage) -> bool:
+        """Remember the blocks of a kept page. Return whether its form is to be read."""
+        host = host_of(page.url)
+        is_first_of_host = host not in self._blocks
+        known = self._blocks.setdefault(host, set())
+        self._blocks.move_to_end(host)
+        blocks = unpack_blocks(page.blocks)
+        new = {block.hash for block in blocks if block.size and not block.traits & int(Trait.NUMBER)} - known
+        has_few_new_blocks = len(new) <= _MAX_NEW_BLOCKS
+        known |= new
+        self._remembered += is_first_of_host + len(new)
+        while self._remembered > MAX_BLOCKS:
+            _, forgotten = self._blocks.popitem(last=False)
+            self._remembered -= 1 + len(forgotten)
+        return is_first_of_host or has_few_new_blocks
 
     def add(self, url: str, tree: HtmlElement) -> FormUse | None:
         """Count a kept page. Return its form if that is to be reported now."""
         forms = [blake2b(form.encode("utf-8", "replace"), digest_size=12).digest() for form in forms_of(url, tree)]
-        known = [form for form in forms if (use := self._uses.get(form)) is not None and use.is_reported]
-        for form in known[:1] or forms:
+        reported = [form for form in forms if (use := self._uses.get(form)) is not None and use.count >= LIMIT]
+        for form in reported[:1] or forms:
             use = self._uses.add(form)
             use.add(url)
             if use.count == LIMIT:
-                use.is_reported = True
                 return use
         return None
 
-    def reported(self) -> Iterator[FormUse]:
-        """Yield the forms that were reported."""
-        return (use for use in self._uses.values() if use.is_reported)
-
 
 def forms_of(url: str, tree: HtmlElement) -> Iterator[str]:
-    """Yield the forms of the page at *url*, one or two."""
-    texts = cast("list[str]", _texts(tree))
+    """Yield the forms of the page at *url*, one or two. Each step takes linear time: it runs on the event loop."""
+    url = url[:_MAX_CHARS]
+    texts = cast("list[str]", _texts(tree)) + cast("list[str]", _pictures(tree))
     text = "\n".join([" ".join(text.split()) for text in texts])[:_MAX_CHARS].lower()
-    whole, parts = _address_patterns(url)
-    text = _numbers.sub(_FACT, whole.sub(_FACT, text) if whole else text)
-    without_path = _form(_without_dates(line) for line in set(text.split("\n")))
+    split = urlsplit(url)
+    path = f"{split.path}?{split.query}" if split.query else split.path
+    wholes = {whole.strip("/").lower() for whole in (url, path, unquote(path))} - {""}
+    for whole in sorted(wholes, key=len, reverse=True):
+        text = text.replace(
+            whole if "/" in whole else f"/{whole}", _FACT
+        )  # a single word is a path only behind a slash
+    without_path = _form(_without_dates(line) for line in set(_numbers.sub(_FACT, text).split("\n")))
     yield f"{host_of(url)}\n{without_path}"  # also if all of it is facts
-    without_parts = _form(parts.sub(_FACT, without_path).split("\n")) if parts else ""
+    without_parts = without_path
+    for part in _parts(path):
+        without_parts = without_parts.replace(part, f" {_FACT} ")
+    without_parts = _form(without_parts.split("\n"))
     if without_parts and without_parts != without_path:
         yield f"{host_of(url)}\n{without_parts}"
+
+
+def _parts(path: str) -> list[str]:
+    """Return the last parts of an address as they are in a form, the longest first."""
+    values = re.split(r"[/?&=;]", _numbers.sub(_FACT, unquote(path.replace("+", " ")).lower()))
+    parts = {_words(value[:_MAX_PART_CHARS]) for value in values[-_MAX_PARTS:]}
+    return sorted(parts - {"", f" {_FACT} "}, key=len, reverse=True)
 
 
 def _without_dates(line: str) -> str:
@@ -147,35 +162,14 @@ def _without_dates(line: str) -> str:
 
 
 def _form(lines: Iterable[str]) -> str:
-    """Return the different *lines* that are not only facts, with one sign for all facts that follow each other."""
-    joined = (_several_facts.sub(_FACT, line).strip() for line in lines)
+    """Return the words of different *lines* that are not only facts, with one sign for all facts that follow each other."""
+    joined = (_several_facts.sub(_FACT, _words(line)) for line in lines)
     return "\n".join(sorted({line for line in joined if any(map(str.isalpha, line))}))
 
 
-def _address_patterns(url: str) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
-    """Return a pattern for the whole address or path of a page in its text, and a pattern for each part of the path.
-
-    The text has no numbers any more when the second is used.
-    """
-    split = urlsplit(url)
-    path = f"{split.path}?{split.query}" if split.query else split.path
-    wholes = {whole.strip("/").lower()[: 10 * _MAX_PART_CHARS] for whole in (url, path, unquote(path))} - {""}
-    # A single word is a path only behind a slash.
-    whole_patterns = [
-        f"/{'*' if '/' in whole else '+'}{re.escape(whole)}/*" for whole in sorted(wholes, key=len, reverse=True)
-    ]
-    values = re.split(r"[/?&=;]", _numbers.sub(_FACT, unquote(path.replace("+", " ")).lower()))
-    phrases = {r"[\W_]+".join(map(re.escape, words)) for value in values[-_MAX_PARTS:] if (words := _words(value))}
-    parts = [rf"\b{phrase}\b" for phrase in sorted(phrases - {_FACT}, key=len, reverse=True)]
-    return _any_of(whole_patterns), _any_of(parts)
-
-
-def _any_of(patterns: list[str]) -> re.Pattern[str] | None:
-    return re.compile("|".join(patterns)) if patterns else None
-
-
-def _words(value: str) -> list[str]:
-    return [word for word in re.split(r"[\W_]+", value[:_MAX_PART_CHARS]) if word]
+def _words(text: str) -> str:
+    """Return the words of *text* with a space before and after each, so that several in a row can be replaced."""
+    return "".join([f" {word} " for word in _word.findall(text)])
 
 
 def _directory(url: str) -> str:

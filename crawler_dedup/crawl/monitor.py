@@ -116,11 +116,12 @@ class Monitor:
             self._journal.write(run_started(self._run, self._spider, is_dry=self._config.is_dry))
 
     async def close_journal(self) -> None:
-        """Write the waiting lines, which takes a few seconds at most; then store the journal at its URI, if it has one."""
+        """Write the forms and the waiting lines, in a few seconds at most; then store the journal at its URI, if any."""
         if self._journal is None:
             return
-        for form in self._forms:
-            self._record_form(*form)
+        for form, decision, page in self._forms:  # only now are their paths and numbers final
+            entry = form_of(form.path, form.count, decision, page, run=self._run, spider=self._spider)
+            self._journal.write(entry)
         await asyncio.to_thread(self._journal.close)
         if self._feed is not None:
             await self._feed.store(self._journal_path, self._began)
@@ -215,9 +216,8 @@ class Monitor:
         )
 
     def report_form(self, form: FormUse, decision: Decision, page: SignedPage) -> None:
-        """Report that many kept pages, the latest of which is *page*, differ by nothing but facts."""
+        """Warn that many kept pages, the latest of which is *page*, differ by nothing but facts."""
         self._forms.append((form, decision, page))
-        self._record_form(form, decision, page)
         self.count("forms")
         self.log(
             logging.WARNING,
@@ -227,11 +227,6 @@ class Monitor:
             form.path,
             ", ".join(form.examples),
         )
-
-    def _record_form(self, form: FormUse, decision: Decision, page: SignedPage) -> None:
-        if self._journal is not None:
-            entry = form_of(form.path, form.count, decision, page, run=self._run, spider=self._spider)
-            self._journal.write(entry)
 
     def report_unstored_pages(self, failures: Sequence[str], pages: int) -> None:
         """Report that some feeds failed, each with its reason. *pages*: how many pages may be missing in them."""

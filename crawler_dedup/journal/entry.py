@@ -83,7 +83,7 @@ class Entry(msgspec.Struct, frozen=True):
         snapshot: number of the snapshot of its site that the rules saw (:class:`crawler_dedup.Decision`); 0: nothing was
             known about the site; ``None``: an earlier version has written the entry.
         kept_snapshot: number of the snapshot of the site of ``duplicate_of``.
-        count: how many kept pages of the run have had the form by now.
+        count: number of kept pages that have the form; only in a ``form``.
     """
 
     version: int

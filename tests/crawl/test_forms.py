@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from lxml.html import document_fromstring
 
 from crawler_dedup import Config
 from crawler_dedup.crawl.forms import LIMIT, MAX_BLOCKS, MAX_FORMS, Forms, FormUse
+from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra
 from tests.support.commandline import command
@@ -47,6 +51,11 @@ def soft_404(number: int) -> tuple[str, str]:
     return path, NOT_FOUND.format(path=path)
 
 
+def year(number: int) -> tuple[str, str]:
+    path = f"/events/{1999 + number // (LIMIT + 20)}/{number}/"
+    return path, NOT_FOUND.format(path=path)
+
+
 def search(number: int) -> tuple[str, str]:
     first, second = words(number, 2)
     text = (
@@ -77,7 +86,7 @@ def reported(page: Page, pages: int = 3 * LIMIT) -> list[tuple[int, FormUse]]:
         path, body = page(number)
         url = f"http://site{path}"
         signed, _ = signer.sign(url, body.encode(), encoding="utf-8", key=None, scope="")
-        if forms.may_differ_by_facts_only(signed) and (form := forms.add(url, document_fromstring(body))):
+        if forms.should_read(signed) and (form := forms.add(url, document_fromstring(body))):
             reports.append((number + 1, form))
     return reports
 
@@ -113,33 +122,72 @@ def test_pages_of_different_hosts_have_different_forms() -> None:
 
 def test_what_is_remembered_is_bounded() -> None:
     forms, signer = Forms(), Signer(Config(tokenizer="bigrams"))
-    rows = "".join(f"<p>{{0}} row {number} of {{0}}</p>" for number in range(400))
+    thin = signed(signer, "http://h/", 0, 0)
     for number in range(MAX_BLOCKS // 400 + 50):
-        body = f"<title>x</title>{rows.format(''.join(words(number, 1)))}"
-        forms.may_differ_by_facts_only(
-            signer.sign(f"http://h/{number}", body.encode(), encoding=None, key=None, scope="")[0]
-        )
+        forms.should_read(signed(signer, f"http://h{number % 3}/{number}", number, 400))
+    for number in range(MAX_BLOCKS + 50):
+        forms.should_read(msgspec.structs.replace(thin, url=f"http://h{number}/"))
+        if number % 1000 == 0:
+            assert len(forms._blocks) + sum(map(len, forms._blocks.values())) == forms._remembered <= MAX_BLOCKS
     for number in range(MAX_FORMS + 50):
         forms.add(f"http://h{number}/", document_fromstring("<p>The same text"))
-    assert len(forms._blocks) <= MAX_BLOCKS
     assert len(forms._uses) <= MAX_FORMS
 
 
+def signed(signer: Signer, url: str, seed: int, blocks: int) -> SignedPage:
+    """Return a page with this number of blocks that no page with another *seed* has."""
+    rows = "".join(f"<p>{' '.join(words(f'{seed} {number}', 5))}</p>" for number in range(blocks))
+    return signer.sign(url, f"<title>x</title>{rows}".encode(), encoding="utf-8", key=None, scope="")[0]
+
+
+def test_only_the_first_page_of_a_host_is_read_if_it_has_many_new_blocks() -> None:
+    forms, signer = Forms(), Signer(Config(tokenizer="bigrams"))
+
+    def reads(host: str, seed: int, blocks: int = 20) -> bool:
+        return forms.should_read(signed(signer, f"http://{host}/{seed}", seed, blocks))
+
+    assert [reads("a", 1), reads("a", 2), reads("a", 2), reads("b", 2)] == [True, False, True, True]
+    for seed in range(MAX_BLOCKS // 400 + 1):
+        reads("many", 100 + seed, 400)
+    assert [reads("a", 3), reads("a", 4)] == [True, False]  # the host was forgotten; its next page is the first again
+
+
+HOSTILE = """
+from lxml.html import document_fromstring
+from crawler_dedup.crawl import forms
+
+forms._MAX_CHARS = 500_000
+texts = ["/", "a-", "a_", "-", "0 ", "1.", "/a", "jan ", "\\u4e00 ", "x<img src=/a>", "<p>jan 1</p>"]
+paths = ["abc/def/ghi?x=1", "abc", "a/" * 900 + "b", "/".join("a-" * number + "b" for number in range(1, 60)), "%2F" * 9000]
+for text in texts:
+    tree = document_fromstring("<body><p>0" + 200_000 * text)
+    for path in paths:
+        list(forms.forms_of("http://site/" + path, tree))
+"""
+
+
+def test_reading_a_form_takes_linear_time() -> None:
+    # The texts are longer than in a crawl, so that steps of quadratic time take many minutes. Linear, all take seconds.
+    subprocess.run([sys.executable, "-c", HOSTILE], check=True, timeout=60)
+
+
 def test_a_crawl_warns_once_keeps_all_pages_and_its_report_names_path_and_number(tmp_path: Path) -> None:
-    pages: dict[str, Answer] = {path: html(body) for path, body in map(soft_404, range(LIMIT + 40))}
+    # The part that the addresses have in common becomes shorter after the warning.
+    pages: dict[str, Answer] = {path: html(body) for path, body in map(year, range(LIMIT + 40))}
     with Site(pages) as site:
         crawl = run_script(tmp_path, WALK, {"DEDUP_SCOPE": "global"}, site=site.url, paths=list(pages))
     assert len(crawl.items) == len(pages)
     assert crawl.counts()["forms"] == 1
     (line,) = crawl.lines("WARNING", "")
-    assert f"{LIMIT} kept pages below {site.url}/ differ by nothing but numbers, dates or parts" in line
+    assert f"{LIMIT} kept pages below {site.url}/events/1999/ differ by nothing but numbers, dates or parts" in line
     (journal,) = (tmp_path / "index").glob("journal-*.jsonl")
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    assert [line["count"] for line in lines if line["event"] == "form"] == [LIMIT, len(pages)]
+    assert [line["count"] for line in lines if line["event"] == "form"] == [len(pages)]
     if has_extra("report"):
         assert command(tmp_path, "report", "index").returncode == 0
         report = (tmp_path / "report.html").read_text()
         section = report.partition("Kept pages that differ by nothing but facts")[2].partition("</section>")[0]
+        assert section.count(" pages below") == 1
         assert f'<span class="big">{len(pages)}</span> pages below' in section
-        assert f"{site.url}/" in section
+        assert f"{site.url}/events/<" in section
         assert "Page not found" in section
