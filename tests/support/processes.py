@@ -75,7 +75,8 @@ class Forked:
     def send_signal(self, number: int) -> None:
         """Send a signal, unless the process has ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it has ended since then
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """End the process at once."""
