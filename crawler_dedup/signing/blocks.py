@@ -41,7 +41,8 @@ from crawler_dedup.signing.visits import without_visits
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.maintext import MainBlocks
-    from crawler_dedup.signing.outline import Block, Outline
+    from crawler_dedup.signing.outline import Outline
+    from crawler_dedup.signing.textblocks import Block
 
 MAX_BLOCKS = 512
 """Maximum number of blocks of a page that are kept; if there are more, headings and the largest blocks are kept."""

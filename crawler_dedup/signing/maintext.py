@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 from crawler_dedup.signing.characters import describe_casefold
 from crawler_dedup.signing.features import size_in_letters, unify
 from crawler_dedup.signing.native import replaceable
-from crawler_dedup.signing.outline import Block, Outline
+from crawler_dedup.signing.outline import Outline
+from crawler_dedup.signing.textblocks import Block
 
 _ENOUGH = 100
 _LINK_SHARE = 1 / 3

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from itertools import chain
 from typing import Any, NamedTuple
 
 from lxml.html import HtmlElement
@@ -25,6 +23,7 @@ from crawler_dedup.signing.hidden import (
 )
 from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.parsing import read_quickly
+from crawler_dedup.signing.textblocks import Block, join_parts, leave_out, read_lines, read_text
 
 # Elements inside a line of text. All others, also unknown ones, begin and end a block.
 _INLINE = frozenset(
@@ -47,7 +46,6 @@ _MUCH = 1_000  # characters; how to enable scripts is said in fewer
 _MOST_PASSES = 3
 # Elements that hold one text in many blocks: a list of forty short lines.
 _LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
-_LINE_ENDS = ("\n", "\r")
 _LINES = "pre"
 _CODE = frozenset("code kbd samp tt var".split())
 # The parts of lists and tables.
@@ -56,34 +54,6 @@ _ITEMS = frozenset(("dd", "li", "td", "th"))
 _PARAGRAPHS = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "p"))
 _ROOT = 0
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-
-
-class Block(NamedTuple):
-    """A part of a page that a reader sees as one paragraph, heading, cell or line of a list.
-
-    Attributes:
-        text: its text, with runs of white space as one space.
-        size: size of the text in letters of the Latin alphabet (:func:`size_in_letters`).
-        linked: how much of *size* is inside links.
-        group: number of the element whose text the block is part of: the nearest list, table or preformatted text; else,
-            for a paragraph or a heading, the element around it; else its own element.
-        shown: the text without the parts in hidden elements (:mod:`crawler_dedup.signing.hidden`).
-        level: 1 (``<h1>``) to 6 for a heading, else 0.
-        place: a number that is the same for all blocks whose elements have the same names, up to the root: the titles of
-            a list, the cells of a table. 0 if the block has links and all of them lead to places in the same page.
-        prose: the text without code, in which a word with a capital letter is no name; ``None`` if there is no code.
-        lines: the lines of a preformatted text, by which it is compared. For its main text a page is read without them.
-    """
-
-    text: str
-    size: int
-    linked: int
-    group: int
-    shown: str
-    level: int = 0
-    place: int = 0
-    prose: str | None = None
-    lines: tuple[Block, ...] = ()
 
 
 class Outline(NamedTuple):
@@ -345,81 +315,15 @@ class _Reader:
         _, level, place, has_lines = self._around[number]
         if links and not self._leads_away:
             place = 0
-        text, linked, shown = _read_text(parts, links, hidden)
+        text, linked, shown = read_text(parts, links, hidden)
         if size := size_in_letters(text):  # 0: no text, or only characters that change no word
-            prose = "" if has_lines else _join(_without(parts, code)) if code else None
+            prose = "" if has_lines else join_parts(leave_out(parts, code)) if code else None
             block = Block(text, size, min(linked, size), self._groups[number], shown, level, place, prose)
-            self.blocks.append(block._replace(lines=_read_lines(block, parts, links, hidden)) if has_lines else block)
+            self.blocks.append(block._replace(lines=read_lines(block, parts, links, hidden)) if has_lines else block)
         for spans in (parts, links, hidden, code):
             spans.clear()
         if self._link_begins is None:
             self._leads_away = False
-
-
-def _read_text(parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[str, int, str]:
-    """Return the text of *parts*, how much of it is in *links*, and the text that is not *hidden*."""
-    text = _join(parts)
-    linked = sum([size_in_letters(_join(parts[link])) for link in links]) if links else 0
-    return text, linked, _join(_without(parts, hidden)) if hidden else text
-
-
-def _read_lines(block: Block, parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[Block, ...]:
-    """Return the lines of a *block* of preformatted text, which was made of *parts*, as blocks; none if it is one line."""
-    if not (links or hidden):
-        texts = [text for line in "".join(parts).replace("\r", "\n").split("\n") if (text := " ".join(line.split()))]
-        sizes = map(size_in_letters, texts) if len(texts) > 1 else ()
-        return tuple(
-            [block._replace(text=text, size=size, shown=text) for text, size in zip(texts, sizes, strict=False) if size]
-        )
-    in_links, in_hidden = (
-        frozenset(chain.from_iterable(range(*span.indices(len(parts))) for span in spans)) for spans in (links, hidden)
-    )
-    lines: list[Block] = []
-    line = _Line([], [], [])
-    for at, part in enumerate(parts):
-        for piece in part.splitlines(keepends=True):
-            line.add(piece, is_linked=at in in_links, is_hidden=at in in_hidden)
-            if piece.endswith(_LINE_ENDS):
-                lines.append(line.as_part_of(block))
-                line = _Line([], [], [])
-    lines.append(line.as_part_of(block))
-    return tuple(line for line in lines if line.size)
-
-
-class _Line(NamedTuple):
-    """A line of preformatted text: its parts, and which of them are in links and hidden."""
-
-    parts: list[str]
-    links: list[slice]
-    hidden: list[slice]
-
-    def add(self, part: str, *, is_linked: bool, is_hidden: bool) -> None:
-        """Add a part to the end."""
-        here = slice(len(self.parts), len(self.parts) + 1)
-        self.links.extend([here] * is_linked)
-        self.hidden.extend([here] * is_hidden)
-        self.parts.append(part)
-
-    def as_part_of(self, block: Block) -> Block:
-        """Return the line as a block like that which it is a part of."""
-        text, linked, shown = _read_text(*self)
-        size = size_in_letters(text)
-        return block._replace(text=text, size=size, linked=min(linked, size), shown=shown)
-
-
-def _join(parts: Iterable[str]) -> str:
-    """Return *parts* as a text with runs of white space as one space."""
-    return " ".join("".join(parts).split())
-
-
-def _without(parts: list[str], spans: Iterable[slice]) -> list[str]:
-    """Return the *parts* that are not in *spans*, which follow each other."""
-    left: list[str] = []
-    begin = 0
-    for span in spans:
-        left += parts[begin : span.start]
-        begin = span.stop
-    return left + parts[begin:]
 
 
 def _holds_page(element: HtmlElement) -> bool:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crawler_dedup.signing import native
 from crawler_dedup.signing.blocks import MAX_BLOCKS, PageBlocks
 from crawler_dedup.signing.features import size_in_letters
-from crawler_dedup.signing.outline import Block
+from crawler_dedup.signing.textblocks import Block
 from tests.support import outlines
 from tests.support.examples import examples
 from tests.support.native import assert_equal

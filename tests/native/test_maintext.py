@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup.signing.maintext import find_main_blocks, join_shown_text, join_text
-from crawler_dedup.signing.outline import Block, Outline, read_outline
+from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.parsing import find_title, parse
+from crawler_dedup.signing.textblocks import Block
 from tests.support.data import DATA
 from tests.support.examples import examples
 from tests.support.native import assert_equal, require_function, saved_pages

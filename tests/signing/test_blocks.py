@@ -27,8 +27,9 @@ from crawler_dedup.signing.blocks import (
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import normalise, size_in_letters
 from crawler_dedup.signing.maintext import find_main_blocks
-from crawler_dedup.signing.outline import Block, read_outline
+from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import find_title, parse
+from crawler_dedup.signing.textblocks import Block
 from crawler_dedup.signing.titles import split_title
 from tests.support import outlines
 from tests.support.crawling import paragraphs, words

@@ -11,8 +11,9 @@ from lxml.html import HtmlElement, XHTMLParser
 from crawler_dedup import Config
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.features import size_in_letters
-from crawler_dedup.signing.outline import Block, read_outline
+from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import check_depth, parse
+from crawler_dedup.signing.textblocks import Block
 
 INLINE = "abbr b bdi cite code data em font i ins kbd label mark q ruby s small span strong sub sup time u".split()
 HIDDEN = (

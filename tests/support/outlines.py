@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from crawler_dedup.signing.blocks import PageBlocks, pack_blocks
 from crawler_dedup.signing.maintext import MainBlocks
-from crawler_dedup.signing.outline import Block, Outline
+from crawler_dedup.signing.outline import Outline
+from crawler_dedup.signing.textblocks import Block
 
 
 def make_outline(blocks: Sequence[Block]) -> Outline:

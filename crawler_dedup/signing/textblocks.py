@@ -1,0 +1,105 @@
+"""Blocks of text as a page is read: what a reader sees as one paragraph, heading, cell or line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import NamedTuple
+
+from crawler_dedup.signing.features import size_in_letters
+
+_LINE_ENDS = ("\n", "\r")
+
+
+class Block(NamedTuple):
+    """A part of a page that a reader sees as one paragraph, heading, cell or line of a list.
+
+    Attributes:
+        text: its text, with runs of white space as one space.
+        size: size of the text in letters of the Latin alphabet (:func:`size_in_letters`).
+        linked: how much of *size* is inside links.
+        group: number of the element whose text the block is part of: the nearest list, table or preformatted text; else,
+            for a paragraph or a heading, the element around it; else its own element.
+        shown: the text without the parts in hidden elements (:mod:`crawler_dedup.signing.hidden`).
+        level: 1 (``<h1>``) to 6 for a heading, else 0.
+        place: a number that is the same for all blocks whose elements have the same names, up to the root: the titles of
+            a list, the cells of a table. 0 if the block has links and all of them lead to places in the same page.
+        prose: the text without code, in which a word with a capital letter is no name; ``None`` if there is no code.
+        lines: the lines of a preformatted text, by which it is compared. For its main text a page is read without them.
+    """
+
+    text: str
+    size: int
+    linked: int
+    group: int
+    shown: str
+    level: int = 0
+    place: int = 0
+    prose: str | None = None
+    lines: tuple[Block, ...] = ()
+
+
+def read_text(parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[str, int, str]:
+    """Return the text of *parts*, how much of it is in *links*, and the text that is not *hidden*."""
+    text = join_parts(parts)
+    linked = sum([size_in_letters(join_parts(parts[link])) for link in links]) if links else 0
+    return text, linked, join_parts(leave_out(parts, hidden)) if hidden else text
+
+
+def read_lines(block: Block, parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[Block, ...]:
+    """Return the lines of a *block* of preformatted text, which was made of *parts*, as blocks; none if it is one line."""
+    if not (links or hidden):
+        texts = [text for line in "".join(parts).replace("\r", "\n").split("\n") if (text := " ".join(line.split()))]
+        sizes = map(size_in_letters, texts) if len(texts) > 1 else ()
+        return tuple(
+            [block._replace(text=text, size=size, shown=text) for text, size in zip(texts, sizes, strict=False) if size]
+        )
+    in_links, in_hidden = (
+        frozenset(chain.from_iterable(range(*span.indices(len(parts))) for span in spans)) for spans in (links, hidden)
+    )
+    lines: list[Block] = []
+    line = _Line([], [], [])
+    for at, part in enumerate(parts):
+        for piece in part.splitlines(keepends=True):
+            line.add(piece, is_linked=at in in_links, is_hidden=at in in_hidden)
+            if piece.endswith(_LINE_ENDS):
+                lines.append(line.as_part_of(block))
+                line = _Line([], [], [])
+    lines.append(line.as_part_of(block))
+    return tuple(line for line in lines if line.size)
+
+
+class _Line(NamedTuple):
+    """A line of preformatted text: its parts, and which of them are in links and hidden."""
+
+    parts: list[str]
+    links: list[slice]
+    hidden: list[slice]
+
+    def add(self, part: str, *, is_linked: bool, is_hidden: bool) -> None:
+        """Add a part to the end."""
+        here = slice(len(self.parts), len(self.parts) + 1)
+        self.links.extend([here] * is_linked)
+        self.hidden.extend([here] * is_hidden)
+        self.parts.append(part)
+
+    def as_part_of(self, block: Block) -> Block:
+        """Return the line as a block like that which it is a part of."""
+        text, linked, shown = read_text(*self)
+        size = size_in_letters(text)
+        return block._replace(text=text, size=size, linked=min(linked, size), shown=shown)
+
+
+def join_parts(parts: Iterable[str]) -> str:
+    """Return *parts* as a text with runs of white space as one space."""
+    return " ".join("".join(parts).split())
+
+
+def leave_out(parts: list[str], spans: Iterable[slice]) -> list[str]:
+    """Return the *parts* that are not in *spans*, which follow each other."""
+    left: list[str] = []
+    begin = 0
+    for span in spans:
+        left += parts[begin : span.start]
+        begin = span.stop
+    return left + parts[begin:]
