@@ -17,7 +17,8 @@ from rich.table import Table
 
 from benchmarks.kinds import KINDS_OF_PAGES, read_pages
 from crawler_dedup import Config
-from crawler_dedup.signing.blocks import Trait, unpack_blocks
+from crawler_dedup.signedpage import Trait
+from crawler_dedup.signing.blocks import unpack_blocks
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.urls import registered_domain
 

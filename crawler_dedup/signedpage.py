@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, IntFlag
+from itertools import accumulate, pairwise
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -24,6 +25,26 @@ BLOCK_BYTES = 6
 """Length of each packed block of a page, in bytes."""
 MAX_KEYS = 7
 """Maximum number of keys under which a thin page is filed: three of its title, and four of its blocks."""
+
+
+class Trait(IntFlag):
+    """Properties of a block besides its text."""
+
+    ENTRY = 1
+    """It is mainly a link."""
+    HEADING = 2
+    NUMBER = 4
+    """It has a digit."""
+    NAME = 8
+    """It only repeats the title, or parts of it."""
+    MAIN = 16
+    """It belongs to the main text."""
+    HIDDEN = 32
+    """It is not shown, or a part of it is not."""
+    EMBEDDED = 64
+    """It is not text, but a picture, a frame, a button or the like."""
+    LINKED = 128
+    """It is a link as a whole. Only blocks of a cover have this trait."""
 
 
 class Signature(NamedTuple):
@@ -145,27 +166,55 @@ def _storable(text: str) -> str:
 
 def is_well_formed(page: SignedPage) -> bool:
     """Return whether the parts of a page that was read from disk have possible lengths."""
-    are_lists = len(page.links) % 4 == 0 and len(page.blocks) % BLOCK_BYTES == 0 and is_cover(page.cover)
+    are_lists = len(page.links) % 4 == 0 and len(page.blocks) % BLOCK_BYTES == 0
+    is_cover = not page.cover or split_cover(page.cover) is not None
     are_keys = page.kind is PageKind.TEXT or (
         len(page.value) % KEY_BYTES == 0 and len(page.value) <= MAX_KEYS * KEY_BYTES
     )
-    return _is_sketch(page.sketch) and are_lists and are_keys and 0 <= page.signature < 1 << 64
+    return _is_sketch(page.sketch) and are_lists and is_cover and are_keys and 0 <= page.signature < 1 << 64
 
 
-def is_cover(content: bytes) -> bool:
-    """Return whether *content* has a length that the packed blocks of a text can have."""
-    if not content:
-        return True
+class CoverParts(NamedTuple):
+    """The packed blocks of a text, by column (:mod:`crawler_dedup.signing.cover`).
+
+    Attributes:
+        is_new: whether all traits and the names that a kept block needs are there.
+        sizes: a byte for each block.
+        traits: a byte for each block, or a bit.
+        facts: 2 bytes for each short block.
+        sketches: 3 bytes for each longer block.
+        flags: a bit for each set: whether it has members.
+        members: the members of the sets that have any, a byte each.
+    """
+
+    is_new: bool
+    sizes: bytes
+    traits: bytes
+    facts: bytes
+    sketches: bytes
+    flags: bytes
+    members: bytes
+
+
+def split_cover(content: bytes) -> CoverParts | None:
+    """Return the parts of the packed blocks of a text; ``None`` if *content* has a length that it cannot have."""
     number = int.from_bytes(content[:2], "little")
-    count = number & ~COVER_IS_NEW
-    texts = len(content[2 + count : 2 + 2 * count].translate(None, _SIZES_OF_FACTS))
-    sets = content[2 + 4 * count + texts :]
-    ends = len(sets.translate(None, _NO_ENDS))
-    return (
-        len(content) >= 2 + 4 * count + texts
-        and ends == (3 if number & COVER_IS_NEW else 2) * texts
-        and (not sets or sets[-1] >= COVER_SET_END)
+    is_new, count = bool(number & COVER_IS_NEW), number & ~COVER_IS_NEW
+    texts = len(content[2 : 2 + count].translate(None, _SIZES_OF_FACTS))
+    lengths = (
+        count,
+        count if is_new else -(-count // 8),
+        2 * (count - texts),
+        3 * texts,
+        -(-(2 + is_new) * texts // 8),
     )
+    ends = [*accumulate(lengths, initial=2)]
+    sizes, traits, facts, sketches, flags = [content[start:end] for start, end in pairwise(ends)]
+    parts = CoverParts(is_new, sizes, traits, facts, sketches, flags, members=content[ends[-1] :])
+    is_ended = parts.members[-1:] >= bytes([COVER_SET_END]) or not parts.members
+    sets = int.from_bytes(parts.flags, "big").bit_count()
+    is_whole = len(content) >= ends[-1] and is_ended and len(parts.members.translate(None, _NO_ENDS)) == sets
+    return parts if is_whole else None
 
 
 def _is_sketch(content: bytes) -> bool:

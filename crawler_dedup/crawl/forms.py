@@ -18,8 +18,8 @@ from lxml.etree import XPath
 from lxml.html import HtmlElement
 
 from crawler_dedup.counting.heavyhitters import HeavyHitters
-from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.blocks import Trait, unpack_blocks
+from crawler_dedup.signedpage import SignedPage, Trait
+from crawler_dedup.signing.blocks import unpack_blocks
 from crawler_dedup.urls import host_of
 
 LIMIT = 100

@@ -18,8 +18,8 @@ from crawler_dedup.rules.ownblocks import (
 )
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.rules.thresholds import LITTLE_TEXT, TELLING_ENTRY
-from crawler_dedup.signedpage import PageKind, SignedPage
-from crawler_dedup.signing.blocks import PackedBlock, Trait, hash_of_file, unpack_blocks
+from crawler_dedup.signedpage import PageKind, SignedPage, Trait
+from crawler_dedup.signing.blocks import PackedBlock, hash_of_file, unpack_blocks
 
 _ENTRY, _HEADING, _MAIN, _NAME = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN, Trait.NAME))
 _HIDDEN, _EMBEDDED, _NUMBER = map(int, (Trait.HIDDEN, Trait.EMBEDDED, Trait.NUMBER))

@@ -26,10 +26,9 @@ from crawler_dedup.rules.thresholds import (
     SAME_TEXT,
     TELLING_HEADING,
 )
-from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.blocks import Trait, block_hashes
+from crawler_dedup.signedpage import SignedPage, Trait
+from crawler_dedup.signing.blocks import block_hashes
 from crawler_dedup.signing.cover import (
-    LINKED,
     LONG,
     CoverBlock,
     count_common,
@@ -40,7 +39,7 @@ from crawler_dedup.signing.cover import (
 )
 
 _ENTRY, _HEADING, _NAME, _MAIN = map(int, (Trait.ENTRY, Trait.HEADING, Trait.NAME, Trait.MAIN))
-_HIDDEN, _NUMBER = int(Trait.HIDDEN), int(Trait.NUMBER)
+_HIDDEN, _NUMBER, _LINKED = map(int, (Trait.HIDDEN, Trait.NUMBER, Trait.LINKED))
 _NAMED = _HEADING | _NAME
 
 
@@ -128,7 +127,7 @@ class Cover:
         if traits & _MAIN:
             return self.is_strict or not traits & _ENTRY or size > LONG
         if traits & _ENTRY:
-            return self.is_strict and row.is_near and not same_links and bool(traits & LINKED)
+            return self.is_strict and row.is_near and not same_links and bool(traits & _LINKED)
         # In another design, too, a text between the heading and the main text says something.
         return self.is_strict or (row.is_near and size > DESCRIPTION) or (size > LONG and self._is_answered)
 

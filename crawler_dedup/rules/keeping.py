@@ -9,9 +9,9 @@ import msgspec
 from crawler_dedup.rules.cover import cover_of
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.rules.thresholds import TELLING_HEADING
-from crawler_dedup.signedpage import PageKind, SignedPage
+from crawler_dedup.signedpage import PageKind, SignedPage, Trait
 from crawler_dedup.signing import titles
-from crawler_dedup.signing.blocks import PackedBlock, Trait
+from crawler_dedup.signing.blocks import PackedBlock
 from crawler_dedup.signing.lookup import named_parts, with_keys
 
 # Plain numbers: to combine flags takes a microsecond.

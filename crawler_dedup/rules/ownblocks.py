@@ -9,7 +9,8 @@ from types import MappingProxyType
 
 from crawler_dedup.rules.keeping import is_telling
 from crawler_dedup.rules.sites import SiteProfile
-from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, block_traits, unpack_blocks
+from crawler_dedup.signedpage import Trait
+from crawler_dedup.signing.blocks import PackedBlock, block_hashes, block_traits, unpack_blocks
 
 NO_TEXT = int(Trait.NAME | Trait.EMBEDDED)
 """Traits of blocks that are no text of the page's own: they only repeat its title, or are pictures and the like."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import IntFlag
 from functools import lru_cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,8 +14,8 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.errors import BeyondLimits
+from crawler_dedup.signedpage import Trait
 from crawler_dedup.signing.cover import (
-    LINKED,
     LONG,
     CoverBlock,
     encode_cover,
@@ -66,25 +65,7 @@ _FILE, _ADDRESS = 0xFFFF0000, 1  # in the hash of a picture: the bits of the fil
 _BEGINS_DATA = ("{", "[", '"')  # JSON without white space, which may contain addresses
 
 
-class Trait(IntFlag):
-    """Properties of a block besides its text."""
-
-    ENTRY = 1
-    """It is mainly a link."""
-    HEADING = 2
-    NUMBER = 4
-    """It has a digit."""
-    NAME = 8
-    """It only repeats the title, or parts of it."""
-    MAIN = 16
-    """It belongs to the main text."""
-    HIDDEN = 32
-    """It is not shown, or a part of it is not."""
-    EMBEDDED = 64
-    """It is not text, but a picture, a frame, a button or the like."""
-
-
-_ENTRY, _HEADING, _NUMBER, _NAME, _MAIN, _HIDDEN, _EMBEDDED = map(int, Trait)
+_ENTRY, _HEADING, _NUMBER, _NAME, _MAIN, _HIDDEN, _EMBEDDED, _LINKED = map(int, Trait)
 
 
 class PackedBlock(NamedTuple):
@@ -258,7 +239,7 @@ def _pack_cover(rows: Mapping[int, tuple[int, int]], lines: Mapping[int, _Line])
         key = keys.get(number, key_of_fact(number))
         if number in lines:
             block = lines[number].block
-            linked = LINKED if block.linked >= block.size else 0
+            linked = _LINKED if block.linked >= block.size else 0
             size = block.size if units and number not in counting else 0
             blocks.append(CoverBlock(key, traits | linked, size, names.get(number, (0, 0))[0]))
         else:  # the row for the blocks that are left out has to be the same on the kept page, too

@@ -7,7 +7,7 @@ recognised (Broder, "On the resemblance and containment of documents", 1997), an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,19 +15,16 @@ import msgspec
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signedpage import COVER_IS_NEW, COVER_SET_END, LONGEST_FACT, is_cover
+from crawler_dedup.signedpage import COVER_IS_NEW, COVER_SET_END, LONGEST_FACT, Trait, split_cover
 from crawler_dedup.signing.names import DENIAL_BITS, NAME_BITS
 
 LONG = 60
 """Letters: longer blocks have a sketch."""
-LINKED = 128
-"""Trait of a block that is a link as a whole."""
 # The key of a longer block has, from its lowest bits, a set of its numbers, a set of its names, its sketch, and a mark.
 _SET_BITS = 127  # 128 less one: a byte has room for a member, and for the mark of the last one
 _SET = (1 << _SET_BITS) - 1
 _SKETCH = 2 * _SET_BITS
 _SKETCHED = 1 << _SKETCH + 24
-_NOTHING = 0x7F  # in the bytes of a set: it is empty
 _WINDOW = 6  # bytes: about a word; two unrelated texts of a language have hardly any in common
 _FACTORS = np.array(
     [
@@ -45,6 +42,7 @@ _SIZES = np.array(
     [4 * code if code < 128 else round(512 * 1.03 ** (code - 128)) for code in range(256)], dtype=np.uint32
 )
 _REMEMBERED = 128
+_HIDDEN = int(Trait.HIDDEN)
 
 
 class CoverBlock(NamedTuple):
@@ -53,7 +51,7 @@ class CoverBlock(NamedTuple):
     Attributes:
         key: of a fact 16 bits of its hash; of a longer block its sketch (24 bits) above the sets of its names and of its
             numbers (127 bits each).
-        traits: bits of :class:`crawler_dedup.signing.blocks.Trait`, and :data:`LINKED`.
+        traits: bits of :class:`crawler_dedup.signedpage.Trait`. Of a kept page only HIDDEN.
         size: its size in Latin letters, rounded up.
         needed: the set of names that a kept block must have if this one is an edit of it. A kept page has none.
     """
@@ -137,10 +135,11 @@ def _mix(values: np.ndarray) -> np.ndarray:
 def encode_cover(blocks: Sequence[CoverBlock], *, is_new: bool) -> bytes:
     """Pack *blocks*, whose sizes may be rounded up (:func:`decode_cover`).
 
-    A fact takes 4 bytes, a longer block 5, and its numbers and names a byte each.
+    A fact takes about 3 bytes, a longer block 4, and its numbers and names a byte each.
 
     Args:
-        is_new: whether the names are kept that a kept block needs.
+        is_new: whether the page may be compared as the new one: all traits are kept, and the names that a kept block needs.
+            Of a kept page only the trait of hidden blocks is kept.
     """
     if not blocks:
         return b""
@@ -148,6 +147,7 @@ def encode_cover(blocks: Sequence[CoverBlock], *, is_new: bool) -> bytes:
     sizes = np.where(
         [block.is_fact for block in blocks], np.minimum(sizes, LONGEST_FACT), np.maximum(sizes, LONGEST_FACT + 1)
     )
+    traits = [block.traits for block in blocks]
     facts = np.array([block.key for block in blocks if block.is_fact], dtype="<u2")
     texts = [block for block in blocks if not block.is_fact]
     sketches = np.array([block.key >> _SKETCH & 0xFFFFFF for block in texts], dtype="<u4").view(np.uint8)
@@ -155,13 +155,23 @@ def encode_cover(blocks: Sequence[CoverBlock], *, is_new: bool) -> bytes:
     if is_new:
         sets += [block.needed for block in texts]
     columns = (
-        bytes([block.traits for block in blocks]),
         sizes.astype(np.uint8).tobytes(),
+        bytes(traits) if is_new else _pack_flags([trait & _HIDDEN for trait in traits]),
         facts.tobytes(),
         sketches.reshape(-1, 4)[:, :3].tobytes(),
-        *map(_pack_set, sets),
+        _pack_flags(sets),
+        *map(_pack_set, filter(None, sets)),
     )
     return (len(blocks) | COVER_IS_NEW * is_new).to_bytes(2, "little") + b"".join(columns)
+
+
+def _pack_flags(values: Sequence[int]) -> bytes:
+    return np.packbits(np.array([bool(value) for value in values], dtype=bool)).tobytes()
+
+
+def _unpack_flags(packed: bytes, count: int) -> list[int]:
+    flags: list[int] = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=count).tolist()
+    return flags
 
 
 def _pack_set(bits: int) -> bytes:
@@ -169,7 +179,6 @@ def _pack_set(bits: int) -> bytes:
     while bits:
         members.append((bits & -bits).bit_length() - 1)
         bits &= bits - 1
-    members = members or bytearray([_NOTHING])
     members[-1] |= COVER_SET_END
     return bytes(members)
 
@@ -177,37 +186,36 @@ def _pack_set(bits: int) -> bytes:
 @lru_cache(maxsize=_REMEMBERED)
 def decode_cover(packed: bytes) -> tuple[CoverBlock, ...]:
     """Return the blocks that :func:`encode_cover` has packed. Raises :class:`msgspec.DecodeError`."""
-    if not is_cover(packed):
-        raise msgspec.DecodeError("the blocks of a text have a length that they cannot have")
     if not packed:
         return ()
-    count = int.from_bytes(packed[:2], "little")
-    is_new, count = bool(count & COVER_IS_NEW), count & ~COVER_IS_NEW
-    traits, codes = packed[2 : 2 + count], np.frombuffer(packed[2 + count : 2 + 2 * count], dtype=np.uint8)
-    is_text = codes > LONGEST_FACT
+    parts = split_cover(packed)
+    if parts is None:
+        raise msgspec.DecodeError("the blocks of a text have a length that they cannot have")
+    codes = np.frombuffer(parts.sizes, dtype=np.uint8)
+    count, is_text = len(codes), codes > LONGEST_FACT
     texts = int(is_text.sum())
-    facts_end = 2 + 4 * count - 2 * texts
-    texts_end = facts_end + 3 * texts
-    sets = _unpack_sets(packed[texts_end:])
+    hidden = () if parts.is_new else _unpack_flags(parts.traits, count)
+    traits = parts.traits if parts.is_new else [_HIDDEN * flag for flag in hidden]
     values = np.zeros(count, dtype=np.uint32)
-    values[~is_text] = np.frombuffer(packed[2 + 2 * count : facts_end], dtype="<u2")
+    values[~is_text] = np.frombuffer(parts.facts, dtype="<u2")
     sketches = np.zeros((texts, 4), dtype=np.uint8)
-    sketches[:, :3] = np.frombuffer(packed[facts_end:texts_end], dtype=np.uint8).reshape(-1, 3)
+    sketches[:, :3] = np.frombuffer(parts.sketches, dtype=np.uint8).reshape(-1, 3)
     values[is_text] = sketches.view("<u4").ravel()
     keys: list[int] = values.tolist()
     needed = [0] * count
+    members = _unpack_sets(parts.members)
+    sets = [next(members) if flag else 0 for flag in _unpack_flags(parts.flags, (2 + parts.is_new) * texts)]
     for at, place in enumerate(np.flatnonzero(is_text).tolist()):
         numbers, names = sets[2 * at : 2 * at + 2]
         keys[place] = _SKETCHED | keys[place] << _SKETCH | names << _SET_BITS | numbers
-        needed[place] = sets[2 * texts + at] if is_new else 0
+        needed[place] = sets[2 * texts + at] if parts.is_new else 0
     return tuple(map(CoverBlock, keys, traits, _SIZES[codes].tolist(), needed))
 
 
-def _unpack_sets(packed: bytes) -> list[int]:
-    sets, bits = [], 0
+def _unpack_sets(packed: bytes) -> Iterator[int]:
+    bits = 0
     for byte in packed:
         bits |= 1 << (byte & ~COVER_SET_END)
         if byte & COVER_SET_END:
-            sets.append(bits & ~(1 << _NOTHING))
+            yield bits
             bits = 0
-    return sets

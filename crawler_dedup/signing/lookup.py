@@ -11,8 +11,8 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.signedpage import PageKind, SignedPage
-from crawler_dedup.signing.blocks import Trait, unpack_blocks
+from crawler_dedup.signedpage import PageKind, SignedPage, Trait
+from crawler_dedup.signing.blocks import unpack_blocks
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 from crawler_dedup.signing.titles import letters_of, split_title
 from crawler_dedup.urls import site_of

@@ -16,8 +16,7 @@ from crawler_dedup.inspection.compare import InspectedPage, apply_rules, compare
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE
-from crawler_dedup.signedpage import PageKind
-from crawler_dedup.signing.blocks import Trait
+from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.schemes import NAMES, Agreement, scheme_of
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article, paragraphs, words

@@ -15,15 +15,14 @@ from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, hash_part
 from crawler_dedup.rules.table import NAMES, TABLE, compare, decide, first_match
 from crawler_dedup.rules.thresholds import MIN_PAGES
-from crawler_dedup.signedpage import PageKind
-from crawler_dedup.signing.blocks import Trait
+from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.cover import decode_cover
 from crawler_dedup.signing.sketch import resemblance, sketch
 from tests.support.signedpages import HASHES, LIMITS, PAGE, SIMHASH, block, kept, links, new, thin, words
 
 MANY = {"chars": 1000, "inner_link_chars": 500}
 """Makes a page with text a list."""
-ENTRY, HEADING, NUMBER, NAME, MAIN, HIDDEN, PICTURE = map(int, Trait)
+ENTRY, HEADING, NUMBER, NAME, MAIN, HIDDEN, PICTURE, _ = map(int, Trait)
 
 THREE = block(1), block(2), block(3)
 THIN = thin(*THREE)

@@ -12,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signedpage import BLOCK_BYTES
+from crawler_dedup.signedpage import BLOCK_BYTES, Trait
 from crawler_dedup.signing import native
 from crawler_dedup.signing.blocks import (
     MAX_BLOCKS,
     PackedBlock,
     PageBlocks,
-    Trait,
     block_hashes,
     hash_of_file,
     pack_blocks,

@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 
 from crawler_dedup import Config, SignedPage
-from crawler_dedup.signedpage import PageKind
-from crawler_dedup.signing.blocks import Trait, unpack_blocks
-from crawler_dedup.signing.cover import LINKED, LONG, CoverBlock, encode_cover, key_of_fact, keys_of_texts
+from crawler_dedup.signedpage import PageKind, Trait
+from crawler_dedup.signing.blocks import unpack_blocks
+from crawler_dedup.signing.cover import LONG, CoverBlock, encode_cover, key_of_fact, keys_of_texts
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.sketch import set_digest, sketch
 
@@ -67,7 +67,7 @@ def cover(blocks: bytes) -> bytes:
         [
             CoverBlock(
                 text if row.size > LONG else key_of_fact(row.hash),
-                row.traits | (LINKED if row.traits & Trait.ENTRY else 0),
+                row.traits | (Trait.LINKED if row.traits & Trait.ENTRY else 0),
                 row.size,
             )
             for row, text in zip(rows, texts, strict=True)
