@@ -212,9 +212,9 @@ class _Line(NamedTuple):
     letters: bytes
     times: int
 
-    def find_numbers(self) -> list[str]:
+    def find_numbers(self, traits: int) -> list[str]:
         """Return the numbers in the text. For a text that is repeated, which occurrence it is counts as a number of it."""
-        return find_facts(self.plain) + ([f"\n{self.times}"] if self.times > 1 else [])
+        return (find_facts(self.plain) if traits & _NUMBER else []) + ([f"\n{self.times}"] if self.times > 1 else [])
 
 
 def _pack_cover(rows: Mapping[int, tuple[int, int]], lines: Mapping[int, _Line]) -> bytes:
@@ -231,7 +231,7 @@ def _pack_cover(rows: Mapping[int, tuple[int, int]], lines: Mapping[int, _Line])
     }
     names = {number: _names_of(line.block) for number, line in long.items()}
     keys_of_long = keys_of_texts(
-        [(line.letters, line.find_numbers(), names[number][1]) for number, line in long.items()]
+        [(line.letters, line.find_numbers(rows[number][0]), names[number][1]) for number, line in long.items()]
     )
     keys = dict(zip(long, keys_of_long, strict=True))
     blocks = []

@@ -7,7 +7,7 @@ without capitals have no names.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from xxhash import xxh3_64_intdigest
 
@@ -27,8 +27,9 @@ _OPENING = " ([{\"'“”„‘’«»‹›—–-"
 _ENDS = (".", "!", "?", "…", ":", "•", "·", "|", "。", "！", "？")
 _LONGEST_ABBREVIATION = 4  # characters: "St.", "Dr.", "Prof" is a word
 _BEFORE = 16  # characters before a word that are looked at
-_POSSESSIVE = ("'s", "’s")
 _PRONOUN = ("i'", "i’")
+_LONGEST = 64  # characters by which a name is compared, so that the cached ones take little memory
+_REMEMBERED = 4096
 
 
 def find_names(text: str) -> tuple[int, int]:
@@ -38,21 +39,25 @@ def find_names(text: str) -> tuple[int, int]:
     if text.isupper():
         return names, capitals
     for word in _WORD.finditer(text):
-        if not word[0][0].isupper():
-            continue
-        name = word[0].casefold()
-        if name.endswith(_POSSESSIVE):
-            name = name[:-2]
-        if name == "i" or name.startswith(_PRONOUN):
-            continue
-        bit = 1 << xxh3_64_intdigest(name.encode("utf-8", "replace")) % _NAMES
+        bit = _bit_of(word[0][:_LONGEST])
         capitals |= bit
-        if not _begins_sentence(text, word.start()):
+        if bit & ~names and not _begins_sentence(text, word.start()):
             names |= bit
     return names, capitals
 
 
+@lru_cache(maxsize=_REMEMBERED)
+def _bit_of(word: str) -> int:
+    """Return the bit of a word that begins with a letter; 0 if it is no name wherever it stands."""
+    name = word.casefold()
+    if not word[0].isupper() or name == "i" or name.startswith(_PRONOUN):
+        return 0
+    return 1 << xxh3_64_intdigest(name.removesuffix("'s").removesuffix("’s").encode("utf-8", "replace")) % _NAMES
+
+
 def _begins_sentence(text: str, place: int) -> bool:
+    if place > 1 and text[place - 1] == " " and text[place - 2].isalnum():  # true for most
+        return False
     before = text[max(0, place - _BEFORE) : place].rstrip(_OPENING)
     if not before.endswith("."):
         return not before or before.endswith(_ENDS)
