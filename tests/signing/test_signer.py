@@ -288,6 +288,25 @@ def test_thin_pages_with_different_titles_or_blocks_have_different_signatures(si
     assert sign(signer, thin.replace("Opening | 茶馆", "茶館: OPENING").encode()).signature == signatures[0]
 
 
+@pytest.mark.parametrize(
+    ("markup", "title"),
+    [
+        ("<title></title>", ""),
+        ("<title>\n a <!-- b --> c\n</title><title>d</title>", "a <!-- b --> c"),
+        ("<svg><title>a</title></svg><title>b</title>", "b"),
+        (f"<title>{'ab' * 300}</title>", "ab" * 200),
+    ],
+)
+def test_the_title_is_the_first_one_outside_of_drawings(signer: Signer, markup: str, title: str) -> None:
+    assert sign(signer, markup.encode()).title == title
+
+
+@pytest.mark.parametrize("kind", ["password", "text"])
+def test_a_thin_page_that_asks_for_a_password_is_not_signed(signer: Signer, kind: str) -> None:
+    field = f"</html><form><input><input type={kind}></form>".encode()
+    assert sign(signer, PAGES["short"] + field).unsigned == ("too little text" if kind == "password" else "")
+
+
 def test_the_sketch_of_a_long_text_has_a_limited_size(signer: Signer) -> None:
     signed = sign(signer, article("long", count=500).encode())
     assert signed.features > 400
