@@ -11,7 +11,6 @@ publishes a copy and the page itself, on a host of the forger's own and under a 
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import string
 import tempfile
@@ -128,7 +127,6 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=20)
     given = parser.parse_args()
     require_data(given.folder)
-    os.environ["CRAWLER_DEDUP_NATIVE"] = "0"  # the seed is put into the code in Python
     config, random_source = Config(tokenizer="bigrams"), random.Random(1)
     victims = [*find_victims(given.folder, Signer(config), given.pages)]
     begun = time.process_time()

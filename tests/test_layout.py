@@ -14,7 +14,7 @@ import pytest
 TESTS = Path(__file__).parent
 _ROOT = """
 .ci .gitignore .pre-commit-config.yaml CHANGELOG.md CONTRIBUTING.md LICENSE README.md SECURITY.md
-benchmarks crawler_dedup docs native noxfile.py pyproject.toml scrapy.cfg settings spiders tests
+benchmarks crawler_dedup docs noxfile.py pyproject.toml scrapy.cfg settings spiders tests
 """
 """The tracked files and folders in the root of the repository."""
 _IN_A_PROGRAM = re.compile(

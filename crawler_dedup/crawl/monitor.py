@@ -28,7 +28,6 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied, run_started
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.native import describe_core
 from crawler_dedup.system.logs import logger_without_credentials
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ class Monitor:
         self._deduplicator = deduplicator
         self.log(
             logging.INFO,
-            "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s, signing: %s",
+            "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s",
             deduplicator.index,
             _count(deduplicator),
             deduplicator.run,
@@ -103,7 +102,6 @@ class Monitor:
             deduplicator.tokenizer,
             self._config.scope,
             self._config.action,
-            describe_core(),
         )
         self._run = deduplicator.run
         self._began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")

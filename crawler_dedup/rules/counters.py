@@ -11,7 +11,7 @@ title of its page has set.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.rules.countpacking import KINDS, SHORT_BITS
 from crawler_dedup.signing.blocks import block_hashes
-from crawler_dedup.signing.native import replaceable
 
 KIND, ITEM, COUNT = np.uint64(56), np.uint64(24), np.uint64(16)
 """The lowest bits of the kind, of the hash and of the count in a counter."""
@@ -37,11 +36,6 @@ _Number = TypeVar("_Number", np.uint32, np.uint64)
 Once = NDArray[np.uint32]
 
 
-def _for_core() -> dict[str, Any]:
-    return {"empty": np.empty, "counter_type": np.uint64, "once_type": np.uint32}
-
-
-@replaceable(_for_core, revision=1)
 def count_page(
     counters: Numbers, once: Once, blocks: bytes, links: bytes, parts: Sequence[int], title: int
 ) -> tuple[Numbers, Once]:

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.signing.native import replaceable
 
 SHORT_BITS = 16
 KINDS = 3
@@ -19,7 +18,6 @@ _BIT = np.uint32(1)
 _Numbers = NDArray[np.uint32]
 
 
-@replaceable(revision=1)
 def split_counters(counters: Numbers) -> tuple[bytes, bytes]:
     """Split *counters* of 34 and 24 bits, ascending, into random and other bytes (:func:`join_counters`).
 
@@ -57,7 +55,6 @@ def join_counters(content: bytes, lengths: tuple[int, int, int]) -> Numbers:
     return counters
 
 
-@replaceable(revision=1)
 def pack_short(numbers: _Numbers) -> bytes:
     """Pack ascending, distinct numbers of 18 bits, of which each takes 9 to 11 bits (:func:`unpack_short`).
 

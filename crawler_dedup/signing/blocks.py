@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signedpage import Trait
 from crawler_dedup.signing.cover import (
     LONG,
@@ -23,19 +22,16 @@ from crawler_dedup.signing.cover import (
     keys_of_texts,
 )
 from crawler_dedup.signing.features import normalise, split_units, unify
-from crawler_dedup.signing.headings import MAX_PARTS, NEAR, Heading, describe_page, encode_parts, read_heading
+from crawler_dedup.signing.headings import Heading, describe_page, read_heading
 from crawler_dedup.signing.lines import (
     BEGINS_NO_DIGIT,
-    PUNCTUATION,
     hash_line,
     hash_text,
     numbers_in,
     without_punctuation,
 )
 from crawler_dedup.signing.names import find_names
-from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.quantities import counts_lines, find_facts
-from crawler_dedup.signing.titles import letters_of
 from crawler_dedup.signing.visits import without_visits
 
 if TYPE_CHECKING:
@@ -107,24 +103,6 @@ class PageBlocks(NamedTuple):
     cover: bytes
 
 
-def _for_core() -> dict[str, Any]:
-    return {
-        "punctuation": PUNCTUATION,
-        "advertising": _ADVERTISING,
-        "normalise": normalise,
-        "parts": encode_parts,
-        "letters": letters_of,
-        "select": _select,
-        "page_blocks": PageBlocks,
-        "most_blocks": MAX_BLOCKS,
-        "most_parts": MAX_PARTS,
-        "near": NEAR,
-        "size_unit": _SIZE_UNIT,
-        "most_units": _MAX_UNITS,
-    }
-
-
-@replaceable(_for_core, revision=5, reads="read_outline", raises=BeyondLimits)
 def pack_blocks(
     page: Outline,
     main: MainBlocks,
@@ -338,21 +316,15 @@ def _select(blocks: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
 
 def unpack_blocks(packed: bytes) -> list[PackedBlock]:
     """Return the blocks that :attr:`PageBlocks.packed` holds."""
-    return list(read_blocks(packed))
+    return list(_read_blocks(packed))
 
 
 @lru_cache(maxsize=_REMEMBERED)
-@replaceable(lambda: {"block": PackedBlock, "size_unit": _SIZE_UNIT}, revision=1)
-def read_blocks(packed: bytes) -> tuple[PackedBlock, ...]:
+def _read_blocks(packed: bytes) -> tuple[PackedBlock, ...]:
     """Return the blocks that :attr:`PageBlocks.packed` holds."""
     rows = np.frombuffer(packed, dtype=_PACKED)
     sizes = rows["size"].astype(np.uint16) * _SIZE_UNIT
     return tuple(map(_make_block, zip(rows["hash"].tolist(), rows["traits"].tolist(), sizes.tolist(), strict=True)))
-
-
-def repack_blocks(blocks: Iterable[PackedBlock]) -> bytes:
-    """Pack *blocks* so that :func:`unpack_blocks` can read them."""
-    return b"".join([_ROW.pack(block.hash, block.traits, block.size // _SIZE_UNIT) for block in blocks])
 
 
 def block_traits(packed: bytes) -> bytes:

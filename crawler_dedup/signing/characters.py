@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from enum import IntFlag
-from functools import cache
 
 import numpy as np
 
@@ -41,61 +38,9 @@ HAN = re.compile(f"[{HAN_RANGES}]")
 WIDE = re.compile(f"[{WIDE_RANGES}]")
 """One character that says more than a letter of the Latin alphabet."""
 
-_PAGE = 256
-_BMP = 0x10000
-LAST_MARK = 0x1F000
-"""Characters above this one (emoji, ideographs, tags, private use) do not combine."""
-_NOT_IDEOGRAPHS = (range(0x3400), range(0xA000, 0xAC00), range(0xD7A4, 0xD800), range(0xF900, _BMP))
-"""The first 65,536 characters without Chinese characters, Hangul syllables and private use, none of which combine."""
-_JAMO = (range(0x1100, 0x1200), range(0xA960, 0xA980), range(0xD7B0, 0xD800))
-_FINAL_SIGMA = "Σ"  # becomes another letter in lower case at the end of a word
-
-
 _IGNORABLE = re.compile(f"[{_IGNORABLE_RANGES}{_ARABIC_SIGNS_RANGES}]")
 _ARABIC = re.compile("[\u0643\u064a-\u0652\u0670]")
 _FOLDED_ARABIC = {ord("\u064a"): "\u06cc", ord("\u0643"): "\u06a9"} | dict.fromkeys((*range(0x64B, 0x653), 0x670), "")
-# Some of these scripts (the Brahmic ones) have characters that compose, and others have combining characters.
-_RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(LAST_MARK - 1)}]")
-_WIDE_PUNCTUATION = re.compile(f"[{WIDE_PUNCTUATION_RANGES}]")
-
-
-class Trait(IntFlag):
-    """Properties of a character."""
-
-    SPACE = 1
-    WIDE = 2
-    LETTER = 4
-    MARK = 8
-    HAN = 16
-    UNSPACED = 32
-    DIGIT = 64
-    WORD = 128
-    WIDE_PUNCTUATION = 256
-
-
-_PATTERNS = {
-    Trait.SPACE: r"\s",
-    Trait.WIDE: f"[{WIDE_RANGES}]",
-    Trait.LETTER: LETTER,
-    Trait.MARK: f"[{MARKS_RANGES}]",
-    Trait.HAN: f"[{HAN_RANGES}]",
-    Trait.UNSPACED: f"[{UNSPACED_RANGES}]",
-    Trait.DIGIT: r"\d",
-    Trait.WORD: r"\w",
-    Trait.WIDE_PUNCTUATION: f"[{WIDE_PUNCTUATION_RANGES}]",
-}
-
-
-def describe_page(page: int) -> bytes:
-    """Return the traits of 256 characters in a row, the first of which is 256 × *page*: two bytes each."""
-    characters = "".join(map(chr, range(page * _PAGE, (page + 1) * _PAGE)))
-    traits = np.zeros(_PAGE, dtype="<u2")
-    for trait, pattern in _PATTERNS.items():
-        if re.fullmatch(f"(?:{pattern})+", characters):  # true for most scripts other than Latin
-            traits |= np.uint16(trait)
-        else:
-            traits[[match.start() for match in re.finditer(pattern, characters)]] |= np.uint16(trait)
-    return traits.tobytes()
 
 
 def drop_ignorable(text: str) -> str:
@@ -131,42 +76,3 @@ def simplify_han(text: str) -> str:
     if not changed.any():
         return text
     return np.where(changed, folded, codes).astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-
-
-def describe_folding(page: int, *, fold_han: bool) -> list[str | None]:
-    """Return the normalised forms of 256 characters in a row, the first of which is 256 × *page*, in any context.
-
-    The form is ``""`` for full-width punctuation, a run of which becomes a space, and ``None`` if it depends on the context.
-    """
-    characters = [chr(code).replace("\n", " ") for code in range(page * _PAGE, (page + 1) * _PAGE)]
-    lines = "\n".join(characters)  # nothing composes with a line break
-    composed = unicodedata.normalize("NFKC", lines)
-    lower = composed.lower()
-    folded = (simplify_han(lower) if fold_han else lower).split("\n")
-    described: list[str | None] = [*folded]
-    if _RARE_SCRIPTS.search(composed) or _changing().search(composed):
-        for place, becomes in enumerate(composed.split("\n")):
-            if _RARE_SCRIPTS.search(becomes) or _changing().search(becomes):
-                described[place] = None
-    for place, character in enumerate(characters):
-        if _WIDE_PUNCTUATION.match(character):
-            described[place] = ""
-    if not page:
-        described[ord("\n")] = "\n"
-    return described
-
-
-def describe_casefold(page: int) -> list[str]:
-    """Return the case-folded forms of 256 characters in a row, the first of which is 256 × *page*."""
-    return [chr(code).casefold() for code in range(page * _PAGE, (page + 1) * _PAGE)]
-
-
-@cache
-def _changing() -> re.Pattern[str]:
-    """Match those of the first 65,536 characters that combine, compose with the previous character or depend on the next."""
-    characters = [chr(code) for codes in _NOT_IDEOGRAPHS for code in codes]
-    decompositions = [parts for parts in map(unicodedata.decomposition, characters) if parts and parts[0] != "<"]
-    second = (chr(int(parts[1], 16)) for parts in map(str.split, decompositions) if len(parts) == 2)
-    jamo = (chr(code) for codes in _JAMO for code in codes)
-    changing = {*filter(unicodedata.combining, characters), *second, *jamo, _FINAL_SIGMA}
-    return re.compile(f"[{re.escape(''.join(sorted(changing)))}]")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from typing import Any
 
 from lxml.html import HtmlElement
 
-from crawler_dedup.signing.hidden import conceal_by_style, hidden_elements
-from crawler_dedup.signing.native import replaceable
+from crawler_dedup.signing.hidden import hidden_elements
 from crawler_dedup.signing.parsing import read_quickly
 
 # Attributes with the address. If a script shows a picture later, "src" is the address of a placeholder.
@@ -28,11 +26,6 @@ _LOOKED_AT = (*_ADDRESSES, *_WITH_TEXT, "script")
 _UNREAD = frozenset(("desc", "metadata", "script", "style", "title"))
 
 
-def _for_core() -> dict[str, Any]:
-    return {"addresses": _ADDRESSES, "with_text": _WITH_TEXT, "unread": _UNREAD, "conceals": conceal_by_style}
-
-
-@replaceable(_for_core, revision=3)
 def find_embedded_content(tree: HtmlElement, *, revealed: bool = False) -> dict[str, bool]:
     """Return the addresses of pictures, frames, sounds and videos, and the texts of buttons, asides, text fields
     and JSON data.

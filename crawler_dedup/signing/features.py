@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,20 +21,16 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.characters import (
     HAN_RANGES,
-    LAST_MARK,
     LETTER,
     MARKS_RANGES,
     UNSPACED_RANGES,
     WIDE_PUNCTUATION_RANGES,
     WIDE_RANGES,
-    describe_folding,
     drop_ignorable,
     fold_arabic,
     simplify_han,
 )
-from crawler_dedup.signing.loading import NotLoaded
-from crawler_dedup.signing.native import replaceable
-from crawler_dedup.signing.segmentation import CutHan, character_bigrams, find_dictionary
+from crawler_dedup.signing.segmentation import CutHan, character_bigrams
 from crawler_dedup.signing.tables import stop_words
 
 _WORD = rf"{LETTER}+(?:[{MARKS_RANGES}]+(?:{LETTER}+)?)*"
@@ -57,10 +52,10 @@ _MAX_MARKS = 30
 """Maximum of combining marks in a row that are kept, as in the Stream-Safe Text Format (Unicode Standard Annex 15, §13)."""
 _PIECE = 1 << 14
 """Number of characters that are normalised at a time."""
-_LONGEST_FORM = 18
-"""Number of characters of the longest compatibility form of a character in NFKC."""
 _BMP = 0x10000
-_RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(LAST_MARK - 1)}]")
+_LAST_MARK = 0x1F000
+"""Characters above this one (emoji, ideographs, tags, private use) do not combine."""
+_RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(_LAST_MARK - 1)}]")
 
 TOO_LONG = "too many characters"
 """Why a text is not read."""
@@ -121,10 +116,6 @@ def _too_many_marks(end: int) -> re.Pattern[str]:
     return re.compile(f"[{marks}](?<=[{marks}]{{{_MAX_MARKS + 1}}})[{marks}]*")
 
 
-def _for_normalise() -> dict[str, Any]:
-    return {"describe": describe_folding, "compose": _normalise_composing, "longest_line": _PIECE // 2}
-
-
 def unify(text: str) -> str:
     """Return *text* in the form that all its writings have in common: in NFKC, without characters that change no word.
 
@@ -133,7 +124,6 @@ def unify(text: str) -> str:
     return text if text.isascii() else "".join(_compose(_without_excess_marks(drop_ignorable(text))))
 
 
-@replaceable(_for_normalise, revision=3, raises=BeyondLimits)
 def normalise(text: str, *, fold_han: bool = True) -> str:
     """Fold compatibility forms of *text* (NFKC), then case, then Traditional characters to simplified ones.
 
@@ -157,13 +147,6 @@ def normalise(text: str, *, fold_han: bool = True) -> str:
     return _fold_case(_composed(_without_excess(text), _longest(len(text))), fold_han=fold_han)
 
 
-def _normalise_composing(lines: str, *, fold_han: bool) -> tuple[str, int]:
-    """Normalise *lines*, none of which is long, and return by how many characters composing has made them longer."""
-    kept = _without_excess(lines)
-    composed = _composed(kept, _LONGEST_FORM * len(kept))
-    return _fold_case(composed, fold_han=fold_han), len(composed) - len(kept)
-
-
 def _without_excess(text: str) -> str:
     """Return *text* without full-width punctuation, characters that change no word, and marks beyond the limit for a row."""
     return _without_excess_marks(_WIDE_PUNCTUATION.sub(" ", drop_ignorable(text)))
@@ -171,7 +154,7 @@ def _without_excess(text: str) -> str:
 
 def _without_excess_marks(text: str) -> str:
     # Dropping other characters comes before: it makes rows of combining marks longer.
-    end = LAST_MARK if _RARE_SCRIPTS.search(text) else _BMP
+    end = _LAST_MARK if _RARE_SCRIPTS.search(text) else _BMP
     return _too_many_marks(end).sub("", text)
 
 
@@ -218,20 +201,11 @@ def tokenise(plain: str, cut_han: CutHan) -> list[str]:
 
     They are sorted by kind of script.
     """
-    return tokens_with(plain, cut_han_runs(plain, cut_han))
-
-
-def cut_han_runs(plain: str, cut_han: CutHan) -> list[str]:
-    """Cut the runs of Chinese characters of a normalised text into tokens."""
-    return [] if plain.isascii() or not _OTHER_THAN_WORDS.search(plain) else [*cut_han(_HAN_RUNS.findall(plain))]
-
-
-def tokens_with(plain: str, han_tokens: list[str]) -> list[str]:
-    """Cut a normalised text, whose Chinese tokens are given, into tokens."""
-    words = _find_words(plain) + han_tokens
+    words = _find_words(plain)
     if not _OTHER_THAN_WORDS.search(plain):
         return words
-    return words + [pair for run in _UNSPACED_RUNS.findall(plain) for pair in character_bigrams(run)]
+    pairs = [pair for run in _UNSPACED_RUNS.findall(plain) for pair in character_bigrams(run)]
+    return [*words, *cut_han(_HAN_RUNS.findall(plain)), *pairs]
 
 
 def _find_words(plain: str) -> list[str]:
@@ -257,40 +231,6 @@ def replace_units(plain: str, change: Callable[[int, str], str]) -> str:
     return _UNITS.sub(lambda unit: change(next(numbers), unit[0]), plain)
 
 
-def _for_weights() -> dict[str, Any]:
-    return {
-        "stop_words": stop_words(),
-        "features": _read_features,
-        "unit": WEIGHT_UNIT,
-        "stop_word_unit": STOP_WORD_UNIT,
-    }
-
-
-def _read_features(hashes: bytearray, weights: bytearray, telling: bytearray, counts: bytearray) -> Features:
-    return Features(
-        np.frombuffer(hashes, dtype=np.uint64),
-        np.frombuffer(weights, dtype=np.float64),
-        np.frombuffer(telling, dtype=np.bool_),
-        np.frombuffer(counts, dtype=np.float64),
-    )
-
-
-def _for_weighing_texts() -> dict[str, Any]:
-    return {**_for_weights(), "find_dictionary": find_dictionary}
-
-
-@replaceable(_for_weighing_texts, revision=2, raises=NotLoaded)
-def weigh_text(plain: str, han_tokens: Callable[[], list[str]], cut_han: CutHan) -> Features:  # noqa: ARG001  (for the core)
-    """Weigh the tokens of a normalised text as :func:`weigh_tokens` does.
-
-    Args:
-        han_tokens: returns the Chinese tokens.
-        cut_han: the function that cuts them.
-    """
-    return weigh_tokens(tokens_with(plain, han_tokens()))
-
-
-@replaceable(_for_weights, revision=1)
 def weigh_tokens(tokens: Collection[str]) -> Features:
     """Weigh *tokens* by the 3/4th power of their count, and stop words by half of that.
 

@@ -9,9 +9,9 @@ from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.lines import hash_text
 from crawler_dedup.signing.titles import letters_of, split_title
 
-MAX_PARTS = 32
+_MAX_PARTS = 32
 """Maximum number of parts of a title, and of first headings, that are read."""
-NEAR = 16
+_NEAR = 16
 """Maximum number of blocks between heading and main text: price, sizes, sellers. A heading farther above is a frame's."""
 _TELLING = 3  # letters: a shorter part of a title may stand in any text
 
@@ -46,20 +46,12 @@ def describe_page(
     return _find_heading(headings, parts, first_main), _find_named(headings, main, parts, letters_of(plain_title))
 
 
-def encode_parts(title: str) -> list[tuple[bytes, bool]]:
-    """Return the parts of a *title* in alphabetical order, in UTF-8, and whether a text that has the part names it."""
-    parts = sorted(split_title(title))
-    return [
-        (part.encode("utf-8", "surrogatepass"), bit < MAX_PARTS and _is_telling(part)) for bit, part in enumerate(parts)
-    ]
-
-
 def _find_heading(headings: Sequence[Heading], parts: frozenset[str], first_main: int) -> int:
-    highest = [heading for heading in headings if heading.level == 1 and heading.letters][:MAX_PARTS]
+    highest = [heading for heading in headings if heading.level == 1 and heading.letters][:_MAX_PARTS]
     if any(part in heading.letters or heading.letters in part for heading in highest for part in parts):
         return 0
     texts = [heading for heading in highest if not heading.is_link]
-    above = [heading for heading in texts if 0 <= first_main - heading.place <= NEAR]
+    above = [heading for heading in texts if 0 <= first_main - heading.place <= _NEAR]
     inside = [heading for heading in texts if heading.is_main]
     return next((hash_text(heading.letters) for heading in [*above[-1:], *inside]), 0)
 
@@ -70,7 +62,9 @@ def _find_named(headings: Sequence[Heading], main: Sequence[str], parts: frozens
     A heading that is a link may be the site's name, which comes before the page's name. So it counts only if it is the last
     of several headings that repeat the title, and if nothing else names a part.
     """
-    telling = [(1 << bit, part) for bit, part in enumerate(sorted(parts)[:MAX_PARTS]) if _is_telling(part)]
+    telling = [
+        (1 << bit, part) for bit, part in enumerate(sorted(parts)[:_MAX_PARTS]) if size_in_letters(part) >= _TELLING
+    ]
     if not telling:
         return 0
     repeating = [heading for heading in headings if heading.letters and heading.letters in title]
@@ -78,10 +72,6 @@ def _find_named(headings: Sequence[Heading], main: Sequence[str], parts: frozens
     named |= _bits([(bit, part) for bit, part in telling if not named & bit], main)
     links = repeating[-1].letters if len({heading.letters for heading in repeating}) > 1 else ""
     return named or _bits(telling, [links])
-
-
-def _is_telling(part: str) -> bool:
-    return size_in_letters(part) >= _TELLING
 
 
 def _bits(parts: Sequence[tuple[int, str]], texts: Sequence[str]) -> int:

@@ -70,10 +70,10 @@ def concealment(element: HtmlElement, around: Concealment, *, revealed: bool = F
     if is_closed or around is NOT_DISPLAYED or is_hidden or "popover" in names:
         return NOT_DISPLAYED
     declared = [f";{name}:{element.get(name)}" for name in _DECLARATIONS if name in names]
-    return conceal_by_style("".join([element.get("style", ""), *declared]), around, revealed=revealed)
+    return _conceal_by_style("".join([element.get("style", ""), *declared]), around, revealed=revealed)
 
 
-def conceal_by_style(style: str, around: Concealment, *, revealed: bool = False) -> Concealment:
+def _conceal_by_style(style: str, around: Concealment, *, revealed: bool = False) -> Concealment:
     """Return how an element with this *style* conceals its content, as :func:`concealment` does."""
     if around is INVISIBLE and _SHOWS_AGAIN.fullmatch(style):
         return SHOWN

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from xxhash import xxh3_64_intdigest
 
-PUNCTUATION = b" \t!\"$'(),-./:;?@[\\]_`{|}"
+_PUNCTUATION = b" \t!\"$'(),-./:;?@[\\]_`{|}"
 """White space and punctuation that are ignored; the signs of C++ and C#, and operators, are not."""
 # Typographic dashes, quotation marks and the slash of fractions in UTF-8: one rendering of a text has them, and another has
 # those of ASCII.
@@ -26,7 +26,7 @@ def hash_text(text: str) -> int:
 
 def without_punctuation(content: bytes) -> bytes:
     """Return UTF-8 without white space, the punctuation of ASCII, and typographic dashes and quotation marks."""
-    return _TYPOGRAPHIC.sub(b"", content.translate(None, PUNCTUATION))
+    return _TYPOGRAPHIC.sub(b"", content.translate(None, _PUNCTUATION))
 
 
 def numbers_in(plain: str) -> list[str]:

@@ -14,11 +14,9 @@ from collections.abc import Container, Iterable
 from collections.abc import Set as AbstractSet
 from math import sqrt
 from operator import add
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from crawler_dedup.signing.characters import describe_casefold
 from crawler_dedup.signing.features import size_in_letters, unify
-from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.outline import Outline
 from crawler_dedup.signing.textblocks import Block
 
@@ -61,31 +59,6 @@ class MainBlocks(NamedTuple):
         return 2 * sum(block.linked for block in self.blocks) > sum(block.size for block in self.blocks)
 
 
-def _for_core() -> dict[str, Any]:
-    return {
-        "casefold": describe_casefold,
-        "limits": {
-            "enough": _ENOUGH,
-            "link_share": _LINK_SHARE,
-            "main_share": _MAIN_SHARE,
-            "unlinked_share": _UNLINKED_SHARE,
-            "named_share": _NAMED_SHARE,
-            "named": _NAMED,
-            "name": _NAME,
-            "common_words": _COMMON_WORDS,
-            "notice": _NOTICE,
-            "series": _SERIES,
-            "different": _DIFFERENT,
-            "title": _TITLE,
-            "detail": _DETAIL,
-            "title_weight": _TITLE_WEIGHT,
-            "titles_share": _TITLES_SHARE,
-            "long": _LONG,
-        },
-    }
-
-
-@replaceable(_for_core, revision=2, reads="read_outline")
 def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     """Find the blocks that are the main text of *page*, which has the title *title*: none if it has no main text."""
     size, linked = [0] * len(page.parents), [0] * len(page.parents)
@@ -255,13 +228,11 @@ def _is_notice(block: Block) -> bool:
     return block.size < _NOTICE and "©" in block.text
 
 
-@replaceable(revision=1, reads="read_outline")
 def join_text(part: Outline | MainBlocks) -> str:
     """Return the text of a page, or of its main text, a line for each block."""
     return "\n".join([block.text for block in part.blocks])
 
 
-@replaceable(revision=1, reads="read_outline")
 def join_shown_text(part: Outline | MainBlocks) -> str:
     """Return the text of a page, or of its main text, a line for each block, without text in hidden elements."""
     return "\n".join([block.shown for block in part.blocks if block.shown])

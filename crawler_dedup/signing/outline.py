@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
@@ -15,13 +15,11 @@ from crawler_dedup.signing.hidden import (
     NOT_DISPLAYED,
     SHOWN,
     Concealment,
-    conceal_by_style,
     concealment,
     find_shadow_hosts,
     hidden_within,
     roots_and_states,
 )
-from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.parsing import read_quickly
 from crawler_dedup.signing.textblocks import Block, join_parts, leave_out, read_lines, read_text
 
@@ -59,8 +57,6 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 class Outline(NamedTuple):
     """The blocks of a page, and how their elements are nested.
 
-    The native core has a class of its own with the same attributes, which makes blocks when they are asked for.
-
     Attributes:
         blocks: in reading order.
         parents: number of the element around each element; 0, the root, is its own parent. Elements are numbered in reading
@@ -81,29 +77,6 @@ class Outline(NamedTuple):
         return any(block.shown != block.text for block in self.blocks)
 
 
-def _for_core() -> dict[str, Any]:
-    return {
-        "kinds": {
-            "inline": _INLINE,
-            "skipped": _SKIPPED,
-            "drawing": [_DRAWING],
-            "swallowing": _SWALLOWING,
-            "lists": _LISTS,
-            "items": _ITEMS,
-            "paragraphs": _PARAGRAPHS,
-            "written": _WRITTEN,
-        },
-        "headings": _HEADINGS,
-        "block": Block,
-        "too_deep": BeyondLimits,
-        "roots_and_states": roots_and_states,
-        "conceals": conceal_by_style,
-        "least_swallowed": _LEAST_SWALLOWED,
-        "most_passes": _MOST_PASSES,
-    }
-
-
-@replaceable(_for_core, revision=5, raises=BeyondLimits)
 def read_outline(tree: HtmlElement, max_depth: int = 250, *, revealed: bool = False) -> Outline:
     """Read the blocks of *tree*, without navigation, asides, footers, fields of forms, scripts and comments.
 

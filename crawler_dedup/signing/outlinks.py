@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import cast
 from urllib.parse import urljoin, urlsplit
 
 import numpy as np
@@ -13,7 +13,6 @@ from lxml.html import HtmlElement
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signing.links import Links
-from crawler_dedup.signing.native import replaceable
 
 _HREFS = etree.XPath("//a/@href", smart_strings=False)
 # Parameters that identify the visit or the origin of a visitor; hardly ever the content (old forums number stories by sid).
@@ -36,69 +35,29 @@ _USUAL = re.compile(
 _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 
-class _Places(NamedTuple):
-    """Addresses with which the links of a page are joined.
-
-    Attributes:
-        host: host of the page itself.
-        origin: host of the base, if its address has nothing unusual.
-        folder: path of the base before its last slash, if it has nothing unusual.
-        root, base, directory: addresses for links that begin with ``/``, for links to the same page, and for other links.
-    """
-
-    host: str
-    origin: str | None
-    folder: str | None
-    root: str
-    base: str
-    directory: str
-
-
-def _for_core() -> dict[str, Any]:
-    return {"places": _find_places, "hash_href": _hash_href, "links": _read_hashes}
-
-
-def _read_hashes(content: bytearray) -> Links:
-    return Links(np.frombuffer(content, dtype=np.uint64))
-
-
-@replaceable(_for_core, revision=1)
 def find_links(tree: HtmlElement, url: str) -> Links:
     """Return all places that the ``<a href>`` of a page lead to."""
-    places = _find_places(url, _declared_base(tree))
-    targets = {_hash_href(href, places) for href in {href.strip() for href in cast("list[str]", _HREFS(tree))}}
+    base, host = find_base(tree, url), find_host(url)
+    root, directory = _root_and_directory(base)
+    targets = {
+        # Links are joined with as short an address as possible, so that the navigation of a site stays in the cache.
+        _hash_href(href, root if href.startswith(_ANYWHERE) else base if href[:1] in _SAME_PAGE else directory, host)
+        for href in {href.strip() for href in cast("list[str]", _HREFS(tree))}
+    }
     targets.discard(None)
     hashes = np.array(list(targets), dtype=np.uint64)
     hashes.sort()
     return Links(hashes)
 
 
-def _find_places(url: str, declared: str) -> _Places:
-    """Return the addresses to join links with, given the address of a page and the address that its ``<base>`` declares."""
-    base = _join_base(url, declared)
-    root, directory = _root_and_directory(base)
-    origin, folder = _USUAL.fullmatch(root), _USUAL.fullmatch(directory)
-    has_unusual = folder is None or folder[1] is None or _has_unusual_folders(folder[2])
-    return _Places(
-        find_host(url),
-        None if origin is None else origin[1],
-        None if folder is None or has_unusual else folder[2].rpartition("/")[0],
-        root,
-        base,
-        directory,
-    )
-
-
-def _hash_href(href: str, places: _Places) -> int | None:
-    """Return the hash of the place that *href* leads to; ``None`` if it leads nowhere."""
+def _hash_href(href: str, base: str, host: str) -> int | None:
+    """Return the hash of the place that *href* leads to from *base*; ``None`` if it leads nowhere."""
     if len(href) > _MAX_HREF:
         return None
     if len(href) > _MAX_PARTS and href.count("/") + href.count("&") > _MAX_PARTS:
         return xxh3_64_intdigest(href.encode("utf-8", "replace"))
-    # Links are joined with as short an address as possible, so that the navigation of a site stays in the cache.
-    near = places.root if href.startswith(_ANYWHERE) else places.base if href[:1] in _SAME_PAGE else places.directory
-    remembered = len(href) + len(near) + len(places.host) <= _MAX_REMEMBERED
-    return (_hash_of if remembered else _hash_of.__wrapped__)(href, near, places.host)
+    remembered = len(href) + len(base) + len(host) <= _MAX_REMEMBERED
+    return (_hash_of if remembered else _hash_of.__wrapped__)(href, base, host)
 
 
 def _root_and_directory(base: str) -> tuple[str, str]:
@@ -121,16 +80,8 @@ def _hash_of(href: str, base: str, host: str) -> int | None:
 
 def find_base(tree: HtmlElement, url: str) -> str:
     """Return the address with which the links of a page are joined."""
-    return _join_base(url, _declared_base(tree))
-
-
-def _declared_base(tree: HtmlElement) -> str:
     declared = next(tree.iter("base"), None)
-    return "" if declared is None else declared.get("href", "")
-
-
-def _join_base(url: str, declared: str) -> str:
-    href = declared.strip()
+    href = "" if declared is None else declared.get("href", "").strip()
     try:
         base = urljoin(url, href) if href and len(href) <= _MAX_HREF else url
         if len(base) > _MAX_HREF or base.count("/") > _MAX_FOLDERS:
@@ -177,10 +128,6 @@ def _resolve(href: str, base: str) -> tuple[str, str, str] | None:
     return parts.netloc.lower(), _PATH_SESSION.sub("", parts.path) or "/", parts.query
 
 
-def _has_unusual_folders(path: str) -> bool:
-    return "//" in path or "/." in path
-
-
 def _resolve_usual(href: str, base: str) -> tuple[str, str, str] | None:
     """Return what :func:`_resolve` returns, in a fifth of the time; ``None`` if either address has anything unusual."""
     origin, target = _USUAL.fullmatch(base), _USUAL.fullmatch(href)
@@ -190,7 +137,7 @@ def _resolve_usual(href: str, base: str) -> tuple[str, str, str] | None:
     if not netloc:
         netloc = origin[1]
         if path[:1] != "/":
-            if ":" in href or _has_unusual_folders(origin[2]) or "//" in path:
+            if ":" in href or "//" in origin[2] or "/." in origin[2] or "//" in path:
                 return None
             directory = origin[2].rpartition("/")[0]
             while path[:3] == "../":

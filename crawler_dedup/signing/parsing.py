@@ -31,7 +31,6 @@ from w3lib.encoding import (
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.titles import MAX_WRITTEN_CHARS
 
 # The first look-up, with classes for forms and fields, calls a function in Python for each element that is used.
@@ -122,7 +121,6 @@ def read_quickly(tree: HtmlElement) -> Iterator[None]:
         parser.set_element_class_lookup(_CLASSES)
 
 
-@replaceable(lambda: {"longest": MAX_WRITTEN_CHARS}, revision=2)
 def find_title(tree: HtmlElement) -> str:
     """Return the title of a page, cut off after ``MAX_WRITTEN_CHARS`` characters; ``""`` if it has none."""
     # A picture may have a title too.
@@ -130,7 +128,6 @@ def find_title(tree: HtmlElement) -> str:
     return "" if title is None else " ".join("".join(title.itertext()).split())[:MAX_WRITTEN_CHARS]
 
 
-@replaceable(revision=1)
 def asks_for_password(tree: HtmlElement) -> bool:
     """Return whether a page has a field for a password."""
     return bool(_PASSWORD_FIELD(tree))

@@ -6,32 +6,21 @@ text.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import version
 from importlib.util import find_spec
-from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crawler_dedup.config import AUTO, Config
 from crawler_dedup.errors import IndexMismatch
-from crawler_dedup.signing import native
-from crawler_dedup.signing.characters import HAN
 from crawler_dedup.signing.loading import Resource
-from crawler_dedup.signing.native import replaceable
 from crawler_dedup.system.extras import has_extra, require_extra
 
 if TYPE_CHECKING:
     from importlib.abc import Traversable
 
 _T = TypeVar("_T")
-_PIECE = 1 << 16  # bytes of a dictionary that are read at a time
-_SAMPLED = 16  # to compare two tokenizers, one of this many words of the dictionary is used
-_WORDS = 8  # words in a line that both tokenizers cut
-_COMPARED = {"jieba": ("0.42",), "rjieba": ("0.1.", "0.2.")}
-"""Beginnings of versions that were compared and have the same dictionary: loading rjieba for a comparison takes long."""
 
 CutHan = Callable[[list[str]], Iterable[str]]
 """Cuts runs of Chinese characters into tokens, all runs of a text at once."""
@@ -108,73 +97,13 @@ class CutOnDemand:
         return self.cutter.get(load=self.load)(runs)
 
 
-@dataclass(frozen=True)
-class CoreCutter:
-    """Cuts runs of Chinese characters with a dictionary of the native core.
-
-    Attributes:
-        dictionary: the dictionary of the core.
-        load: loads a function that cuts in the same way without the core.
-    """
-
-    dictionary: object
-    load: Callable[[], CutHan]
-
-    def __call__(self, runs: list[str]) -> Iterable[str]:
-        """Cut *runs*."""
-        return cut_runs(runs, self)
-
-
-@replaceable(revision=1)
-def cut_runs(runs: list[str], cutter: CoreCutter) -> list[str]:
-    """Cut *runs* as *cutter* does."""
-    return [*cutter.load()(runs)]
-
-
-def find_dictionary(cut_han: CutHan) -> object | None:
-    """Return the dictionary of the native core with which *cut_han* cuts; ``None`` if it uses none."""
-    cutter = cut_han.cutter.get(load=cut_han.load) if isinstance(cut_han, CutOnDemand) else cut_han
-    return cutter.dictionary if isinstance(cutter, CoreCutter) else None
-
-
 def _rjieba() -> CutHan:
-    dictionary = _make_dictionary()
-    if dictionary is None:
-        return _load_rjieba()
-    cutter = CoreCutter(dictionary, _load_rjieba)
-    was_compared = all(version(name).startswith(compared) for name, compared in _COMPARED.items())
-    return cutter if was_compared or _cut_alike(cutter, _load_rjieba()) else _load_rjieba()
-
-
-def _make_dictionary() -> object | None:
-    """Make jieba's dictionary in the native core, in pieces: other threads run between them."""
-    with jieba_file().open("rb") as file:
-        pieces = iter(lambda: file.read(_PIECE) + file.readline(), b"")
-        return native.make("HanDictionary", revision=1, pieces=pieces, log=math.log)
-
-
-def _cut_alike(first: CutHan, second: CutHan) -> bool:
-    """Return whether two tokenizers agree on lines of words from the whole of jieba's dictionary."""
-    with jieba_file().open(encoding="utf-8") as file:
-        words = [line.partition(" ")[0] for line in islice(file, 0, None, _SAMPLED)]
-    lines = ["".join(filter(HAN.match, words[at : at + _WORDS])) for at in range(0, len(words), _WORDS)]
-    return [*first(lines)] == [*second(lines)]
-
-
-@cache
-def _load_rjieba() -> CutHan:
     import rjieba  # noqa: PLC0415  (optional; loads its dictionary)
 
     return lambda runs: _words(rjieba.cut("\n".join(runs), False))
 
 
 def _jieba() -> CutHan:
-    dictionary = _make_dictionary()
-    return _load_jieba() if dictionary is None else CoreCutter(dictionary, _load_jieba)
-
-
-@cache
-def _load_jieba() -> CutHan:
     """Load jieba with a tokenizer of our own: words that other code adds to the global one do not change signatures.
 
     (What it deletes with ``jieba.del_word`` does: jieba keeps that list for all tokenizers.) jieba's guesses at words that

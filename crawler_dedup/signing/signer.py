@@ -18,7 +18,7 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.config import Config
 from crawler_dedup.errors import BeyondLimits, ConfigError, IndexDamaged
 from crawler_dedup.signedpage import PageKind, SignedPage, identify_page
-from crawler_dedup.signing import native, parsing
+from crawler_dedup.signing import parsing
 from crawler_dedup.signing.anchors import MAX_CHARS
 from crawler_dedup.signing.behaviour import BEHAVIOUR
 from crawler_dedup.signing.blocks import pack_blocks
@@ -46,7 +46,7 @@ from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import split_title
 
 _QUICK_BYTES = 64 << 10
-_QUICK_BYTES_JIEBA = 16 << 10  # in Python, jieba cuts a few hundred thousand characters a second
+_QUICK_BYTES_JIEBA = 16 << 10  # jieba cuts a few hundred thousand characters a second
 _LEAST_LETTERS = 20
 _LEAST_SHOWN = 1 / 2
 _MOSTLY_HIDDEN = "mostly hidden"
@@ -97,8 +97,7 @@ class Signer:
         """Pages up to this size are signed in a few milliseconds once dictionaries are loaded; 0: any page may take long."""
         if self.config.extractor != "paragraphs":
             return 0
-        is_slow = self.config.tokenizer == "jieba" and native.load_core() is None
-        limit = _QUICK_BYTES_JIEBA if is_slow else _QUICK_BYTES
+        limit = _QUICK_BYTES_JIEBA if self.config.tokenizer == "jieba" else _QUICK_BYTES
         return limit // self.scheme.effort
 
     def load(self) -> None:
@@ -106,7 +105,6 @@ class Signer:
         if self.config.extractor == "trafilatura":
             load_trafilatura()
         stop_words()
-        native.prepare()
         self._han_cutter.load()
         self._of_scheme.load()
 

@@ -12,8 +12,6 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.signing.native import replaceable
-
 BINS = 64
 WHOLE = 64
 """Maximum number of features in a set that is kept whole."""
@@ -21,7 +19,6 @@ _CODES = 255  # 1 … 255; 0 marks an empty bin
 _BYTES = 3
 
 
-@replaceable(revision=1)
 def sketch(hashes: NDArray[np.uint64]) -> bytes:
     """Sketch a set of 64-bit hashes: three bytes for each of up to :data:`WHOLE` hashes, else a byte for each of 64 bins."""
     # The high bits are bin and order, the low bits are what is kept of the smallest: they must not depend on each other.

@@ -12,11 +12,10 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.hamming import mix_bits, sort_distinct
 from crawler_dedup.signing.features import (
     Features,
-    cut_han_runs,
     normalise,
     split_units,
-    tokens_with,
-    weigh_text,
+    tokenise,
+    weigh_tokens,
 )
 from crawler_dedup.signing.segmentation import CutHan
 
@@ -47,19 +46,14 @@ class Text:
         return normalise(self.raw, fold_han=self.fold_han)
 
     @cached_property
-    def han_tokens(self) -> list[str]:
-        """Chinese words of the dictionary, or pairs of Chinese characters."""
-        return cut_han_runs(self.plain, self.cut_han)
-
-    @cached_property
     def tokens(self) -> list[str]:
         """Words, dictionary words of Chinese, character bigrams of other scripts without spaces; not in order."""
-        return tokens_with(self.plain, self.han_tokens)
+        return tokenise(self.plain, self.cut_han)
 
     @cached_property
     def features(self) -> Features:
         """The tokens as a weighted set."""
-        return weigh_text(self.plain, lambda: self.han_tokens, self.cut_han)
+        return weigh_tokens(self.tokens)
 
     @cached_property
     def units(self) -> list[str]:

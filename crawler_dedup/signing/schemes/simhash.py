@@ -19,7 +19,6 @@ from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.features import STOP_WORD_UNIT, WEIGHT_UNIT, Features
-from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.schemes.featured import FeatureScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, option
 from crawler_dedup.signing.text import Text
@@ -98,7 +97,6 @@ class SimHash(FeatureScheme):
         return Agreement(distance=hamming.distance(new.number, kept.number))
 
 
-@replaceable(revision=1)
 def simhash(features: Features) -> int:
     """Return 64 bits: bit *i* is set if the features whose hash has it outweigh the other features."""
     for_bit = np.zeros(BITS)
