@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.rules.countpacking import KINDS, SHORT_BITS
 from crawler_dedup.signing.blocks import block_hashes
 
+KINDS = 3
+SHORT_BITS = np.uint32(16)
 KIND, ITEM, COUNT = np.uint64(56), np.uint64(24), np.uint64(16)
 """The lowest bits of the kind, of the hash and of the count in a counter."""
 BLOCK, LINK, PART = (np.uint64(kind) << KIND for kind in range(KINDS))
@@ -30,7 +31,7 @@ TITLE_SHIFT, ANY_TITLE = np.uint32(4), np.uint32(TITLES_COUNTED - 1)
 
 ONE = np.uint64(1)
 _ONCE, _TWICE, _LOWER = np.uint64(1 << 16), np.uint64(2 << 16), np.uint64((1 << 24) - 1)
-_SHORT_MASK = np.uint64((1 << SHORT_BITS) - 1)
+_SHORT_MASK = np.uint64((1 << 16) - 1)
 
 _Number = TypeVar("_Number", np.uint32, np.uint64)
 Once = NDArray[np.uint32]
@@ -71,6 +72,11 @@ def shorten(items: Numbers) -> Once:
     short = items >> KIND << np.uint64(SHORT_BITS) | items >> ITEM & _SHORT_MASK
     shortened: Once = short.astype(np.uint32) << TITLE_SHIFT
     return shortened
+
+
+def is_ascending(numbers: NDArray[_Number]) -> bool:
+    """Return whether each of *numbers* is greater than the one before."""
+    return bool((numbers[1:] > numbers[:-1]).all())
 
 
 def without_least(numbers: NDArray[_Number], order: Numbers, count: int) -> NDArray[_Number]:

@@ -11,29 +11,24 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.rules.counters import (
-    ANY_TITLE,
     BLOCK,
     COUNT,
     COUNT_BITS,
     HASH_BITS,
     ITEM,
     KIND,
+    KINDS,
     LINK,
     ONE,
     PART,
+    SHORT_BITS,
     TITLE_BITS,
     TITLE_SHIFT,
     TITLES_COUNTED,
     Once,
     count_page,
+    is_ascending,
     without_least,
-)
-from crawler_dedup.rules.countpacking import (
-    OTHER_BYTES,
-    join_counters,
-    pack_short,
-    split_counters,
-    unpack_short,
 )
 from crawler_dedup.rules.sites import SiteProfile, Sites, decode_profile, hash_part
 from crawler_dedup.rules.thresholds import (
@@ -52,7 +47,6 @@ from crawler_dedup.rules.thresholds import (
 )
 from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.signing.titles import split_title
-from crawler_dedup.system.deflate import StreamDamaged, deflate, inflate
 from crawler_dedup.urls import site_of
 
 if TYPE_CHECKING:
@@ -60,7 +54,6 @@ if TYPE_CHECKING:
 
 _MAX_TAUGHT = 1 << 30  # accepted of an imported site: the number must fit a name, and grow
 
-_BEHIND_FIRST: Numbers = np.array([LINK, PART])
 _NO_COUNTERS: Numbers = np.empty(0, dtype=np.uint64)
 _NOTHING: Once = np.empty(0, dtype=np.uint32)
 
@@ -153,23 +146,8 @@ class SiteCounts:
 
     def encode(self) -> bytes:
         """Return the counts as they are stored: see :meth:`decode`."""
-        links, parts = self._counters.searchsorted(_BEHIND_FIRST).tolist()
-        lengths = (links, parts - links, len(self._counters) - parts)
-        plain, others = split_counters(self._counters)
-        titles = (self._once & ANY_TITLE).astype(np.uint8)
-        once = pack_short(self._once >> TITLE_SHIFT)
-        return _encode_counts(
-            _PackedCounts(
-                self.taught,
-                self._pages,
-                self._titles,
-                lengths,
-                plain,
-                len(titles),
-                once,
-                deflate(others + titles.tobytes()),
-            )
-        )
+        numbers = self._counters.astype("<u8").tobytes(), self._once.astype("<u4").tobytes()
+        return _encode_counts(_PackedCounts(self.taught, self._pages, self._titles, *numbers))
 
     @classmethod
     def decode(cls, content: bytes) -> SiteCounts:
@@ -183,10 +161,20 @@ class SiteCounts:
             return counts
         packed = _decode_counts(content)
         counts.taught, counts._pages, counts._titles = packed.taught, packed.pages, packed.titles
-        counts._counters, counts._once = packed.read()
-        times = counts._counters >> COUNT & COUNT_BITS
-        least = 1 if len(times) or len(counts._once) else 0
-        if not max(least, times.max(initial=0)) <= packed.pages <= HALVE_AT or (times < least).any():
+        if len(packed.counters) % 8 or len(packed.once) % 4:
+            raise msgspec.DecodeError("the counts of a site have a length that they cannot have")
+        counts._counters = counters = np.frombuffer(packed.counters, "<u8").copy()  # they are counted in place
+        counts._once = once = np.frombuffer(packed.once, "<u4")
+        times = counters >> COUNT & COUNT_BITS
+        least = 1 if len(times) or len(once) else 0
+        if (
+            len(counters) + len(once) > MAX_COUNTERS
+            or not max(least, times.max(initial=0)) <= packed.pages <= HALVE_AT
+            or (times < least).any()
+            or not (is_ascending(counters >> ITEM) and is_ascending(once >> TITLE_SHIFT))
+            or max(counters[-1:] >> KIND, default=0) >= KINDS
+            or max(once[-1:] >> TITLE_SHIFT + SHORT_BITS, default=0) >= KINDS
+        ):
             raise msgspec.DecodeError("the counts of a site have values that are not possible")
         return counts
 
@@ -198,37 +186,15 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
         taught: how many pages were counted.
         pages: how many of them still count: this number is halved together with the counts.
         titles: the bits that their titles have set.
-        lengths: how many counters of blocks, of links and of parts of a title there are.
-        plain: the first part of the counters (:func:`split_counters`).
-        once_count: number of items that were counted once.
-        once: the bits that are kept of them (:func:`pack_short`).
-        deflated: the second part of the counters; and for each item that was counted once, the number of the bit that the
-            title of its page has set, a byte each.
+        counters: 8 bytes each.
+        once: the items that were counted once, 4 bytes each.
     """
 
     taught: Count
     pages: Count
     titles: Annotated[int, msgspec.Meta(ge=0, lt=1 << TITLES_COUNTED)]
-    lengths: tuple[Count, Count, Count]
-    plain: bytes
-    once_count: Count
+    counters: bytes
     once: bytes
-    deflated: bytes
-
-    def read(self) -> tuple[Numbers, Once]:
-        """Return the counters, and the items that were counted once. Raises :class:`msgspec.DecodeError`."""
-        count = sum(self.lengths)
-        if count + self.once_count > MAX_COUNTERS:
-            raise msgspec.DecodeError("a site has more counts than are possible")
-        try:
-            others = inflate(self.deflated, OTHER_BYTES * count + self.once_count)
-        except StreamDamaged as error:
-            raise msgspec.DecodeError(f"the counts of a site are damaged: {error}") from error
-        titles = np.frombuffer(others, dtype=np.uint8, offset=OTHER_BYTES * count)
-        if (titles >= TITLES_COUNTED).any():
-            raise msgspec.DecodeError("the counts of a site name a title that cannot be")
-        once = unpack_short(self.once, self.once_count) << TITLE_SHIFT | titles
-        return join_counters(self.plain + others[: OTHER_BYTES * count], self.lengths), once
 
 
 _encode_counts = msgspec.msgpack.Encoder().encode

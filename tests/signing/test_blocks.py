@@ -12,12 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-<<<<<<< HEAD
 from crawler_dedup.signedpage import BLOCK_BYTES, Trait
-from crawler_dedup.signing import native
-=======
-from crawler_dedup.signedpage import BLOCK_BYTES
->>>>>>> 32695a6 (Every function has one source: the native core is removed)
 from crawler_dedup.signing.blocks import (
     MAX_BLOCKS,
     PackedBlock,
