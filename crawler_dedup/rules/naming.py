@@ -86,8 +86,3 @@ class Naming:
     def same_named(self) -> bool:
         """Whether both pages name the same parts of their titles themselves."""
         return bool(self.new_named) and self.new_named == self._kept_named
-
-    @property
-    def names_page(self) -> bool:
-        """Whether the parts that the new page names are more than the name of its site."""
-        return self._are_sites_known or titles.has_page_name(self.new_named)

@@ -224,9 +224,8 @@ class Pair:
             return False
         if self.same_host and not self.naming.other_parts_agree:
             return False
-        least = self.limits.min_resemblance ** (2 if self.naming.names_page else 1)
         least_coverage = max(PART_OF_HOST if self.same_host else 0, self.limits.min_coverage)
-        return self.resemblance >= least and self.coverage >= least_coverage
+        return self.resemblance >= self.limits.min_resemblance**2 and self.coverage >= least_coverage
 
     # Hosts and links
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
@@ -85,13 +84,8 @@ def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bo
     if _is_cut_of(only_new, only_kept) or _is_cut_of(only_kept, only_new):
         return True
     if not own_parts:
-        return has_page_name(new & kept)
+        return any(size_in_letters(part) >= _TELLING for part in new & kept)  # longer than the name of a site
     return False
-
-
-def has_page_name(parts: Iterable[str]) -> bool:
-    """Return whether one of the *parts* of a title is probably not the name of a site."""
-    return any(size_in_letters(part) >= _TELLING for part in parts)
 
 
 def _is_cut_of(cut: AbstractSet[str], whole: AbstractSet[str]) -> bool:
