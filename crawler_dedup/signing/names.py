@@ -13,11 +13,11 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signing.tables import read_denials
 
-_NAMES, _DENIALS = 120, 7  # members of the set of a block: names by hash, and the number of denials
+_NAMES, _DENIALS = 120, 7  # bits of the set of a block: names by hash, and the number of denials
 NAME_BITS = (1 << _NAMES) - 1
 """The bits of a set that are names."""
 DENIAL_BITS = (1 << _NAMES + _DENIALS) - 1 - NAME_BITS
-"""The bits of a set of which one is set if the block denies: for once, twice, and so on."""
+"""The bits of a set that are the number of times that the block denies something."""
 
 _UNSPACED = "\u2e80-\uffff"  # Chinese, Japanese, Korean: a word of another script may be between their characters
 # A word that may begin with a capital letter. The character before it is looked at last, which is quicker.
@@ -35,7 +35,7 @@ _REMEMBERED = 4096
 def find_names(text: str) -> tuple[int, int]:
     """Return the set of names of a *text*, and the set of all its words with a capital letter; with both the denials."""
     denials = _count_denials(text.lower())
-    names = capitals = 1 << _NAMES + min(denials, _DENIALS) - 1 if denials else 0
+    names = capitals = min(denials, (1 << _DENIALS) - 1) << _NAMES
     if text.isupper():
         return names, capitals
     for word in _WORD.finditer(text):
