@@ -177,7 +177,7 @@ class Cover:
             if more > 0:
                 surplus += more
                 added += texts
-            else:
+            if more <= 0 or not self.is_strict:
                 edited.append([*self._pair_up(texts, kept)])
         least = ALIKE if sum(map(len, edited)) > 1 else ALONE_ALIKE
         runs = [run for pairs in edited for run in self._find_replaced(pairs, least)]
@@ -225,7 +225,7 @@ class Cover:
         if block.is_fact:  # a cell of another table
             return bool(block.traits & _NUMBER and places) and not texts
         near_size = any(CUT * other.size > block.size > other.size / CUT for other in places)
-        return near_size and not any(count_common(block, other) >= least for other in texts)
+        return not any(count_common(block, other) >= (least if near_size else 1) for other in texts)
 
     def _gaps(self) -> Iterator[tuple[list[CoverBlock], list[CoverBlock]]]:
         """Yield the blocks that only one of the pages has, between those that both have in one order."""

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, Deduplicator, Verdict
 from crawler_dedup.rules.cover import longest_rising
 from crawler_dedup.signedpage import PageKind, Trait
+from crawler_dedup.rules.thresholds import MIN_PAGES
 from crawler_dedup.signing.blocks import MAX_BLOCKS
 from crawler_dedup.signing.cover import LONG, CoverBlock, decode_cover, encode_cover
 from tests.support.crawling import paragraphs, words
 from tests.support.prose import sentences
-from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, page
+from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, page, story
 
 knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
 
@@ -393,6 +394,22 @@ def test_in_another_design_only_more_than_a_little_of_the_main_text_makes_anothe
 ) -> None:
     other = Crawl(crawl.deduplicator, host)
     assert check_two(crawl, kept, new.replace(MENU, OTHER_MENU), other=other) is passes
+
+
+@knowing
+@pytest.mark.parametrize("host", ["http://h", "http://mirror"])
+@pytest.mark.parametrize("count", [20, 40, 60], ids=lambda count: f"footer of {count} words")
+def test_in_another_design_no_text_of_the_kept_page_makes_room_for_another_text(
+    crawl: Crawl, known: bool, host: str, count: int
+) -> None:
+    """A footer that the new page does not have, in the place of a paragraph that the kept page does not have."""
+    footer = f"<div><p>{' '.join(words('the house', count))}.</p></div>"
+    body = paragraphs(words("rigger", 150))
+    if known:
+        for number in range(MIN_PAGES):
+            crawl.check(f"/known/{number}", story(f"known {number}", below=footer))
+    new = text(body, " ".join(words("added", 22)) + ".").replace(MENU, OTHER_MENU)
+    assert check_two(crawl, text(body, below=footer), new, other=Crawl(crawl.deduplicator, host))
 
 
 @pytest.mark.parametrize(("kept", "new"), [(0, 12), (12, 12), (12, 0)])
