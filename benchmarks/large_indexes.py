@@ -118,4 +118,4 @@ def make_hosts(signed: Sequence[SignedPage], first: int, last: int) -> Iterator[
         for page in pages:
             counts.add(page)
         known = StoredSite(site_key("", pages[0].url), counts.taught, 0, wall_clock(), counts.encode(), [])
-        yield [matcher.trim(page, NO_SNAPSHOT) for page in pages], known
+        yield [matcher.trim(page) for page in pages], known

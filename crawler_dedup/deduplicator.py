@@ -28,7 +28,6 @@ from crawler_dedup.rules.counts import can_read
 from crawler_dedup.rules.keeping import without_unneeded
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import UNKNOWN_SITE
 from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
@@ -303,7 +302,7 @@ class Deduplicator:
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """Return the match if *kept* covers *new*, by the rules of crawls without profiles of their sites; else ``None``."""
-        kept = without_unneeded(kept, UNKNOWN_SITE)
+        kept = without_unneeded(kept)
         return table.compare(Pair(new, kept, self._signer.config, self._signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:

@@ -245,8 +245,7 @@ class _PairedTexts:
         return PlacedDecision(place, Verdict.DUPLICATE, chosen[1], compared)
 
     def _read_trimmed(self, place: int) -> SignedPage:
-        page = self._pages.read(place)
-        return self._matcher.trim(page, self._snapshot_of(page))
+        return self._matcher.trim(self._pages.read(place))
 
     def _snapshot_of(self, page: SignedPage) -> Snapshot:
         return self._profiles.snapshot(site_key(page.scope, page.url))

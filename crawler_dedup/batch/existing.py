@@ -189,8 +189,7 @@ class _CollectionPages:
             own = wanted[first : first + len(rows)]
             first += len(rows)
             for _, page in rows.read_pages(own):
-                snapshot = profiles.snapshot(site_key(page.scope, page.url))
-                kept = matcher.trim(_prepare(page, matcher, profiles), snapshot)
+                kept = matcher.trim(_prepare(page, matcher, profiles))
                 yield Record(kept, filed=1, seen=1, settled=1)
 
     def _rows_by_shard(self) -> Iterator[Rows]:

@@ -93,8 +93,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if unsigned:
         print_error("; ".join(unsigned))
     sites = PairSites() if target is None else _find_sites(target, new_page.page, kept_page.page)
-    kept_as_stored = without_unneeded(kept_page.page, sites.kept)
-    pair = Pair(new_page.page, kept_as_stored, config, signer.scheme, sites.new, sites.kept)
+    pair = Pair(new_page.page, without_unneeded(kept_page.page), config, signer.scheme, sites.new, sites.kept)
     rule, duplicate = ("", None) if unsigned else table.decide(pair)
     if json:
         print_json([_line(new_page, kept_page, pair, brief=brief)])

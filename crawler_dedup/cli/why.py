@@ -227,7 +227,7 @@ def _print_fetched(sites: PairSites, last: Entry, config: Config) -> None:
         console,
         new,
         kept,
-        Pair(new.page, without_unneeded(kept.page, sites.kept), config, signer.scheme, sites.new, sites.kept),
+        Pair(new.page, without_unneeded(kept.page), config, signer.scheme, sites.new, sites.kept),
     )
     click.echo(f"The pages were compared as they are now, with the settings of the index. {sites.source}")
 

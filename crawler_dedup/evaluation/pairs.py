@@ -135,7 +135,7 @@ def decide_direction(
 ) -> DirectionResult:
     """Decide as a crawl does if it meets *new* and *kept* is kept."""
     new = with_site_keys(new, sites.profile_of(new))
-    kept = without_unneeded(with_site_keys(kept, sites.profile_of(kept)), sites.profile_of(kept))
+    kept = without_unneeded(with_site_keys(kept, sites.profile_of(kept)))
     result = _apply_rules(Pair(new, kept, config, scheme, sites.profile_of(new), sites.profile_of(kept)))
     if result.is_duplicate and not Lookup(scheme).finds(new, kept):
         return DirectionResult(result.pair, "not met in the index", False)

@@ -31,8 +31,8 @@ class Matcher(Filing, CountsReader, Protocol):
     def prepare(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
         """Return *page* with the keys for filing and look-up, by what is known about its site now."""
 
-    def trim(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
-        """Return *page*, which was handled, without data that no rule uses, by what is known about its site now."""
+    def trim(self, page: SignedPage) -> SignedPage:
+        """Return *page*, which was handled, without data that no rule uses."""
 
     def bucket_limit(self, page: SignedPage) -> int | None:
         """Return the maximum number of pages under one key that are read; ``None``: all."""
@@ -292,7 +292,7 @@ class Verdicts:
     def record_of(self, page: SignedPage, alias: str = "", claim: int = 0) -> Record:
         """Return the record of a page that passes now."""
         return Record(
-            page=page if claim else self._matcher.trim(page, self._snapshot_of(page)),
+            page=page if claim else self._matcher.trim(page),
             run=self._terms.run,
             claim=claim,
             filed=self._now,
@@ -307,7 +307,7 @@ class Verdicts:
 
     def _comparable(self, record: Record) -> SignedPage:
         """Return the page of *record* as it will be once it is handled: pages are compared in this form."""
-        return record.page if record.settled else self._matcher.trim(record.page, self._snapshot_of(record.page))
+        return record.page if record.settled else self._matcher.trim(record.page)
 
     def _snapshot_of(self, page: SignedPage) -> Snapshot:
         key = site_key(page.scope, page.url)

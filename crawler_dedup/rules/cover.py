@@ -74,16 +74,14 @@ def _is_frame(row: _Row, site: SiteProfile) -> bool:
     return row.hash in site.furniture or (row.hash in site.shared and not (row.is_near and row.block.is_fact))
 
 
-def cover_of(page: SignedPage, site: SiteProfile) -> bytes:
-    """Return the blocks of a text page that are compared with those of new pages, by what is known of its *site*."""
-    rows = [row for row in _read_rows(page) if row.block.size and row.hash not in site.furniture]
+def cover_of(page: SignedPage) -> bytes:
+    """Return the blocks of a text page that are compared with those of new pages.
+
+    What all pages of the site have now stays: it is compared once fewer pages have it.
+    """
+    rows = [row for row in _read_rows(page) if row.block.size and not row.block.traits & _NAME]
     return encode_cover(
-        [
-            row.block
-            for row in rows
-            if not row.block.traits & _NAME and (row.is_near or row.block.traits & (_ENTRY | _HEADING) != _ENTRY)
-        ],
-        is_new=False,
+        [row.block for row in rows if row.is_near or row.block.traits & (_ENTRY | _HEADING) != _ENTRY], is_new=False
     )
 
 
@@ -231,7 +229,7 @@ class Cover:
         """Yield the blocks that only one of the pages has, between those that both have in one order."""
         new, kept = self.compared, [block for block in self._kept if not block.traits & _NAME]
         place = {block.key: at for at, block in enumerate(kept)}
-        new_keys = {row.block.key for row in self._new_rows}
+        new_keys = {block.key for block in decode_cover(self.new.cover)}
         matched = longest_rising([(at, place[block.key]) for at, block in enumerate(new) if block.key in place])
         begin, kept_begin = 0, 0
         for end, kept_end in [*matched, (len(new), len(kept))]:

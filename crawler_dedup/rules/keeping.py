@@ -65,9 +65,9 @@ def is_list(page: SignedPage) -> bool:
     return page.kind is PageKind.THIN or (page.chars > 0 and (inside or outside))
 
 
-def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
-    """Return *page*, which was counted for its *site*, without the links and blocks that no rule uses."""
+def without_unneeded(page: SignedPage) -> SignedPage:
+    """Return *page*, which was counted for its site, without the links and blocks that no rule uses."""
     if page.kind is PageKind.THIN:
         return page
-    cover = cover_of(page, site) if page.blocks else page.cover
+    cover = cover_of(page) if page.blocks else page.cover
     return msgspec.structs.replace(page, blocks=b"", cover=cover, links=page.links if is_list(page) else b"")

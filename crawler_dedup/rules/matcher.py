@@ -32,8 +32,8 @@ class RuleMatcher(Lookup):
     def prepare(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
         return with_site_keys(page, decode_profile(snapshot.content))
 
-    def trim(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
-        return without_unneeded(page, decode_profile(snapshot.content))
+    def trim(self, page: SignedPage) -> SignedPage:
+        return without_unneeded(page)
 
     def choose(
         self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]

@@ -19,7 +19,6 @@ from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.store import Store
-from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.index.records import shorten_key
 from crawler_dedup.index.verdicts import MAX_COMPARED
 from tests.support.examples import examples
@@ -256,7 +255,7 @@ def test_an_unfit_page_is_not_filed(store: Backend) -> None:
 
 def test_the_index_keeps_the_fields_of_a_page_that_the_matcher_leaves(store: Backend) -> None:
     class Sparing(ByDistance):
-        def trim(self, page: SignedPage, _: Snapshot) -> SignedPage:
+        def trim(self, page: SignedPage) -> SignedPage:
             return msgspec.structs.replace(page, title="")
 
     given = [msgspec.structs.replace(page(1, signature), title="Steeping") for signature in (0, 2**64 - 1)]

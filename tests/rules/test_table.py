@@ -614,24 +614,24 @@ ABOVE, NEAR, BELOW = (
 
 @pytest.mark.parametrize(("fields", "has_links"), [({}, False), (MANY, True)], ids=["text", "list with text"])
 def test_links_and_blocks_of_texts_are_stored_if_a_rule_reads_them(fields: dict[str, Any], has_links: bool) -> None:
-    """A block that many pages share stays: if fewer pages have it later, it is compared again."""
+    """A block that many pages have stays: if fewer pages have it later, it is compared again."""
     page = kept(**fields, blocks=b"".join((*ABOVE, *NEAR, *BELOW)))
-    trimmed = without_unneeded(page, FURNISHED)
-    assert [block.key for block in decode_cover(trimmed.cover) if block.is_fact] == [1, 81, 4, 82, 5, 7, 8]
+    trimmed = without_unneeded(page)
+    assert [block.key for block in decode_cover(trimmed.cover) if block.is_fact] == [1, 81, 91, 4, 82, 92, 5, 7, 8]
     assert not trimmed.blocks
     assert bool(trimmed.links) is has_links
-    assert without_unneeded(trimmed, FURNISHED) == trimmed
+    assert without_unneeded(trimmed) == trimmed
 
 
 def test_all_blocks_of_thin_pages_are_stored() -> None:
     page = kept(**thin(*ABOVE))
-    assert without_unneeded(page, FURNISHED) is page
+    assert without_unneeded(page) is page
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_rules_decide_the_same_if_the_kept_page_lacks_what_no_rule_reads(name: str) -> None:
     pair, row, duplicate = CASES[name]
-    trimmed = replace(pair, kept=without_unneeded(pair.kept, pair.kept_site))
+    trimmed = replace(pair, kept=without_unneeded(pair.kept))
     assert decide(trimmed) == (row, duplicate)
 
 

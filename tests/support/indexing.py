@@ -146,7 +146,7 @@ class ByDistance(Lookup):
     def prepare(self, page: SignedPage, _: Snapshot) -> SignedPage:
         return page
 
-    def trim(self, page: SignedPage, _: Snapshot) -> SignedPage:
+    def trim(self, page: SignedPage) -> SignedPage:
         return page
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:

@@ -1,0 +1,109 @@
+"""The same content again, at another address or in another state of a known site."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawler_dedup import Verdict
+from crawler_dedup.rules.thresholds import MIN_PAGES
+from crawler_dedup.signedpage import PageKind
+from tests.support.crawling import paragraphs, words
+from tests.support.sitepages import MENU, SITE, STORIES, Crawl, is_duplicate, listing, page, story
+
+knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
+
+LATER = 64
+"""With so many pages, a block that only half of the first eight have is no longer shared."""
+RULES = " ".join(words("rules of the house", 24)).capitalize() + "."
+
+
+def chapter(*, above: str = "", in_text: str = "", below: str = "", links: str = "") -> str:
+    text = f"<article><h1>Preparing the kettle</h1>{above}{paragraphs(words('kettle', 150))}{in_text}</article>"
+    return page(f"Preparing the kettle | {SITE}", f"{text}{links}{below}", MENU)
+
+
+# Addresses
+
+NEIGHBOURS = '<p>See <a href="ch05.html">the next chapter</a>, <a href="ch03.html">the chapter before</a>.</p>'
+
+
+@knowing
+@pytest.mark.parametrize("ending", ["", "<!-- printed on another day -->"], ids=["same bytes", "a byte more"])
+def test_the_same_text_in_another_folder_is_a_duplicate_whatever_its_bytes(
+    crawl: Crawl, known: bool, ending: str
+) -> None:
+    if known:
+        crawl.get_known()
+    text = chapter(links=NEIGHBOURS)
+    assert crawl.check("/v1/ch04.html", text).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/v2/ch04.html", text + ending), "http://h/v1/ch04.html", "alike")
+
+
+# What the pages of a site have in common, and later have not
+
+BOXES = {
+    "paragraph in the text": {"above": f"<p>{RULES}</p>"},
+    "fact in the text": {"above": "<h2>Members only</h2><p>Open until 6 pm</p>"},
+    "paragraph below the text": {"below": f"<div><p>{RULES}</p></div>"},
+}
+
+
+@pytest.mark.parametrize("box", BOXES.values(), ids=BOXES)
+def test_a_text_is_found_again_after_its_site_stops_showing_a_block_on_half_of_its_pages(
+    crawl: Crawl, box: dict[str, str]
+) -> None:
+    (shown,) = box.values()
+    for number in range(MIN_PAGES):
+        crawl.check(f"/known/{number}", story(f"known {number}", below=shown if number % 2 else ""))
+    assert crawl.check("/kept", chapter(**box)).verdict is Verdict.NEW
+    for number in range(MIN_PAGES, LATER):
+        crawl.check(f"/known/{number}", story(f"known {number}"))
+    assert is_duplicate(crawl.check("/again", chapter(**box) + "<!-- -->"), "http://h/kept", "alike")
+
+
+def printed(content: str, day: str) -> str:
+    return content.replace("</body>", f"<div>Printed on {day}</div></body>")
+
+
+def test_a_date_that_all_pages_of_a_state_share_makes_no_other_text_after_eight_pages(crawl: Crawl) -> None:
+    contents = listing("Contents", STORIES)
+    old, new = "12 May 2026", "7 October 2026"
+    for number in range(23):
+        assert crawl.check(f"/v1/{number}", printed(story(number), old)).verdict is Verdict.NEW
+    assert crawl.check("/v1/contents", printed(contents, old)).verdict is Verdict.NEW
+    for number in range(MIN_PAGES):
+        assert crawl.check(f"/v2/{number}", printed(story(number), new)).verdict is Verdict.NEW
+    for number in range(MIN_PAGES, 23):
+        assert is_duplicate(crawl.check(f"/v2/{number}", printed(story(number), new)), f"http://h/v1/{number}")
+    # On a thin page, a date may be all that distinguishes it: of a film, the day on which it is shown.
+    assert crawl.check("/v2/contents", printed(contents, new)).verdict is Verdict.NEW
+
+
+# Two sites that know different things of the same blocks
+
+CALL, PLEA = "In the games of the guild", "Please switch on scripts to see the comments"
+TILES = page(
+    "Tiles 2", f"<h3>{CALL}</h3><h2><a href='tiles'>Tiles 2, a game</a></h2><p>To be tried at once.</p><p>{PLEA}</p>"
+)
+
+
+def get_known_with_lines(crawl: Crawl) -> None:
+    for number in range(2 * MIN_PAGES):
+        lines = "" if number % 3 else f"<h3>{CALL}</h3><p>{PLEA}</p>"
+        crawl.check(f"/known/{number}", story(f"{crawl.host} {number}", below=lines))
+
+
+@pytest.mark.parametrize("other_known", [False, True], ids=["other site unknown", "other site known"])
+@pytest.mark.parametrize("shared_on_kept", [False, True], ids=["shared on new", "shared on kept"])
+def test_blocks_that_only_one_of_two_sites_shares_make_no_other_thin_page(
+    crawl: Crawl, mirror: Crawl, shared_on_kept: bool, other_known: bool
+) -> None:
+    get_known_with_lines(crawl if shared_on_kept else mirror)
+    if other_known:
+        (mirror if shared_on_kept else crawl).get_known()
+    assert crawl.kind(TILES) is PageKind.THIN
+    assert crawl.check("/tiles", TILES).verdict is Verdict.NEW
+    decision = mirror.check("/tiles", f"{TILES}<!-- -->")
+    assert is_duplicate(decision, "http://h/tiles")
+    assert decision.match is not None
+    assert decision.match.resemblance == decision.match.coverage == 1
