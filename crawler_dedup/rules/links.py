@@ -9,7 +9,7 @@ from crawler_dedup.rules.keeping import is_list
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.rules.thresholds import MANY_MORE, MORE_LINKS, NOWHERE, SAME_LINKS, SAME_SHARE
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.links import unpack_links
+from crawler_dedup.signing.links import hash_own, unpack_links
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,9 @@ class Links:
 
     @computed
     def of_new_content(self) -> set[int]:
-        """The links of the new page without the navigation of its site."""
-        return set(unpack_links(self.new.links)) - self.new_site.navigation
+        """The links of the new page without the navigation of its site and without links to one of the two pages."""
+        own = {hash_own(self.new.url), hash_own(self.kept.url)}
+        return set(unpack_links(self.new.links)) - self.new_site.navigation - own
 
     @computed
     def are_covered(self) -> bool:

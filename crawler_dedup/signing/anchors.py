@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
-from crawler_dedup.signing.outlinks import find_base, find_host, make_comparable
+from crawler_dedup.signing.links import find_host, make_comparable
+from crawler_dedup.signing.outlinks import find_base
 
 MAX_CHARS = 300
 """Maximum number of characters about a page, however many links lead to it."""

@@ -39,6 +39,34 @@ def test_the_same_text_in_another_folder_is_a_duplicate_whatever_its_bytes(
     assert is_duplicate(crawl.check("/v2/ch04.html", text + ending), "http://h/v1/ch04.html", "alike")
 
 
+def listing_with_link(link: str) -> str:
+    stories = "".join(f"<li><a href='/story/{number}'>{' '.join(words(number, 4))}</a></li>" for number in range(8))
+    heading = f"<h1>Stories of the kettle</h1><p><a href='{link}'>permanent address</a></p>"
+    return page(f"Stories of the kettle | {SITE}", f"{heading}<ul>{stories}</ul>", MENU)
+
+
+@knowing
+@pytest.mark.parametrize(
+    ("paths", "links"),
+    [
+        (("/v1/list.html", "/v2/list.html"), ("list.html", "list.html")),
+        (("/list?view=1", "/list?view=2"), ("?view=1", "?view=2#top")),
+        (("/list", "/copy"), ("http://h/list", "/list")),
+        (("/list", "/copy"), ("/list", "/copy")),
+    ],
+)
+def test_a_link_of_a_list_to_the_list_itself_is_no_other_link(
+    crawl: Crawl, known: bool, paths: tuple[str, str], links: tuple[str, str]
+) -> None:
+    if known:
+        crawl.get_known()
+    kept, new = map(listing_with_link, links)
+    assert crawl.kind(kept) is PageKind.THIN
+    assert crawl.check(paths[0], kept).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check(paths[1], new + "<!-- -->"), f"http://h{paths[0]}")
+    assert crawl.check("/elsewhere", listing_with_link("/third")).verdict is Verdict.NEW
+
+
 # What the pages of a site have in common, and later have not
 
 BOXES = {

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signing.links import MAX_PACKED, Links, unpack_links
-from crawler_dedup.signing.outlinks import find_links, make_comparable
+from crawler_dedup.signing.links import MAX_PACKED, Links, make_comparable, unpack_links
+from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.parsing import parse
 
 PAGE = "http://example.com/a/b.html"
