@@ -61,7 +61,7 @@ class Naming:
             return False
         if new == kept:
             return True
-        if not self._are_sites_known and self.new_named and self.new_named == self._kept_named:
+        if not (self.same_host and self._are_sites_known) and self.new_named and self.new_named == self._kept_named:
             return True
         # Few words make many titles: "Manual | Router".
         if not self.kept_parts and len(kept) > 1 and not kept <= new:

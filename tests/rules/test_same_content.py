@@ -135,3 +135,27 @@ def test_blocks_that_only_one_of_two_sites_shares_make_no_other_thin_page(
     assert is_duplicate(decision, "http://h/tiles")
     assert decision.match is not None
     assert decision.match.resemblance == decision.match.coverage == 1
+
+
+# Titles
+
+SERVICES = [f"/service/{number}" for number in range(8)]
+
+
+def card(site: str) -> str:
+    entries = "".join(f"<li><a href='{path}'>{' '.join(words(path, 4))}</a></li>" for path in SERVICES)
+    return page(f"Card of rations — {site}", f"<h1>Card of rations</h1><ul>{entries}</ul>")
+
+
+def get_known_with_titles(crawl: Crawl, site: str) -> None:
+    for number in range(2 * MIN_PAGES):
+        name = f"{crawl.host} {number}"
+        crawl.check(f"/known/{number}", story(name, site=site if number % 5 == 0 else str(number)))
+
+
+@pytest.mark.parametrize("known", [0, 1, 2], ids=["no site known", "one site known", "both sites known"])
+def test_what_two_sites_write_into_some_of_their_titles_names_no_page(crawl: Crawl, mirror: Crawl, known: int) -> None:
+    for site, name in ((crawl, "Guild of the lantern, Leith"), (mirror, "Portal of the lantern"))[:known]:
+        get_known_with_titles(site, name)
+    assert crawl.check("/card", card("Guild of the lantern, Leith")).verdict is Verdict.NEW
+    assert is_duplicate(mirror.check("/card", card("Portal of the lantern")), "http://h/card")
