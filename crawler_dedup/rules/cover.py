@@ -85,6 +85,20 @@ def cover_of(page: SignedPage) -> bytes:
     )
 
 
+def is_beside_subject(page: SignedPage) -> bool:
+    """Return whether the main text of a page does not follow its heading, or only after a longer text: a consent text."""
+    rows = _read_rows(page)
+    main = [place for place, row in enumerate(rows) if row.block.traits & _MAIN]
+    headings = [place for place, row in enumerate(rows) if row.block.traits & _NAMED == _NAMED]
+    if not main or not headings:
+        return False
+    if headings[0] > main[0]:
+        return headings[0] > main[-1]
+    return 2 * size_of(row.block for row in rows if row.block.traits & _MAIN) < size_of(
+        row.block for row in rows if row.is_near and not row.block.traits & _ENTRY
+    )
+
+
 @dataclass(frozen=True)
 class Cover:
     """The blocks of a new text page that a kept one covers.
@@ -98,7 +112,7 @@ class Cover:
         kept: the page that would represent it, as it is kept.
         site: what is known of the new page's site, or else of the kept page's.
         kept_site: what is known of the kept page's site. Its facts are not those of the new page's site.
-        is_strict: whether both pages have one design.
+        is_strict: whether both pages have one design, or the new main text may be no more than a consent text.
     """
 
     new: SignedPage

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from crawler_dedup.config import Config
 from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.content import Content
-from crawler_dedup.rules.cover import Cover
+from crawler_dedup.rules.cover import Cover, is_beside_subject
 from crawler_dedup.rules.links import Links
 from crawler_dedup.rules.naming import Naming
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
@@ -106,7 +106,11 @@ class Pair:
         """The blocks of the new text that the kept page lacks."""
         same_design = self.links.same_design
         is_known = self.new_site.is_known and self.kept_site.is_known
-        is_strict = (same_design and is_known) or (self.same_host and (same_design or not self.names_itself))
+        is_strict = (
+            (same_design and is_known)
+            or (self.same_host and (same_design or not self.names_itself))
+            or (is_beside_subject(self.new) if self.same_host else self.content.main_text_is_minor)
+        )
         return Cover(self.new, self.kept, self.content.site_of_new, self.kept_site, is_strict)
 
     @property

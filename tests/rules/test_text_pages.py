@@ -478,6 +478,31 @@ def test_short_texts_beside_the_same_long_text_do_not_cover_each_other(
     assert is_duplicate(crawl.check("/again", copy), "http://h/swans", "alike")
 
 
+@pytest.mark.parametrize("notice_first", [True, False], ids=["above", "below"])
+@pytest.mark.parametrize("path", ["http://h/clock", "http://mirror/clock"], ids=["other design", "other host"])
+def test_many_short_texts_beside_one_that_is_taken_for_the_main_text_are_compared_line_by_line(
+    crawl: Crawl, path: str, notice_first: bool
+) -> None:
+    """Nothing is known of the sites. The main text of both pages is the notice, and is a small part of them."""
+
+    def shop(name: str) -> str:
+        lamps = zip(*[iter(words(name, 270))] * 3, strict=True)
+        offers = "".join(f"<div><h3>{lamp} {glass}</h3><span>{price}</span></div>" for lamp, glass, price in lamps)
+        content = f"<div><h2>Lamps</h2>{offers}</div>"
+        return page(f"Lamps | {SITE}", NOTICE + content if notice_first else content + NOTICE, MENU)
+
+    signer = crawl.deduplicator
+    assert signer.sign("http://h/x", shop("swans").encode()).feature_digest == (
+        signer.sign("http://h/x", shop("clock").encode()).feature_digest
+    )
+    assert crawl.check("/swans", shop("swans")).verdict is Verdict.NEW
+    menu = "".join(f'<a href="/other/{number}">another room {number}</a>' for number in range(9))
+    clock = shop("clock").replace("</body>", f"<p>{menu}</p></body>").encode()
+    assert crawl.deduplicator.check(path, clock).verdict is Verdict.NEW
+    again = crawl.deduplicator.check(f"{path}/again", clock + b"<!-- -->")
+    assert is_duplicate(again, path, "alike")
+
+
 @knowing
 def test_a_text_with_a_repeated_part_is_not_covered_by_a_text_without_it(crawl: Crawl, known: bool) -> None:
     if known:
