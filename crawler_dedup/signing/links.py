@@ -15,7 +15,9 @@ from crawler_dedup.signing.sketch import set_digest
 
 MAX_PACKED = 512
 # Host, path and query of an address without anything unusual, which parsers of addresses would read differently.
-_USUAL = re.compile(r"(?:https?://([A-Za-z0-9_.:-]+)(?=[/?#]|$))?([^?#;\0-\x20]*)(?:\?([^#\0-\x20]*))?(?:#[^\0-\x20]*)?")
+_USUAL = re.compile(
+    r"(?:https?://([A-Za-z0-9_.:-]+)(?=[/?#]|$))?([^?#;\0-\x20]*)(?:\?([^#\0-\x20]*))?(?:#[^\0-\x20]*)?"
+)
 # Parameters that identify the visit or the origin of a visitor; hardly ever the content (old forums number stories by sid).
 _VISIT = re.compile(
     r"utm_\w+|[gdf]clid|fbclid|msclkid|yclid|gbraid|wbraid|_ga|_gl|mc_[ce]id|igshid|spm|scm|"
