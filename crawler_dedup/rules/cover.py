@@ -185,7 +185,7 @@ class Cover:
             facts = [block for block in new if block.is_fact] if self.is_strict else []
             added += facts
             texts = [block for block in new if not block.is_fact] if self.is_strict else new
-            more = size_of(texts) - GROWTH * size_of(kept) - GROWTH_LETTERS * len(texts)
+            more = size_of(texts) - GROWTH * size_of(kept) - sum([min(block.size, GROWTH_LETTERS) for block in texts])
             if more > 0:
                 surplus += more
                 added += texts
@@ -204,9 +204,10 @@ class Cover:
     def _find_replaced(
         self, pairs: Iterable[tuple[CoverBlock, Sequence[CoverBlock]]], least: int
     ) -> list[list[CoverBlock]]:
-        """Return the runs of blocks that are no edits of those in their places."""
-        flagged = groupby(pairs, lambda pair: self._is_replaced(pair[0], pair[1], least))
-        return [[block for block, _ in run] for is_replaced, run in flagged if is_replaced]
+        """Return the runs of blocks that are no edits of those in their places. A fact between two of them ends no run."""
+        flagged = [(block, self._is_replaced(block, places, least)) for block, places in pairs]
+        runs = groupby([row for row in flagged if row[1] or not row[0].is_fact], lambda row: row[1])
+        return [[block for block, _ in run] for is_replaced, run in runs if is_replaced]
 
     @property
     def hashes_of_missing(self) -> Sequence[int]:
@@ -225,7 +226,7 @@ class Cover:
             kept = [block for block in kept if not block.is_fact]
         if not all(block.traits & _HIDDEN for block in texts):  # hidden text covers no text that is shown
             kept = [block for block in kept if not block.traits & _HIDDEN]
-        moved = min(abs(len(texts) - len(kept)), MOST_MOVED)
+        moved = min(abs(len(texts) - len(kept)), MOST_MOVED) if self.is_strict else MOST_MOVED
         for at, block in enumerate(texts):
             yield block, kept[max(at - moved, 0) : at + moved + 1]
 
