@@ -109,7 +109,7 @@ class Pair:
         is_strict = (
             (same_design and is_known)
             or (self.same_host and (same_design or not self.names_itself))
-            or (is_beside_subject(self.new) if self.same_host else self.content.main_text_is_minor)
+            or (not self.new_site.is_known and is_beside_subject(self.new))
         )
         return Cover(self.new, self.kept, self.content.site_of_new, self.kept_site, is_strict)
 
