@@ -9,7 +9,7 @@ from dataclasses import asdict
 import click
 
 from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.jsontypes.comparison import ComparedPage, Comparison, RuleResult, SignatureResult
+from crawler_dedup.cli.jsontypes.comparison import ComparedPage, Comparison, Lack, RuleResult, SignatureResult
 from crawler_dedup.cli.options import IndexType, json_option, settings_option
 from crawler_dedup.cli.pair import print_pair, print_texts
 from crawler_dedup.cli.project import Target, find_target, read_config
@@ -23,9 +23,9 @@ from crawler_dedup.inspection.compare import (
     apply_rules,
     compare_signatures,
     inspect_page,
-    missing_blocks,
 )
 from crawler_dedup.inspection.fetching import load_page
+from crawler_dedup.inspection.lacks import find_lacks, turn
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.rules import table
 from crawler_dedup.rules.keeping import is_list, without_unneeded
@@ -137,7 +137,8 @@ def _line(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -
         resemblance=pair.resemblance if signed else None,
         coverage=pair.coverage if signed else None,
         signatures=None if signatures is None else SignatureResult(**asdict(signatures)),
-        missing_blocks=missing_blocks(new, pair),
+        kept_lacks=[Lack(**lack._asdict()) for lack in find_lacks(new, pair)],
+        new_lacks=[Lack(**lack._asdict()) for lack in find_lacks(kept, turn(pair, kept))],
         same_links=pair.links.are_same if signed else None,
         snapshot=pair.new_site.number,
         kept_snapshot=pair.kept_site.number,

@@ -14,8 +14,8 @@ from crawler_dedup.inspection.compare import (
     SignatureResult,
     apply_rules,
     compare_signatures,
-    missing_blocks,
 )
+from crawler_dedup.inspection.lacks import Lack, find_lacks, turn
 from crawler_dedup.rules.keeping import is_list
 from crawler_dedup.rules.pair import Pair
 
@@ -29,7 +29,8 @@ def print_pair(console: Console, new: InspectedPage, kept: InspectedPage, pair: 
     console.print(_tokens("new", new.tokens_missing_in(kept)))
     console.print(_tokens("kept", kept.tokens_missing_in(new)))
     console.print(_rules(apply_rules(pair)))
-    console.print(_missing(missing_blocks(new, pair)))
+    console.print(describe_lacks("kept", find_lacks(new, pair)))
+    console.print(describe_lacks("new", find_lacks(kept, turn(pair, kept))))
     console.print("The first rule with an answer decides (→). A crawl does not ask the rules below it.")
 
 
@@ -84,10 +85,17 @@ def _tokens(name: str, tokens: list[tuple[str, int]]) -> Text:
     return Text.assemble((f"{quantity(len(tokens), 'token')} only in {name}: ", "bold"), listed)
 
 
-def _missing(blocks: list[str]) -> Text:
-    listed = "\n".join(f"  {printable(block)}" for block in blocks[:_SHOWN_BLOCKS]) or "  nothing"
-    more = f"\n  … and {len(blocks) - _SHOWN_BLOCKS} more" if len(blocks) > _SHOWN_BLOCKS else ""
-    return Text.assemble(("the kept page lacks:\n", "bold"), listed + more)
+def describe_lacks(name: str, lacks: list[Lack]) -> Text:
+    """Return what the page *name* (new or kept) lacks of the other, in a line each."""
+    lines = [f"  {_describe_lack(lack)}" for lack in lacks[:_SHOWN_BLOCKS]]
+    lines += [f"  … and {len(lacks) - _SHOWN_BLOCKS} more"] if len(lacks) > _SHOWN_BLOCKS else []
+    return Text.assemble((f"the {name} page lacks:\n", "bold"), "\n".join(lines or ["  nothing"]))
+
+
+def _describe_lack(lack: Lack) -> str:
+    if lack.text:
+        return f"{lack.kind}: {printable(lack.text)}"
+    return f"{lack.kind} of {quantity(lack.letters, 'letter')}" if lack.letters else lack.kind
 
 
 def _rules(results: list[RuleResult]) -> Table:

@@ -13,7 +13,7 @@ from crawler_dedup.cli.entries import describe_crawl, describe_decision, describ
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
 from crawler_dedup.cli.page_json import page_line
-from crawler_dedup.cli.pair import print_pair
+from crawler_dedup.cli.pair import describe_lacks, print_pair
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
 from crawler_dedup.cli.terminal import format_time, make_console, printable, quantity
@@ -23,11 +23,13 @@ from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.fetching import fetch_page
+from crawler_dedup.inspection.lacks import find_lacks, find_nearest
 from crawler_dedup.inspection.sites import PairSites
 from crawler_dedup.inspection.why import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.rules.keeping import without_unneeded
 from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.table import decide
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.storedtext import unpack_text
 
@@ -37,7 +39,11 @@ _LISTED = 10
 @click.command()
 @click.argument("url")
 @index_argument
-@click.option("--fetch", is_flag=True, help="Fetch the page and the page that stands for it again, and compare them.")
+@click.option(
+    "--fetch",
+    is_flag=True,
+    help="Fetch the page again, and compare it with the page that stands for it, or comes nearest to it.",
+)
 @click.option("--all", "everything", is_flag=True, help=f"List more than {_LISTED} duplicates.")
 @json_option
 @journal_option
@@ -84,7 +90,10 @@ def why(
         return
     for scope, page in history.scopes.items():
         _print_history(page, history.url, scope, listed=None if everything else _LISTED)
-        _print_difference(page, config, fetches=fetch)
+        if fetch and page.kept is not None:
+            _print_nearest(page.kept, config, target)
+        else:
+            _print_difference(page, config, fetches=fetch)
 
 
 def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
@@ -215,6 +224,21 @@ def _print_difference(page: PageHistory, config: Config, *, fetches: bool) -> No
     if record is not None and record.filed > last.seconds:
         click.echo("The kept page has changed since then; it is shown as it is now.")
     print_side_by_side(make_console(), new, kept, folded=True)
+
+
+def _print_nearest(record: Record, config: Config, target: Target) -> None:
+    """Fetch a kept page, and print what the kept page that comes nearest to it lacks of it."""
+    signer = Signer(config)
+    page = _fetch(signer, record.page.url, record.page.scope)
+    with closing(maintenance.open_pages(target.index)) as pages:
+        pair = None if page.page.unsigned else find_nearest(pages, signer, page.page)
+    if pair is None:
+        click.echo("No other kept page is similar to it as it is now.")
+        return
+    rule, is_duplicate = decide(pair)
+    answer = "would stand for it now" if is_duplicate else "does not stand for it"
+    click.echo(f"Of the other kept pages, {printable(pair.kept.url)} comes nearest; it {answer}: rule “{rule}”.")
+    make_console().print(describe_lacks("other", find_lacks(page, pair)))
 
 
 def _print_fetched(sites: PairSites, last: Entry, config: Config) -> None:

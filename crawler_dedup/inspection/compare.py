@@ -106,17 +106,6 @@ def inspect_page(
     return InspectedPage(page, text, boilerplate, Counter(tokens), blocks)
 
 
-def missing_blocks(new: InspectedPage, pair: Pair) -> list[str]:
-    """Return the texts of the blocks of the *new* page of *pair* that the kept page lacks.
-
-    The blocks of thin pages, and of a page that is visited again, are not compared.
-    """
-    are_texts = pair.new.kind is pair.kept.kind is PageKind.TEXT
-    if pair.new.unsigned or pair.kept.unsigned or not are_texts or pair.new.key == pair.kept.key:
-        return []
-    return [new.blocks.get(number, "") for number in pair.cover.hashes_of_missing]
-
-
 def apply_rules(pair: Pair) -> list[RuleResult]:
     """Apply every rule to *pair*, including the rules that a crawl does not apply because an earlier rule decides.
 

@@ -173,6 +173,11 @@ class Content:
         size = size_of(texts)
         return size_of(block for block in texts if block.hash in self.standing) / size if size else 1.0
 
+    @property
+    def missing(self) -> Sequence[PackedBlock]:
+        """The blocks of the new page, without furniture, that the kept page lacks."""
+        return [block for block in self._new_blocks if block.hash not in self.standing]
+
     def lacks_marks(self, *, with_names: bool) -> bool:
         """Return whether the kept page lacks a heading, a line with number or an entry of the new page, without furniture.
 
@@ -186,8 +191,8 @@ class Content:
             self._is_picture_missing(block)
             if block.traits & _EMBEDDED
             else block.traits & _MARK or (block.traits & _ENTRY and block.size >= TELLING_ENTRY)
-            for block in self._new_blocks
-            if block.hash not in self.standing and (with_names or not block.traits & _NAME)
+            for block in self.missing
+            if with_names or not block.traits & _NAME
         )
 
     def _is_picture_missing(self, block: PackedBlock) -> bool:

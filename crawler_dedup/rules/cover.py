@@ -209,11 +209,10 @@ class Cover:
         runs = groupby([row for row in flagged if row[1] or not row[0].is_fact], lambda row: row[1])
         return [[block for block, _ in run] for is_replaced, run in runs if is_replaced]
 
-    @property
-    def hashes_of_missing(self) -> Sequence[int]:
-        """The hashes of the missing blocks, by which their texts are known where the page is at hand."""
-        missing = frozenset(self.missing)
-        return [row.hash for row in self._new_rows if row.block in missing]
+    def with_hashes(self, blocks: Iterable[CoverBlock]) -> list[tuple[int, CoverBlock]]:
+        """Return *blocks* of the new page with their hashes, by which their texts are known where the page is at hand."""
+        wanted = frozenset(blocks)
+        return [(row.hash, row.block) for row in self._new_rows if row.block in wanted]
 
     def _pair_up(
         self, texts: Sequence[CoverBlock], kept: Sequence[CoverBlock]
@@ -263,8 +262,8 @@ class Cover:
         texts = [row.block for row in above if not (row.block.is_fact or row.block.traits & _ENTRY)]
         return size_of(block for block in texts if block.key not in self._standing) > CAPTION
 
-    def lacks_headings(self, *, beside_text: bool) -> bool:
-        """Return whether the new page has several texts, each under a heading, and the kept page lacks one of the headings.
+    def find_missing_headings(self, *, beside_text: bool) -> Sequence[CoverBlock]:
+        """Return those headings that the kept page lacks, if the new page has several texts, each under a heading.
 
         These headings are links, or outside the main text.
 
@@ -282,7 +281,7 @@ class Cover:
                 row.block.traits & (_MAIN | _ENTRY) == _MAIN | _ENTRY or (beside_text and not row.block.traits & _MAIN)
             )
         ]
-        return len(headings) > 1 and any(block.key not in self._standing for block in headings)
+        return [block for block in headings if block.key not in self._standing] if len(headings) > 1 else ()
 
 
 def _is_edit(new: CoverBlock, kept: CoverBlock, least: int) -> bool:

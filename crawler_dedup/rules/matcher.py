@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from crawler_dedup.decision import Match
@@ -38,8 +38,15 @@ class RuleMatcher(Lookup):
     def choose(
         self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
     ) -> tuple[SignedPage, Match] | None:
+        return table.first_match(self.pair_up(new, kept, snapshot_of))
+
+    def pair_up(
+        self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
+    ) -> Iterator[Pair]:
+        """Yield the pairs of a new page and each of the *kept* pages, with what is known of their sites."""
+
         def site_of(page: SignedPage) -> SiteProfile:
             return decode_profile(snapshot_of(page).content)
 
         site = site_of(new)
-        return table.first_match(Pair(new, page, self._config, self._scheme, site, site_of(page)) for page in kept)
+        return (Pair(new, page, self._config, self._scheme, site, site_of(page)) for page in kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crawler_dedup.config import Config
@@ -21,6 +22,7 @@ from crawler_dedup.rules.thresholds import (
 )
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import sketch, titles
+from crawler_dedup.signing.cover import CoverBlock
 from crawler_dedup.signing.schemes import Agreement, Scheme
 from crawler_dedup.urls import site_of
 
@@ -160,10 +162,10 @@ class Pair:
         return self.content.lacks_marks(with_names=self.naming.same_title)
 
     @property
-    def lacks_headings(self) -> bool:
-        """Whether the new page has several texts, each under a heading, and the kept page lacks one of the headings."""
+    def missing_headings(self) -> Sequence[CoverBlock]:
+        """The headings that the kept page lacks, if the new page has several texts, each under a heading."""
         # As long as the site is not known, headings beside the main text may belong to its side columns.
-        return self.cover.lacks_headings(beside_text=self.is_site_known or not self.naming.other_parts_agree)
+        return self.cover.find_missing_headings(beside_text=self.is_site_known or not self.naming.other_parts_agree)
 
     @property
     def _own_words_agree(self) -> bool:
@@ -177,7 +179,7 @@ class Pair:
         """Whether the kept page covers all of the new page's own text, not only its longest text."""
         if self.are_thin:
             return not self.lacks_marks and self._own_words_agree and self.content.whole_coverage >= MOST_WORDS
-        if self.lacks_headings or not self.words_covered:
+        if self.missing_headings or not self.words_covered:
             return False
         if self.new.key == self.kept.key:  # of a page that is visited again, counts and times may differ
             return not self.cover.is_partly_concealed

@@ -95,7 +95,7 @@ def _describe_coverage(pair: Pair) -> str:
         return "a heading, number, entry or picture is missing"
     if pair.are_thin:
         return f"coverage {pair.content.whole_coverage:.2f} of all but furniture"
-    if pair.lacks_headings:
+    if pair.missing_headings:
         return "the kept page lacks a heading"
     if pair.words_covered and pair.cover.missing:
         return f"the kept page lacks {len(pair.cover.missing)} block{'s' * (len(pair.cover.missing) > 1)}"

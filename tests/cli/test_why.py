@@ -344,10 +344,15 @@ def test_a_page_that_cannot_be_fetched_is_reported_in_a_sentence(live: Live, ans
     assert result.stdout.startswith(f"{live.url('/copy')} was dropped")
 
 
-def test_a_kept_page_is_not_fetched(live: Live) -> None:
-    result = why(live.url("/kept"), live.index, "--fetch")
-    assert "No other page stands for it" in result.stdout
-    assert live.site.asked == []
+def test_a_kept_page_is_fetched_and_compared_with_the_kept_page_that_comes_nearest(live: Live) -> None:
+    assert "No other kept page is similar to it as it is now." in why(live.url("/kept"), live.index, "--fetch").stdout
+    assert live.site.paths() == ["/kept"]
+    fact = article(1, frame="other").replace("</article>", "<p>In Leith</p></article>")
+    live.site.pages["/other"] = html(fact)
+    check_pages(live.index, {live.url("/other"): fact}, journal=SECOND)
+    printed = printed_text(why(live.url("/other"), live.index, "--fetch"))
+    assert f"Of the other kept pages, {live.url('/kept')} comes nearest; it does not stand for it" in printed
+    assert printed.endswith("rule “not covered”. the other page lacks: a fact: In Leith")
 
 
 # What stands on pages does not steer the terminal

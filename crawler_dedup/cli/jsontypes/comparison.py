@@ -51,6 +51,17 @@ class SignatureResult(Part, frozen=True, kw_only=True):
     ]
 
 
+class Lack(Part, frozen=True, kw_only=True):
+    """A block of one page that the other page lacks."""
+
+    kind: Annotated[str, Meta(description="What it is: `a fact`, `another name in a sentence` and so on.")]
+    text: Annotated[
+        str,
+        Meta(description="Its text; of a sentence that the other page has with another number or name, only these."),
+    ]
+    letters: Annotated[int, Meta(description="Its size in letters.")]
+
+
 class Comparison(Line, frozen=True, kw_only=True, tag="comparison"):
     """Two pages and how they agree, as `crawler-dedup compare --json` prints them."""
 
@@ -65,9 +76,8 @@ class Comparison(Line, frozen=True, kw_only=True, tag="comparison"):
         SignatureResult | None,
         Meta(description="What the scheme says; null: the pages are not compared by main texts."),
     ]
-    missing_blocks: Annotated[
-        list[str], Meta(description="Texts of the new page's blocks that the kept page lacks; of thin pages none.")
-    ]
+    kept_lacks: Annotated[list[Lack], Meta(description="What the kept page lacks of the new page.")]
+    new_lacks: Annotated[list[Lack], Meta(description="What the new page lacks of the kept page.")]
     same_links: Annotated[bool | None, Meta(description="Whether both have the same outlinks.")]
     snapshot: Annotated[
         int, Meta(description="Number of the snapshot of the new page's site that was used (--index); 0: none.")

@@ -1,0 +1,129 @@
+"""Name what a kept page lacks of a new page: a fact, another number or name in a sentence, a heading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from crawler_dedup.decision import Match
+from crawler_dedup.index.backend import Backend
+from crawler_dedup.inspection.compare import InspectedPage
+from crawler_dedup.rules.keeping import without_unneeded
+from crawler_dedup.rules.matcher import RuleMatcher
+from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.table import NAMES, decide
+from crawler_dedup.rules.thresholds import ALIKE
+from crawler_dedup.signedpage import PageKind, SignedPage
+from crawler_dedup.signing.blocks import Trait
+from crawler_dedup.signing.cover import (
+    LONG,
+    CoverBlock,
+    count_common,
+    decode_cover,
+    keys_of_texts,
+    lacks_names,
+    lacks_numbers,
+)
+from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.names import NAME_BITS, find_names
+from crawler_dedup.signing.quantities import find_facts
+from crawler_dedup.signing.signer import Signer
+
+if TYPE_CHECKING:
+    from crawler_dedup.index.profiles import Snapshot
+
+_WORD = re.compile(r"[^\W\d_][\w’'-]*")
+_KINDS = {Trait.EMBEDDED: "a picture or the like", Trait.HEADING: "a heading", Trait.ENTRY: "a link"}
+
+
+class Lack(NamedTuple):
+    """A block of the new page that the kept page lacks.
+
+    Attributes:
+        kind: what it is, in words.
+        text: its text or, of a sentence that the kept page has with another number or name, this number or name;
+            ``""`` if it is not known.
+        letters: the size of the block, in letters.
+    """
+
+    kind: str
+    text: str
+    letters: int
+
+
+def find_lacks(new: InspectedPage, pair: Pair) -> list[Lack]:
+    """Return what the kept page of *pair* lacks of the *new* page.
+
+    A page that is visited again is compared by its words, and a text is not compared with a thin page.
+    """
+    if pair.new.unsigned or pair.kept.unsigned or pair.new.key == pair.kept.key:
+        return []
+    if pair.are_thin:
+        thin = pair.content.missing
+        return [Lack(_kind_of(block.traits, block.size), new.blocks.get(block.hash, ""), block.size) for block in thin]
+    if not pair.new.kind is pair.kept.kind is PageKind.TEXT:
+        return []
+    missing = pair.cover.with_hashes([*pair.missing_headings, *pair.cover.missing])
+    return [_name_lack(block, new.blocks.get(number, ""), pair) for number, block in missing]
+
+
+def turn(pair: Pair, kept: InspectedPage) -> Pair:
+    """Return the pair in which the *kept* page of *pair* is the new page, and its new page is kept."""
+    return Pair(kept.page, without_unneeded(pair.new), pair.limits, pair.scheme, pair.kept_site, pair.new_site)
+
+
+def _kind_of(traits: int, size: int) -> str:
+    named = (name for trait, name in _KINDS.items() if traits & trait)
+    return next(named, "a fact" if size <= LONG else "a text")
+
+
+def _name_lack(block: CoverBlock, text: str, pair: Pair) -> Lack:
+    """Name what is missing of a *block*: if the kept page has the same sentence with other facts, only these."""
+    texts = [kept for kept in decode_cover(pair.kept.cover) if not (kept.is_fact or block.is_fact)]
+    nearest = max(texts, key=lambda kept: count_common(block, kept), default=None)
+    if nearest is not None and count_common(block, nearest) >= ALIKE:
+        facts = [fact for fact in find_facts(normalise(text)) if lacks_numbers(_block_of([fact]), nearest)]
+        if facts or (lacks_numbers(block, nearest) and not text):
+            shortest = [fact for fact in facts if not any(other != fact and other in fact for other in facts)]
+            return Lack("another number in a sentence", ", ".join(dict.fromkeys(shortest)), block.size)
+        if pair.cover.is_strict and lacks_names(block, nearest, is_part=False):
+            words = dict.fromkeys(_WORD.findall(text))
+            names = [word for word in words if lacks_names(_block_of([], word, block.needed), nearest, is_part=True)]
+            if names or lacks_names(block._replace(needed=block.needed & NAME_BITS), nearest, is_part=True):
+                return Lack("another name in a sentence", ", ".join(names), block.size)
+            return Lack("a sentence that denies, or no longer denies", text, block.size)
+    return Lack(_kind_of(block.traits, block.size), text, block.size)
+
+
+def _block_of(numbers: list[str], name: str = "", needed: int = 0) -> CoverBlock:
+    """Return a block that has only *numbers*, and a *name* if it is among those that are *needed*."""
+    names = find_names(f"a {name}")[0] & needed & NAME_BITS
+    return CoverBlock(keys_of_texts([(b"", numbers, 0)])[0], 0, 0, names)
+
+
+def find_nearest(pages: Backend, signer: Signer, page: SignedPage) -> Pair | None:
+    """Return *page* with the other kept page for which the latest rule decides, by what the index knows of the sites now.
+
+    Of several such pages it is the one that a crawl compares first.
+    """
+    matcher = _RecordingMatcher(signer)
+    pages.look(msgspec.structs.replace(page, key=""), matcher)
+    others = [pair for pair in matcher.pairs if pair.kept.url != page.url]
+    return max(others, key=lambda pair: NAMES.index(decide(pair)[0]), default=None)
+
+
+class _RecordingMatcher(RuleMatcher):
+    """Notes the pairs that would be compared, and calls none a duplicate."""
+
+    def __init__(self, signer: Signer) -> None:
+        super().__init__(signer)
+        self.pairs: list[Pair] = []
+
+    def choose(
+        self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
+    ) -> tuple[SignedPage, Match] | None:
+        self.pairs += self.pair_up(new, kept, snapshot_of)
+        return None
