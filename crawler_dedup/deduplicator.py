@@ -219,9 +219,9 @@ class Deduplicator:
         return self._signer.config.tokenizer
 
     @property
-    def quick_bytes(self) -> int:
-        """Pages up to this size are signed in a few milliseconds once dictionaries are loaded."""
-        return self._signer.quick_bytes
+    def config(self) -> Config:
+        """The configuration, with the tokenizer of the index."""
+        return self._signer.config
 
     def load(self) -> None:
         """Load all dictionaries now, not with the first page that needs them. Takes up to a second."""

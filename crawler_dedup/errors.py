@@ -75,9 +75,5 @@ class BeyondLimits(DedupError, ValueError):
     """The page is too large, too deep or too long to be read; the message is the reason, in a few words."""
 
 
-class ThreadsBusy(DedupError):
-    """Too many threads are still busy with pages whose results are no longer awaited."""
-
-
 class ExportUnreadable(DedupError):
     """An exported index cannot be read: it is damaged, cut off, no export, or of a newer format."""

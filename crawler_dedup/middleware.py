@@ -122,7 +122,7 @@ class DedupMiddleware(_Marking):
             checked.decision, checked.page, request, drops=checked.drops, follows=checked.follows
         )
         if not checked.drops:
-            return checked.response
+            return response
         self.crawler.signals.send_catch_log(
             near_duplicate_dropped,
             decision=checked.decision,
@@ -132,7 +132,7 @@ class DedupMiddleware(_Marking):
         )
         if checked.follows:
             self.session.followed.add(request)
-            return checked.response
+            return response
         await close_browser_page(request, self.session.monitor)
         raise NearDuplicate(checked.decision)
 

@@ -145,7 +145,7 @@ def identify_page(url: str, *, key: str | None, scope: str, size: int) -> Signed
         key: identity of the page; ``None``: its address.
         size: bytes of the body.
     """
-    url = _storable(without_credentials(url))
+    url = escape_surrogates(without_credentials(url))
     return SignedPage(
         key=clean_identifier(key) if key else url,
         url=url,
@@ -156,10 +156,10 @@ def identify_page(url: str, *, key: str | None, scope: str, size: int) -> Signed
 
 def clean_identifier(identifier: str) -> str:
     """Return the key of a page, or a scope, without user names and passwords, so that it can be stored."""
-    return _storable(identifier_without_credentials(identifier))
+    return escape_surrogates(identifier_without_credentials(identifier))
 
 
-def _storable(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """Return *text* with its lone surrogates written as escapes: UTF-8 cannot encode them."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 

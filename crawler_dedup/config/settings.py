@@ -43,6 +43,9 @@ MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB if sys.maxsize > 1 << 32
 INDEX_CACHE = 256 << 20
 """Default number of bytes of an index on a server that a process keeps in memory."""
 
+PROCESSES = 0 if os.name == "nt" else 1
+"""Default number of signing processes. On Windows none can be started: they get a socket of their parent process."""
+
 
 def _setting(default: Any, explanation: str, *, shown: str = "") -> Any:
     """Make a field of :class:`Config`; *shown* is the text in the docs for a default that depends on the system."""
@@ -231,6 +234,13 @@ class Config:
         "answer of the index for a fifth of this time, at least 6 seconds; if the index is on a server, it then waits as "
         "`DEDUP_INDEX_WAIT` says. The time in which a dictionary is loaded does not count. (Small "
         "pages are signed on the event loop, which takes milliseconds and is not interrupted.)",
+    )
+    processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
+        PROCESSES,
+        "Number of processes that sign pages and extract texts beside the crawl "
+        "([where-it-runs.md](where-it-runs.md#processors-and-memory)). The crawls of one process share them. With 0, pages "
+        "are signed on the event loop: a page that takes long holds up the crawl, and `DEDUP_TIMEOUT` does not end it.",
+        shown="`1` (0 on Windows)",
     )
     journal: Annotated[str, read_journal, Meta(title=JOURNAL_TITLE)] = _setting(
         JOURNAL,

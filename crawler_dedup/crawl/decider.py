@@ -13,16 +13,17 @@ from typing import Any
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.background import signing_thread
 from crawler_dedup.crawl.forms import MAX_BYTES, Forms
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.session import Session
-from crawler_dedup.crawl.text import remember, tree_of
+from crawler_dedup.crawl.signers import LoopSigner, SigningError
+from crawler_dedup.crawl.signingqueue import NotSigned
+from crawler_dedup.crawl.text import declared_encoding, tree_of
 from crawler_dedup.crawl.watchdog import Watchdog
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.loading import NotLoaded
+from crawler_dedup.signedpage import SignedPage, escape_surrogates
+from crawler_dedup.signing.process import SignJob
 
 _TOO_MANY_DUPLICATES = "too many duplicates"
 _DROPPED_TOO_OFTEN = "asked for again and again"
@@ -33,14 +34,12 @@ class CheckedResponse:
     """A response that was checked.
 
     Attributes:
-        response: the response that goes on to the spider, if it is not dropped.
         page: the signed page; ``None`` if signing failed.
         decision: the decision.
         drops: whether the page is dropped because of the decision.
         follows: whether a page that is dropped reaches its callback, so that its links are followed.
     """
 
-    response: Response
     page: SignedPage | None
     decision: Decision
     drops: bool
@@ -74,42 +73,28 @@ class Decider:
             decision = await self._ask_index(page, identity.alias, is_dry=self._config.is_dry and action == "mark")
         except Exception as error:
             decision = self._failed(response, error)
-            if isinstance(error, asyncio.TimeoutError) and page is None:
-                # The thread may still read the tree: the spider, which may change it, gets a tree of its own.
-                response = response.copy()
         decision = self._watch(decision)
         drops = action != "mark" and is_unwanted(decision, response, self._config)
         if drops and self._watchdog.dropped_too_often(decision):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
         if page is not None and decision.verdict is Verdict.NEW:
             self._watch_form(response, page, decision)
-        return CheckedResponse(response, page, decision, drops, follows=drops and action == "follow")
+        return CheckedResponse(page, decision, drops, follows=drops and action == "follow")
 
     async def _sign(self, response: Response, identity: Identity) -> SignedPage:
-        while True:
-            try:
-                return await self._sign_with_loaded(response, identity)
-            except NotLoaded as missing:  # noqa: PERF203  (twice at most)
-                await self._session.loading.wait_for(missing.resource)
-
-    async def _sign_with_loaded(self, response: Response, identity: Identity) -> SignedPage:
-        # A small page takes a few milliseconds, and is signed on the event loop.
-        if len(response.body) <= self._session.deduplicator.quick_bytes:
-            return self._sign_now(response, identity)
-        return await asyncio.wait_for(signing_thread.run(self._sign_now, response, identity), self._config.timeout)
-
-    def _sign_now(self, response: Any, identity: Identity) -> SignedPage:
-        page, text = self._session.deduplicator.sign_with_text(
-            response.url,
-            response.body,
-            tree_of(response, self._config),
-            key=identity.key,
-            scope=identity.scope,
-            anchors=identity.anchors,
+        job = SignJob(
+            escape_surrogates(response.url),
+            declared_encoding(response),
+            escape_surrogates(identity.key),
+            identity.scope and escape_surrogates(identity.scope),
+            escape_surrogates(identity.anchors),
         )
-        if text is not None and self._config.extractor == "trafilatura":
-            remember(response, text)
-        return page
+        # A page that is too large is refused without being parsed.
+        is_too_large = len(response.body) > self._config.max_bytes
+        signers = LoopSigner(self._session.deduplicator) if is_too_large else self._session.signers
+        signed = await signers.sign(job, response.body, self._config.timeout)
+        self._monitor.note_signing(signed.waited)
+        return signed.page
 
     async def _ask_index(self, page: SignedPage, alias: str, *, is_dry: bool) -> Decision:
         with self._monitor.count_waiting():
@@ -119,17 +104,19 @@ class Decider:
 
     def _failed(self, response: Response, error: Exception) -> Decision:
         """Report *error*; the page passes unchecked."""
-        decision = Decision(Verdict.UNCHECKED, response.url, "", "", reason="error")
-        name = type(error).__name__
+        reason = str(error) if isinstance(error, NotSigned) else "error"
+        decision = Decision(Verdict.UNCHECKED, response.url, "", "", reason=reason)
+        name = error.name if isinstance(error, SigningError) else type(error).__name__
         self._monitor.count(f"error/{name}")
         self._monitor.log_throttled(
             name,
             logging.WARNING,
-            "<%d %s> passes unchecked: %s: %s",
+            "<%d %s> passes unchecked: %s: %s%s",
             response.status,
             decision.url,
             name,
-            (str(error) or "no answer within DEDUP_TIMEOUT") if isinstance(error, asyncio.TimeoutError) else error,
+            str(error) or ("no answer of the index" if isinstance(error, asyncio.TimeoutError) else ""),
+            f"\n{error.trace}" if isinstance(error, SigningError) else "",
             exc_info=None if isinstance(error, (DedupError, asyncio.TimeoutError)) else error,
         )
         self._session.note_error(error)

@@ -10,11 +10,11 @@ from scrapy.http import Request, Response
 from scrapy.utils.spider import DefaultSpider
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.background import signing_thread
+from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.decider import is_unwanted
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.startup import data_directory
-from crawler_dedup.crawl.text import tree_of
+from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.deduplicator import look
 from crawler_dedup.index.location import find_location
@@ -53,7 +53,7 @@ class Look:
             action = action_of(request, self._config.action)
             identity = self._gate.identity_of(request, response)
             decision = await asyncio.wait_for(
-                signing_thread.run(self._look_now, response, identity), self._config.timeout
+                run_in_own_thread(self._look_now, response, identity), self._config.timeout
             )
         except Exception as error:
             name = type(error).__name__
@@ -67,12 +67,10 @@ class Look:
 
     def _look_with(self, config: Config, response: Any, identity: Identity) -> Decision:
         signer = self._signer if config == self._signer.config else Signer(config)
-        # A copy: if signing takes too long, the spider may change the tree of the response while it goes on.
         page, _ = signer.sign(
             response.url,
             response.body,
-            tree_of(response.copy(), self._config),
-            encoding=None,
+            encoding=declared_encoding(response),
             key=identity.key,
             scope=identity.scope,
             anchors=identity.anchors,

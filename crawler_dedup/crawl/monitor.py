@@ -82,6 +82,8 @@ class Monitor:
         self._made = datetime.now(timezone.utc)
         self._skipped = SkippedResponses()
         self._has_warned_of_start = False
+        self._signed = 0
+        self._signing_waits = self._longest_signing_wait = 0.0
         self.waiting = 0
         self.settled = 0
 
@@ -94,7 +96,7 @@ class Monitor:
         self._deduplicator = deduplicator
         self.log(
             logging.INFO,
-            "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s",
+            "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s; pages are signed %s",
             deduplicator.index,
             _count(deduplicator),
             deduplicator.run,
@@ -102,6 +104,7 @@ class Monitor:
             deduplicator.tokenizer,
             self._config.scope,
             self._config.action,
+            f"in {self._config.processes} processes" if self._config.processes else "on the event loop",
         )
         self._run = deduplicator.run
         self._began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")
@@ -253,6 +256,12 @@ class Monitor:
         else:
             self.log(level, message, *args, exc_info=exc_info)
 
+    def note_signing(self, waited: float) -> None:
+        """Note that a page was signed, and has *waited* for a signing process for so many seconds."""
+        self._signed += 1
+        self._signing_waits += waited
+        self._longest_signing_wait = max(self._longest_signing_wait, waited)
+
     @contextmanager
     def count_waiting(self) -> Iterator[None]:
         """Count a page as waiting while it asks the index."""
@@ -281,10 +290,12 @@ class Monitor:
             parts.append(f"{dropped} of the unchanged pages dropped")
         self.log(
             logging.INFO,
-            "Near-duplicate filter: %s; %s; %d pages waiting",
+            "Near-duplicate filter: %s; %s; %d pages waiting; wait for signing: %.2f s on average, %.2f s at most",
             ", ".join(parts),
             _size(self._deduplicator),
             self.waiting,
+            self._signing_waits / max(1, self._signed),
+            self._longest_signing_wait,
         )
         if warning := self._skipped.find_cause(checked):
             self.log(logging.WARNING, "%s", warning)

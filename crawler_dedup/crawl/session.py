@@ -16,9 +16,9 @@ from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.claims import Claims, release_claimed
 from crawler_dedup.crawl.compat import create_looping_call
 from crawler_dedup.crawl.feeds import FeedWatch
-from crawler_dedup.crawl.loading import PATIENCE, Loading
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.crawl.signers import LoopSigner, Signers, share_signers
 from crawler_dedup.crawl.startup import data_directory, journal_path
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
@@ -37,7 +37,7 @@ class Session:
     Attributes:
         deduplicator: the open index.
         claims: asks the index about pages, and ends their claims.
-        loading: loads dictionaries when a page needs one.
+        signers: sign pages.
         monitor: reports what happens.
         followed: requests whose responses are unwanted, but reach their callbacks; their items are discarded.
 
@@ -45,6 +45,7 @@ class Session:
         ConfigError: a setting has a value that is not allowed.
         IndexMismatch: the index was made with another configuration.
         IndexUnusable: the index cannot be opened.
+        DedupError: no signing process can be started.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
@@ -54,9 +55,10 @@ class Session:
         location = config.index or data_directory(config)
         self._journal = journal_path(config)
         outages = Outages(config.index_wait if config.index else 0, self.monitor, lambda: not crawler.crawling)
-        self.deduplicator = outages.open(lambda: Deduplicator.open(location, config, load_on_demand=False))
+        self.deduplicator = outages.open(lambda: Deduplicator.open(location, config))
         # In case no signal is ever sent, because another component fails before the crawl begins.
         finalize(self, self.deduplicator.close, all_stored=False).atexit = False
+        self.signers = self._open_signers()
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
         self.claims = Claims(
             self.deduplicator,
@@ -68,7 +70,6 @@ class Session:
             count_coming=self.count_requested,
         )
         self.followed: WeakSet[Request] = WeakSet()
-        self.loading = Loading(max(PATIENCE, config.timeout))
         self._feeds = FeedWatch(crawler, self.monitor, self.deduplicator.note_stored, release_claimed)
         self._summary = create_looping_call(self.monitor.log_summary)
         self._flushing = create_looping_call(self._feeds.flush_feeds)
@@ -83,6 +84,15 @@ class Session:
         crawler.signals.connect(self.engine_started, signal=signals.engine_started)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
         crawler.signals.connect(self.engine_stopped, signal=signals.engine_stopped)
+
+    def _open_signers(self) -> Signers | LoopSigner:
+        if not self._config.processes:
+            return LoopSigner(self.deduplicator)
+        try:
+            return share_signers(self.deduplicator.config, self.monitor)
+        except DedupError:
+            self.deduplicator.close(all_stored=False)
+            raise
 
     def count_requested(self) -> int:
         """Count the requests that the downloader has and whose responses are not decided about yet."""
@@ -132,7 +142,7 @@ class Session:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_END_TIMEOUT)
         self.claims.write_again()
-        # Not in the signing thread: a page may still hold that up.
+        self.signers.release(self.monitor)
         await asyncio.to_thread(self.deduplicator.close, all_stored=all_stored, finished=self._has_finished)
         self.claims.report_unwritten()
         await self.monitor.close_journal()

@@ -3,77 +3,63 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from lxml.html import HtmlElement
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.background import run_in_own_thread, signing_thread
-from crawler_dedup.errors import BeyondLimits, ThreadsBusy
-from crawler_dedup.signing.extractors import extract_all_text, extract_with_trafilatura
-from crawler_dedup.signing.parsing import (
-    check_attributes,
-    check_body,
-    check_depth,
-    check_nodes,
-    is_charset,
-    parse,
-)
+from crawler_dedup.crawl.background import run_in_own_thread
+from crawler_dedup.crawl.signers import find_signers
+from crawler_dedup.crawl.signingqueue import NotSigned
+from crawler_dedup.errors import BeyondLimits
+from crawler_dedup.signing.extractors import extract_text
+from crawler_dedup.signing.parsing import check_attributes, check_body, is_charset
+from crawler_dedup.signing.process import TextJob
 
-_extracted: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-"""The main texts of responses that still exist: :func:`main_text` gets a response whose text the filter may have."""
-LIMITS = Config()
-"""The limits beyond which :func:`main_text` returns the visible text."""
+TIMEOUT = Config().timeout
+"""Seconds after which :func:`main_text` returns the visible text."""
 
-
-def remember(response: Any, text: str) -> None:
-    """Keep the main text of *response* as long as the response exists, for :func:`main_text`."""
-    _extracted[response] = text
+_texts: WeakKeyDictionary[Any, asyncio.Future[str]] = WeakKeyDictionary()
+"""The main texts of responses that still exist, so that each is extracted once."""
 
 
 async def main_text(response: Any) -> str:
     """Extract the main text of a ``scrapy.http.HtmlResponse``, in callbacks: ``text = await main_text(response)``.
 
-    The text is extracted in a thread, and only once for a response; with ``DEDUP_EXTRACTOR = "trafilatura"`` the filter has
-    it already. For a page beyond the default limits of :class:`~crawler_dedup.Config` (size, elements, time) the whole
-    visible text is returned, which takes less time. For a page that cannot be parsed in reasonable time (elements with tens
-    of thousands of attributes) an empty text is returned.
+    The text is extracted in a signing process of the crawl, or in a thread if it has none, and only once for a response. For
+    a page beyond the default limits of :class:`~crawler_dedup.Config` (size, elements, time) the whole visible text is
+    returned, which takes less time. For a page that cannot be parsed in reasonable time (elements with tens of thousands of
+    attributes), or that ends the signing process, an empty text is returned.
     """
-    if response not in _extracted:
-        try:
-            text = await asyncio.wait_for(signing_thread.run(_text_of, response), LIMITS.timeout)
-        except (asyncio.TimeoutError, ThreadsBusy):
-            text = None
-        if text is None:
-            text = await run_in_own_thread(_visible_text, response)
-        remember(response, text)
-    return _extracted[response]
+    if response not in _texts:
+        _texts[response] = asyncio.ensure_future(_extract(response.body, declared_encoding(response)))
+    return await asyncio.shield(_texts[response])
 
 
-def _text_of(response: Any) -> str | None:
-    """Extract the main text; ``None`` if the page is beyond the limits."""
-    tree = tree_of(response, LIMITS)
-    if tree is None:
-        return None
-    try:
-        check_nodes(tree, len(response.body), LIMITS)
-        check_depth(tree, LIMITS)
-    except BeyondLimits:
-        return None
-    return extract_with_trafilatura(tree)
+def declared_encoding(response: Any) -> str | None:
+    """Return the charset that a response declares. If it declares none, signing detects it, as Scrapy does."""
+    encoding: str | None = response._declared_encoding()  # ``encoding`` would detect it here, which may take seconds
+    return encoding
 
 
-def _visible_text(response: Any) -> str:
-    # The page is parsed again, because another thread may still read the tree of the response.
-    try:
-        return extract_all_text(parse(response.body, response.encoding))
-    except BeyondLimits:
-        return ""
+async def _extract(body: bytes, encoding: str | None) -> str:
+    for whole in (False, True):
+        with suppress(NotSigned, asyncio.TimeoutError):
+            return await _extract_once(body, encoding, whole=whole)
+    return ""
+
+
+async def _extract_once(body: bytes, encoding: str | None, *, whole: bool) -> str:
+    signers = find_signers()
+    if signers is None or signers.is_pausing:
+        return await asyncio.wait_for(run_in_own_thread(extract_text, body, encoding, whole=whole), TIMEOUT)
+    return await signers.extract_text(TextJob(encoding, whole), body, TIMEOUT)
 
 
 def tree_of(response: Any, config: Config) -> HtmlElement | None:
-    """Parse a ``scrapy.http.HtmlResponse``; the response keeps the tree for the spider.
+    """Parse a response whose page was decided about; the response keeps the tree for the spider.
 
     Returns ``None`` if the response should not be parsed, because it would take too long, or if it declares an encoding that
     is not a charset, with which its text cannot be read.

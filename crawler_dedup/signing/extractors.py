@@ -11,12 +11,16 @@ from types import ModuleType
 
 from lxml.html import HtmlElement
 
-from crawler_dedup.errors import ConfigError
+from crawler_dedup.config import Config
+from crawler_dedup.errors import BeyondLimits, ConfigError
 from crawler_dedup.signing.hidden import without_hidden
 from crawler_dedup.signing.maintext import MainBlocks, join_shown_text, join_text
+from crawler_dedup.signing.parsing import check_body, check_depth, check_nodes, is_charset, parse
 
 _PARAGRAPHS = "paragraphs size>=100 links<=1/3 series>=4 title<=2 share>=3/5"
 _TRAFILATURA = "trafilatura comments=no tables=no"
+_LIMITS = Config()
+"""The limits beyond which the text of a page is its visible text."""
 
 
 @cache
@@ -41,8 +45,27 @@ def extract_with_trafilatura(tree: HtmlElement) -> str:
     return load_trafilatura().extract(tree, include_comments=False, include_tables=False) or ""
 
 
-def extract_all_text(tree: HtmlElement) -> str:
-    """Extract all text of *tree* with trafilatura, which takes less time than :func:`extract_with_trafilatura`."""
+def extract_text(body: bytes, encoding: str | None, *, whole: bool = False) -> str:
+    """Extract the main text of a page, for :func:`crawler_dedup.main_text`.
+
+    The visible text is extracted instead, which takes less time, from a page beyond the default limits, and from a page in
+    an encoding that is not a charset. ``""`` for a page that cannot be parsed in reasonable time.
+
+    Args:
+        whole: extract the visible text in any case.
+    """
+    try:
+        tree = parse(body, encoding)
+    except BeyondLimits:
+        return ""
+    try:
+        if not whole and (encoding is None or is_charset(encoding)):
+            check_body(body, _LIMITS)
+            check_nodes(tree, len(body), _LIMITS)
+            check_depth(tree, _LIMITS)
+            return extract_with_trafilatura(tree)
+    except BeyondLimits:
+        pass
     return str(load_trafilatura().html2txt(tree))
 
 

@@ -100,12 +100,13 @@ class Signer:
         limit = _QUICK_BYTES_JIEBA if self.config.tokenizer == "jieba" else _QUICK_BYTES
         return limit // self.scheme.effort
 
-    def load(self) -> None:
-        """Load all dictionaries and the extractor now, instead of with the first page that needs them."""
+    def load(self, *, dictionary: bool = True) -> None:
+        """Load tables and the extractor now, instead of with the first page that needs them; also the *dictionary*."""
         if self.config.extractor == "trafilatura":
             load_trafilatura()
         stop_words()
-        self._han_cutter.load()
+        if dictionary:
+            self._han_cutter.load()
         self._of_scheme.load()
 
     def text_of(self, text: str, *, title: str = "", anchors: str = "") -> Text:

@@ -534,39 +534,45 @@ class Spider(Walker):
 """
 
 
-FAILURES: dict[str, tuple[str, dict[str, Any], str]] = {
-    "extraction raises": (RAISING_EXTRACTION, {}, "OSError"),
-    "extractor raises": (RAISING_EXTRACTOR, {"DEDUP_EXTRACTOR": "script.extract"}, "OSError"),
-    "extractor hangs": (HANGING_EXTRACTOR, {"DEDUP_EXTRACTOR": "script.extract", "DEDUP_TIMEOUT": 0.2}, "TimeoutError"),
-    "scope raises": (RAISING_SCOPE, {"DEDUP_SCOPE": "script.scope"}, "ZeroDivisionError"),
+_OWN: dict[str, Any] = {"DEDUP_EXTRACTOR": "script.extract"}
+FAILURES: dict[str, tuple[str, dict[str, Any], str, str]] = {
+    "extraction raises on the loop": (RAISING_EXTRACTION, {"DEDUP_PROCESSES": 0}, "OSError", "error"),
+    "extractor raises on the loop": (RAISING_EXTRACTOR, {**_OWN, "DEDUP_PROCESSES": 0}, "OSError", "error"),
+    "extractor raises": (RAISING_EXTRACTOR, _OWN, "OSError", "error"),
+    "extractor hangs": (HANGING_EXTRACTOR, {**_OWN, "DEDUP_TIMEOUT": 0.2}, "NotSigned", "not signed in time"),
+    "scope raises": (RAISING_SCOPE, {"DEDUP_SCOPE": "script.scope"}, "ZeroDivisionError", "error"),
 }
 
 
 @pytest.fixture(scope="module", params=list(FAILURES))
-def failing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, str]:
-    """Crawl three equal pages with a failing part of the filter; return the crawl and the name of the exception."""
-    source, settings, name = FAILURES[request.param]
+def failing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, str, str]:
+    """Crawl three equal pages with a failing part of the filter; return the crawl, the exception's name and the reason."""
+    source, settings, name, reason = FAILURES[request.param]
     pages = {f"/{number}": html(article("same", frame=f"number {number}")) for number in range(3)}
     with Site(pages) as site:
-        return run_script(tmp_path_factory.mktemp("failing"), source, settings, site=site.url, paths=list(pages)), name
+        directory = tmp_path_factory.mktemp("failing")
+        return run_script(directory, source, settings, site=site.url, paths=list(pages)), name, reason
 
 
-def test_no_page_is_lost_whatever_goes_wrong_in_the_filter(failing: tuple[Crawl, str]) -> None:
-    crawl, _ = failing
+def test_no_page_is_lost_whatever_goes_wrong_in_the_filter(failing: tuple[Crawl, str, str]) -> None:
+    crawl, _, reason = failing
     assert crawl.stats["finish_reason"] == "finished"
     assert [(item["path"], item["verdict"]) for item in crawl.items] == [
         (f"/{number}", "unchecked") for number in range(3)
     ]
-    assert {item["decision"]["reason"] for item in crawl.items} == {"error"}
+    assert {item["decision"]["reason"] for item in crawl.items} == {reason}
 
 
-def test_errors_are_counted_by_the_name_of_the_exception(failing: tuple[Crawl, str]) -> None:
-    crawl, name = failing
-    assert crawl.counts() == {"checked": 3, "unchecked": 3, "unchecked/error": 3, f"error/{name}": 3}
+def test_errors_are_counted_by_the_name_of_the_exception(failing: tuple[Crawl, str, str]) -> None:
+    crawl, name, reason = failing
+    counts = crawl.counts()
+    assert counts.pop("signing/restarts", 0) == (2 if name == "NotSigned" else 0)
+    unchecked = f"unchecked/{reason.replace(' ', '_')}"
+    assert counts == {"checked": 3, "unchecked": 3, unchecked: 3, f"error/{name}": 3}
 
 
-def test_an_error_that_affects_all_pages_is_warned_about_once(failing: tuple[Crawl, str]) -> None:
-    crawl, name = failing
+def test_an_error_that_affects_all_pages_is_warned_about_once(failing: tuple[Crawl, str, str]) -> None:
+    crawl, name, _ = failing
     (line,) = crawl.lines("WARNING", "passes unchecked")
     assert name in line
     assert crawl.stats["log_count/WARNING"] == 1

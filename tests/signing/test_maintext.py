@@ -12,7 +12,8 @@ from crawler_dedup import Config, main_text
 from crawler_dedup.crawl import text
 from crawler_dedup.crawl.text import tree_of
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.signing.extractors import extract_with_trafilatura
+from crawler_dedup.signing import extractors
+from crawler_dedup.signing.extractors import extract_with_trafilatura, load_trafilatura
 from crawler_dedup.signing.parsing import check_attributes, check_body, check_depth, check_nodes, parse
 from tests.support.crawling import article
 from tests.support.versions import DETECTS_CHARSETS
@@ -149,12 +150,13 @@ def test_main_text_for_callbacks_is_extracted_once() -> None:
 
 def test_the_main_text_of_a_page_that_takes_too_long_is_its_visible_text(monkeypatch: pytest.MonkeyPatch) -> None:
     hanging, done = threading.Event(), threading.Event()
-    monkeypatch.setattr(text, "LIMITS", Config(timeout=0.1))
-    monkeypatch.setattr(text, "extract_with_trafilatura", lambda _: _wait(hanging, done))
+    load_trafilatura()
+    monkeypatch.setattr(text, "TIMEOUT", 0.5)
+    monkeypatch.setattr(extractors, "extract_with_trafilatura", lambda _: _wait(hanging, done))
     response = HtmlResponse("http://example.com/", body=b"<p>visible words</p>")
     assert asyncio.run(main_text(response)) == "visible words"
     hanging.set()
-    assert done.wait(10)  # the thread was left behind, and has ended
+    assert done.wait(10)
 
 
 def test_the_main_text_of_a_page_beyond_the_limits_is_its_visible_text() -> None:

@@ -1,0 +1,210 @@
+"""Sign pages in signing processes (:mod:`crawler_dedup.signing.process`), so that no page holds up or ends the crawl.
+
+A process works in order, and gets the next pages in advance, so that it need not wait for the event loop. If it dies or is
+killed, another process gets the pages that it has not answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import time
+from collections import deque
+from typing import NamedTuple
+from weakref import WeakSet, finalize
+
+from crawler_dedup.config import Config
+from crawler_dedup.crawl.childprocess import ChildProcess
+from crawler_dedup.crawl.monitor import Monitor
+from crawler_dedup.crawl.signingqueue import Queue, Task
+from crawler_dedup.deduplicator import Deduplicator
+from crawler_dedup.errors import DedupError
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.process import SETTINGS, Answer, Job, SignJob, Start, TextJob, pack
+
+_MAX_DEATHS = 5
+_DEATH_SECONDS = 60.0
+"""After ``_MAX_DEATHS`` deaths within so many seconds, no page is signed for as many seconds."""
+
+
+class SigningError(DedupError):
+    """An exception in the signing process.
+
+    Attributes:
+        name: its class.
+        trace: its traceback.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.message)
+        self.name, self.trace = answer.error, answer.trace
+
+
+class Signed(NamedTuple):
+    """A signed page, and the seconds for which it waited in a queue."""
+
+    page: SignedPage
+    waited: float
+
+
+class Signers:
+    """The signing processes that crawls with the same settings for signing share. Belongs to one event loop.
+
+    Args:
+        start: the first message to each process.
+        count: number of processes.
+
+    Attributes:
+        users: the monitors of the crawls that use the processes, as long as they exist.
+
+    Raises:
+        DedupError: a process cannot be started.
+    """
+
+    def __init__(self, start: bytes, count: int) -> None:
+        self.start = start
+        self.users: WeakSet[Monitor] = WeakSet()
+        self._deaths: deque[float] = deque(maxlen=_MAX_DEATHS)
+        self._resumes = 0.0
+        children: list[ChildProcess] = []
+        try:
+            for _ in range(count):
+                children.append(ChildProcess(start))  # noqa: PERF401  (those that were started have to be ended)
+            for child in children:
+                child.wait_until_ready()
+        except (DedupError, OSError) as error:
+            for child in children:
+                child.kill()
+            raise DedupError(
+                f"No signing process can be started. {error} Remove the cause, or set DEDUP_PROCESSES = 0, which signs"
+                " pages on the event loop."
+            ) from error
+        self._queues = [Queue(self, child) for child in children]
+
+    async def sign(self, job: SignJob, body: bytes, seconds: float) -> Signed:
+        """Sign a page.
+
+        Args:
+            seconds: how long its process may work on it.
+
+        Raises:
+            NotSigned: the process has worked for longer, or has died.
+            SigningError: signing has raised an exception.
+        """
+        task, answer = await self._answer(job, body, seconds)
+        if answer.page is None:
+            raise SigningError(answer)
+        return Signed(answer.page, task.began - task.added)
+
+    async def extract_text(self, job: TextJob, body: bytes, seconds: float) -> str:
+        """Extract the text of a page. Arguments and exceptions as for :meth:`sign`."""
+        _, answer = await self._answer(job, body, seconds)
+        if answer.error:
+            raise SigningError(answer)
+        return answer.text
+
+    async def _answer(self, job: Job, body: bytes, seconds: float) -> tuple[Task, Answer]:
+        loop = asyncio.get_running_loop()
+        task = Task(pack(job, len(body)), body, seconds, loop.create_future(), loop.time())
+        min(self._queues, key=lambda queue: queue.size).add(task)
+        return task, await task.answer
+
+    @property
+    def is_pausing(self) -> bool:
+        """Whether no process is started, because several have died."""
+        return time.monotonic() < self._resumes
+
+    def note_death(self) -> None:
+        """Count a death of a process. If there are too many, none is started for a minute."""
+        now = time.monotonic()
+        self._deaths.append(now)
+        if self.is_pausing or len(self._deaths) < _MAX_DEATHS or self._deaths[0] < now - _DEATH_SECONDS:
+            return
+        self._resumes = now + _DEATH_SECONDS
+        for monitor in self.users:
+            monitor.log(
+                logging.WARNING,
+                "%d signing processes have died within a minute: pages pass unchecked for a minute",
+                _MAX_DEATHS,
+            )
+
+    def note_restart(self) -> None:
+        """Count a process that replaces another one."""
+        for monitor in self.users:
+            monitor.count("signing/restarts")
+
+    def release(self, monitor: Monitor) -> None:
+        """Note that a crawl no longer uses the processes; the last crawl ends them. Idempotent."""
+        self.users.discard(monitor)
+        self._end_if_unused()
+
+    def _end_if_unused(self) -> None:
+        if list(self.users):
+            return
+        for key in [key for key, signers in _shared.items() if signers is self]:
+            del _shared[key]
+        for queue in self._queues:
+            queue.end()
+
+    def add_user(self, monitor: Monitor) -> None:
+        """Note that a crawl uses the processes."""
+        self.users.add(monitor)
+        # In case they are never released, because another component fails before the crawl begins.
+        finalize(monitor, self._end_if_unused).atexit = False
+
+    def abandon(self) -> None:
+        """Forget the processes of the parent process, in a forked child."""
+        for queue in self._queues:
+            if queue.child is not None:
+                queue.child.abandon()
+
+
+class LoopSigner:
+    """Signs pages on the event loop, where no process can be started. Nothing protects the loop from a page."""
+
+    def __init__(self, deduplicator: Deduplicator) -> None:
+        self._deduplicator = deduplicator
+
+    async def sign(self, job: SignJob, body: bytes, seconds: float) -> Signed:  # noqa: ARG002
+        """Sign a page, however many *seconds* it takes."""
+        page, _ = self._deduplicator.sign_with_text(
+            job.url, body, encoding=job.encoding, key=job.key, scope=job.scope, anchors=job.anchors
+        )
+        return Signed(page, 0.0)
+
+    def release(self, monitor: Monitor) -> None:
+        """Do nothing."""
+
+
+_shared: dict[tuple[int, int, bytes], Signers] = {}
+"""By thread, because each has an event loop of its own, number of processes, and settings."""
+
+
+def share_signers(config: Config, monitor: Monitor) -> Signers:
+    """Return the signing processes for *config*; start them, if no other crawl of this thread uses such processes.
+
+    They have to be released (:meth:`Signers.release`). Raises as :class:`Signers`.
+    """
+    start = pack(Start({name: getattr(config, name) for name in SETTINGS}, os.getpid()))
+    key = (threading.get_ident(), config.processes, start)
+    if key not in _shared:
+        _shared[key] = Signers(start, config.processes)
+    _shared[key].add_user(monitor)
+    return _shared[key]
+
+
+def find_signers() -> Signers | None:
+    """Return signing processes that a crawl of this thread uses; ``None`` if there are none."""
+    return next((signers for key, signers in _shared.items() if key[0] == threading.get_ident()), None)
+
+
+def _abandon_all() -> None:
+    for signers in _shared.values():
+        signers.abandon()
+    _shared.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon_all)

@@ -1,0 +1,399 @@
+"""Signing processes: what they answer, what becomes of pages whose process dies or takes too long, and how they end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.http import HtmlResponse
+
+from crawler_dedup import Config, SignedPage, main_text
+from crawler_dedup.crawl import signers as signers_module
+from crawler_dedup.crawl import signingqueue, text
+from crawler_dedup.crawl.signers import Signers, SigningError, find_signers, share_signers
+from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, PAUSED
+from crawler_dedup.errors import DedupError
+from crawler_dedup.signing.extractors import extract_with_trafilatura
+from crawler_dedup.signing.parsing import parse
+from crawler_dedup.signing.process import SignJob, TextJob
+from crawler_dedup.signing.signer import Signer
+from tests.support.crawling import article
+from tests.support.prose import html, prose
+
+CONFIG = Config(tokenizer="bigrams", extractor="tests.support.odd_extractor.extract")
+"""A page does what its text says: it hangs, crashes or takes memory."""
+JOB = SignJob("http://example.com/", None, None, "", "")
+GOOD = article("good").encode()
+LARGE = b"<p>" + b"words of a large page " * 200_000
+SHORT = 0.3
+
+
+class Log:
+    """Stands in for the monitor of a crawl."""
+
+    def __init__(self) -> None:
+        self.counts: list[str] = []
+        self.lines: list[str] = []
+
+    def count(self, name: str) -> None:
+        self.counts.append(name)
+
+    def log(self, level: int, message: str, *args: object) -> None:
+        self.lines.append(message % args)
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+@pytest.fixture
+def signers(log: Log) -> Iterator[Signers]:
+    shared = share_signers(CONFIG, log)  # type: ignore[arg-type]
+    yield shared
+    shared.release(log)  # type: ignore[arg-type]
+
+
+def pids(shared: Signers) -> list[int]:
+    return [queue.child.pid for queue in shared._queues if queue.child is not None]
+
+
+def odd(what: str) -> bytes:
+    return f"<title>odd</title><p>{what}</p>".encode()
+
+
+async def sign(shared: Signers, body: bytes = GOOD, seconds: float = 30.0) -> SignedPage:
+    return (await shared.sign(JOB, body, seconds)).page
+
+
+async def all_of(*pages: Awaitable[SignedPage]) -> list[str]:
+    """Return for each page ``""``, or why it was not signed."""
+    signed = await asyncio.wait_for(asyncio.gather(*pages, return_exceptions=True), 60)
+    return [str(page) if isinstance(page, BaseException) else "" for page in signed]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def wait_for_end(pid: int) -> None:
+    until = time.monotonic() + 10
+    while is_running(pid):
+        assert time.monotonic() < until, "the process goes on"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("tokenizer", ["bigrams", "jieba"])
+def test_a_page_is_signed_in_a_process_as_in_this_one(tokenizer: Any, log: Log) -> None:
+    config = Config(tokenizer=tokenizer, scheme="winnowing", store_text=True)
+    shared = share_signers(config, log)  # type: ignore[arg-type]
+    pages = [GOOD, html(prose(1, chinese=True)), b"", "<p>\ud83d".encode("utf-8", "surrogatepass"), LARGE]
+
+    async def sign_all() -> list[SignedPage]:
+        return await asyncio.gather(*(sign(shared, page) for page in pages))
+
+    signed = asyncio.run(sign_all())
+    signer = Signer(config)
+    assert signed == [signer.sign(JOB.url, page, encoding=None, key=None, scope="", anchors="")[0] for page in pages]
+    shared.release(log)  # type: ignore[arg-type]
+
+
+def test_a_process_imports_no_crawler_and_no_database(signers: Signers) -> None:
+    modules = asyncio.run(signers.extract_text(TextJob(None, whole=False), GOOD, 30))
+    assert modules
+    command = [sys.executable, "-c", "import sys, crawler_dedup.signing.process; print(*sys.modules)"]
+    names = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    assert "crawler_dedup.signing.signer" in names
+    assert not {"scrapy", "twisted", "lmdb", "redis", "jieba", "rjieba", "trafilatura", "asyncio"} & set(names)
+
+
+def test_an_exception_is_that_of_its_page_only(signers: Signers) -> None:
+    async def sign_all() -> None:
+        with pytest.raises(SigningError, match="odd page") as raised:
+            await sign(signers, odd("raise"))
+        assert raised.value.name == "LookupError"
+        assert "odd_extractor.py" in raised.value.trace
+        assert not (await sign(signers)).unsigned
+
+    asyncio.run(sign_all())
+
+
+def test_a_page_that_takes_more_memory_than_allowed_fails_alone(signers: Signers, log: Log) -> None:
+    async def sign_all() -> None:
+        with pytest.raises(SigningError) as raised:
+            await sign(signers, odd("memory"))
+        assert raised.value.name == "MemoryError"
+        assert not (await sign(signers)).unsigned
+
+    asyncio.run(sign_all())
+    assert log.counts == []
+
+
+@pytest.mark.parametrize("what", ["sleep", "loop in C", "stop"])
+def test_a_page_that_takes_too_long_loses_its_process_and_no_other_page(what: str, signers: Signers, log: Log) -> None:
+    async def sign_all() -> list[str]:
+        before = [sign(signers) for _ in range(3)]
+        return await all_of(*before, sign(signers, odd(what), SHORT), *(sign(signers, LARGE) for _ in range(3)))
+
+    (first,) = pids(signers)
+    assert asyncio.run(sign_all()) == ["", "", "", NOT_IN_TIME, "", "", ""]
+    assert log.counts == ["signing/restarts"]
+    wait_for_end(first)
+
+
+@pytest.mark.parametrize("what", ["crash", "exit", "kill"])
+def test_a_page_that_ends_its_process_is_tried_twice(what: str, signers: Signers, log: Log) -> None:
+    async def sign_all() -> list[str]:
+        return await all_of(sign(signers), sign(signers, odd(what)), sign(signers), sign(signers, LARGE))
+
+    assert asyncio.run(sign_all()) == ["", DIED, "", ""]
+    assert log.counts == 2 * ["signing/restarts"]
+
+
+Act = Callable[[int], None]
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def crash(pid: int) -> None:
+    os.kill(pid, signal.SIGSEGV)
+    os.kill(pid, signal.SIGCONT)  # a stopped process gets the signal then
+
+
+def stop(pid: int) -> None:
+    os.kill(pid, signal.SIGSTOP)
+
+
+@pytest.mark.parametrize("act", [kill, crash, stop])
+@pytest.mark.parametrize("phase", ["idle", "receiving", "signing", "answering"])
+def test_no_page_is_lost_when_a_process_is_killed_or_stopped(phase: str, act: Act, signers: Signers) -> None:
+    async def sign_all() -> None:
+        (pid,) = pids(signers)
+        seconds = 2.0 if act is stop else 30.0
+        if phase == "receiving":  # a stopped process receives the first part of a page only
+            os.kill(pid, signal.SIGSTOP)
+        pages = [asyncio.ensure_future(sign(signers, LARGE, seconds)) for _ in range(2 * (phase != "idle"))]
+        if phase == "signing":
+            pages.insert(0, asyncio.ensure_future(sign(signers, odd("nap"), seconds)))
+        await asyncio.sleep(0.05)
+        if phase == "answering":  # the answer does not fit into the socket, and nobody reads it
+            pages.append(asyncio.ensure_future(signers.extract_text(TextJob(None, whole=True), LARGE, seconds)))  # type: ignore[arg-type]
+            await asyncio.gather(*pages[:2])
+            time.sleep(1)
+        act(pid)
+        pages.append(asyncio.ensure_future(sign(signers, seconds=seconds)))
+        outcomes = await all_of(*pages)
+        failures = [outcome for outcome in outcomes if outcome]
+        assert failures in ([], [NOT_IN_TIME]) if act is stop else failures == []
+
+    asyncio.run(sign_all())
+
+
+def test_while_processes_die_often_pages_are_not_signed(
+    signers: Signers, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def sign_all() -> None:
+        outcomes = await all_of(*(sign(signers, odd("crash")) for _ in range(6)))
+        assert outcomes == [DIED, DIED, *4 * [PAUSED]]
+        assert await all_of(sign(signers)) == [PAUSED]
+        assert pids(signers) == []
+        (line,) = log.lines
+        assert line == "5 signing processes have died within a minute: pages pass unchecked for a minute"
+        monkeypatch.setattr(signers, "_resumes", 0.0)
+        assert await all_of(sign(signers)) == [""]
+
+    asyncio.run(sign_all())
+
+
+def test_a_process_that_no_longer_starts_lets_pages_pass(signers: Signers, monkeypatch: pytest.MonkeyPatch) -> None:
+    (pid,) = pids(signers)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    kill(pid)
+    assert asyncio.run(all_of(*(sign(signers) for _ in range(3)))) == 3 * [PAUSED]
+
+
+def test_a_process_that_never_becomes_ready_lets_pages_pass(
+    signers: Signers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (pid,) = pids(signers)
+    silent = tmp_path / "silent"
+    silent.write_text("#!/bin/sh\nexec sleep 600\n")
+    silent.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(silent))
+    monkeypatch.setattr(signingqueue, "PATIENCE", 0.2)
+    kill(pid)
+    assert asyncio.run(all_of(*(sign(signers) for _ in range(3)))) == 3 * [NOT_IN_TIME]
+
+
+@pytest.mark.parametrize(
+    ("program", "extractor", "reason"),
+    [
+        ("/missing", "paragraphs", "No such file or directory: '/missing'"),
+        ("/bin/false", "paragraphs", "It ended when it was started"),
+        (sys.executable, "__main__.extract", "ConfigError: DEDUP_EXTRACTOR = '__main__.extract' cannot be imported"),
+    ],
+)
+def test_a_process_that_cannot_be_started_is_an_error_with_a_way_out(
+    program: str, extractor: str, reason: str, monkeypatch: pytest.MonkeyPatch, log: Log
+) -> None:
+    monkeypatch.setattr(sys, "executable", program)
+    with pytest.raises(DedupError, match=reason) as raised:
+        share_signers(Config(tokenizer="bigrams", extractor=extractor), log)  # type: ignore[arg-type]
+    assert "set DEDUP_PROCESSES = 0" in str(raised.value)
+    assert find_signers() is None
+
+
+# Texts
+
+
+def response(body: bytes = GOOD) -> HtmlResponse:
+    return HtmlResponse("http://example.com/", body=body)
+
+
+def test_the_text_of_a_page_is_extracted_once_in_a_process(signers: Signers, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs: list[TextJob] = []
+    extract = signers.extract_text
+
+    async def note(job: TextJob, body: bytes, seconds: float) -> str:
+        jobs.append(job)
+        return await extract(job, body, seconds)
+
+    monkeypatch.setattr(signers, "extract_text", note)
+
+    async def extract_twice() -> tuple[str, ...]:
+        page = response()
+        return (*await asyncio.gather(main_text(page), main_text(page)), await main_text(page))
+
+    assert set(asyncio.run(extract_twice())) == {extract_with_trafilatura(parse(GOOD))}
+    assert jobs == [TextJob("utf-8", whole=False)]
+
+
+def test_a_page_that_takes_too_long_has_its_visible_text(signers: Signers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "TIMEOUT", 3.0)
+    (pid,) = pids(signers)
+    stop(pid)
+    words = "visible words " * 3
+    assert asyncio.run(main_text(response(f"<body><nav>{words}</nav></body>".encode()))) == words.strip()
+    assert pids(signers) != [pid]
+
+
+def test_while_processes_die_often_texts_are_extracted_in_a_thread(signers: Signers) -> None:
+    for _ in range(signers_module._MAX_DEATHS):
+        signers.note_death()
+    (pid,) = pids(signers)
+    stop(pid)
+    assert asyncio.run(main_text(response())) == extract_with_trafilatura(parse(GOOD))
+
+
+# Sharing
+
+
+def test_crawls_with_the_same_settings_for_signing_share_processes_until_the_last_one_ends() -> None:
+    logs = [Log() for _ in range(3)]
+    configs = [
+        CONFIG,
+        Config(dir="/other", extractor=CONFIG.extractor, tokenizer="bigrams"),
+        Config(tokenizer="bigrams"),
+    ]
+    first, same, other = (share_signers(config, log) for config, log in zip(configs, logs, strict=True))  # type: ignore[arg-type]
+    assert first is same
+    assert first is not other
+    (pid,) = pids(first)
+    first.release(logs[0])  # type: ignore[arg-type]
+    first.release(logs[0])  # type: ignore[arg-type]
+    assert asyncio.run(all_of(sign(first))) == [""]
+    same.release(logs[1])  # type: ignore[arg-type]
+    wait_for_end(pid)
+    assert find_signers() is other
+    other.release(logs[2])  # type: ignore[arg-type]
+    assert signers_module._shared == {}
+
+
+def test_another_thread_has_processes_of_its_own(signers: Signers) -> None:
+    seen: list[Signers | None] = []
+    thread = threading.Thread(target=lambda: seen.append(find_signers()))
+    thread.start()
+    thread.join()
+    assert seen == [None]
+    assert find_signers() is signers
+
+
+def test_pages_are_signed_by_all_processes(log: Log) -> None:
+    shared = share_signers(Config(tokenizer="bigrams", processes=2, extractor=CONFIG.extractor), log)  # type: ignore[arg-type]
+
+    async def sign_all() -> None:
+        sleeping = asyncio.ensure_future(sign(shared, odd("sleep") + b" " * len(LARGE)))
+        await asyncio.sleep(0)
+        assert await all_of(sign(shared), sign(shared)) == ["", ""]
+        assert not sleeping.done()
+        sleeping.cancel()
+
+    asyncio.run(sign_all())
+    shared.release(log)  # type: ignore[arg-type]
+
+
+FORK = """
+import asyncio, os, sys
+from crawler_dedup import Config
+from crawler_dedup.crawl.signers import find_signers, share_signers
+from tests.crawl.test_signers import Log, pids, sign
+
+log = Log()
+parent = share_signers(Config(tokenizer="bigrams"), log)
+asyncio.run(sign(parent))
+child = os.fork()
+if not child:
+    assert find_signers() is None
+    parent.release(log)  # must not end the process of the parent
+    own = share_signers(Config(tokenizer="bigrams"), log)
+    assert asyncio.run(sign(own)) and pids(own) != pids(parent)
+    own.release(log)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+KILLED = """
+import os
+from crawler_dedup import Config
+from crawler_dedup.crawl.signers import share_signers
+from tests.crawl.test_signers import Log, pids, odd, sign, CONFIG
+import asyncio
+
+async def crawl():
+    signers = share_signers(CONFIG, Log())
+    asyncio.ensure_future(sign(signers, odd("loop in C")))
+    await asyncio.sleep(0.5)
+    print(*pids(signers), flush=True)
+    os.kill(os.getpid(), 9)
+
+asyncio.run(crawl())
+"""
+
+
+def run_program(source: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True, timeout=60, check=False)
+
+
+def test_a_forked_child_leaves_the_processes_of_its_parent_alone() -> None:
+    assert run_program(FORK).returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the death of a parent is a signal on Linux only")
+def test_a_busy_process_ends_with_the_crawl_that_is_killed() -> None:
+    killed = run_program(KILLED)
+    assert killed.returncode == -signal.SIGKILL
+    wait_for_end(int(killed.stdout))
