@@ -104,7 +104,7 @@ class Monitor:
             deduplicator.tokenizer,
             self._config.scope,
             self._config.action,
-            f"in {self._config.processes} processes" if self._config.processes else "on the event loop",
+            _place_of_signing(self._config.processes),
         )
         self._run = deduplicator.run
         self._began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")
@@ -346,6 +346,10 @@ def _count(deduplicator: Deduplicator) -> str:
         return f"{len(deduplicator)} pages"
     except (DedupError, OSError):
         return "pages that cannot be counted now"
+
+
+def _place_of_signing(processes: int) -> str:
+    return f"in {processes} process{'es' * (processes > 1)}" if processes else "on the event loop"
 
 
 def _size(deduplicator: Deduplicator) -> str:

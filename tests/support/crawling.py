@@ -215,6 +215,15 @@ class Running:
         with self._process.stdout as output:
             self._written = output.read()
 
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._process.pid
+
+    def kill(self) -> None:
+        """End the crawl with SIGKILL."""
+        self._process.kill()
+
     def interrupt(self) -> None:
         """Ask the crawl to end, as Ctrl-C does."""
         self._process.send_signal(signal.SIGINT)

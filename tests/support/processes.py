@@ -162,6 +162,17 @@ def start(
     return _parent().fork(order, (stdin, stdout, stderr))
 
 
+def children(parent: int) -> list[int]:
+    """Return the numbers of the processes that *parent* has started and that run, on Linux."""
+    running = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, number = status.read_text().rpartition(")")[2].split()[:2]
+            if int(number) == parent and state != "Z":
+                running.append(int(status.parent.name))
+    return running
+
+
 def _can_be_forked(environment: Mapping[str, str]) -> bool:
     """Return whether a forked process can obey all variables of the interpreter in *environment*."""
     return all(

@@ -1,0 +1,264 @@
+"""Crawls and their signing processes: no page is lost and no process is left, whatever happens to either."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import processes
+from tests.support.crawling import WALK, Site, article, html, run_scrapy, run_script, run_scripts, start_script
+from tests.support.projects import ADDON, PAGES, project
+from tests.support.versions import HAS_EXIT_STATUS, without_reactor
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+
+ODD = "tests.support.odd_extractor.extract"
+ARTICLES = {f"/{number}": html(article(number)) for number in range(30)}
+MANY: dict[str, Any] = {"CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
+CHILDREN = """
+import os
+from tests.support.processes import children
+from tests.support.walker import Walker
+
+class Children:
+    def parse(self, response):
+        self.notes.append(children(os.getpid()))
+        yield from super().parse(response)
+"""
+SPIDER = f"{CHILDREN}\nclass Spider(Children, Walker):\n    pass\n"
+
+
+def odd(what: str) -> Any:
+    return html(f"<title>odd</title><p>{what}</p>")
+
+
+def are_running(pids: list[int]) -> list[int]:
+    """Return which of *pids* still run after a second at most."""
+    until = time.monotonic() + 1
+    while True:
+        running = [pid for pid in pids if _runs(pid)]
+        if not running or time.monotonic() > until:
+            return running
+        time.sleep(0.01)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_crawl_has_one_signing_process_which_ends_with_it(tmp_path: Path) -> None:
+    with Site(ARTICLES) as site:
+        crawl = run_script(tmp_path, SPIDER, MANY, site=site.url, paths=list(ARTICLES))
+    assert crawl.counts() == {"checked": 30, "kept": 30}
+    (pids,) = {tuple(note) for note in crawl.notes}
+    assert len(pids) == 1
+    assert are_running([*pids]) == []
+    assert "signing: in 1 process" in crawl.log
+
+
+def test_without_processes_pages_are_signed_on_the_event_loop(tmp_path: Path) -> None:
+    with Site(ARTICLES) as site:
+        crawl = run_script(tmp_path, SPIDER, {**MANY, "DEDUP_PROCESSES": 0}, site=site.url, paths=list(ARTICLES))
+    assert crawl.counts() == {"checked": 30, "kept": 30}
+    assert crawl.notes == 30 * [[]]
+    assert "signing: on the event loop" in crawl.log
+
+
+def test_crawls_of_one_process_share_a_signing_process(tmp_path: Path) -> None:
+    spiders = CHILDREN + "".join(
+        f"class {name}(Children, Walker):\n    name = '{name}'\n" for name in ("First", "Second", "Third")
+    )
+    with Site(ARTICLES) as site:
+        crawls = run_scripts(tmp_path, spiders, MANY, site=site.url, paths=list(ARTICLES))
+    assert {crawl.counts()["kept"] for crawl in crawls.values()} == {30}
+    assert len({tuple(note) for crawl in crawls.values() for note in crawl.notes}) == 1
+
+
+# The victim is killed or stopped again and again, from the callbacks.
+KILLER = """
+import os, signal, random
+from tests.support.processes import children
+from tests.support.walker import Walker
+
+SIGNALS = [signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP]
+source = random.Random(1)
+
+class Spider(Walker):
+    kills = 0
+
+    def parse(self, response):
+        if source.random() < 0.3 and self.kills < 4:
+            for pid in children(os.getpid()):
+                os.kill(pid, SIGNALS[self.kills % 3])
+                self.kills += 1
+        yield from super().parse(response)
+"""
+
+
+def test_no_page_is_lost_to_kills_of_the_signing_process(tmp_path: Path) -> None:
+    copies = {f"/copy{path}": html(article(number, frame="copy")) for number, path in enumerate(ARTICLES)}
+    pages = {**ARTICLES, **copies}
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, KILLER, {**MANY, "DEDUP_TIMEOUT": 2}, site=site.url, paths=list(pages))
+        again = run_script(tmp_path, WALK, MANY, site=site.url, paths=list(pages))
+    counts = crawl.counts()
+    assert counts["checked"] == 60
+    assert counts["signing/restarts"] in (3, 4)  # after the last page no process is needed
+    assert counts["unchecked"] <= 2
+    assert {path.removeprefix("/copy") for path in crawl.paths()} == set(ARTICLES)
+    assert again.counts()["checked"] == again.counts()["unchanged"] + again.counts()["dropped"] + again.counts()["kept"]
+
+
+def test_a_site_whose_pages_all_take_too_long_loses_no_page(tmp_path: Path) -> None:
+    pages = {f"/{number}": odd("loop in C") for number in range(20)}
+    settings = {**MANY, "DEDUP_EXTRACTOR": ODD, "DEDUP_TIMEOUT": 0.3}
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages))
+    assert sorted(crawl.paths()) == sorted(pages)
+    counts = crawl.counts()
+    assert counts["unchecked/not_signed_in_time"] == 5
+    assert counts["unchecked/signing_processes_die_too_often"] == 15
+    assert counts["error/NotSigned"] == 20
+    assert counts["signing/restarts"] == 4
+    assert len(crawl.lines("WARNING", "5 signing processes have died")) == 1
+
+
+def test_pages_that_crash_or_take_memory_cost_themselves(tmp_path: Path) -> None:
+    pages = {**ARTICLES, "/crash": odd("crash"), "/memory": odd("memory"), "/raise": odd("raise")}
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, WALK, {**MANY, "DEDUP_EXTRACTOR": ODD}, site=site.url, paths=list(pages))
+    assert sorted(crawl.paths()) == sorted(pages)
+    unchecked = {item["path"]: item["decision"]["reason"] for item in crawl.items if item["verdict"] == "unchecked"}
+    assert unchecked == {"/crash": "the signing process died", "/memory": "error", "/raise": "error"}
+    assert crawl.counts("error/") == {"NotSigned": 1, "MemoryError": 1, "LookupError": 1}
+    assert len(crawl.lines("WARNING", "LookupError: odd page")) == 1
+    assert "odd_extractor.py" in crawl.log
+
+
+# The end
+
+HANGING = {"/hangs": odd("loop in C")}
+
+
+@pytest.mark.parametrize("end", ["once", "twice", "kill"])
+def test_no_process_is_left_when_a_crawl_is_interrupted_or_killed(end: str, tmp_path: Path) -> None:
+    pages = {**ARTICLES, **HANGING, "/after": html(article("after"))}
+    settings = {**MANY, "DEDUP_EXTRACTOR": ODD, "DEDUP_TIMEOUT": 3}
+    with Site(pages) as site:
+        running = start_script(tmp_path, SPIDER, settings, site=site.url, paths=list(pages))
+        while not any("/hangs" in line for line in site.asked):
+            time.sleep(0.01)
+        time.sleep(0.5)
+        pids = processes.children(running.pid)
+        assert len(pids) == 1
+        if end == "kill":
+            running.kill()
+        else:
+            running.interrupt()
+            if end == "twice":
+                time.sleep(0.2)
+                running.interrupt()
+        log = running.log()
+    if end == "once":
+        assert "not signed in time" in log
+    assert are_running(pids) == []
+
+
+FAILING = """
+from scrapy.exceptions import NotConfigured
+from tests.support.walker import Walker
+
+class Broken:
+    @classmethod
+    def from_crawler(cls, crawler):
+        raise RuntimeError("an extension is broken")
+
+class Spider(Walker):
+    pass
+"""
+AFTER_A_FAILURE = """
+import gc, os
+from scrapy.crawler import CrawlerProcess
+from tests.support.processes import children
+from tests.support.crawling import ADDONS
+import script
+
+settings = {"ADDONS": ADDONS, "DEDUP_DIR": os.path.abspath("index"), "DEDUP_TOKENIZER": "bigrams"}
+process = CrawlerProcess({**settings, "EXTENSIONS": {"script.Broken": 1}, "SPIDER_MIDDLEWARES": {"script.Broken": 1}})
+process.crawl(script.Spider, site="http://127.0.0.1:9")
+process.start()
+gc.collect()
+print("left:", children(os.getpid()))
+"""
+
+
+def test_a_crawl_that_fails_before_its_first_page_leaves_no_process(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(FAILING)
+    (tmp_path / "main.py").write_text(AFTER_A_FAILURE)
+    env = {**os.environ, "PYTHONPATH": f"{processes.ROOT}{os.pathsep}{tmp_path}"}
+    process = processes.start(["main.py"], cwd=tmp_path, env=env, fresh=True)
+    out, err = process.communicate(timeout=60)
+    assert "an extension is broken" in err
+    assert "left: []" in out
+
+
+FORKING = """
+import multiprocessing, os, sys
+from scrapy.crawler import CrawlerProcess
+from tests.support.crawling import ADDONS
+from tests.support.walker import Walker
+
+def crawl(name, site):
+    settings = {"ADDONS": ADDONS, "DEDUP_DIR": os.path.abspath(name), "DEDUP_TOKENIZER": "bigrams", "LOG_LEVEL": "WARNING",
+                "TWISTED_REACTOR_ENABLED": False, "TELNETCONSOLE_ENABLED": False}
+    from scrapy.crawler import AsyncCrawlerProcess
+    process = AsyncCrawlerProcess(settings)
+    crawler = process.create_crawler(Walker)
+    process.crawl(crawler, site=site, paths=["/1", "/2"])
+    process.start()
+    print(name, crawler.stats.get_value("dedup/kept"), flush=True)
+
+if __name__ == "__main__":
+    crawl("parent", sys.argv[1])
+    child = multiprocessing.get_context("fork").Process(target=crawl, args=["child", sys.argv[1]])
+    child.start()
+    child.join()
+"""
+
+
+@without_reactor
+def test_a_crawl_in_a_forked_child_of_a_process_that_has_crawled(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(FORKING)
+    env = {**os.environ, "PYTHONPATH": str(processes.ROOT), "PYTHONWARNINGS": "ignore"}
+    with Site(ARTICLES) as site:
+        process = processes.start(["main.py", site.url], cwd=tmp_path, env=env, fresh=True)
+        out, err = process.communicate(timeout=60)
+    assert out == "parent 2\nchild 2\n", err
+
+
+def test_a_crawl_does_not_begin_without_its_signing_process(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        project(tmp_path, site, ADDON + "import sys\nsys.executable = '/missing/python'\n")
+        done = run_scrapy(tmp_path, "crawl", "project")
+        assert site.asked == []
+    (line,) = [line for line in done.stdout.splitlines() if "CRITICAL" in line]
+    assert "The crawl does not start: No signing process can be started. [Errno 2]" in line
+    assert "set DEDUP_PROCESSES = 0" in line
+    assert done.returncode == 1 or not HAS_EXIT_STATUS
+
+
+def test_commands_that_show_a_page_start_no_process(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        project(tmp_path, site, ADDON + "import sys\nsys.executable = '/missing/python'\nDEDUP_TOKENIZER = 'bigrams'\n")
+        path = next(iter(PAGES))
+        done = run_scrapy(tmp_path, "fetch", "--spider", "project", site.url + path)
+    assert "Near-duplicate filter: " in done.stdout
+    assert "a crawl would let it pass" in done.stdout
