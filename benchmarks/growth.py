@@ -170,8 +170,8 @@ def _filled(piece: str, size: int) -> bytes:
 
 def text_steps(tokenizer: str) -> Mapping[str, Step]:
     """Return the steps that process a text."""
-    segment = han_cutter(tokenizer).load()
-    bigrams = han_cutter("bigrams").load()
+    segment = han_cutter(tokenizer)
+    bigrams = han_cutter("bigrams")
     return {
         "normalise": lambda text: Text(text, bigrams).plain,
         "simplified": simplify_han,
@@ -210,7 +210,7 @@ def _with_options_at_their_ends() -> Iterator[str]:
 
 
 def _sign_and_compare(scheme: Scheme, text: str) -> None:
-    signature = scheme.sign(Text(text, han_cutter("bigrams").load(), title=text[:_TITLE], anchors=text[:MAX_CHARS]))
+    signature = scheme.sign(Text(text, han_cutter("bigrams"), title=text[:_TITLE], anchors=text[:MAX_CHARS]))
     scheme.finds(signature, signature)
     scheme.compare(signature, signature)
 

@@ -1,9 +1,10 @@
 """What a hostile page costs, beside ``trafilatura.extract()``: ``python -m benchmarks.hostile [--rounds 3]``.
 
-The cost of the filter includes everything up to the verdict, with parsing, in a running event loop as in a crawl: small
-pages are signed on the event loop, larger pages in the signing thread. trafilatura gets the same bytes and its default
-settings. Each is measured in a separate process that has everything loaded: seconds of processor time, the longest time for
-which the event loop did not run, and the peak of memory above the memory in use before. The worst pages come last.
+The cost of the filter includes everything up to the verdict: the page is signed in a signing process, beside a running event
+loop as in a crawl. trafilatura gets the same bytes and its default settings. Each is measured in a process that has
+everything loaded: seconds of processor time, with that of the signing process, the longest time for which the event loop did
+not run, and the peak of memory above the memory in use before, with the filter that of the signing process. The worst pages
+come last. Pages whose names begin with "odd" sleep, loop in C, take memory or crash (``tests/support/odd_extractor.py``).
 
 ``--growth`` prints how the cost of each step grows with its input instead (:mod:`benchmarks.growth`).
 """
@@ -14,28 +15,36 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import trafilatura
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from scrapy.http import HtmlResponse
 
 from benchmarks import growth
-from crawler_dedup import Config, Decision, Deduplicator, SignedPage
-from crawler_dedup.crawl import text
-from crawler_dedup.crawl.background import signing_thread
-from tests.support import peak
-from tests.support.hostile_pages import PAGES, HostilePage
+from crawler_dedup import Config, Deduplicator
+from crawler_dedup.crawl.signers import SigningError, share_signers
+from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, NotSigned
+from crawler_dedup.signing.process import SignJob
+from tests.support import peak, processes
+from tests.support.hostile_pages import PAGES, HostilePage, chinese
 
+ODD = {
+    f"odd: {what}": HostilePage(f"odd: {what}", f"<title>odd</title><p>{what}".encode, "")
+    for what in ("sleep", "loop in C", "memory", "crash")
+}
+_ALL = {**PAGES, **ODD}
 _DEADLINE = 60
+_TIMEOUT = 5.0
 _BEAT = 0.002
 
 
@@ -50,37 +59,56 @@ class Cost:
 
 
 def ours(page: HostilePage, tokenizer: str) -> Cost:
-    """Measure everything up to the verdict, in this process."""
-    config = Config.from_settings({"DEDUP_TOKENIZER": tokenizer})
+    """Measure everything up to the verdict, in this process and in a signing process."""
+    extractor = "tests.support.odd_extractor.extract" if page.name in ODD else "paragraphs"
+    config = Config(tokenizer=tokenizer, extractor=extractor)  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, config) as filtered:
-        filtered.load()
-        filtered.check("http://warm.up/", PAGES["valid"].make())
-        body, start, before = _begin(page)
+        return asyncio.run(_checked_in_a_loop(filtered, page))
+
+
+async def _checked_in_a_loop(filtered: Deduplicator, page: HostilePage) -> Cost:
+    monitor = _Monitor()
+    signers = share_signers(filtered.config, monitor)  # type: ignore[arg-type]
+
+    async def check(url: str, body: bytes, encoding: str | None) -> str:
         try:
-            decision, stalled = asyncio.run(_checked_in_a_loop(filtered, page, body))
-            answer = decision.reason or decision.verdict.value
-        except Exception as error:
-            answer, stalled = type(error).__name__, 0.0
-        return replace(_cost(answer, start, before), stalled=stalled)
+            signed = await signers.sign(SignJob(url, encoding, None, page.name, ""), body, _TIMEOUT)
+        except (NotSigned, SigningError) as error:
+            return str(error) or type(error).__name__
+        (decision,) = await asyncio.wrap_future(filtered.submit([signed.page]))
+        return decision.reason or decision.verdict.value
 
-
-async def _checked_in_a_loop(filtered: Deduplicator, page: HostilePage, body: bytes) -> tuple[Decision, float]:
-    """Return the decision, and the longest time in seconds for which the event loop did not run."""
-    headers = {"Content-Type": f"text/html; charset={page.encoding}" if page.encoding else "text/html"}
-    response = HtmlResponse(page.url or "about:blank", body=body, headers=headers)
-
-    def sign() -> SignedPage:
-        tree = text.tree_of(response, Config())
-        return filtered.sign_with_text(page.url, body, tree, encoding=page.encoding, scope=page.name)[0]
-
+    await check("http://warm.up/", PAGES["valid"].make(), None)
+    await check("http://warm.up/zh", chinese().encode(), None)
+    (pid,) = processes.children(os.getpid())
+    Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
+    body, start, _ = _begin(page)
+    child_start, before = processes.seconds_of(pid), _peak_of(pid)
     gaps = [0.0]
     beating = asyncio.ensure_future(_beat(gaps))
     await asyncio.sleep(10 * _BEAT)
-    signed = sign() if len(body) <= filtered.quick_bytes else await signing_thread.run(sign)
-    (decision,) = await asyncio.wrap_future(filtered.submit([signed]))
+    answer = await check(page.url, body, page.encoding)
     await asyncio.sleep(_BEAT)
     beating.cancel()
-    return decision, max(gaps)
+    seconds, megabytes = time.process_time() - start, 0.0
+    if answer not in (NOT_IN_TIME, DIED):
+        seconds += processes.seconds_of(pid) - child_start
+        megabytes = _peak_of(pid) - before
+    signers.release(monitor)  # type: ignore[arg-type]
+    return Cost(answer, seconds, megabytes, max(gaps))
+
+
+class _Monitor:
+    def count(self, name: str) -> None:
+        """Ignore restarts."""
+
+    def log(self, level: int, message: str, *args: object) -> None:
+        """Ignore log lines."""
+
+
+def _peak_of(process: int) -> float:
+    (line,) = re.findall(r"VmHWM:\s*(\d+)", Path(f"/proc/{process}/status").read_text(encoding="ascii"))
+    return int(line) / 1024
 
 
 async def _beat(gaps: list[float]) -> None:
@@ -144,18 +172,18 @@ def main() -> None:
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
-        side, page = given.measure[0], PAGES[given.measure[1]]
+        side, page = given.measure[0], _ALL[given.measure[1]]
         print(json.dumps(asdict(peer(page) if side == "peer" else ours(page, side))))
         return
     if given.growth:
         growth.main(given.tokenizer, given.pairs, given.only)
         return
     rows = []
-    names = [name for name in PAGES if any(word in name for word in given.only)]
+    names = [name for name in _ALL if any(word in name for word in given.only)]
     with suppress(KeyboardInterrupt):  # show what has been measured so far
         for name in track(names, console=Console(stderr=True)):
             costs = measured(name, given.tokenizer, given.rounds), measured(name, "peer", given.rounds)
-            rows.append((name, len(PAGES[name].make()), *costs))
+            rows.append((name, len(_ALL[name].make()), *costs))
     rows.sort(key=lambda row: row[2].seconds if row[2] else _DEADLINE)
     load = " ".join(f"{value:.1f}" for value in os.getloadavg())
     title = f"hostile pages, median of {given.rounds} processes, tokenizer {given.tokenizer}, load {load}"

@@ -1,8 +1,9 @@
 """Where the filter's processor time goes in a crawl: ``python -m benchmarks.profile [--site devtang-2015]``.
 
-A saved site is crawled by a spider that only follows links, without delays. The processor time of each step is measured
-within its thread, without the steps inside it. Measuring a call takes one or two microseconds, which count for the step
-around it. Therefore compare steps, not sums; ``python -m benchmarks.speed`` compares whole crawls.
+A saved site is crawled by a spider that only follows links, without delays, and pages are signed on the event loop. The
+processor time of each step is measured within its thread, without the steps inside it. Measuring a call takes one or two
+microseconds, which count for the step around it. Therefore compare steps, not sums; ``python -m benchmarks.speed`` compares
+whole crawls.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ STEPS = {
     "links": ["signing.outlinks:find_links", "signing.links:Links.digest", "signing.links:Links.packed"],
     "normalise": ["signing.features:normalise"],
     "tokens": ["signing.features:tokenise"],
-    "Chinese dictionary": ["signing.segmentation:CutOnDemand.__call__"],
+    "Chinese dictionary": ["signing.signer:Signer._cut_han"],
     "hashes and weights": ["signing.features:weigh_tokens"],
     "simhash": ["signing.schemes.simhash:simhash"],
     "sketches": ["signing.summary:with_signature"],
@@ -219,6 +220,7 @@ def _crawl(site: str, tokenizer: str) -> dict[str, Any]:
                 "DEDUP_DIR": f"{folder}/index",
                 "DEDUP_ACTION": "mark",
                 "DEDUP_TOKENIZER": tokenizer,
+                "DEDUP_PROCESSES": 0,
                 "EXTENSIONS": '{"benchmarks.profile.StepTimer": 0}',
             },
             core=0,

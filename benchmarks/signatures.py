@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
     texts = [_text(seed, given.words) for seed in range(_TEXTS)]
-    scheme, cut_han = SimHash(), han_cutter("bigrams").load()
+    scheme, cut_han = SimHash(), han_cutter("bigrams")
 
     def ours(text: str) -> object:
         return scheme.sign(Text(text, cut_han))

@@ -1,11 +1,13 @@
 """A crawl with and without the filter: ``python -m benchmarks.speed [--rounds 4] [--site debian-faq]``.
 
-Client and server have one core each, without delays. Three kinds of crawls alternate: without the filter (*off*), with it
-(*mark*), and with a filter that settles each page when it is seen (*no claims*), which shows the cost of claims. There are
-two spiders: ``links`` only follows links, so that all work of the filter is added work; ``site`` extracts each page's main
-text with trafilatura. Processor time is that of the event loop, of the writing thread, and of all threads together,
-including the signing of large pages. Stalls: a task on the event loop sleeps 5 ms again and again; the tables show how much
-later than asked it woke.
+The crawl has one core; the site's server and the signing process share the other one. There are no delays. Four kinds of
+crawls alternate: without the filter (*off*), with it (*mark*), with a filter that signs on the event loop (*loop*:
+``DEDUP_PROCESSES = 0``), and with a filter that settles each page when it is seen (*no claims*), which shows the cost of
+claims. There are three spiders: ``links`` only follows links, so that all work of the filter is added work; ``site``
+extracts each page's main text with ``main_text``; ``extract`` follows links and extracts the text, without the filter with
+``trafilatura.extract`` in its callback, with the filter with ``main_text``. Processor time is that of the crawl's process,
+of its event loop and its writing thread, and of the signing process. Stalls: a task on the event loop sleeps 5 ms again and
+again; the tables show how much later than asked it woke.
 """
 
 from __future__ import annotations
@@ -22,11 +24,11 @@ from rich.table import Table
 
 from tests.support import withoutclaims
 from tests.support.data import require_data, served
-from tests.support.sitecrawl import Crawled, run
+from tests.support.sitecrawl import SPIDERS, Crawled, run
 
 SITES = ("adrianmejia-2016", "devtang-2015")
 """An English and a Chinese site."""
-_KINDS = ("off", "no claims", "mark")
+_KINDS = ("off", "loop", "no claims", "mark")
 _COLUMNS = (
     "spider",
     "filter",
@@ -37,6 +39,7 @@ _COLUMNS = (
     "CPU ms a page",
     "event loop",
     "writing",
+    "signing process",
     "stall p50 ms",
     "p99",
     "max",
@@ -48,9 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--site", action="append", help=f"may be given again; default: {', '.join(SITES)}")
-    parser.add_argument(
-        "--spider", choices=("links", "site"), action="append", help="may be given again; default: both"
-    )
+    parser.add_argument("--spider", choices=SPIDERS, action="append", help="may be given again; default: all")
     parser.add_argument("--tokenizer", default="rjieba")
     given = parser.parse_args()
     require_data()
@@ -59,7 +60,7 @@ def main() -> None:
         table = Table(*_COLUMNS)
         for column in table.columns[2:]:
             column.justify = "right"
-        for spider in given.spider or ("links", "site"):
+        for spider in given.spider or SPIDERS:
             _measure(table, site, spider, given.tokenizer, given.rounds)
         table.title = (
             f"{site}, {given.rounds} rounds, median (least … most), tokenizer {given.tokenizer}; {before}, then"
@@ -95,6 +96,7 @@ def _measure(table: Table, site: str, spider: str, tokenizer: str, rounds: int) 
             f"{statistics.median(map(_cpu, runs)):.2f}",
             f"{statistics.median(_cpu_of(crawled, 'MainThread') for crawled in runs):.2f}",
             f"{statistics.median(_cpu_of(crawled, 'crawler-dedup-committer') for crawled in runs):.2f}",
+            f"{statistics.median(1000 * crawled.signing / _pages(crawled) for crawled in runs):.2f}",
             *(f"{stalls[int(share * (len(stalls) - 1))]:.1f}" for share in (0.5, 0.99, 1)),
         )
 
@@ -104,6 +106,7 @@ def _once(site: str, spider: str, kind: str, tokenizer: str) -> Crawled:
     settings = {"DEDUP_ACTION": "mark", "DEDUP_TOKENIZER": tokenizer}
     settings = {
         "off": {"DEDUP_ENABLED": "False"},
+        "loop": {**settings, "DEDUP_PROCESSES": "0"},
         "no claims": {**settings, **withoutclaims.SETTINGS},
         "mark": settings,
     }[kind]
@@ -125,16 +128,20 @@ def _shares(values: Iterable[float], plain_values: Iterable[float]) -> str:
     return f"{statistics.median(shares):.2f} ({shares[0]:.2f} … {shares[-1]:.2f})"
 
 
+def _pages(done: Crawled) -> int:
+    return int(done.stats["response_received_count"])
+
+
 def _cpu(done: Crawled) -> float:
-    return 1000 * done.cpu / int(done.stats["response_received_count"])
+    return 1000 * done.cpu / _pages(done)
 
 
 def _cpu_of(done: Crawled, thread: str) -> float:
-    return 1000 * done.threads.get(thread, 0.0) / int(done.stats["response_received_count"])
+    return 1000 * done.threads.get(thread, 0.0) / _pages(done)
 
 
 def _rate(done: Crawled) -> float:
-    return int(done.stats["response_received_count"]) / float(done.stats["elapsed_time_seconds"])
+    return _pages(done) / float(done.stats["elapsed_time_seconds"])
 
 
 if __name__ == "__main__":

@@ -2,12 +2,10 @@
 
 An English and a Chinese site on this machine, each with a front page and twenty articles, are crawled by ``scrapy crawl``
 with Scrapy's default settings in a new process: without the filter, with it, and with the filter of another checkout of this
-repository. The kinds alternate. The tables show the processor time (user and system) until the first page reaches its
-callback and of the whole crawl, the largest resident memory (VmHWM), and at the end of the crawl the proportional (PSS) and
-the private memory. The figures are medians; beside them is the median over the rounds of what the filter adds.
-
-Another table is about the dictionaries. Each is loaded beside an event loop on which a task sleeps for a millisecond again
-and again. The table shows the loading time, the longest delay of the task, and the memory of the dictionary (PSS).
+repository. The kinds alternate. The tables show the time until the first page reaches its callback, the processor time
+(user and system) until then and of the whole crawl, the largest resident memory (VmHWM), and at the end of the crawl the
+proportional (PSS) and the private memory, all of the crawl's process, and the proportional memory of its signing process.
+The figures are medians; beside them is the median over the rounds of what the filter adds.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -41,6 +40,11 @@ import json, os, sys, time
 from pathlib import Path
 import scrapy
 
+def kilobytes_of(process):
+    text = "".join(Path(f"/proc/{process}/{name}").read_text() for name in ("status", "smaps_rollup"))
+    fields = [line.partition(":")[::2] for line in text.splitlines()]
+    return {name: int(value.split()[0]) for name, value in fields if value.endswith(" kB")}
+
 class Spider(scrapy.Spider):
     name = "startup"
     figures = {}
@@ -49,46 +53,21 @@ class Spider(scrapy.Spider):
         yield scrapy.Request(os.environ["STARTUP_SITE"])
 
     def parse(self, response):
-        self.figures.setdefault("first", time.process_time())
+        if not self.figures:
+            self.figures = {"first": time.process_time(), "until": time.time() - float(os.environ["STARTUP_BEGAN"])}
         yield {"url": response.url, "title": response.css("title::text").get()}
         yield from response.follow_all(css="a")
 
     def closed(self, reason):
-        status = Path("/proc/self/status").read_text() + Path("/proc/self/smaps_rollup").read_text()
-        kilobytes = dict.fromkeys(["VmHWM", "Pss", "Private_Clean", "Private_Dirty"], 0)
-        for line in status.splitlines():
-            name, _, value = line.partition(":")
-            if name in kilobytes:
-                kilobytes[name] = int(value.split()[0])
+        kilobytes = kilobytes_of("self")
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        self.figures["signing"] = sum(kilobytes_of(child)["Pss"] for child in children) / 1000
         self.figures["pages"] = self.crawler.stats.get_value("item_scraped_count")
         self.figures["peak"] = kilobytes["VmHWM"] / 1000
         self.figures["shared"] = kilobytes["Pss"] / 1000
         self.figures["private"] = (kilobytes["Private_Clean"] + kilobytes["Private_Dirty"]) / 1000
         self.figures["whole"] = time.process_time()
         Path("figures.json").write_text(json.dumps(self.figures))
-"""
-
-_LOADING = """
-import asyncio, json, sys, time
-import scrapy.cmdline
-from pathlib import Path
-from crawler_dedup.crawl.loading import Loading
-from crawler_dedup.signing.segmentation import han_cutter
-
-def memory():
-    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1000
-
-async def load():
-    began, before, late = time.perf_counter(), memory(), 0.0
-    loading = asyncio.ensure_future(Loading().wait_for(han_cutter(sys.argv[1])))
-    while not loading.done():
-        asked = time.perf_counter() + 0.001
-        await asyncio.sleep(0.001)
-        late = max(late, time.perf_counter() - asked)
-    print(json.dumps([time.perf_counter() - began, late, memory() - before]))
-
-asyncio.run(load())
 """
 
 
@@ -111,19 +90,23 @@ class Figures:
     """The measurements of a crawl: seconds of processor time, megabytes of memory.
 
     Attributes:
-        first: processor time until the first page reached its callback.
+        until: seconds from the start until the first page reached its callback.
+        first: processor time until then.
         whole: processor time until the end.
         peak: largest resident memory.
         shared: proportional memory at the end.
         private: private memory at the end.
+        signing: proportional memory of the signing processes at the end.
         pages: how many pages were scraped.
     """
 
+    until: float
     first: float
     whole: float
     peak: float
     shared: float
     private: float
+    signing: float
     pages: int
 
 
@@ -148,7 +131,6 @@ def main() -> None:
             f" {version('scrapy')}, {os.cpu_count()} cores, load {load:.1f} … {os.getloadavg()[0]:.1f}"
         )
         console.print(_table(title, crawled))
-    console.print(_dictionary_table(tokenizers, given.rounds))
 
 
 def _site(*, chinese: bool) -> dict[str, Answer]:
@@ -186,6 +168,7 @@ def _crawl(site: Site, kind: Kind, compiled: Path) -> Figures:
             "PYTHONDONTWRITEBYTECODE": "",
             "PYTHONPATH": str(kind.checkout or ROOT),
             "PYTHONPYCACHEPREFIX": str(compiled),
+            "STARTUP_BEGAN": str(time.time()),
             "STARTUP_SITE": site.url,
         }
         command = [sys.executable, "-m", "scrapy", "crawl", "startup", "-O", "items.jsonl"]
@@ -197,13 +180,14 @@ def _crawl(site: Site, kind: Kind, compiled: Path) -> Figures:
 
 def _table(title: str, crawled: dict[Kind, list[Figures]]) -> Table:
     table = Table(title=title)
-    for column in ("filter", "CPU to the first page", "CPU, whole crawl", "peak MB", "PSS MB", "private MB"):
+    memory = ("peak MB", "PSS MB", "private MB", "signing process, PSS MB")
+    for column in ("filter", "first page after", "CPU until then", "CPU, whole crawl", *memory):
         table.add_column(column, justify="left" if column == "filter" else "right")
     (_, plain), *_ = crawled.items()
     for kind, rounds in crawled.items():
         is_plain = kind.checkout is None
         cells = []
-        for field in ("first", "whole"):
+        for field in ("until", "first", "whole"):
             seconds, plain_values = ([getattr(figures, field) for figures in measured] for measured in (rounds, plain))
             ratio = statistics.median(
                 value / plain_value for value, plain_value in zip(seconds, plain_values, strict=True)
@@ -215,27 +199,9 @@ def _table(title: str, crawled: dict[Kind, list[Figures]]) -> Table:
                 value - plain_value for value, plain_value in zip(sizes, plain_values, strict=True)
             )
             cells.append(f"{statistics.median(sizes):.1f}" + ("" if is_plain else f" ({difference:+.1f})"))
+        cells.append(f"{statistics.median(figures.signing for figures in rounds):.1f}")
         table.add_row(kind.name, *cells)
     return table
-
-
-def _dictionary_table(tokenizers: Sequence[str], rounds: int) -> Table:
-    table = Table(title=f"Loading a dictionary, {rounds} rounds: median (least … most), load {os.getloadavg()[0]:.1f}")
-    for column in ("dictionary", "seconds", "wakes too late by, ms", "MB"):
-        table.add_column(column, justify="left" if column == "dictionary" else "right")
-    for name in tokenizers:
-        command = [sys.executable, "-c", _LOADING, name]
-        outputs = [subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout for _ in range(rounds)]
-        seconds, late, size = zip(*map(json.loads, outputs), strict=True)
-        table.add_row(
-            name, _spread(seconds, ".2f"), _spread([1000 * second for second in late], ".0f"), _spread(size, ".1f")
-        )
-    return table
-
-
-def _spread(values: Sequence[float], form: str) -> str:
-    least, most = min(values), max(values)
-    return f"{statistics.median(values):{form}} ({least:{form}} … {most:{form}})"
 
 
 if __name__ == "__main__":

@@ -107,15 +107,12 @@ class Deduplicator:
         index: str | PathLike[str] | ServerAddress,
         config: Config | None = None,
         *,
-        load_on_demand: bool = True,
         profiles: str | PathLike[str] | None = None,
     ) -> Deduplicator:
         """Open or create an index.
 
         Args:
             index: its directory, or the address of a server (``redis://``, ``rediss://``, ``unix://``).
-            load_on_demand: whether :meth:`sign` loads a dictionary that the page needs. Otherwise it raises
-                :class:`~crawler_dedup.signing.loading.NotLoaded`, so that the dictionary can be loaded in a thread.
             profiles: an exported index, or the ``profiles.dedup`` of a batch job. Decisions use its profiles of sites, and
                 no profile changes. A warning is logged if they know none of the sites of the pages in the scopes of the
                 pages. ``None``: decisions use the profiles of the index, which go on counting pages.
@@ -129,7 +126,7 @@ class Deduplicator:
         location = find_location(index) if not isinstance(index, ServerAddress) else index
 
         def open_with(resolved: Config) -> Deduplicator:
-            signer = Signer(resolved, load_on_demand=load_on_demand)
+            signer = Signer(resolved)
             return cls(
                 location, signer, None if profiles is None else read_profiles(Path(profiles), signer.spec, can_read)
             )
@@ -241,7 +238,6 @@ class Deduplicator:
 
         Raises:
             ConfigError: *scope* is ``None``, and ``Config.scope`` is a callable, which only a crawl can call.
-            NotLoaded: the page needs a dictionary that is not loaded, and dictionaries are not loaded on demand.
         """
         return self.sign_with_text(url, body, encoding=encoding, key=key, scope=scope)[0]
 

@@ -96,7 +96,7 @@ class Monitor:
         self._deduplicator = deduplicator
         self.log(
             logging.INFO,
-            "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s; pages are signed %s",
+            "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s, signing: %s",
             deduplicator.index,
             _count(deduplicator),
             deduplicator.run,

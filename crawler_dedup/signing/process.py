@@ -23,7 +23,6 @@ import msgspec
 from crawler_dedup.config import Config
 from crawler_dedup.signedpage import SignedPage, escape_surrogates
 from crawler_dedup.signing.extractors import extract_text
-from crawler_dedup.signing.loading import NotLoaded
 from crawler_dedup.signing.signer import Signer
 
 HEAD = Struct("<II")
@@ -123,7 +122,7 @@ def _sign_all(connection: _Connection) -> None:
     start = msgspec.msgpack.decode(connection.read()[0], type=Start)
     _end_with_parent(start.parent)
     try:
-        signer = Signer(Config(**start.settings), load_on_demand=False)
+        signer = Signer(Config(**start.settings), before_loading=lambda: connection.send(None))
         signer.load(dictionary=False)
     except Exception as error:
         connection.send(_failure(error))
@@ -133,26 +132,17 @@ def _sign_all(connection: _Connection) -> None:
     decoder = msgspec.msgpack.Decoder(Job)
     while True:
         message, body = connection.read()
-        connection.send(_answer(signer, decoder.decode(message), body, connection))
+        connection.send(_answer(signer, decoder.decode(message), body))
 
 
-def _answer(signer: Signer, job: Job, body: bytes, connection: _Connection) -> Answer:
+def _answer(signer: Signer, job: Job, body: bytes) -> Answer:
     try:
         if isinstance(job, TextJob):
             return Answer(text=extract_text(body, job.encoding, whole=job.whole))
-        try:
-            return _sign(signer, job, body)
-        except NotLoaded as missing:
-            connection.send(None)
-            missing.resource.load()
-            return _answer(signer, job, body, connection)
+        page, _ = signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope, anchors=job.anchors)
+        return Answer(page=page)
     except Exception as error:
         return _failure(error)
-
-
-def _sign(signer: Signer, job: SignJob, body: bytes) -> Answer:
-    page, _ = signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope, anchors=job.anchors)
-    return Answer(page=page)
 
 
 def _failure(error: Exception) -> Answer:

@@ -7,14 +7,13 @@ text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crawler_dedup.config import AUTO, Config
 from crawler_dedup.errors import IndexMismatch
-from crawler_dedup.signing.loading import Resource
 from crawler_dedup.system.extras import has_extra, require_extra
 
 if TYPE_CHECKING:
@@ -63,12 +62,9 @@ def with_tokenizer_of_index(config: Config, use: Callable[[Config], _T]) -> _T:
 
 
 @cache
-def han_cutter(name: str) -> Resource[CutHan]:
-    """Return the cutter *name* of this process: ``jieba``, ``rjieba`` or ``bigrams``, which has no dictionary to load."""
-    cutter = Resource(f"The dictionary of {name}", {"jieba": _jieba, "rjieba": _rjieba, "bigrams": _bigrams}[name])
-    if name == "bigrams":
-        cutter.load()
-    return cutter
+def han_cutter(name: str) -> CutHan:
+    """Load the cutter *name* of this process: ``jieba``, ``rjieba`` or ``bigrams``, which has no dictionary."""
+    return {"jieba": _jieba, "rjieba": _rjieba, "bigrams": _bigrams}[name]()
 
 
 def character_bigrams(run: str) -> list[str]:
@@ -78,23 +74,6 @@ def character_bigrams(run: str) -> list[str]:
 
 def _bigrams() -> CutHan:
     return lambda runs: [pair for run in runs for pair in character_bigrams(run)]
-
-
-@dataclass(frozen=True)
-class CutOnDemand:
-    """Cuts runs of Chinese characters, with a dictionary that may have to be loaded first.
-
-    Attributes:
-        cutter: the function that cuts the runs.
-        load: whether *cutter* is loaded when needed; if not, :class:`~crawler_dedup.signing.loading.NotLoaded` is raised.
-    """
-
-    cutter: Resource[CutHan]
-    load: bool
-
-    def __call__(self, runs: list[str]) -> Iterable[str]:
-        """Cut *runs*."""
-        return self.cutter.get(load=self.load)(runs)
 
 
 def _rjieba() -> CutHan:

@@ -5,8 +5,9 @@ Pure: it depends on neither Scrapy nor index, and gives the same answer in the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any, NamedTuple
 from unicodedata import unidata_version
@@ -26,7 +27,6 @@ from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.extractors import find_extractor, load_trafilatura
 from crawler_dedup.signing.features import TOO_LONG, size_in_letters
 from crawler_dedup.signing.language import UNKNOWN, find_language
-from crawler_dedup.signing.loading import Resource
 from crawler_dedup.signing.maintext import (
     MainBlocks,
     find_main_blocks,
@@ -37,7 +37,8 @@ from crawler_dedup.signing.maintext import (
 from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.schemes import scheme_of
-from crawler_dedup.signing.segmentation import CutOnDemand, han_cutter, resolve_tokenizer
+from crawler_dedup.signing.schemes.scheme import Scheme
+from crawler_dedup.signing.segmentation import CutHan, han_cutter, resolve_tokenizer
 from crawler_dedup.signing.sketch import digest
 from crawler_dedup.signing.storedtext import pack_text
 from crawler_dedup.signing.summary import with_signature
@@ -45,8 +46,6 @@ from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import split_title
 
-_QUICK_BYTES = 64 << 10
-_QUICK_BYTES_JIEBA = 16 << 10  # jieba cuts a few hundred thousand characters a second
 _LEAST_LETTERS = 20
 _LEAST_SHOWN = 1 / 2
 _MOSTLY_HIDDEN = "mostly hidden"
@@ -74,40 +73,40 @@ class Signer:
         config: the configuration, with a tokenizer in the place of ``auto``.
 
     Args:
-        load_on_demand: whether a page waits until a dictionary that it needs is loaded. If not, signing the page raises
-            :class:`~crawler_dedup.signing.loading.NotLoaded`.
+        before_loading: called before a dictionary is loaded, for the first text with Chinese words.
 
     Raises:
         ExtraMissing: the tokenizer is not installed.
     """
 
-    def __init__(self, config: Config, *, load_on_demand: bool = True) -> None:
+    def __init__(self, config: Config, *, before_loading: Callable[[], object] = lambda: None) -> None:
         self.config = resolve_tokenizer(config)
         self.scheme = scheme_of(config.scheme, self.config)
         self._extractor = find_extractor(config.extractor)
-        self._load_on_demand = load_on_demand
-        self._han_cutter = han_cutter(self.config.tokenizer)
-        self._cut_han = CutOnDemand(self._han_cutter, load_on_demand)
-        self._of_scheme = Resource(f"What the scheme {self.scheme.name} needs", self.scheme.load)
-        if not self.scheme.has_to_load():
-            self._of_scheme.load()
-
-    @property
-    def quick_bytes(self) -> int:
-        """Pages up to this size are signed in a few milliseconds once dictionaries are loaded; 0: any page may take long."""
-        if self.config.extractor != "paragraphs":
-            return 0
-        limit = _QUICK_BYTES_JIEBA if self.config.tokenizer == "jieba" else _QUICK_BYTES
-        return limit // self.scheme.effort
+        self._before_loading = before_loading
 
     def load(self, *, dictionary: bool = True) -> None:
         """Load tables and the extractor now, instead of with the first page that needs them; also the *dictionary*."""
         if self.config.extractor == "trafilatura":
             load_trafilatura()
         stop_words()
+        _ = self._loaded_scheme
         if dictionary:
-            self._han_cutter.load()
-        self._of_scheme.load()
+            _ = self._han_cutter
+
+    @cached_property
+    def _loaded_scheme(self) -> Scheme:
+        self.scheme.load()
+        return self.scheme
+
+    @cached_property
+    def _han_cutter(self) -> CutHan:
+        if self.config.tokenizer != "bigrams":
+            self._before_loading()
+        return han_cutter(self.config.tokenizer)
+
+    def _cut_han(self, runs: list[str]) -> Iterable[str]:
+        return self._han_cutter(runs)
 
     def text_of(self, text: str, *, title: str = "", anchors: str = "") -> Text:
         """Return *text* in the form that schemes take: it is normalised, cut into tokens and weighted when needed."""
@@ -157,9 +156,6 @@ class Signer:
             scope: ``None``: the language of the text that the page is compared by.
             anchors: text of the links that lead to the page, for a scheme with the option ``anchors=yes``. Only the first
                 300 characters count.
-
-        Raises:
-            NotLoaded: the page needs a dictionary that is not loaded, and none is loaded on demand.
         """
         page = identify_page(url, key=key, scope=_language_scope(UNKNOWN) if scope is None else scope, size=len(body))
         try:
@@ -250,8 +246,7 @@ class Signer:
         # The shown text may be a small part of the page: a frame that waits for a script, or one of many tabs.
         if _is_mostly_hidden(content.text, shown):
             return _unsigned(page, _MOSTLY_HIDDEN)
-        self._of_scheme.get(load=self._load_on_demand)
-        return with_signature(page, self.scheme.sign(main_text), main_text.features)
+        return with_signature(page, self._loaded_scheme.sign(main_text), main_text.features)
 
     def _sign_thin(self, page: SignedPage, content: _Content) -> SignedPage:
         """Sign a page with little main text by its blocks, or not at all."""

@@ -111,15 +111,6 @@ def test_a_page_is_signed_in_a_process_as_in_this_one(tokenizer: Any, log: Log) 
     shared.release(log)  # type: ignore[arg-type]
 
 
-def test_a_process_imports_no_crawler_and_no_database(signers: Signers) -> None:
-    modules = asyncio.run(signers.extract_text(TextJob(None, whole=False), GOOD, 30))
-    assert modules
-    command = [sys.executable, "-c", "import sys, crawler_dedup.signing.process; print(*sys.modules)"]
-    names = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
-    assert "crawler_dedup.signing.signer" in names
-    assert not {"scrapy", "twisted", "lmdb", "redis", "jieba", "rjieba", "trafilatura", "asyncio"} & set(names)
-
-
 def test_an_exception_is_that_of_its_page_only(signers: Signers) -> None:
     async def sign_all() -> None:
         with pytest.raises(SigningError, match="odd page") as raised:

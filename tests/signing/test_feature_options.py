@@ -150,7 +150,6 @@ def test_the_header_names_the_lexicon_only_with_tf_idf() -> None:
     assert set(scheme_of("simhash weight=tf-idf").depends_on) == {"lexicon"}
     for spec in ("simhash", "simhash weight=tf", "checksums phrases=yes"):
         assert not scheme_of(spec).depends_on
-        assert not scheme_of(spec).has_to_load()
 
 
 @needs_stemmer

@@ -22,7 +22,7 @@ from crawler_dedup.signing.segmentation import CutHan, han_cutter, read_dictiona
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 
-bigrams = han_cutter("bigrams").load()
+bigrams = han_cutter("bigrams")
 CHINESE = "停业两年之后，渡口旁边的老茶馆在立春那天重新开门。"
 
 
@@ -76,7 +76,7 @@ def test_full_width_characters_are_tokenised_as_narrow_ones(mark: str) -> None:
 
 @pytest.fixture(scope="module")
 def jieba_cut() -> CutHan:
-    return han_cutter("jieba").load()
+    return han_cutter("jieba")
 
 
 RARE = "\u3005\u3007\u3400\u9fff\uf900\ufaff\U00020000\U0003347f"
@@ -84,13 +84,13 @@ RARE = "\u3005\u3007\u3400\u9fff\uf900\ufaff\U00020000\U0003347f"
 
 @given(st.text(st.sampled_from(CHINESE + RARE + "教程版本 \nab3かな")))
 def test_rjieba_segments_as_jieba_does(jieba_cut: CutHan, text: str) -> None:
-    assert tokenize(text, jieba_cut) == tokenize(text, han_cutter("rjieba").load())
+    assert tokenize(text, jieba_cut) == tokenize(text, han_cutter("rjieba"))
 
 
 @pytest.mark.parametrize("name", ["jieba", "rjieba", "bigrams"])
 @given(runs=st.lists(st.text(st.sampled_from(CHINESE + RARE), min_size=1)))
 def test_no_token_crosses_the_end_of_a_run(jieba_cut: CutHan, name: str, runs: list[str]) -> None:
-    cut = jieba_cut if name == "jieba" else han_cutter(name).load()
+    cut = jieba_cut if name == "jieba" else han_cutter(name)
     one_by_one = [token for run in runs for token in cut([run])]
     assert list(cut(runs)) == one_by_one
     if name != "bigrams":
@@ -107,7 +107,7 @@ def test_words_added_to_the_global_jieba_change_nothing(jieba_cut: CutHan) -> No
     jieba.add_word("老茶馆在立春", freq=10_000_000)
     assert "老茶馆在立春" in jieba.lcut(CHINESE)
     assert tokenize(CHINESE, jieba_cut) == before
-    loaded_later = han_cutter.__wrapped__("jieba").load()
+    loaded_later = han_cutter.__wrapped__("jieba")
     assert tokenize(CHINESE, loaded_later) == before
 
 

@@ -93,7 +93,7 @@ def test_each_character_is_folded_by_itself(text: str) -> None:
 
 @pytest.fixture(scope="module", params=["rjieba", "bigrams"])
 def cut_han(request: pytest.FixtureRequest) -> CutHan:
-    return han_cutter(request.param).load()
+    return han_cutter(request.param)
 
 
 def differing(first: Text, second: Text) -> float:
@@ -120,7 +120,7 @@ def test_real_texts_have_near_signatures_in_traditional_and_simplified_character
         document["text"] for document in gold if document["lang"].startswith("zh") and len(document["text"]) >= 200
     ]
     assert len(texts) > 20
-    cut_han, scheme = han_cutter("rjieba").load(), SimHash()
+    cut_han, scheme = han_cutter("rjieba"), SimHash()
     for raw in texts:
         new, kept = (
             scheme.sign(Text(writing_of_text, cut_han)) for writing_of_text in (in_other_writing(raw, writing), raw)
@@ -136,7 +136,7 @@ def test_the_setting_changes_nothing_but_folding(raw: str) -> None:
 def test_nothing_is_folded_if_folding_is_turned_off() -> None:
     chinese = "".join(map(chr, range(0x4E00, 0xA000)))
     assert normalise(chinese, fold_han=False) == chinese
-    text = Text("茶館 TEA ＡＢ", han_cutter("bigrams").load(), fold_han=False)
+    text = Text("茶館 TEA ＡＢ", han_cutter("bigrams"), fold_han=False)
     assert (text.plain, text.units) == ("茶館 tea ab", ["茶", "館", "tea", "ab"])
     assert sorted(text.tokens) == ["ab", "tea", "茶館"]
 

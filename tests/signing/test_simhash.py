@@ -41,7 +41,7 @@ def reference(tokens: list[str]) -> int:
 
 
 def sign(text: str) -> int:
-    signature = SimHash().sign(Text(text, han_cutter("bigrams").load()))
+    signature = SimHash().sign(Text(text, han_cutter("bigrams")))
     assert signature == Signature(signature.number)
     return signature.number
 

@@ -20,7 +20,7 @@ from tests.support.reference import slow_mixed
 SCRIPTS = "abé Ünıñ_3٣ б кот مُحَمَّ हिन्दी 한국 茶馆館々〇 かなー ｶﾞ ไทย့က ភា བོད …，！-?😀\n\u0301\u200d"
 SAMPLES = st.text(st.sampled_from(SCRIPTS), max_size=60)
 WIDTHS = st.integers(1, 9)
-bigrams = han_cutter("bigrams").load()
+bigrams = han_cutter("bigrams")
 
 
 def text_of(raw: str, *, fold_han: bool = True) -> Text:

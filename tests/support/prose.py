@@ -27,7 +27,7 @@ from crawler_dedup.system.compression import decompress
 _OF_A_TEXT = 360
 """Words from which a text is made."""
 
-BIGRAMS = han_cutter("bigrams").load()
+BIGRAMS = han_cutter("bigrams")
 
 ODD = {
     "empty": "",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,14 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import trafilatura
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.project import get_project_settings
 
-from crawler_dedup import Decision, near_duplicate_dropped
+from crawler_dedup import Decision, main_text, near_duplicate_dropped
 from crawler_dedup.spiders.site import SiteSpider
-from tests.support.processes import ROOT
+from tests.support.processes import ROOT, children, seconds_of
 from tests.support.versions import crawler_process
 
 _PROBE_INTERVAL = 0.005
@@ -45,10 +47,31 @@ class LinksSpider(SiteSpider):
                 yield request
 
 
+class ExtractSpider(LinksSpider):
+    """Follows links, and extracts the text of each page: with the filter beside the crawl, without it in the callback."""
+
+    name = "extract"
+
+    async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:
+        """Yield the page with its text, and its links."""
+        if isinstance(response, HtmlResponse):
+            if self.settings["DEDUP_ENABLED"] == "False":
+                text = trafilatura.extract(response.selector.root) or ""
+            else:
+                text = await main_text(response)
+            yield {"url": response.url, "title": response.xpath("string(//title)").get(""), "text": text}
+            for request in self._follow(response):
+                yield request
+
+
+SPIDERS: dict[str, type[SiteSpider]] = {"links": LinksSpider, "site": SiteSpider, "extract": ExtractSpider}
+
+
 @dataclass(frozen=True)
 class Crawled:
     """The results of a crawl: statistics, drops (dropped URL, kept URL, distance, rule), event-loop delays in seconds, and
-    the processor time from the first request to the end, in seconds, of the process and of each of its threads.
+    the processor time from the first request to the end, in seconds, of the process, of each of its threads, and of its
+    signing processes.
     """
 
     stats: dict[str, Any]
@@ -56,6 +79,7 @@ class Crawled:
     stalls: list[float]
     cpu: float
     threads: dict[str, float]
+    signing: float
 
 
 def run(
@@ -100,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("url")
     parser.add_argument("result", type=Path)
-    parser.add_argument("--spider", choices=["site", "links"], default="site")
+    parser.add_argument("--spider", choices=SPIDERS, default="site")
     parser.add_argument("--items", type=Path, required=True)
     parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
     given = parser.parse_args(arguments)
@@ -116,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     settings.update(command_line, priority="cmdline")
     process = crawler_process(settings)
-    crawler = process.create_crawler({"site": SiteSpider, "links": LinksSpider}[given.spider])
+    crawler = process.create_crawler(SPIDERS[given.spider])
     watch = _Watch(crawler)
     process.crawl(crawler, url=given.url)
     process.start()
@@ -129,6 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 "stalls": watch.stalls,
                 "cpu": watch.cpu,
                 "threads": watch.threads,
+                "signing": watch.signing,
             }
         ),
         encoding="utf-8",
@@ -143,6 +168,7 @@ class _Watch:
         self.stalls: list[float] = []
         self.cpu = 0.0
         self.threads: dict[str, float] = {}
+        self.signing = 0.0
         crawler.signals.connect(self.dropped, signal=near_duplicate_dropped)
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
@@ -160,10 +186,16 @@ class _Watch:
 
     def opened(self) -> None:
         self.cpu, self._threads_before = -time.process_time(), _time_of_threads()
+        for child in children(
+            os.getpid()
+        ):  # a crawl that is bound to one core leaves the others to its signing processes
+            os.sched_setaffinity(child, set(range(os.cpu_count() or 1)) - os.sched_getaffinity(0) or {0})
+        self.signing = -_time_of_children()
         self._probe = asyncio.ensure_future(self._sleep())
 
     def closed(self) -> None:
         self.cpu += time.process_time()
+        self.signing += _time_of_children()
         self.threads = {name: spent - self._threads_before.get(name, 0.0) for name, spent in _time_of_threads().items()}
         self._probe.cancel()
 
@@ -173,6 +205,10 @@ class _Watch:
             asked = loop.time() + _PROBE_INTERVAL
             await asyncio.sleep(_PROBE_INTERVAL)
             self.stalls.append(loop.time() - asked)
+
+
+def _time_of_children() -> float:
+    return sum(map(seconds_of, children(os.getpid())))
 
 
 def _time_of_threads() -> dict[str, float]:

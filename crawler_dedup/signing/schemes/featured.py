@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from crawler_dedup.config import Config
 from crawler_dedup.signing.features import Features, normalise, tokenise, weigh_tokens
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 NO = "no"
 
-_STEMMING_EFFORT = 8  # for words that were not stemmed before
-
 
 @dataclass(frozen=True)
 class FeatureScheme(LexicalScheme):
@@ -44,9 +42,6 @@ class FeatureScheme(LexicalScheme):
         anchors: whether the text in and around the link by which the crawl reached the page counts too.
     """
 
-    plain_effort: ClassVar[int] = 2
-    """The value of :attr:`~crawler_dedup.signing.schemes.scheme.Scheme.effort` without these options."""
-
     _: KW_ONLY
     stem: str = option(NO, "|".join((NO, *LANGUAGES)), later=True)
     phrases: str = option(NO, f"{NO}|yes", later=True)
@@ -59,12 +54,6 @@ class FeatureScheme(LexicalScheme):
         if scheme.stem != NO:
             require_extra("stem", f"DEDUP_SCHEME = {cls.name!r} with stem={scheme.stem}")
         return scheme
-
-    @property
-    def effort(self) -> int:  # type: ignore[override]
-        if self._has_plain_features:
-            return self.plain_effort
-        return self.plain_effort * (2 if self.stem == NO else _STEMMING_EFFORT)
 
     @property
     def libraries(self) -> Sequence[str]:  # type: ignore[override]

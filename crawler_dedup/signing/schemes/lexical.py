@@ -46,6 +46,3 @@ class LexicalScheme(Scheme):
     def load(self) -> None:
         if self.needs_lexicon:
             _ = self.lexicon
-
-    def has_to_load(self) -> bool:
-        return self.needs_lexicon

@@ -79,8 +79,6 @@ class Scheme(ABC):
     """``name=value`` words in the index header beside the options: a change to them requires a new index."""
     bucket_limit: ClassVar[int | None] = 4_000
     """About how many pages under one key a look-up reads: the first, so that a hot key costs no more. ``None``: all."""
-    effort: ClassVar[int] = 2
-    """Time that signing a page may take, as a multiple of the time with simhash."""
     libraries: ClassVar[Sequence[str]] = ()
     """Distributions on whose version signatures depend."""
 
@@ -135,10 +133,6 @@ class Scheme(ABC):
     def load(self) -> None:
         """Load what signing needs. Called before the first text is signed."""
         return
-
-    def has_to_load(self) -> bool:
-        """Return whether there is anything to load."""
-        return type(self).load is not Scheme.load
 
     @abstractmethod
     def sign(self, text: Text) -> Signature:

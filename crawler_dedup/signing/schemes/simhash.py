@@ -46,7 +46,6 @@ class SimHash(FeatureScheme):
     name: ClassVar[str] = "simhash"
     fixed: ClassVar[str] = f"bits={BITS} hash=xxh3_64"
     bucket_limit: ClassVar[int | None] = None  # an exact search reads every page under a key
-    plain_effort: ClassVar[int] = 1
 
     max_distance: int = Config.max_distance
     weight: str = option("tf^0.75", "tf^0.75|tf|tf-idf")
