@@ -34,7 +34,7 @@ from benchmarks import growth
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.crawl.signers import SigningError, share_signers
 from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, NotSigned
-from crawler_dedup.signing.process import SignJob
+from crawler_dedup.signing.messages import SignJob
 from tests.support import peak, processes
 from tests.support.hostile_pages import PAGES, HostilePage, chinese
 

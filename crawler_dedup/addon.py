@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from scrapy.settings import BaseSettings
 
+from crawler_dedup.config.settings import PROCESSES
+from crawler_dedup.crawl.childprocess import start_ahead
 from crawler_dedup.crawl.startup import refusal_logged
-from crawler_dedup.middleware import DedupMiddleware
-from crawler_dedup.settling import SettlingMiddleware
 
 
 class Addon:
@@ -15,5 +15,12 @@ class Addon:
     @refusal_logged()
     def update_settings(self, settings: BaseSettings) -> None:
         """Add the middlewares that *settings* lack; an order, or ``None``, from the project takes precedence."""
+        switches = {"DEDUP_ENABLED": True, "DEDUP_PROCESSES": PROCESSES}
+        if all(str(settings.get(name, default)).lower() not in ("0", "false") for name, default in switches.items()):
+            start_ahead(settings)
+        # Importing them takes as long as the start of the process.
+        from crawler_dedup.middleware import DedupMiddleware  # noqa: PLC0415
+        from crawler_dedup.settling import SettlingMiddleware  # noqa: PLC0415
+
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", DedupMiddleware, 40)
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", SettlingMiddleware, 10)

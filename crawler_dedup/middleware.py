@@ -9,6 +9,7 @@ from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.browserpages import close_browser_page
+from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.crawl.compat import is_asyncio_available
 from crawler_dedup.crawl.decider import Decider
 from crawler_dedup.crawl.gate import Gate
@@ -47,6 +48,7 @@ class LookMiddleware(_Marking):
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         super().__init__(crawler, config)
+        discard_ahead()
         self._look = Look(crawler, config, self._gate)
 
     @classmethod

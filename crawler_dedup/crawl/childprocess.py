@@ -12,11 +12,13 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from weakref import WeakSet, finalize
 
 import msgspec
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.signing.process import HEAD, Answer
+from crawler_dedup.signing.messages import HEAD, Answer
 
 PATIENCE = 60.0
 """Seconds that a signing process may take to start, or to load a dictionary."""
@@ -28,14 +30,11 @@ class ChildProcess:
 
     The process is ended with SIGKILL: it has nothing to store.
 
-    Args:
-        start: the first message.
-
     Raises:
         OSError: it cannot be started.
     """
 
-    def __init__(self, start: bytes) -> None:
+    def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
         with theirs:
             try:
@@ -43,7 +42,8 @@ class ChildProcess:
             except BaseException:
                 self._socket.close()
                 raise
-        self._unsent = deque([memoryview(start)])
+        _children.add(self)
+        self._unsent: deque[memoryview] = deque()
         self._received = bytearray()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_writing = self._has_ended = False
@@ -53,15 +53,18 @@ class ChildProcess:
         """Number of the process."""
         return self._process.pid
 
-    def wait_until_ready(self) -> None:
+    def wait_until_ready(self, start: bytes) -> None:
         """Block until the process is ready for the first page.
+
+        Args:
+            start: the first message.
 
         Raises:
             DedupError: it does not become ready.
         """
         self._socket.settimeout(PATIENCE)
         try:
-            self._socket.sendall(self._unsent.popleft())
+            self._socket.sendall(start)
             with self._socket.makefile("rb") as stream:
                 message = stream.read(HEAD.unpack(stream.read(HEAD.size))[0])
         except (ConnectionError, struct.error):
@@ -150,6 +153,42 @@ class ChildProcess:
         """Close the socket only: in a forked child, whose parent goes on using the process."""
         self._has_ended = True
         self._socket.close()
+
+
+_children: WeakSet[ChildProcess] = WeakSet()
+_started_ahead: list[ChildProcess] = []
+
+
+def start_ahead(settings: object) -> None:
+    """Start the first process of this program for the crawl with *settings*, while that imports what it needs itself."""
+    if _children:
+        return
+    with suppress(OSError):  # which the crawl reports
+        child = ChildProcess()
+        _started_ahead.append(child)
+        finalize(settings, discard_ahead).atexit = False
+
+
+def discard_ahead() -> None:
+    """End the process that was started ahead, if no crawl has taken it."""
+    while _started_ahead:
+        _started_ahead.pop().kill()
+
+
+def take_child() -> ChildProcess:
+    """Return the process that was started ahead, or a new one. Raises :class:`OSError`."""
+    return _started_ahead.pop() if _started_ahead else ChildProcess()
+
+
+def _abandon_all() -> None:
+    for child in list(_children):
+        child.abandon()
+    _children.clear()
+    _started_ahead.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon_all)
 
 
 def _start(file_descriptor: int) -> subprocess.Popen[bytes]:

@@ -23,7 +23,7 @@ from crawler_dedup.crawl.watchdog import Watchdog
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage, escape_surrogates
-from crawler_dedup.signing.process import SignJob
+from crawler_dedup.signing.messages import SignJob
 
 _TOO_MANY_DUPLICATES = "too many duplicates"
 _DROPPED_TOO_OFTEN = "asked for again and again"

@@ -16,13 +16,13 @@ from typing import NamedTuple
 from weakref import WeakSet, finalize
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.childprocess import ChildProcess
+from crawler_dedup.crawl.childprocess import ChildProcess, take_child
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.signingqueue import Queue, Task
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.process import SETTINGS, Answer, Job, SignJob, Start, TextJob, pack
+from crawler_dedup.signing.messages import SETTINGS, Answer, Job, SignJob, Start, TextJob, pack
 
 _MAX_DEATHS = 5
 _DEATH_SECONDS = 60.0
@@ -71,9 +71,9 @@ class Signers:
         children: list[ChildProcess] = []
         try:
             for _ in range(count):
-                children.append(ChildProcess(start))  # noqa: PERF401  (those that were started have to be ended)
+                children.append(take_child())  # noqa: PERF401  (those that were started have to be ended)
             for child in children:
-                child.wait_until_ready()
+                child.wait_until_ready(start)
         except (DedupError, OSError) as error:
             for child in children:
                 child.kill()
@@ -154,12 +154,6 @@ class Signers:
         # In case they are never released, because another component fails before the crawl begins.
         finalize(monitor, self._end_if_unused).atexit = False
 
-    def abandon(self) -> None:
-        """Forget the processes of the parent process, in a forked child."""
-        for queue in self._queues:
-            if queue.child is not None:
-                queue.child.abandon()
-
 
 class LoopSigner:
     """Signs pages on the event loop, where no process can be started. Nothing protects the loop from a page."""
@@ -200,11 +194,5 @@ def find_signers() -> Signers | None:
     return next((signers for key, signers in _shared.items() if key[0] == threading.get_ident()), None)
 
 
-def _abandon_all() -> None:
-    for signers in _shared.values():
-        signers.abandon()
-    _shared.clear()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_abandon_all)
+    os.register_at_fork(after_in_child=_shared.clear)

@@ -11,7 +11,7 @@ import msgspec
 
 from crawler_dedup.crawl.childprocess import PATIENCE, ChildProcess
 from crawler_dedup.errors import DedupError
-from crawler_dedup.signing.process import Answer
+from crawler_dedup.signing.messages import Answer
 
 NOT_IN_TIME = "not signed in time"
 DIED = "the signing process died"
@@ -188,12 +188,13 @@ class Queue:
                 self._fail_all(PAUSED)
                 return
             try:
-                child = ChildProcess(self._owner.start)
+                child = ChildProcess()
             except OSError:
                 self._owner.note_death()
                 continue
             self._use(child)
             child.attach(self._receive, self._died)
+            child.send(self._owner.start)
             self._owner.note_restart()
             self._set_timer(PATIENCE)
 

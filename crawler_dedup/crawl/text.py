@@ -15,8 +15,8 @@ from crawler_dedup.crawl.signers import find_signers
 from crawler_dedup.crawl.signingqueue import NotSigned
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.extractors import extract_text
+from crawler_dedup.signing.messages import TextJob
 from crawler_dedup.signing.parsing import check_attributes, check_body, is_charset
-from crawler_dedup.signing.process import TextJob
 
 TIMEOUT = Config().timeout
 """Seconds after which :func:`main_text` returns the visible text."""

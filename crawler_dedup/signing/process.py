@@ -1,9 +1,4 @@
-"""Signing process: signs the pages that it reads from a socket. ``crawl/signers`` starts it with ``python -m``.
-
-It reads a :class:`Start`, then any number of :class:`SignJob` and :class:`TextJob`, each with the body of a page, in order.
-It sends an :class:`Answer` to each job, and an empty message when it is ready for the first job, and before it loads a
-dictionary. Messages are MessagePack and not pickled objects: what comes from a process that parses pages is not trusted.
-"""
+"""Signing process: signs the pages that it reads from a socket. ``crawl/childprocess`` starts it with ``python -m``."""
 
 from __future__ import annotations
 
@@ -15,82 +10,19 @@ import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from struct import Struct
-from typing import Any
 
 import msgspec
 
 from crawler_dedup.config import Config
-from crawler_dedup.signedpage import SignedPage, escape_surrogates
+from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.signing.extractors import extract_text
+from crawler_dedup.signing.messages import HEAD, Answer, Job, Start, TextJob, pack
 from crawler_dedup.signing.signer import Signer
 
-HEAD = Struct("<II")
-"""Before each message: the length of the message, and that of the body that follows it."""
-SETTINGS = (
-    "extractor",
-    "fold_han",
-    "lexicon",
-    "max_bytes",
-    "max_chars",
-    "max_depth",
-    "max_distance",
-    "max_nodes",
-    "min_coverage",
-    "min_features",
-    "min_resemblance",
-    "scheme",
-    "store_text",
-    "tokenizer",
-)
-"""The fields of :class:`Config` that signing depends on, or a scheme of another package may depend on."""
 MAX_MEMORY = 2 << 30
 """Bytes of address space that a process may take for pages (on Linux), beside its libraries. No page within the default
 limits takes a tenth; a page that takes more would end the crawl, or other programs, where memory is short."""
 _PR_SET_PDEATHSIG = 1
-
-
-class Start(msgspec.Struct, array_like=True, frozen=True):
-    """The first message: the settings of :data:`SETTINGS`, and the number of the parent process."""
-
-    settings: dict[str, Any]
-    parent: int
-
-
-class SignJob(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Sign a page (:meth:`Signer.sign`)."""
-
-    url: str
-    encoding: str | None
-    key: str | None
-    scope: str | None
-    anchors: str
-
-
-class TextJob(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Extract the text of a page (:func:`extract_text`)."""
-
-    encoding: str | None
-    whole: bool
-
-
-Job = SignJob | TextJob
-
-
-class Answer(msgspec.Struct, array_like=True, frozen=True):
-    """The signed page, the text, or the exception (its class, message and traceback) that prevented it."""
-
-    page: SignedPage | None = None
-    text: str = ""
-    error: str = ""
-    message: str = ""
-    trace: str = ""
-
-
-def pack(message: Start | Job | Answer | None, body_size: int = 0) -> bytes:
-    """Serialise *message*, which *body_size* bytes of a body will follow; ``None`` is the empty message."""
-    packed = b"" if message is None else msgspec.msgpack.encode(message)
-    return HEAD.pack(len(packed), body_size) + packed
 
 
 class _Connection:

@@ -23,8 +23,8 @@ from crawler_dedup.crawl.signers import Signers, SigningError, find_signers, sha
 from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, PAUSED
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signing.extractors import extract_with_trafilatura
+from crawler_dedup.signing.messages import SignJob, TextJob
 from crawler_dedup.signing.parsing import parse
-from crawler_dedup.signing.process import SignJob, TextJob
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
 from tests.support.prose import html, prose

@@ -13,7 +13,7 @@ from scrapy.http import HtmlResponse
 from crawler_dedup import Config, Deduplicator, SignedPage
 from crawler_dedup.crawl.signers import share_signers
 from crawler_dedup.crawl.text import declared_encoding
-from crawler_dedup.signing.process import SignJob
+from crawler_dedup.signing.messages import SignJob
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import saved
 from tests.support.prose import html, prose
