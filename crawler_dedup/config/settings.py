@@ -230,16 +230,16 @@ class Config:
     )
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
-        "Seconds for which a page waits for its decision. After that it passes as `unchecked`. It waits for the "
-        "answer of the index for a fifth of this time, at least 6 seconds; if the index is on a server, it then waits as "
-        "`DEDUP_INDEX_WAIT` says. The time in which a dictionary is loaded does not count. (Small "
-        "pages are signed on the event loop, which takes milliseconds and is not interrupted.)",
+        "Seconds that a signing process may take for a page, counted from when it begins with it. After that the process "
+        "is killed and replaced, and the page passes as `unchecked`; pages behind it are not affected. The time in which a "
+        "dictionary is loaded does not count. Then the page waits for the answer of the index for a fifth of this time, at "
+        "least 6 seconds; if the index is on a server, it then waits as `DEDUP_INDEX_WAIT` says.",
     )
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
         PROCESSES,
-        "Number of processes that sign pages and extract texts beside the crawl "
-        "([where-it-runs.md](where-it-runs.md#processors-and-memory)). The crawls of one process share them. With 0, pages "
-        "are signed on the event loop: a page that takes long holds up the crawl, and `DEDUP_TIMEOUT` does not end it.",
+        "Number of processes that sign pages and extract texts beside the crawl. All crawls of one process share them "
+        "([where-it-runs.md](where-it-runs.md#processors-and-memory)). With 0, pages are signed on the event loop, and "
+        "nothing protects the crawl from a page that takes long, crashes or takes memory.",
         shown="`1` (0 on Windows)",
     )
     journal: Annotated[str, read_journal, Meta(title=JOURNAL_TITLE)] = _setting(

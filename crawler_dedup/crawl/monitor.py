@@ -290,12 +290,12 @@ class Monitor:
             parts.append(f"{dropped} of the unchanged pages dropped")
         self.log(
             logging.INFO,
-            "Near-duplicate filter: %s; %s; %d pages waiting; wait for signing: %.2f s on average, %.2f s at most",
+            "Near-duplicate filter: %s; %s; waited for signing %.2f s on average, %.2f s at most; %d pages waiting",
             ", ".join(parts),
             _size(self._deduplicator),
-            self.waiting,
             self._signing_waits / max(1, self._signed),
             self._longest_signing_wait,
+            self.waiting,
         )
         if warning := self._skipped.find_cause(checked):
             self.log(logging.WARNING, "%s", warning)

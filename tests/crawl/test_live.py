@@ -50,7 +50,7 @@ def test_the_summary_at_the_end_counts_the_pages_and_gives_the_size_of_the_index
     (line,) = summaries(done)
     assert re.fullmatch(
         r"checked 4 pages \(at [1-9]\d* pages/min\), kept 2, dropped 1 \(25\.0 %\), unchanged 0, changed 0, unchecked 1;"
-        r" index of 2 pages, [\d.]+ kB; 0 pages waiting",
+        r" index of 2 pages, [\d.]+ kB; waited for signing \d\.\d\d s on average, \d\.\d\d s at most; 0 pages waiting",
         line,
     )
 
@@ -90,7 +90,7 @@ def test_an_index_that_is_gone_does_not_prevent_the_summary(tmp_path: Path) -> N
     with Site({"/first": PAGES["/other"], "/gone": gone}) as site:  # type: ignore[dict-item]
         done = run_script(tmp_path, WALK, site=site.url, paths=["/first", "/gone"])
     (line,) = summaries(done)
-    assert line.endswith("unchecked 1; the index cannot be read; 0 pages waiting")
+    assert re.search(r"unchecked 1; the index cannot be read; waited for signing .*; 0 pages waiting$", line)
     assert done.stats["finish_reason"] == "finished"
     assert "log_count/ERROR" not in done.stats
 

@@ -23,32 +23,14 @@ from crawler_dedup.crawl.signers import Signers, SigningError, find_signers, sha
 from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, PAUSED
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signing.extractors import extract_with_trafilatura
-from crawler_dedup.signing.messages import SignJob, TextJob
+from crawler_dedup.signing.messages import TextJob
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
-from tests.support.crawling import article
 from tests.support.prose import html, prose
+from tests.support.signing import GOOD, JOB, ODD_CONFIG, Log, odd, pids, sign
 
-CONFIG = Config(tokenizer="bigrams", extractor="tests.support.odd_extractor.extract")
-"""A page does what its text says: it hangs, crashes or takes memory."""
-JOB = SignJob("http://example.com/", None, None, "", "")
-GOOD = article("good").encode()
 LARGE = b"<p>" + b"words of a large page " * 200_000
 SHORT = 0.3
-
-
-class Log:
-    """Stands in for the monitor of a crawl."""
-
-    def __init__(self) -> None:
-        self.counts: list[str] = []
-        self.lines: list[str] = []
-
-    def count(self, name: str) -> None:
-        self.counts.append(name)
-
-    def log(self, level: int, message: str, *args: object) -> None:
-        self.lines.append(message % args)
 
 
 @pytest.fixture
@@ -58,21 +40,9 @@ def log() -> Log:
 
 @pytest.fixture
 def signers(log: Log) -> Iterator[Signers]:
-    shared = share_signers(CONFIG, log)  # type: ignore[arg-type]
+    shared = share_signers(ODD_CONFIG, log)  # type: ignore[arg-type]
     yield shared
     shared.release(log)  # type: ignore[arg-type]
-
-
-def pids(shared: Signers) -> list[int]:
-    return [queue.child.pid for queue in shared._queues if queue.child is not None]
-
-
-def odd(what: str) -> bytes:
-    return f"<title>odd</title><p>{what}</p>".encode()
-
-
-async def sign(shared: Signers, body: bytes = GOOD, seconds: float = 30.0) -> SignedPage:
-    return (await shared.sign(JOB, body, seconds)).page
 
 
 async def all_of(*pages: Awaitable[SignedPage]) -> list[str]:
@@ -297,8 +267,8 @@ def test_while_processes_die_often_texts_are_extracted_in_a_thread(signers: Sign
 def test_crawls_with_the_same_settings_for_signing_share_processes_until_the_last_one_ends() -> None:
     logs = [Log() for _ in range(3)]
     configs = [
-        CONFIG,
-        Config(dir="/other", extractor=CONFIG.extractor, tokenizer="bigrams"),
+        ODD_CONFIG,
+        Config(dir="/other", extractor=ODD_CONFIG.extractor, tokenizer="bigrams"),
         Config(tokenizer="bigrams"),
     ]
     first, same, other = (share_signers(config, log) for config, log in zip(configs, logs, strict=True))  # type: ignore[arg-type]
@@ -325,7 +295,7 @@ def test_another_thread_has_processes_of_its_own(signers: Signers) -> None:
 
 
 def test_pages_are_signed_by_all_processes(log: Log) -> None:
-    shared = share_signers(Config(tokenizer="bigrams", processes=2, extractor=CONFIG.extractor), log)  # type: ignore[arg-type]
+    shared = share_signers(Config(tokenizer="bigrams", processes=2, extractor=ODD_CONFIG.extractor), log)  # type: ignore[arg-type]
 
     async def sign_all() -> None:
         sleeping = asyncio.ensure_future(sign(shared, odd("sleep") + b" " * len(LARGE)))
@@ -342,7 +312,7 @@ FORK = """
 import asyncio, os, sys
 from crawler_dedup import Config
 from crawler_dedup.crawl.signers import find_signers, share_signers
-from tests.crawl.test_signers import Log, pids, sign
+from tests.support.signing import Log, pids, sign
 
 log = Log()
 parent = share_signers(Config(tokenizer="bigrams"), log)
@@ -361,11 +331,11 @@ KILLED = """
 import os
 from crawler_dedup import Config
 from crawler_dedup.crawl.signers import share_signers
-from tests.crawl.test_signers import Log, pids, odd, sign, CONFIG
+from tests.support.signing import Log, pids, odd, sign, ODD_CONFIG
 import asyncio
 
 async def crawl():
-    signers = share_signers(CONFIG, Log())
+    signers = share_signers(ODD_CONFIG, Log())
     asyncio.ensure_future(sign(signers, odd("loop in C")))
     await asyncio.sleep(0.5)
     print(*pids(signers), flush=True)

@@ -17,6 +17,7 @@ from crawler_dedup.signing.messages import SignJob
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import saved
 from tests.support.prose import html, prose
+from tests.support.signing import Log
 
 CHINESE = html(prose(0, chinese=True))
 
@@ -46,12 +47,8 @@ def test_a_signer_without_a_dictionary_loads_none() -> None:
     assert calls == []
 
 
-class _Monitor:
-    """Stands in for the monitor of a crawl."""
-
-
 def test_all_saved_pages_are_signed_alike_in_a_crawl_and_by_the_api(data: Path, tmp_path: Path) -> None:
-    monitor, files = _Monitor(), sorted(file for file in (data / "sites").rglob("*.html*") if file.is_file())
+    monitor, files = Log(), sorted(file for file in (data / "sites").rglob("*.html*") if file.is_file())
     pages = [(f"http://site.org/{number}", saved(file)) for number, file in enumerate(files)]
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
         signers = share_signers(deduplicator.config, monitor)  # type: ignore[arg-type]
@@ -82,7 +79,7 @@ def test_a_page_has_the_charset_that_scrapy_has_determined(charset: str, tmp_pat
     except LookupError:
         body = text.encode()
     response = HtmlResponse("http://a/", body=body, headers={"Content-Type": f"text/html; charset={charset}"})
-    monitor, signer = _Monitor(), Signer(Config(tokenizer="bigrams"))
+    monitor, signer = Log(), Signer(Config(tokenizer="bigrams"))
     signers = share_signers(signer.config, monitor)  # type: ignore[arg-type]
     job = SignJob(response.url, declared_encoding(response), None, "", "")
     signed = asyncio.run(signers.sign(job, body, 30)).page
