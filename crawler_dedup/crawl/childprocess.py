@@ -68,12 +68,12 @@ class ChildProcess:
             with self._socket.makefile("rb") as stream:
                 message = stream.read(HEAD.unpack(stream.read(HEAD.size))[0])
         except (ConnectionError, struct.error):
-            raise DedupError("It ended when it was started.") from None
+            raise DedupError("It ended when it was started") from None
         except OSError as error:
-            raise DedupError(f"It does not answer ({error}).") from error
+            raise DedupError(f"It does not answer ({error})") from error
         if message:
             answer = msgspec.msgpack.decode(message, type=Answer)
-            raise DedupError(f"{answer.error}: {answer.message.rstrip('.')}.")
+            raise DedupError(f"{answer.error}: {answer.message}")
 
     def attach(self, receive: Callable[[bytes], None], end: Callable[[], None]) -> None:
         """Use the running event loop.
@@ -193,6 +193,8 @@ if hasattr(os, "register_at_fork"):
 
 def _start(file_descriptor: int) -> subprocess.Popen[bytes]:
     """Start a process that gets *file_descriptor*, and finds the modules that this process finds."""
+    if os.name == "nt":
+        raise OSError("On Windows a process cannot get a socket of its parent")
     safe_path = ["-P"] if sys.version_info >= (3, 11) else []  # the working directory is not searched for modules
     command = [sys.executable or "", *safe_path, "-m", "crawler_dedup.signing.process", str(file_descriptor)]
     path = os.pathsep.join(entry or os.curdir for entry in sys.path if isinstance(entry, str))

@@ -78,8 +78,8 @@ class Signers:
             for child in children:
                 child.kill()
             raise DedupError(
-                f"No signing process can be started. {error} Remove the cause, or set DEDUP_PROCESSES = 0, which signs"
-                " pages on the event loop."
+                f"No signing process can be started. {str(error).rstrip('.')}. Remove the cause, or set DEDUP_PROCESSES = 0,"
+                " which signs pages on the event loop."
             ) from error
         self._queues = [Queue(self, child) for child in children]
 
@@ -99,8 +99,10 @@ class Signers:
         return Signed(answer.page, task.began - task.added)
 
     async def extract_text(self, job: TextJob, body: bytes, seconds: float) -> str:
-        """Extract the text of a page. Arguments and exceptions as for :meth:`sign`."""
+        """Extract the text of a page. Arguments and exceptions as for :meth:`sign`, and :class:`MemoryError`."""
         _, answer = await self._answer(job, body, seconds)
+        if answer.error == MemoryError.__name__:
+            raise MemoryError(answer.message)
         if answer.error:
             raise SigningError(answer)
         return answer.text

@@ -87,8 +87,8 @@ class Queue:
         self._tasks: deque[Task] = deque()
         self.size = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._use(child, is_ready=True)
-        self._is_attached = False
 
     def _use(self, child: ChildProcess | None, *, is_ready: bool = False) -> None:
         self.child = child
@@ -96,13 +96,17 @@ class Queue:
         self._sent = self._sent_bytes = 0
 
     def add(self, task: Task) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is None and self.child is not None:
+            self.child.attach(self._receive, self._died)
+        elif self._loop is not loop:  # that of a crawl that was interrupted, and has left its tasks behind
+            self.end()
+            self._tasks.clear()
+            self.size = 0
+        self._loop = loop
         self._tasks.append(task)
         self.size += task.size
-        if self.child is None:
-            self._restart()
-        elif not self._is_attached:
-            self.child.attach(self._receive, self._died)
-        self._is_attached = True
+        self._restart()
         self._advance()
 
     def _advance(self) -> None:
@@ -147,13 +151,13 @@ class Queue:
     def _receive(self, message: bytes) -> None:
         if message:
             answer = _ANSWERS.decode(message)
-            if not self._is_ready or not self._sent:  # it cannot start
+            if not self._is_ready or not self._sent:  # an error at its start, or more answers than tasks
                 raise msgspec.DecodeError
             task = self._take_first()
             if not task.answer.done():
                 task.answer.set_result(answer)
-        elif self._is_ready:  # it loads a dictionary
-            self._set_timer(PATIENCE)
+        elif self._is_ready and self._sent:  # it loads a dictionary
+            self._set_timer(PATIENCE + self._tasks[0].seconds)
         else:
             self._is_ready = True
             self._stop_timer()

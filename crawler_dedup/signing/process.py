@@ -91,9 +91,11 @@ def _end_with_parent(parent: int) -> None:
 
 
 def _limit_memory() -> None:
-    if sys.platform == "linux":
-        import resource  # noqa: PLC0415  (not on Windows)
+    if sys.platform != "linux":
+        return
+    import resource  # noqa: PLC0415  (not on Windows)
 
+    with suppress(OSError):  # there is no /proc
         taken = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]

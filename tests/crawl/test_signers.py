@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -253,6 +254,18 @@ def test_a_page_that_takes_too_long_has_its_visible_text(signers: Signers, monke
     assert pids(signers) != [pid]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+def test_a_page_that_takes_too_much_memory_has_an_empty_text(signers: Signers) -> None:
+    async def extract() -> tuple[str, str]:
+        (pid,) = pids(signers)
+        first = await main_text(response())
+        now = resource.getpagesize() * int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+        resource.prlimit(pid, resource.RLIMIT_AS, (now + (1 << 20), resource.RLIM_INFINITY))
+        return first, await main_text(response(8 * LARGE))
+
+    assert asyncio.run(extract()) == (extract_with_trafilatura(parse(GOOD)), "")
+
+
 def test_while_processes_die_often_texts_are_extracted_in_a_thread(signers: Signers) -> None:
     for _ in range(signers_module._MAX_DEATHS):
         signers.note_death()
@@ -262,6 +275,18 @@ def test_while_processes_die_often_texts_are_extracted_in_a_thread(signers: Sign
 
 
 # Sharing
+
+
+def test_processes_of_an_event_loop_that_has_ended_are_replaced(signers: Signers) -> None:
+    async def interrupted() -> None:
+        sleeping = asyncio.ensure_future(sign(signers, odd("sleep")))
+        await asyncio.sleep(0.1)
+        assert not sleeping.done()
+
+    (pid,) = pids(signers)
+    asyncio.run(interrupted())
+    assert asyncio.run(all_of(sign(signers))) == [""]
+    wait_for_end(pid)
 
 
 def test_crawls_with_the_same_settings_for_signing_share_processes_until_the_last_one_ends() -> None:
