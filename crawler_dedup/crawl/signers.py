@@ -99,10 +99,8 @@ class Signers:
         return Signed(answer.page, task.began - task.added)
 
     async def extract_text(self, job: TextJob, body: bytes, seconds: float) -> str:
-        """Extract the text of a page. Arguments and exceptions as for :meth:`sign`, and :class:`MemoryError`."""
+        """Extract the text of a page. Arguments and exceptions as for :meth:`sign`."""
         _, answer = await self._answer(job, body, seconds)
-        if answer.error == MemoryError.__name__:
-            raise MemoryError(answer.message)
         if answer.error:
             raise SigningError(answer)
         return answer.text

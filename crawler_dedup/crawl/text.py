@@ -31,7 +31,10 @@ async def main_text(response: Any) -> str:
     The text is extracted in a signing process of the crawl, or in a thread if it has none, and only once for a response. For
     a page beyond the default limits of :class:`~crawler_dedup.Config` (size, elements, time) the whole visible text is
     returned, which takes less time. For a page that cannot be parsed in reasonable time (elements with tens of thousands of
-    attributes), that takes too much memory or ends the signing process, an empty text is returned.
+    attributes), or that ends the signing process, an empty text is returned.
+
+    Raises:
+        SigningError: an exception in the process, such as :class:`MemoryError` for a page that takes too much memory.
     """
     if response not in _texts:
         _texts[response] = asyncio.ensure_future(_extract(response.body, declared_encoding(response)))
@@ -46,7 +49,7 @@ def declared_encoding(response: Any) -> str | None:
 
 async def _extract(body: bytes, encoding: str | None) -> str:
     for whole in (False, True):
-        with suppress(NotSigned, asyncio.TimeoutError, MemoryError):
+        with suppress(NotSigned, asyncio.TimeoutError):
             return await _extract_once(body, encoding, whole=whole)
     return ""
 
