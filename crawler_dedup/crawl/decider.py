@@ -115,7 +115,7 @@ class Decider:
             response.status,
             decision.url,
             name,
-            str(error) or ("no answer of the index" if isinstance(error, asyncio.TimeoutError) else ""),
+            str(error) or ("no answer within DEDUP_TIMEOUT" if isinstance(error, asyncio.TimeoutError) else ""),
             f"\n{error.trace}" if isinstance(error, SigningError) else "",
             exc_info=None if isinstance(error, (DedupError, asyncio.TimeoutError)) else error,
         )

@@ -71,7 +71,8 @@ def _summary(counts: Mapping[str, int]) -> Text:
     def count(name: str) -> int:
         return counts.get(name, 0)
 
-    short, late = count("unchecked/too_little_text"), count("error/TimeoutError")
+    short = count("unchecked/too_little_text")
+    late = count("error/TimeoutError") + count("unchecked/not_signed_in_time")
     parts = {
         "dropped": count("dropped"),
         "kept": count("kept"),
