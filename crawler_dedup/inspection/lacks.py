@@ -16,8 +16,7 @@ from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import NAMES, decide
 from crawler_dedup.rules.thresholds import ALIKE
-from crawler_dedup.signedpage import PageKind, SignedPage
-from crawler_dedup.signing.blocks import Trait
+from crawler_dedup.signedpage import PageKind, SignedPage, Trait
 from crawler_dedup.signing.cover import (
     LONG,
     CoverBlock,
