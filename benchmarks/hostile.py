@@ -44,7 +44,6 @@ ODD = {
 }
 _ALL = {**PAGES, **ODD}
 _DEADLINE = 60
-_TIMEOUT = 5.0
 _BEAT = 0.002
 
 
@@ -67,12 +66,12 @@ def ours(page: HostilePage, tokenizer: str) -> Cost:
 
 
 async def _checked_in_a_loop(filtered: Deduplicator, page: HostilePage) -> Cost:
-    monitor = _Monitor()
+    monitor, seconds = _Monitor(), 3.0 if page.name in ODD else Config.timeout
     signers = share_signers(filtered.config, monitor)  # type: ignore[arg-type]
 
     async def check(url: str, body: bytes, encoding: str | None) -> str:
         try:
-            signed = await signers.sign(SignJob(url, encoding, None, page.name, ""), body, _TIMEOUT)
+            signed = await signers.sign(SignJob(url, encoding, None, page.name, ""), body, seconds)
         except (NotSigned, SigningError) as error:
             return str(error) or type(error).__name__
         (decision,) = await asyncio.wrap_future(filtered.submit([signed.page]))
