@@ -186,10 +186,6 @@ class Deduplicator:
         """Name of the index in messages: its location, without user names and passwords."""
         return self._opened.store.name
 
-    def shard_number(self, scope: str) -> int:
-        """Return the number of the shard of the index that contains *scope*: each may be on another server."""
-        return self._opened.store.shard_number(scope)
-
     @property
     def run(self) -> int:
         """Number of this run, which the records of the pages that it files contain."""

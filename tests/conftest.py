@@ -81,4 +81,4 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> Places:
         return Places(tmp_path)
     server: Server = request.getfixturevalue("server")
     server.empty()
-    return Places(tmp_path, server, 3 if request.param == "shards" else 1)
+    return Places(tmp_path, server)

@@ -77,9 +77,9 @@ class Config:
         "",
         "Address of the index on a Valkey or Redis server, which crawls on several machines can share "
         "([machines.md](machines.md)): `redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or "
-        "`unix://` and the path of a socket. `?index=NAME` names one of several indexes in a database, `?shards=N` "
-        "cuts one for a cluster. Needs the extra `redis`. If the setting is empty, the index is in `DEDUP_DIR`; journals "
-        "are there in any case, if there is such a directory.",
+        "`unix://` and the path of a socket. `?index=NAME` names one of several indexes in a database. Needs the extra "
+        "`redis`. If the setting is empty, the index is in `DEDUP_DIR`; journals are there in any case, if there is such a "
+        "directory.",
     )
     index_cache: Annotated[int, Meta(ge=1 << 20, le=1 << 40)] = _setting(
         INDEX_CACHE,

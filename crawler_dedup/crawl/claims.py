@@ -155,7 +155,7 @@ class Claims:
         self._given_up: OrderedDict[bytes, str] = OrderedDict()
         self._waiting = 0
         self._unwritten: deque[tuple[Decision, bool]] = deque()
-        self._ending: dict[Future[bool], str] = {}  # the scopes of the ends that are being written
+        self._ending: set[Future[bool]] = set()  # the ends that are being written
 
     async def decide(self, page: SignedPage, alias: str = "", *, is_dry: bool = False) -> IndexAnswer:
         """Ask the index about *page*. If the page passes, it claims its place, and the claim must be ended.
@@ -224,16 +224,14 @@ class Claims:
     async def write_rest(self) -> None:
         """Write the ends of claims that are not written yet. If the server is away, they wait for it as pages do."""
         self.write_again()
-        if not self._outages.seconds:
+        if not self._outages.seconds or not self._ending:
             return
-        for shard in {self._deduplicator.shard_number(scope) for scope in tuple(self._ending.values())}:
-            with suppress(ConnectionLost):
-                await self._outages.ask(shard, partial(self._wait_for_ends, shard), self.write_again, pages=0)
+        with suppress(ConnectionLost):
+            await self._outages.ask(self._wait_for_ends, self.write_again, pages=0)
 
-    async def _wait_for_ends(self, shard: int) -> None:
-        ending = tuple(self._ending.items())  # another thread changes it
-        ends = [asyncio.wrap_future(end) for end, scope in ending if self._deduplicator.shard_number(scope) == shard]
-        for outcome in await asyncio.gather(*ends, return_exceptions=True):
+    async def _wait_for_ends(self) -> None:
+        ends = tuple(self._ending)  # another thread changes it
+        for outcome in await asyncio.gather(*map(asyncio.wrap_future, ends), return_exceptions=True):
             if isinstance(outcome, ConnectionLost):
                 raise outcome
 
@@ -253,10 +251,10 @@ class Claims:
         def note_outcome(future: Future[bool]) -> None:  # called in the index's thread
             if not future.cancelled() and isinstance(future.exception(), IndexUnusable):
                 self._unwritten.append((decision, settled))
-            del self._ending[future]
+            self._ending.remove(future)
 
         future = self._deduplicator.end_claim(decision, settled=settled)
-        self._ending[future] = decision.scope
+        self._ending.add(future)
         future.add_done_callback(note_outcome)
 
     async def _wait(
@@ -297,9 +295,8 @@ class Claims:
             self._given_up.popitem(last=False)
 
     async def _offer(self, page: SignedPage, alias: str, *, is_dry: bool) -> Decision:
-        shard = self._deduplicator.shard_number(page.scope)
         offer = partial(self.offers.decide, page, alias, is_dry=is_dry)
-        decision = await self._outages.ask(shard, offer, self.write_again, pages=1)
+        decision = await self._outages.ask(offer, self.write_again, pages=1)
         self.write_again()
         return decision
 

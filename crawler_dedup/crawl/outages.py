@@ -50,7 +50,7 @@ class Outages:
         self.seconds = seconds
         self._monitor = monitor
         self._is_stopping = is_stopping
-        self._outages: dict[int, _Outage] = {}  # by shard: one server may be away while the others answer
+        self._outage: _Outage | None = None
 
     def open(self, open_index: Callable[[], _T]) -> _T:
         """Return the result of *open_index*, which is called again and again while the server is away.
@@ -69,19 +69,17 @@ class Outages:
             try:
                 opened = open_index()
             except ConnectionLost as error:
-                give_up = self._note_failure(0, error)
+                give_up = self._note_failure(error)
                 was_interrupted = signal.getsignal(signal.SIGINT) != handler  # at Ctrl-C, Scrapy installs another one
                 if time.monotonic() >= give_up or was_interrupted:
                     raise
                 time.sleep(_PAUSE)
             else:
-                self._note_answer(0, asked)
+                self._note_answer(asked)
                 return opened
 
-    async def ask(
-        self, shard: int, question: Callable[[], Awaitable[_T]], before_retry: Callable[[], object], *, pages: int
-    ) -> _T:
-        """Return the answer to *question*, which is asked again and again while the server of *shard* is away.
+    async def ask(self, question: Callable[[], Awaitable[_T]], before_retry: Callable[[], object], *, pages: int) -> _T:
+        """Return the answer to *question*, which is asked again and again while the server is away.
 
         Args:
             before_retry: called before *question* is asked again.
@@ -98,7 +96,7 @@ class Outages:
             try:
                 answer = await question()
             except (ConnectionLost, asyncio.TimeoutError) as error:
-                until = self._note_failure(shard, error)
+                until = self._note_failure(error)
                 begins_to_wait, give_up = not give_up, give_up or until
                 if time.monotonic() >= give_up:  # until then it waits, also if another outage has begun meanwhile
                     raise
@@ -109,18 +107,18 @@ class Outages:
                     raise
                 before_retry()
             except Exception:
-                self._note_answer(shard, asked)
+                self._note_answer(asked)
                 raise
             else:
-                self._note_answer(shard, asked)
+                self._note_answer(asked)
                 return answer
 
-    def _note_failure(self, shard: int, error: Exception) -> float:
+    def _note_failure(self, error: Exception) -> float:
         """Log the beginning of an outage, or that it has lasted for too long. Return the time until which to wait."""
         now = time.monotonic()
-        outage = self._outages.get(shard)
+        outage = self._outage
         if outage is None:
-            outage = self._outages[shard] = _Outage(now)
+            outage = self._outage = _Outage(now)
             self._monitor.count("outages")
             reason = str(error) or "It does not answer."
             self._monitor.log(
@@ -136,12 +134,12 @@ class Outages:
             )
         return give_up
 
-    def _note_answer(self, shard: int, asked: float) -> None:
+    def _note_answer(self, asked: float) -> None:
         """Log the end of an outage, if the question was *asked* after its beginning."""
-        outage = self._outages.get(shard)
+        outage = self._outage
         if outage is None or asked < outage.began:
             return
-        del self._outages[shard]
+        self._outage = None
         if not outage.is_given_up:
             self._monitor.log(
                 logging.INFO, "The index answers again after %.0f seconds", time.monotonic() - outage.began

@@ -36,10 +36,6 @@ class Backend(ABC):
     def name(self) -> str:
         """Name of the index in messages: its location, without user names and passwords."""
 
-    def shard_number(self, scope: str) -> int:  # noqa: ARG002
-        """Return the number of the shard that contains *scope*. Only an index on servers has several shards."""
-        return 0
-
     @property
     @abstractmethod
     def stored_bytes(self) -> int:

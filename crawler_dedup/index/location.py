@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
@@ -17,9 +17,6 @@ SERVER_SCHEMES = ("redis", "rediss", "unix")
 _NAME = re.compile(r"[\w.-]{1,64}")
 _DATABASE = re.compile(r"(/\d*)?/?")
 _INDEX = "index"
-_SHARDS = "shards"
-MAX_SHARDS = 64
-"""Maximum number of shards of an index: each takes connections and threads of every crawl."""
 _ONLY_INDEX = "0"
 
 
@@ -30,28 +27,15 @@ class ServerAddress:
     Attributes:
         url: address of the server and its database, perhaps with a user name and a password. It is shown in no message.
         index: name of the index; a database may contain several.
-        shards: number of its shards; ``None``: as many as the index has, or one if it is new.
-        shard: number of the shard at this address, from 0.
     """
 
     url: str = field(repr=False)
     index: str = _ONLY_INDEX
-    shards: int | None = None
-    shard: int = 0
 
     @property
     def tag(self) -> bytes:
-        """The hash tag of all keys of the shard, without braces: in a cluster they are in one slot."""
-        return f"index:{self.index}{f':{self.shard}' if self.shard else ''}".encode()
-
-    def all_shards(self, shards: int) -> list[ServerAddress]:
-        """Return the addresses of the shards of an index that has *shards* of them."""
-        return [replace(self, shards=shards, shard=shard) for shard in range(shards)]
-
-    @property
-    def whole(self) -> ServerAddress:
-        """The address of the whole index, with any number of shards."""
-        return replace(self, shards=None, shard=0)
+        """The beginning of the names of all keys of the index, without braces."""
+        return f"index:{self.index}".encode()
 
     @property
     def password(self) -> str:
@@ -89,20 +73,14 @@ def find_location(text: str | os.PathLike[str]) -> Location:
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     options = dict(pairs)
     name = options.pop(_INDEX, _ONLY_INDEX)
-    shards = options.pop(_SHARDS, None)
-    is_named = _NAME.fullmatch(name) and (shards is None or _is_number_of_shards(shards))
     are_options = len(pairs) == len(dict(pairs)) and options.keys() <= {"db"} and all(options.values())
-    if not _has_place(parts) or parts.fragment or not is_named or not are_options:
+    if not _has_place(parts) or parts.fragment or not _NAME.fullmatch(name) or not are_options:
         raise ConfigError(
             "The address of the index is wrong. Right are redis://host[:port][/database], rediss:// (with TLS), and"
             " unix:///path/of/socket[?db=database], with user and password before the host as in other addresses; behind ?"
-            f" or & also index=NAME, of letters, digits and _ . -, and shards=N, 1 to {MAX_SHARDS}"
+            " or & also index=NAME, of letters, digits and _ . -"
         )
-    return ServerAddress(_join(scheme, parts.netloc, parts.path, options), name, int(shards) if shards else None)
-
-
-def _is_number_of_shards(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= MAX_SHARDS
+    return ServerAddress(_join(scheme, parts.netloc, parts.path, options), name)
 
 
 def _has_place(parts: SplitResult) -> bool:

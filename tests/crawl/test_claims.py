@@ -69,9 +69,6 @@ class _FlakyIndex:
         self.failures = failures
         self.written: list[bool] = []
 
-    def shard_number(self, _: str) -> int:
-        return 0
-
     def end_claim(self, _: Decision, *, settled: bool) -> Future[bool]:
         future: Future[bool] = Future()
         if self.failures:

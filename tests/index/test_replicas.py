@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +18,6 @@ from crawler_dedup.errors import ConnectionLost
 from crawler_dedup.index.location import ServerAddress, find_location
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.system.extras import has_extra
-from tests.support.clusters import find_ports
 from tests.support.indexing import ByDistance, open_backend, page, release, uniform
 from tests.support.servers import Server, serving
 
@@ -25,7 +25,7 @@ if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
 
 from crawler_dedup.index.redis import copies
-from crawler_dedup.index.redis.connection import ConnectionMoved, ServerConnection
+from crawler_dedup.index.redis.connection import ServerConnection
 from crawler_dedup.index.redis.scripts import COMMIT
 
 NEAR = ByDistance()
@@ -54,6 +54,13 @@ def replicated(tmp_path: Path) -> Iterator[Replicated]:
         wait_for(lambda: replica.info("replication").get("master_link_status") == "up")
         wait_for(lambda: primary.info("replication").get("slave0", {}).get("state") == "online")  # type: ignore[attr-defined]
         yield Replicated(primary, replica)
+
+
+def find_ports(count: int) -> list[int]:
+    """Return ports that are free."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [opened.getsockname()[1] for opened in sockets]
 
 
 def wait_for(condition: object) -> None:
@@ -240,34 +247,6 @@ def test_a_crawl_follows_its_address_from_a_server_that_was_demoted_to_the_new_o
         link.symlink_to(replica.socket)
         wait_for(lambda: store.offer([page(2, 2**64 - 1)], NEAR).exception() is None)
         assert store.offer([page(3, 5)], NEAR).result()[0].duplicate_of == "http://example.com/1"
-
-
-def test_a_lost_answer_is_looked_up_at_the_node_that_serves_the_index_then(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.empty()
-    evaluate, call = ServerConnection.evaluate, ServerConnection.call
-    is_lost, is_moved = threading.Event(), threading.Event()
-
-    def lose(connection: ServerConnection, script: str, *arguments: object) -> object:
-        answer = evaluate(connection, script, *arguments)  # type: ignore[arg-type]
-        if script is COMMIT and not is_lost.is_set():
-            is_lost.set()
-            raise ConnectionLost("lost")
-        return answer
-
-    def move(connection: ServerConnection, *words: bytes | str | int) -> object:
-        if is_lost.is_set() and words[0] == b"MGET" and not is_moved.is_set():
-            is_moved.set()
-            raise ConnectionMoved("MOVED")
-        return call(connection, *words)
-
-    with closing(open_backend(server.address())) as store:
-        monkeypatch.setattr(ServerConnection, "evaluate", lose)
-        monkeypatch.setattr(ServerConnection, "call", move)
-        decisions = store.offer([page(1, 5), page(2, 5)], NEAR).result()
-        assert is_moved.is_set()
-        assert [decision.verdict for decision in decisions] == [Verdict.NEW, Verdict.DUPLICATE]
 
 
 def test_while_a_script_of_another_client_runs_for_long_pages_pass_unchecked(tmp_path: Path) -> None:

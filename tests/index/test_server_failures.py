@@ -99,11 +99,10 @@ def test_the_claim_of_a_killed_client_holds_until_its_signs_of_life_have_ended(
 
 
 @pytest.mark.usefixtures("short_lives")
-@pytest.mark.parametrize("shards", [1, 3])
 def test_no_page_is_dropped_for_what_a_killed_client_settled_last_when_another_one_begins_at_once(
-    address: ServerAddress, server: Server, shards: int
+    address: ServerAddress, server: Server
 ) -> None:
-    url = server.url(shards=shards)
+    url = server.url()
     with running_program(_CLAIMS, url) as client:
         assert client.stdin is not None
         assert client.stdout is not None

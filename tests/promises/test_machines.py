@@ -7,7 +7,6 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,10 +14,7 @@ from scrapy.utils.test import get_crawler
 
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.crawl import session
-from crawler_dedup.index.maintenance import open_index, verify
-from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.extras import has_extra
-from tests.support.clusters import clustering
 from tests.support.commandline import command
 from tests.support.crawling import WALK, Answer, Page, Site, article, html, run_scrapy, run_script, start_script
 from tests.support.projects import ADDON, PAGES, project
@@ -72,47 +68,9 @@ def test_two_crawls_of_two_halves_of_a_mirrored_site_store_each_content_once(emp
         assert index.tidy() == 0
 
 
-def test_two_crawls_in_a_cluster_lose_no_content_when_a_replica_is_promoted(tmp_path: Path) -> None:
-    contents = 60
-    pages: dict[str, Page] = {
-        f"/{half}/{number}": html(article(number, frame=half)) for half in "ab" for number in range(contents)
-    }
-    with clustering(tmp_path / "cluster", 3, 3) as cluster:
-        primary = cluster.nodes[cluster.owner(cluster.address().tag)]
-        pages["/kill"] = acting(article("kill"), primary.kill)
-        settings = {
-            "DEDUP_INDEX": cluster.url(shards=4),
-            "DEDUP_INDEX_WAIT": 0,
-            "DEDUP_SETTLE": "callback",
-            "DOWNLOAD_DELAY": 0.1,
-            "DEDUP_TIMEOUT": 5,
-        }
-        with Site(pages) as site:
-            crawls = []
-            for half, order in (("a", range(contents)), ("b", reversed(range(contents)))):
-                paths = [f"/{half}/{number}" for number in order]
-                if half == "a":
-                    paths.insert(10, "/kill")
-                folder = tmp_path / half
-                crawls.append(start_script(folder, WALK, settings, fresh=True, site=site.url, paths=paths))
-            done = [crawl.results()["walker"] for crawl in crawls]
-        stored = Counter(path.rpartition("/")[2] for crawl in done for path in crawl.paths())
-        assert {str(number) for number in range(contents)} <= set(stored)
-        unchecked = sum(crawl.counts()["unchecked"] for crawl in done)
-        assert 0 < unchecked < contents
-        assert stored.total() <= contents + 1 + unchecked + 2  # those that were not checked, and what the failover lost
-        for crawl in done:
-            assert crawl.lines("INFO", "can be used again")
-            assert not crawl.lines("ERROR", "")
-        alive = (cluster.nodes.index(primary) + 1) % 3
-        with closing(open_index(cluster.address(node=alive))) as index:
-            assert verify(index, lookup_of, lambda _: None) == []
-
-
-@pytest.mark.parametrize("shards", [1, 3])
-def test_a_project_may_name_a_server_and_its_commands_use_it(empty: Server, tmp_path: Path, shards: int) -> None:
+def test_a_project_may_name_a_server_and_its_commands_use_it(empty: Server, tmp_path: Path) -> None:
     with Site(PAGES) as site:
-        settings = f'{ADDON}DEDUP_INDEX = "{empty.url("blogs", shards=shards)}"\nDEDUP_TOKENIZER = "bigrams"\n'
+        settings = f'{ADDON}DEDUP_INDEX = "{empty.url("blogs")}"\nDEDUP_TOKENIZER = "bigrams"\n'
         folder = project(tmp_path, site, settings)
         crawled = run_scrapy(folder, "crawl", "project")
         assert "dedup/dropped': 1" in crawled.stdout, crawled.stdout

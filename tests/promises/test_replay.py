@@ -302,6 +302,5 @@ def test_one_process_in_a_directory_decides_as_several_on_a_server_have_decided(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("places", ["directory", "server"], indirect=True)  # with shards, an offer is no single event
 def test_one_process_decides_as_several_have_decided_in_many_runs(places: Places) -> None:
     _run(300, 60, places)

@@ -8,7 +8,7 @@ from pathlib import Path
 from crawler_dedup.index.location import Location, find_location
 from tests.support.servers import Server
 
-BACKENDS = ("directory", "server", "shards")
+BACKENDS = ("directory", "server")
 
 
 @dataclass(frozen=True)
@@ -18,16 +18,14 @@ class Places:
     Attributes:
         folder: the folder of the test.
         server: the server with the indexes; ``None``: indexes are in directories.
-        shards: the number of shards of an index on the server.
     """
 
     folder: Path
     server: Server | None = None
-    shards: int = 1
 
     def __call__(self, name: str = "index") -> Location:
         return self.folder / name if self.server is None else find_location(self.word(name))
 
     def word(self, name: str = "index") -> str:
         """Return the place of an index as the value of a setting or an argument."""
-        return str(self.folder / name) if self.server is None else self.server.url(name, shards=self.shards)
+        return str(self.folder / name) if self.server is None else self.server.url(name)

@@ -111,14 +111,14 @@ class Server:
         self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def url(self, name: str = "0", password: str = "", shards: int = 1) -> str:
-        """Return the address of an index on the server, with the number of *shards* if there are several."""
+    def url(self, name: str = "0", password: str = "") -> str:
+        """Return the address of an index on the server."""
         user = f":{password}@" if password else ""
-        return f"unix://{user}{self.socket}?index={name}{f'&shards={shards}' if shards > 1 else ''}"
+        return f"unix://{user}{self.socket}?index={name}"
 
-    def address(self, name: str = "0", shards: int = 1) -> ServerAddress:
+    def address(self, name: str = "0") -> ServerAddress:
         """Return the address of an index on the server in the form that opens the index."""
-        address = find_location(self.url(name, shards=shards))
+        address = find_location(self.url(name))
         assert isinstance(address, ServerAddress)
         return address
 

@@ -13,13 +13,7 @@ from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.changelog import RUNS, Marks, State, make_tokens, read_tokens
 from crawler_dedup.index.redis.changes import Changes, KnownRuns
-from crawler_dedup.index.redis.connection import (
-    ANSWER_SECONDS,
-    ConnectionMoved,
-    ServerConnection,
-    ServerReadOnly,
-    read_time,
-)
+from crawler_dedup.index.redis.connection import ANSWER_SECONDS, ServerConnection, ServerReadOnly, read_time
 from crawler_dedup.index.redis.copies import Copies
 from crawler_dedup.index.redis.keys import LAYOUT, REPAIRED, Keys, meta_key
 from crawler_dedup.index.redis.knowncells import KnownCells
@@ -132,8 +126,6 @@ class Client:
             self._copies.look()
         try:
             answer = self._evaluate(keys, arguments)
-        except ConnectionMoved:
-            return None
         except ServerReadOnly:
             raise
         except ConnectionLost:
@@ -258,13 +250,7 @@ class Client:
             ConnectionLost: this cannot be determined.
         """
         keys = self.keys
-        try:
-            state, log = self.call(b"MGET", keys.state, keys.log)
-        except ConnectionMoved:
-            try:
-                state, log = self.call(b"MGET", keys.state, keys.log)
-            except ConnectionMoved as error:  # callers would conclude that nothing was changed
-                raise ConnectionLost(*error.args) from None
+        state, log = self.call(b"MGET", keys.state, keys.log)
         if state is None:  # the index was emptied
             return False
         if mark in (log or b""):
@@ -319,20 +305,18 @@ class Client:
 
 
 def read_epoch(connection: ServerConnection, header: Header) -> bytes:
-    """Return the epoch of a shard.
+    """Return the epoch of an index.
 
     Raises:
         IndexGone: the index was removed.
-        IndexUnusable: the index was emptied, and has another header, number of shards or layout now.
+        IndexUnusable: the index was emptied, and has another header or layout now.
     """
     address = connection.address
-    epoch, stored, shards, layout = connection.call(
-        b"HMGET", meta_key(address), b"epoch", b"header", b"shards", b"layout"
-    )
+    epoch, stored, layout = connection.call(b"HMGET", meta_key(address), b"epoch", b"header", b"layout")
     if epoch is None or stored is None:
         raise IndexGone(f"The index in {address} was removed.")
     require_layout(address, layout)
-    if decode_header(stored) != header or int(shards or 1) != address.shards:
+    if decode_header(stored) != header:
         raise IndexUnusable(f"The index in {address} was emptied for another configuration meanwhile.")
     current: bytes = epoch
     return current

@@ -1,8 +1,4 @@
-"""A connection to a server, which runs commands and scripts and raises clear errors.
-
-All keys that are used through a connection have one hash tag. In a cluster, the connection leads to the node that serves
-this tag, and is made anew when another node serves it.
-"""
+"""A connection to a server, which runs commands and scripts and raises clear errors."""
 
 from __future__ import annotations
 
@@ -18,16 +14,12 @@ import redis
 from hiredis import pack_command
 from redis.backoff import NoBackoff
 from redis.exceptions import (
-    AskError,
     AuthenticationError,
-    ClusterDownError,
     MasterDownError,
-    MovedError,
     NoScriptError,
     ReadOnlyError,
     RedisError,
     ResponseError,
-    TryAgainError,
 )
 from redis.exceptions import ConnectionError as ServerGone
 from redis.exceptions import TimeoutError as ServerSilent
@@ -35,25 +27,12 @@ from redis.retry import Retry
 
 from crawler_dedup.errors import ConnectionLost, IndexUnusable
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.redis.nodes import Node, find_slot, known_nodes, read_nodes
 
 _OLDEST = (6, 2)
-_CODES: dict[type[Exception], str] = {
-    AskError: "ASK",
-    ClusterDownError: "CLUSTERDOWN",
-    MasterDownError: "MASTERDOWN",
-    MovedError: "MOVED",
-    TryAgainError: "TRYAGAIN",
-}
-_NOT_SERVED = frozenset(_CODES.values()) - {"MOVED"} | {"BUSY"}
 ANSWER_SECONDS = 5.0
 """Maximum time to wait for an answer, in seconds."""
 _IDLE_SECONDS = 0.5
 """Seconds without a command after which it is checked whether the other end has closed the connection."""
-
-
-class ConnectionMoved(ConnectionLost):
-    """Another node of the cluster serves the index now: the last command was not run."""
 
 
 class ServerReadOnly(ConnectionLost):
@@ -62,9 +41,6 @@ class ServerReadOnly(ConnectionLost):
 
 class ServerConnection:
     """One connection to a server. It is made with the first command, and anew after it was lost. Thread-safe.
-
-    In a cluster, an index whose slot is being moved to another node, key by key, cannot be used until the move is complete:
-    a script would see only some of the keys.
 
     Args:
         seconds: maximum time to wait for an answer.
@@ -77,7 +53,6 @@ class ServerConnection:
         self.address = address
         self.opened = 0
         self._process = os.getpid()
-        self._seconds = seconds
         self._using = threading.Lock()
         options: dict[str, Any] = {
             "socket_timeout": seconds,
@@ -92,9 +67,6 @@ class ServerConnection:
             raise self._explain(error) from None
         self._connection: Any = None
         self._used = 0.0  # when the server answered last
-        self._is_cluster = True  # until a server has denied it
-        self._primary: Node | None = None
-        self._failed: dict[Node | None, float] = {}
         self._digests: dict[str, bytes] = {}
 
     def __enter__(self) -> ServerConnection:
@@ -107,8 +79,7 @@ class ServerConnection:
         """Run a command and return its answer.
 
         Raises:
-            ConnectionLost: the server is gone, does not answer, or belongs to a cluster that does not serve the index now.
-            ConnectionMoved: another node serves the index. The next command goes there.
+            ConnectionLost: the server is gone, or does not answer.
             ServerReadOnly: the server is a replica now. The next command makes a new connection.
             IndexUnusable: the server refuses the command, or this process is a fork of the one that made the connection.
         """
@@ -123,7 +94,6 @@ class ServerConnection:
             self.drop()
             raise self._explain(error) from None
         except (ServerGone, ServerSilent, OSError) as error:
-            self._failed[self._primary] = monotonic()
             self.drop()
             raise ConnectionLost(self._describe(error)) from None
         except NoScriptError:
@@ -133,13 +103,7 @@ class ServerConnection:
             if isinstance(error, ReadOnlyError) or "-READONLY" in str(error):
                 self.drop()
                 raise ServerReadOnly(self._describe(error)) from None
-            code = _find_code(error)
-            if code == "MOVED":
-                host, _, port = str(error).rpartition(" ")[2].rpartition(":")
-                self._primary = (host or self._here()[0], int(port))
-                self.drop()
-                raise ConnectionMoved(self._describe(error)) from None
-            if code in _NOT_SERVED:
+            if isinstance(error, MasterDownError) or str(error).startswith("BUSY "):
                 self.drop()
                 raise ConnectionLost(self._describe(error)) from None
             raise self._explain(error) from None
@@ -162,11 +126,6 @@ class ServerConnection:
         lines = self.call(b"INFO", section).decode("utf-8", "replace").splitlines()
         return {name: value for name, colon, value in (line.partition(":") for line in lines) if colon}
 
-    @property
-    def is_in_cluster(self) -> bool:
-        """Whether the server belongs to a cluster; true until a server has denied it."""
-        return self._is_cluster
-
     def ensure(self) -> None:
         """Connect if there is no connection. Raises :class:`ConnectionLost`."""
         with self._using:
@@ -188,74 +147,16 @@ class ServerConnection:
         return self._connection
 
     def _connect(self) -> Any:
-        """Connect to the node that serves the index, which the first node that can be reached names.
-
-        Nodes that have failed are tried last. After the maximum time of an answer, no further node is tried.
-        """
-        reason: Exception = ServerGone()
-        began = monotonic()
-        nodes = dict.fromkeys((self._primary, None, *known_nodes.get(self.address.url, ())))
-        for node in sorted(nodes, key=lambda node: self._failed.get(node, 0.0)):
-            try:
-                self._connection = self._connect_to_primary(node, began)
-            except (ServerGone, ServerSilent, OSError) as error:  # noqa: PERF203
-                self._failed[node] = monotonic()
-                reason = error if error.args else reason
-                if monotonic() >= began + self._seconds:
-                    break
-            else:
-                self.opened += 1
-                return self._connection
-        raise reason
-
-    def _connect_to_primary(self, node: Node | None, began: float) -> Any:
-        """Connect to the node that serves the index according to *node*; fail at once if it has failed since *began*."""
-        connection = self._open(node)
-        if not self._is_cluster:
-            return connection
-        try:
-            own_id, slots = [self._ask(connection, b"CLUSTER", word) for word in (b"MYID", b"SLOTS")]
-        except ResponseError:  # no cluster, or the user may not ask: then an error of the first command names the node
-            self._is_cluster = self._primary is not None
-            return connection
-        except BaseException:
-            connection.disconnect()
-            raise
-        here = _node_of(connection)
-        nodes = read_nodes(slots, find_slot(self.address.tag), here, own_id)
-        self._primary, known_nodes[self.address.url] = nodes.primary, nodes.all
-        if nodes.is_here or nodes.primary in (here, None):
-            return connection
-        connection.disconnect()
-        if self._failed.get(nodes.primary, 0.0) >= began:
-            raise ServerGone
-        try:
-            return self._open(nodes.primary)
-        except (ServerGone, ServerSilent, OSError):
-            self._failed[nodes.primary] = monotonic()
-            raise
-
-    def _open(self, node: Node | None) -> Any:
-        """Return a new connection to *node*, or to the address if that is ``None``."""
-        if node is None:
-            connection = self._pool.make_connection()
-        elif "path" in self._pool.connection_kwargs:
-            raise IndexUnusable(
-                f"The index in {self.address} stands in a cluster, which is not reached through a socket."
-            )
-        else:
-            options = {**self._pool.connection_kwargs, "host": node[0], "port": node[1]}
-            connection = self._pool.connection_class(**options)
+        connection = self._pool.make_connection()
         connection.connect()
+        self._connection = connection
+        self.opened += 1
         return connection
 
     @staticmethod
     def _ask(connection: Any, *words: bytes | str | int) -> Any:
         connection.send_packed_command([pack_command(words)], check_health=False)
         return connection.read_response()
-
-    def _here(self) -> Node:
-        return ("", 0) if self._connection is None else _node_of(self._connection)
 
     def _explain(self, error: Exception) -> IndexUnusable:
         return IndexUnusable(self._describe(error))
@@ -269,10 +170,6 @@ class ServerConnection:
         return f"The index in {self.address} cannot be used: {text or type(error).__name__}."
 
 
-def _node_of(connection: Any) -> Node:
-    return getattr(connection, "host", ""), getattr(connection, "port", 0)
-
-
 def _is_closed(connection: Any) -> bool:
     """Return whether the other end has closed a connection on which no answer is awaited."""
     try:
@@ -281,22 +178,22 @@ def _is_closed(connection: Any) -> bool:
         return True
 
 
-def _find_code(error: ResponseError) -> str:
-    """Return the code of an error; older versions of redis-py have no exception class for some codes."""
-    return _CODES.get(type(error)) or str(error).partition(" ")[0]
-
-
 def require_server(connection: ServerConnection) -> list[str]:
     """Check that a server can hold an index; return warnings, a sentence each.
 
     Raises:
-        IndexUnusable: the server is too old, or may remove what is stored; and as :meth:`ServerConnection.call`.
+        IndexUnusable: the server is too old, belongs to a cluster, or may remove what is stored; and as
+            :meth:`ServerConnection.call`.
     """
     address = connection.address
     version = connection.info("server").get("redis_version", "0.0")
     if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < _OLDEST:
         raise IndexUnusable(
             f"The server of the index in {address} has version {version}; 6.2 is the oldest that serves."
+        )
+    if connection.info("cluster").get("cluster_enabled") == "1":
+        raise IndexUnusable(
+            f"The server of the index in {address} belongs to a cluster. An index needs a single server."
         )
     policy = connection.info("memory").get("maxmemory_policy", "noeviction")
     if policy != "noeviction":

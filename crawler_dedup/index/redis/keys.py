@@ -1,4 +1,4 @@
-"""The names of the keys of a shard of an index on a server. All have one hash tag.
+"""The names of the keys of an index on a server.
 
 The tokens of all cells differ (:mod:`crawler_dedup.index.redis.changelog`), except those of the snapshots of one site.
 """
@@ -30,15 +30,15 @@ def make_epoch() -> bytes:
 
 
 def meta_key(address: ServerAddress) -> bytes:
-    """Return the name of the hash that describes the shard at *address*."""
+    """Return the name of the hash that describes the index at *address*."""
     return b"{%s}" % address.tag
 
 
 class Keys:
-    """The names of the keys of a shard in one epoch.
+    """The names of the keys of an index in one epoch.
 
     Attributes:
-        meta: the hash with header, epoch, number of shards and layout.
+        meta: the hash with header, epoch and layout.
         prefix: the beginning of all other names.
         state: the state of the index (:class:`crawler_dedup.index.redis.changelog.State`).
         log: the log of changes (:mod:`crawler_dedup.index.redis.changelog`).

@@ -1,11 +1,9 @@
-"""Offers that are split into parts: if a part fails, the pages of the other parts still get their decisions."""
+"""Offers that are decided in pieces: if a piece fails, the pages of the pieces before it still get their decisions."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import NamedTuple
 
 from crawler_dedup.decision import NO_ANSWER, Decision, Verdict
 from crawler_dedup.errors import IndexUnusable
@@ -13,42 +11,6 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials("crawler_dedup.index")
-
-
-class Part(NamedTuple):
-    """Some pages of an offer, their positions in it, and the future of their decisions."""
-
-    pages: Sequence[SignedPage]
-    places: Sequence[int]
-    offer: Future[list[Decision]]
-
-
-def combine(parts: Sequence[Part]) -> Future[list[Decision]]:
-    """Return a future of the decisions of all *parts*, in the order of the offer; it fails if all *parts* fail."""
-    combined: Future[list[Decision]] = Future()
-    combined.set_running_or_notify_cancel()
-    left, lock = len(parts), threading.Lock()
-
-    def note(_future: Future[list[Decision]]) -> None:
-        nonlocal left
-        with lock:
-            left -= 1
-            if left:
-                return
-        errors = [error for part in parts if (error := part.offer.exception()) is not None]
-        if len(errors) == len(parts):
-            combined.set_exception(errors[0])
-            return
-        decided: dict[int, Decision] = {}
-        for part in parts:
-            error = part.offer.exception()
-            decisions = part.offer.result() if error is None else leave_unchecked(part.pages, error)
-            decided.update(zip(part.places, decisions, strict=True))
-        combined.set_result([decided[place] for place in sorted(decided)])
-
-    for part in parts:
-        part.offer.add_done_callback(note)
-    return combined
 
 
 def offer_in_pieces(

@@ -22,7 +22,7 @@ from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.client import read_epoch
-from crawler_dedup.index.redis.connection import ConnectionMoved, ServerConnection, read_time
+from crawler_dedup.index.redis.connection import ServerConnection, read_time
 from crawler_dedup.index.redis.keys import Keys
 from crawler_dedup.index.runs import RUN_NAME_BYTES, Run
 
@@ -31,7 +31,6 @@ LIFE_SECONDS = 60
 BEAT_SECONDS = 5.0
 """Seconds between two signs of life: after at most this time, a new client knows that a run is alive."""
 _held: set[ServerRun] = set()
-_MOST_MOVES = 5
 
 
 class ServerRun(Run):
@@ -40,15 +39,14 @@ class ServerRun(Run):
     Args:
         connection: the connection, which only this run uses from now on.
         header: the header of the index.
-        number: number of the run; 0: a random number.
 
     Raises:
         IndexUnusable: the server cannot be reached.
     """
 
-    def __init__(self, connection: ServerConnection, header: Header, number: int = 0) -> None:
+    def __init__(self, connection: ServerConnection, header: Header) -> None:
         super().__init__(read_time(connection))
-        self.number = number or secrets.randbits(32) or 1
+        self.number = secrets.randbits(32) or 1
         self._name = self.number.to_bytes(RUN_NAME_BYTES, "big")
         self._connection = connection
         self._header = header
@@ -81,16 +79,9 @@ class ServerRun(Run):
         self._awoken.set()
         _held.discard(self)
         with suppress(IndexUnusable):  # if the server is not told, the sign of life expires
-            self._tell_release()
+            arguments = [self._epoch, self._keys.prefix, self._name]
+            self._connection.evaluate(scripts.RELEASE, [self._keys.meta], arguments)
             self._connection.drop()
-
-    def _tell_release(self) -> None:
-        """Tell the server that the run is over, also if another node of a cluster serves the index now."""
-        arguments = [self._epoch, self._keys.prefix, self._name]
-        for _ in range(_MOST_MOVES):
-            with suppress(ConnectionMoved):
-                self._connection.evaluate(scripts.RELEASE, [self._keys.meta], arguments)
-                return
 
     def _show_life(self) -> None:
         while True:

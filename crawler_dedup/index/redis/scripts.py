@@ -1,9 +1,6 @@
 """The Lua scripts that a server runs, each as one atomic step.
 
-All keys of a shard have one hash tag, so that they are in one slot of a cluster. The keys of new records cannot be declared,
-because the script assigns their numbers. A node that is moving the slot to another node, key by key, refuses access to a key
-that it does not have, also to one that is not declared. So a script that changes several keys first asks for a key that does
-not exist.
+The keys of new records cannot be declared, because the script assigns their numbers.
 
 Each change is noted in a log (:mod:`crawler_dedup.index.redis.changelog`). From the end of the log, a script determines
 whether anything that a client has read was changed since.
@@ -20,8 +17,8 @@ local MARK, TOKEN, LONGEST = {MARK_BYTES}, {TOKEN_BYTES}, {LONGEST}
 _MAKE = (
     _SIZES
     + """
-local function make(epoch, header, shards, layout)
-  redis.call('HSET', KEYS[1], 'epoch', epoch, 'header', header, 'shards', shards, 'layout', layout)
+local function make(epoch, header, layout)
+  redis.call('HSET', KEYS[1], 'epoch', epoch, 'header', header, 'layout', layout)
   local prefix, mark = KEYS[1] .. epoch, epoch .. string.rep('\\0', MARK - #epoch)
   redis.call('SET', prefix .. 'g', mark)
   redis.call('SET', prefix .. 'v', struct.pack('<I8I8I8', #mark, 0, 0) .. mark)
@@ -31,19 +28,19 @@ end
 
 BEGIN = (
     """
--- Creates a shard if there is none. KEYS: its hash of properties. ARGV: epoch, header, number of shards, layout.
--- Returns these four properties as they are then.
+-- Creates an index if there is none. KEYS: its hash of properties. ARGV: epoch, header, layout. Returns these three
+-- properties as they are then.
 """
     + _MAKE
     + """
 if redis.call('HEXISTS', KEYS[1], 'epoch') == 0 then make(unpack(ARGV)) end
-return redis.call('HMGET', KEYS[1], 'epoch', 'header', 'shards', 'layout')
+return redis.call('HMGET', KEYS[1], 'epoch', 'header', 'layout')
 """
 )
 
 EMPTY = (
     """
--- Empties a shard, or creates it. KEYS and ARGV as for BEGIN. No name leads to the keys that are left of the old shard.
+-- Empties an index, or creates it. KEYS and ARGV as for BEGIN. No name leads to the keys that are left of the old index.
 """
     + _MAKE
     + """
@@ -51,14 +48,13 @@ local old = redis.call('HGET', KEYS[1], 'epoch')
 redis.call('DEL', KEYS[1])
 if old then redis.call('DEL', KEYS[1] .. old .. 'v') end
 make(unpack(ARGV))
-return redis.call('HMGET', KEYS[1], 'epoch', 'header', 'shards', 'layout')
+return redis.call('HMGET', KEYS[1], 'epoch', 'header', 'layout')
 """
 )
 
 REMOVE = """
--- Removes keys, unless the shard was emptied meanwhile. KEYS: the hash of properties, the keys to remove. ARGV: epoch;
--- '': there is no shard.
-if (redis.call('HGET', KEYS[1], 'epoch') or '') ~= ARGV[1] then return 'gone' end
+-- Removes keys, unless the index was emptied meanwhile. KEYS: the hash of properties, the keys to remove. ARGV: epoch.
+if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 'gone' end
 redis.call('UNLINK', unpack(KEYS, 2))
 return 'removed'
 """
@@ -151,7 +147,6 @@ end
 at = at + 1 + tonumber(ARGV[at])
 state = struct.pack('<I8I8I8', position + #entry, last, count) .. string.sub(entry, -MARK)
 rows[2] = state
-if #numbers == 0 then redis.call('EXISTS', prefix) end
 for first = 1, #rows, 2000 do
   redis.call('MSET', unpack(rows, first, math.min(first + 1999, #rows)))
 end
@@ -270,27 +265,26 @@ return 'released'
 )
 
 MEASURE = """
--- Measures a part of the keys. KEYS: keys that are always measured. ARGV: prefix of the other keys, pattern of the names to
--- scan, how many to scan. Returns the bytes of KEYS; the number of names that were scanned; number and bytes of those
--- with the prefix; the number of all keys.
+-- Measures a part of the keys. KEYS: keys that are always measured. ARGV: prefix of the other keys, how many names to scan.
+-- Returns the bytes of KEYS; the number of names that were scanned; the bytes of those with the prefix; the number of all
+-- keys.
 local fixed, known = 0, {}
 for _, name in ipairs(KEYS) do
   known[name] = true
   fixed = fixed + (redis.call('MEMORY', 'USAGE', name) or 0)
 end
-local prefix, wanted = ARGV[1], tonumber(ARGV[3])
-local looked, count, bytes, cursor, parts = 0, 0, 0, '0', 0
+local prefix, wanted = ARGV[1], tonumber(ARGV[2])
+local looked, bytes, cursor, parts = 0, 0, '0', 0
 repeat
   parts = parts + 1
-  local part = redis.call('SCAN', cursor, 'MATCH', ARGV[2], 'COUNT', wanted)
+  local part = redis.call('SCAN', cursor, 'COUNT', wanted)
   cursor = part[1]
   for _, name in ipairs(part[2]) do
     looked = looked + 1
     if string.sub(name, 1, #prefix) == prefix and not known[name] then
-      count = count + 1
       bytes = bytes + (redis.call('MEMORY', 'USAGE', name) or 0)
     end
   end
 until looked >= wanted or cursor == '0' or parts == 20
-return {fixed, looked, count, bytes, redis.call('DBSIZE')}
+return {fixed, looked, bytes, redis.call('DBSIZE')}
 """

@@ -1,4 +1,4 @@
-"""The pages of a shard of an index on a Valkey or Redis server."""
+"""The pages of an index on a Valkey or Redis server."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ _QUICK_SECONDS = 0.2  # short, because the event loop waits for it
 
 
 class ServerStore(TransactionalBackend):
-    """The pages of one shard of an index on a server (:mod:`crawler_dedup.index.redis.opening`).
+    """The pages of one opening of an index on a server (:mod:`crawler_dedup.index.redis.opening`).
 
     Args:
-        address: the address of the shard.
+        address: the address of the index.
         header: the header of the index.
-        cache_bytes: how many bytes of the shard this process keeps in memory at most.
+        cache_bytes: how many bytes of the index this process keeps in memory at most.
         frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
         readonly: whether the index is only read.
         one_life: whether reading fails once the index was emptied. If not, as in a crawl, the empty index is used then.
     """
 
-    _open: dict[ServerAddress, int] = {}  # noqa: RUF012  (how many shards of each index are open in this process)
+    _open: dict[ServerAddress, int] = {}  # noqa: RUF012  (how often each index is open in this process)
     _counting = threading.Lock()
 
     def __init__(
@@ -80,7 +80,7 @@ class ServerStore(TransactionalBackend):
         self._offers = Offers(MOST_JOBS)
         self._writer = None if readonly else Writer(self._make_client(cache_bytes), self._begin)
         with self._counting:
-            self._open[address.whole] = self._open.get(address.whole, 0) + 1
+            self._open[address] = self._open.get(address, 0) + 1
 
     def _make_client(self, cache_bytes: int) -> Client:
         client = Client(self.address, self.header, cache_bytes, is_writing=True)
@@ -90,7 +90,7 @@ class ServerStore(TransactionalBackend):
     @classmethod
     def is_open(cls, address: ServerAddress) -> bool:
         """Return whether this process has the index at *address* open."""
-        return bool(cls._open.get(address.whole))
+        return bool(cls._open.get(address))
 
     @property
     def name(self) -> str:
@@ -108,13 +108,13 @@ class ServerStore(TransactionalBackend):
             return
         self._is_closed = True
         with self._counting:
-            self._open[self.address.whole] = self._open.get(self.address.whole, 1) - 1
+            self._open[self.address] = self._open.get(self.address, 1) - 1
         if self._writer is not None:
             self._writer.close(_CLOSE_SECONDS)
         self._quick.drop()
 
-    def begin_run(self, number: int = 0) -> ServerRun:
-        return ServerRun(ServerConnection(self.address), self.header, number)
+    def begin_run(self) -> ServerRun:
+        return ServerRun(ServerConnection(self.address), self.header)
 
     def offer(
         self,

@@ -14,13 +14,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from crawler_dedup.errors import ConnectionLost, IndexUnusable
 from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.redis.connection import ConnectionMoved
 from crawler_dedup.index.redis.pages import PagesOnServer
 
 _T = TypeVar("_T")
@@ -44,8 +42,6 @@ MOST_JOBS = 64
 MOST_PAGES = 250
 """Maximum number of pages of a transaction of several jobs: the server does nothing else while it runs the script."""
 _MOST_ATTEMPTS = 200
-_MOST_MOVES = 5
-"""Maximum number of times that a transaction follows its shard from one node of a cluster to another."""
 _CONFIRM_SECONDS = 0.5
 """Seconds after which the thread waits for the copies of the index, even if other jobs wait."""
 _RETRY_SECONDS = 0.5
@@ -153,7 +149,7 @@ class Writer:
         """Run *jobs* in transactions and set the results of their futures. If a job fails, run them one by one."""
         while jobs:
             try:
-                outcomes = self._attempt_anywhere(jobs)
+                outcomes = self._attempt(jobs)
             except ConnectionLost as error:
                 if time.monotonic() >= self._away_until:
                     self._away_until, self._why_away = time.monotonic() + _RETRY_SECONDS, error
@@ -191,13 +187,6 @@ class Writer:
         else:
             for future, result in answers:
                 future.set_result(result)
-
-    def _attempt_anywhere(self, jobs: list[_Waiting]) -> list[_Outcome]:
-        """Call :meth:`_attempt`, again if another node of a cluster serves the shard now."""
-        for _ in range(_MOST_MOVES):
-            with suppress(ConnectionMoved):
-                return self._attempt(jobs)
-        return self._attempt(jobs)
 
     def _attempt(self, jobs: list[_Waiting]) -> list[_Outcome]:
         """Run the first of *jobs* until nothing that they have read was changed meanwhile; return their outcomes.
