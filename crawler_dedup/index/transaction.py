@@ -47,12 +47,6 @@ class Transaction(KeptPages, Protocol):
         The buckets come in blocks, and so do the signatures that *choose* gets.
         """
 
-    def require_copies(self) -> None:
-        """Delay the answer until all copies of the index have the changes of this transaction.
-
-        The transaction takes something back: if that were lost later, a page that is not stored could stand for others.
-        """
-
     def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
         """Note that a run is alive, and return the time for its records, which never goes back, even if clocks do."""
 

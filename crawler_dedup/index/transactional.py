@@ -84,15 +84,12 @@ class TransactionalBackend(Backend):
         def job(txn: Transaction) -> None:
             for release in self._doubtful:
                 release(txn)
-            stored_until = terms.stored_until()
-            if stored_until is not None:
-                txn.require_copies()
             txn.end_run(
                 terms.run,
                 now,
                 has_finished=finished,
                 is_tidy=not self._open_claims and not self._has_lost_count,
-                stored_until=stored_until,
+                stored_until=terms.stored_until(),
             )
 
         self._write(job, _END_TIMEOUT)
@@ -284,8 +281,6 @@ class TransactionalBackend(Backend):
 
 def _end_claim(txn: Transaction, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool) -> bool:
     recorded = txn.find(decision.scope, decision.key)
-    if not settled and (recorded is None or recorded[1].settled):
-        txn.require_copies()  # also if it was removed already, but perhaps not from all copies
     if recorded is None:
         return False
     number, record = recorded
@@ -315,7 +310,6 @@ def _settle(txn: Transaction, number: int, record: Record, matcher: Matcher, now
 
 def _forget(txn: Transaction, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing) -> int:
     forgotten = 0
-    txn.require_copies()
     for number in numbers:
         record = txn.get(number)
         if record is not None and select(record):

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import itertools
 import signal
+import socket
 import threading
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
 from crawler_dedup.decision import BEING_HANDLED, NO_ANSWER
 from crawler_dedup.errors import ConnectionLost, IndexGone
-from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.index.location import ServerAddress, find_location
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
-from tests.support.indexing import ByDistance, number_of, open_backend, page, release, running_program, settle, uniform
+from tests.support.indexing import ByDistance, number_of, open_backend, page, running_program, uniform
 from tests.support.servers import Server, declare_dead, serving
 
 if not has_extra("redis"):
@@ -463,36 +466,6 @@ def test_a_claim_that_could_not_be_ended_is_left_to_the_next_run(tmp_path: Path)
         assert len(store) == 1
 
 
-def test_a_release_waits_until_it_is_on_disk(tmp_path: Path) -> None:
-    options = ("--appendonly", "yes", "--appendfsync", "everysec")
-    with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
-        if "cmdstat_waitaof" not in server.info("commandstats"):  # opening has asked for it
-            pytest.skip("the server does not tell when something is on disk")
-
-        def waits() -> int:
-            calls = server.info("commandstats")["cmdstat_waitaof"]
-            assert isinstance(calls, dict)
-            return int(calls["calls"])
-
-        before = waits()
-        store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 5))], NEAR).result()
-        assert settle(store, 1)
-        assert waits() == before
-        assert release(store, 1)
-        after_release = waits()
-        assert after_release > before
-        assert store.forget(lambda _: True, NEAR) == 4
-        assert waits() > after_release
-
-
-@pytest.mark.parametrize("policy", ["no", "always"])
-def test_a_server_that_does_not_write_every_second_delays_nothing(tmp_path: Path, policy: str) -> None:
-    options = ("--appendonly", "yes", "--appendfsync", policy)
-    with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
-        store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 5))], NEAR).result()
-        assert all(release(store, number) for number in range(5))
-
-
 @pytest.mark.parametrize("count", [1, 240])
 def test_a_batch_that_a_stopped_server_receives_late_is_not_filed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
@@ -623,3 +596,87 @@ def test_an_export_misses_no_page_that_is_filed_again_during_it(address: ServerA
         assert store.offer([page(1100, 7)], NEAR).result()[0].verdict is Verdict.NEW
         read += [number_of(record.page) for block in blocks for record in block]
         assert sorted(read) == list(range(1200))
+
+
+# Servers that take the place of others, or are busy
+
+
+class Replicated(NamedTuple):
+    """A server and its replica."""
+
+    primary: Server
+    replica: Server
+
+    @property
+    def address(self) -> ServerAddress:
+        return self.primary.address()
+
+
+@pytest.fixture
+def replicated(tmp_path: Path) -> Iterator[Replicated]:
+    """Yield a server with a replica, which has all that the server has."""
+    options = ("--bind", "127.0.0.1", "--save", "3600 1", "--repl-diskless-sync-delay", "0")
+    port, replica_port = map(str, find_ports(2))
+    with (
+        serving(tmp_path / "primary", "--port", port, *options) as primary,
+        serving(tmp_path / "replica", "--port", replica_port, *options, "--replicaof", "127.0.0.1", port) as replica,
+    ):
+        wait_for(lambda: replica.info("replication").get("master_link_status") == "up")
+        wait_for(lambda: primary.info("replication").get("slave0", {}).get("state") == "online")  # type: ignore[attr-defined]
+        yield Replicated(primary, replica)
+
+
+def find_ports(count: int) -> list[int]:
+    """Return ports that are free."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [opened.getsockname()[1] for opened in sockets]
+
+
+def test_a_crawl_follows_its_address_from_a_server_that_was_demoted_to_the_new_one(
+    replicated: Replicated, tmp_path: Path
+) -> None:
+    primary, replica = replicated
+    link = primary.socket.with_name("link")  # stands for a name
+    link.symlink_to(primary.socket)
+    with closing(open_backend(find_location(f"unix://{link}"))) as store:
+        store.offer([page(1, 5)], NEAR).result()
+        wait_for(lambda: replica.run("DBSIZE") == primary.run("DBSIZE"))
+        port = str(replica.info("server")["tcp_port"])
+        replica.run("REPLICAOF", "NO", "ONE")
+        primary.run("REPLICAOF", "127.0.0.1", port)
+        error = store.offer([page(2, 2**64 - 1)], NEAR).exception()
+        assert isinstance(error, ConnectionLost)
+        assert not str(error).endswith("..")
+        link.unlink()
+        link.symlink_to(replica.socket)
+        wait_for(lambda: store.offer([page(2, 2**64 - 1)], NEAR).exception() is None)
+        assert store.offer([page(3, 5)], NEAR).result()[0].duplicate_of == "http://example.com/1"
+
+
+def test_while_a_script_of_another_client_runs_for_long_pages_pass_unchecked(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "server", "--lua-time-limit", "10", "--save", "3600 1") as server,
+        closing(open_backend(server.address())) as store,
+    ):
+        from redis.exceptions import ResponseError
+
+        def run_for_long() -> None:
+            with suppress(ResponseError):
+                server.run("EVAL", "while true do end", "0")
+
+        def is_busy() -> bool:
+            try:
+                server.run("PING")
+            except ResponseError:
+                return True
+            return False
+
+        thread = threading.Thread(target=run_for_long)
+        thread.start()
+        wait_for(is_busy)
+        offers = [store.offer([page(n, signature)], NEAR) for n, signature in enumerate(uniform(1, 3))]
+        assert all(isinstance(offer.exception(), ConnectionLost) for offer in offers)
+        server.run("SCRIPT", "KILL")
+        thread.join()
+        wait_for(lambda: store.offer([page(1, 5)], NEAR).exception() is None)

@@ -236,9 +236,6 @@ class PagesInTransaction:
     ) -> Iterator[Record]:
         return self._catalogue.sharing(self._txn, probes, choose)
 
-    def require_copies(self) -> None:
-        """Do nothing: there is one copy, and it is on disk before any answer."""
-
     def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
         return self._catalogue.runs.touch(self._txn, number, grace, now, stored_until=stored_until)
 

@@ -65,7 +65,6 @@ class Changes:
         new_decoded: the decoded contents of *new*, in the same order.
         scopes: hashes of the scopes in which it files signatures.
         count: change of the number of records.
-        needs_copies: whether all copies of the index must have the changes before the jobs are answered.
     """
 
     buckets: dict[bytes, bytes] = field(default_factory=dict)
@@ -82,12 +81,11 @@ class Changes:
     scopes: set[int] = field(default_factory=set)
     count: int = 0
     with_runs: bool = False
-    needs_copies: bool = False
 
     @property
     def changes_anything(self) -> bool:
         """Whether the transaction makes any change."""
-        return bool(self.new or self.written or self.added or self.commands or self.needs_copies)
+        return bool(self.new or self.written or self.added or self.commands)
 
     def changed_names(self) -> Iterator[bytes]:
         """Yield the names of the cells that are changed."""

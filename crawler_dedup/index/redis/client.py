@@ -14,7 +14,6 @@ from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.changelog import RUNS, Marks, State, make_tokens, read_tokens
 from crawler_dedup.index.redis.changes import Changes, KnownRuns
 from crawler_dedup.index.redis.connection import ANSWER_SECONDS, ServerConnection, ServerReadOnly, read_time
-from crawler_dedup.index.redis.copies import Copies
 from crawler_dedup.index.redis.keys import LAYOUT, REPAIRED, Keys, meta_key
 from crawler_dedup.index.redis.knowncells import KnownCells
 from crawler_dedup.index.runs import RUN_NAME_BYTES
@@ -31,7 +30,7 @@ class Client:
     Args:
         header: the header that the index must have.
         cache_bytes: maximum size of the cached cells.
-        is_writing: whether it makes changes that all copies of the index must have.
+        may_assume: whether cells may be assumed to be empty, because :meth:`commit` checks them before anything is answered.
 
     Attributes:
         keys: the names of the keys of the index.
@@ -41,17 +40,14 @@ class Client:
         runs_changed: called when another client has entered or ended a run.
     """
 
-    def __init__(self, address: ServerAddress, header: Header, cache_bytes: int, *, is_writing: bool = False) -> None:
+    def __init__(self, address: ServerAddress, header: Header, cache_bytes: int, *, may_assume: bool = False) -> None:
         self.keys = Keys(address, b"")
         self.runs = KnownRuns()
         self._header = header
         self.epoch = b""
         self._connection = ServerConnection(address)
-        self._copies = Copies(self._connection)
-        self._is_writing = is_writing
         self.runs_changed: Callable[[], None] = lambda: None
-        self._unconfirmed = 0
-        self.cells = KnownCells(self._connection, cache_bytes, may_assume=is_writing)
+        self.cells = KnownCells(self._connection, cache_bytes, may_assume=may_assume)
         self._opened = 0
         self._state = b""
         self._scopes: set[int] = set()
@@ -71,8 +67,6 @@ class Client:
         self._connection.ensure()
         if self._opened != self._connection.opened:
             self._learn_time()
-        if self._is_writing:
-            self._copies.look_from_time_to_time()
         while self._opened != self._connection.opened:
             self._scopes.clear()
             self.epoch = read_epoch(self._connection, self._header)
@@ -122,17 +116,12 @@ class Client:
             *(name for name, _, _ in changes.added),
             *changes.written,
         ]
-        if changes.needs_copies:  # so that a replica that leaves during the commit is counted
-            self._copies.look()
         try:
             answer = self._evaluate(keys, arguments)
         except ServerReadOnly:
             raise
         except ConnectionLost:
-            was_written = self._was_written(mark)
-            if was_written and changes.needs_copies:  # only the lost connection could wait for the copies
-                raise
-            return [] if was_written else None
+            return [] if self._was_written(mark) else None
         match answer[0]:
             case b"done":
                 return self._note_done(changes, answer)
@@ -150,17 +139,6 @@ class Client:
         known = (self.keys.prefix, self._state, until)
         answer: list[Any] = self._connection.evaluate(scripts.COMMIT, keys, [*known, *arguments])
         return answer
-
-    def confirm(self) -> None:
-        """Wait until all copies of the index have the changes that must not be lost.
-
-        Raises:
-            IndexUnusable: a copy does not have them, or this is not known.
-        """
-        opened, self._unconfirmed = self._unconfirmed, 0
-        self._copies.confirm()
-        if opened != self._connection.opened:  # it was made anew, perhaps to another server
-            raise ConnectionLost(f"The connection to the index in {self._connection.address} was lost.")
 
     def scan(self, pattern: bytes) -> Iterator[list[bytes]]:
         """Yield the names of the keys that match *pattern*: a list for each step, which may be empty."""
@@ -262,8 +240,6 @@ class Client:
 
     def _note_done(self, changes: Changes, answer: list[Any]) -> list[int]:
         """Update what is known after a commit, so that the changed cells need not be read again."""
-        if changes.needs_copies:
-            self._unconfirmed = self._unconfirmed or self._connection.opened
         _, state, noted, encoded = answer
         self._forget_changed(noted)
         self._state = state

@@ -15,7 +15,6 @@ from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.client import require_layout
 from crawler_dedup.index.redis.connection import ServerConnection, require_server
-from crawler_dedup.index.redis.copies import Copies
 from crawler_dedup.index.redis.keys import LAYOUT, Keys, make_epoch, meta_key
 from crawler_dedup.index.redis.store import ServerStore
 from crawler_dedup.system.logs import logger_without_credentials
@@ -107,12 +106,9 @@ def _empty(address: ServerAddress, header: Header) -> None:
 
 
 def _make(connection: ServerConnection, script: str, header: Header) -> tuple[bytes, bytes]:
-    made = make_epoch()
-    arguments: list[bytes | str | int] = [made, msgspec.json.encode(header), LAYOUT]
+    arguments: list[bytes | str | int] = [make_epoch(), msgspec.json.encode(header), LAYOUT]
     epoch, stored, layout = connection.evaluate(script, [meta_key(connection.address)], arguments)
     require_layout(connection.address, layout)
-    if epoch == made:  # the old contents must not come back
-        Copies(connection).confirm()
     return epoch, stored
 
 

@@ -61,7 +61,6 @@ class PagesOnServer(RunsInTransaction):
         self._sites = SitesInTransaction(client, self._changes)
         self._buckets: dict[bytes, ChangedBucket] = {}
         self._records: dict[int, Record | None] = {}  # the changed records; None: removed
-        self.has_required_copies = False
         self.most_pages = UNDIVIDED
         self._next_number = count(_FIRST_NEW).__next__
 
@@ -196,9 +195,6 @@ class PagesOnServer(RunsInTransaction):
 
     def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
         self._ahead.read(pages, lookup)
-
-    def require_copies(self) -> None:
-        self._changes.needs_copies = self.has_required_copies = True
 
     def count(self) -> int:
         return self.client.read_state().records

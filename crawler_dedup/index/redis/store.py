@@ -83,7 +83,7 @@ class ServerStore(TransactionalBackend):
             self._open[address] = self._open.get(address, 0) + 1
 
     def _make_client(self, cache_bytes: int) -> Client:
-        client = Client(self.address, self.header, cache_bytes, is_writing=True)
+        client = Client(self.address, self.header, cache_bytes, may_assume=True)
         client.runs_changed = show_life_soon
         return client
 

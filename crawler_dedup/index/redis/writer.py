@@ -42,17 +42,8 @@ MOST_JOBS = 64
 MOST_PAGES = 250
 """Maximum number of pages of a transaction of several jobs: the server does nothing else while it runs the script."""
 _MOST_ATTEMPTS = 200
-_CONFIRM_SECONDS = 0.5
-"""Seconds after which the thread waits for the copies of the index, even if other jobs wait."""
 _RETRY_SECONDS = 0.5
 """Seconds for which jobs fail at once after the server was found to be away."""
-
-
-class _Outcome(NamedTuple):
-    """The result of a job, and whether it must be held back until all copies of the index have the changes."""
-
-    result: Any
-    needs_copies: bool
 
 
 class Writer:
@@ -75,8 +66,6 @@ class Writer:
         self._awoken = threading.Lock()  # released to wake the thread
         self._awoken.acquire()
         self._closing = False
-        self._unconfirmed: list[tuple[Future[Any], Any]] = []
-        self._confirm_at = math.inf
         self._away_until = 0.0
         self._why_away = ConnectionLost()
         # A daemon: the process can end even while a server does not answer.
@@ -123,8 +112,6 @@ class Writer:
             jobs = self._take()
             if jobs:
                 self._commit(jobs)
-            if self._unconfirmed and (not self._waiting or time.monotonic() > self._confirm_at):
-                self._confirm()
         self._client.close()
 
     def _wait(self) -> bool:
@@ -149,7 +136,7 @@ class Writer:
         """Run *jobs* in transactions and set the results of their futures. If a job fails, run them one by one."""
         while jobs:
             try:
-                outcomes = self._attempt(jobs)
+                results = self._attempt(jobs)
             except ConnectionLost as error:
                 if time.monotonic() >= self._away_until:
                     self._away_until, self._why_away = time.monotonic() + _RETRY_SECONDS, error
@@ -163,33 +150,12 @@ class Writer:
                 for single in jobs:
                     self._commit([single])
                 return
-            for waiting, outcome in zip(jobs, outcomes, strict=False):
-                self._answer(waiting.future, outcome)
-            jobs = jobs[len(outcomes) :]
-            if time.monotonic() > self._confirm_at:
-                self._confirm()
+            for waiting, result in zip(jobs, results, strict=False):
+                waiting.future.set_result(result)
+            jobs = jobs[len(results) :]
 
-    def _answer(self, future: Future[Any], outcome: _Outcome) -> None:
-        if outcome.needs_copies:
-            self._confirm_at = min(self._confirm_at, time.monotonic() + _CONFIRM_SECONDS)
-            self._unconfirmed.append((future, outcome.result))
-        else:
-            future.set_result(outcome.result)
-
-    def _confirm(self) -> None:
-        """Wait until all copies of the index have the changes, and set the results that were held back."""
-        answers, self._unconfirmed, self._confirm_at = self._unconfirmed, [], math.inf
-        try:
-            self._client.confirm()
-        except IndexUnusable as error:
-            for future, _ in answers:
-                future.set_exception(error)
-        else:
-            for future, result in answers:
-                future.set_result(result)
-
-    def _attempt(self, jobs: list[_Waiting]) -> list[_Outcome]:
-        """Run the first of *jobs* until nothing that they have read was changed meanwhile; return their outcomes.
+    def _attempt(self, jobs: list[_Waiting]) -> list[Any]:
+        """Run the first of *jobs* until nothing that they have read was changed meanwhile; return their results.
 
         If others change it again and again, fewer jobs are taken at a time: a transaction about many pages might never end
         before the next change.
@@ -202,7 +168,7 @@ class Writer:
             pages.most_pages = self._most_pages
             first = jobs[: _count_first(jobs, self._most_pages)]
             try:
-                outcomes = [_run_job(waiting.job, pages) for waiting in first]
+                results = [waiting.job(pages) for waiting in first]
             except ConnectionLost:
                 raise
             except Exception:
@@ -211,7 +177,7 @@ class Writer:
                 continue
             if self._client.commit(pages.collect()) is not None:
                 self._most_pages = min(2 * self._most_pages, MOST_PAGES)
-                return outcomes
+                return results
             if attempt:
                 size = sum(waiting.size for waiting in first)
                 self._most_pages = max(min(self._most_pages, size) // 2, 1)
@@ -227,9 +193,3 @@ def _count_first(jobs: Iterable[_Waiting], most_pages: int) -> int:
             break
         number += 1
     return number
-
-
-def _run_job(job: _Job, pages: PagesOnServer) -> _Outcome:
-    pages.has_required_copies = False
-    result = job(pages)
-    return _Outcome(result, pages.has_required_copies)
