@@ -54,14 +54,6 @@ class Backend(ABC):
         """Begin a new run of this index. Raises :class:`IndexUnusable`."""
 
     @abstractmethod
-    def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
-        """Check every bucket against the records; return a sentence for each fault."""
-
-    @abstractmethod
-    def repair(self, filing: Filing, advance: Advance = ignore_progress) -> None:
-        """Rebuild everything else from the records. Records that cannot be read are removed."""
-
-    @abstractmethod
     def read_header(self) -> Header:
         """Read the header as it is now. Raises :class:`IndexUnusable` if the index was emptied meanwhile."""
 
@@ -131,7 +123,9 @@ class Backend(ABC):
         """
 
     @abstractmethod
-    def records(self, size: int, *, handled_only: bool = False) -> Iterator[list[Record]]:
+    def records(
+        self, size: int, *, handled_only: bool = False, note_unreadable: Advance = ignore_progress
+    ) -> Iterator[list[Record]]:
         """Yield all records that can be read, in lists of up to *size*.
 
         In a directory all records are from one state of the index. On a server they include every page that is recorded
@@ -139,6 +133,7 @@ class Backend(ABC):
 
         Args:
             handled_only: yield only the records of pages that were handled.
+            note_unreadable: called with 1 for each record that cannot be read.
         """
 
     @abstractmethod

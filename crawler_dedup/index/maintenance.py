@@ -1,4 +1,4 @@
-"""Operations on an index between crawls: open, count, verify, repair, export and import it."""
+"""Operations on an index between crawls: open, count, verify, export and import it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.config import INDEX_CACHE, MAP_SIZE
-from crawler_dedup.errors import ExportUnreadable, IndexGone, IndexMissing, IndexUnusable
+from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index import export, records
 from crawler_dedup.index.backend import KIND, Backend
 from crawler_dedup.index.export import Export, ExportBlock
@@ -28,7 +28,7 @@ from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, StoredSite
 from crawler_dedup.index.records import Record
-from crawler_dedup.system.callbacks import Advance
+from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.extras import require_extra
 from crawler_dedup.urls import identifier_without_credentials, without_credentials
 
@@ -74,15 +74,18 @@ class Contents:
 
 def open_index(location: Location) -> AnyIndex:
     """Open the index at *location*, of either kind. Raises :class:`IndexUnusable` if there is none."""
-    if isinstance(location, ServerAddress):
-        return _server().attach(location)
-    require_index(location)
-    environment = Environment.open(location, map_size=KEEP_MAP_SIZE)
+    return _server().attach(location) if isinstance(location, ServerAddress) else open_directory(location)
+
+
+def open_directory(directory: Path) -> Store | PermutedIndex:
+    """Open the index in *directory*, of either kind. Raises :class:`IndexUnusable` if there is none."""
+    require_index(directory)
+    environment = Environment.open(directory, map_size=KEEP_MAP_SIZE)
     try:
         header = environment.existing_header()
         if header.format == FORMAT and header.kind not in (KIND, permuted.KIND):
-            raise damaged_error(location, f"its header names the kind {header.kind!r}")
-        return PermutedIndex.open(location) if header.kind == permuted.KIND else Store.attach(location)
+            raise damaged_error(directory, f"its header names the kind {header.kind!r}")
+        return PermutedIndex.open(directory) if header.kind == permuted.KIND else Store.attach(directory)
     finally:
         environment.close()
 
@@ -196,6 +199,14 @@ def measure_bytes(index: AnyIndex) -> int:
     return index.stored_bytes if isinstance(index, Backend) else index.environment.measure().disk_bytes
 
 
+def count_entries(index: AnyIndex) -> int | None:
+    """Return how many pages or signatures *index* has; ``None`` if their number is damaged."""
+    try:
+        return len(index)
+    except IndexDamaged:
+        return None
+
+
 def read_records(pages: Backend, advance: Advance) -> Iterator[Record]:
     """Yield all records that can be read; *advance* is called with the number of records of each batch."""
     for batch in pages.records(_COUNTED):
@@ -203,19 +214,11 @@ def read_records(pages: Backend, advance: Advance) -> Iterator[Record]:
         advance(len(batch))
 
 
-def verify(index: AnyIndex, filing_of: FilingOf, advance: Advance) -> list[str]:
-    """Check *index*; return a sentence for each fault."""
+def verify(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) -> list[str]:
+    """Check an index in a directory; return a sentence for each fault. Nothing is changed."""
     if isinstance(index, PermutedIndex):
         return index.verify(advance)
     return index.verify(filing_of(index.header.spec), advance)
-
-
-def repair(index: AnyIndex, filing_of: FilingOf, advance: Advance) -> None:
-    """Rebuild an index of pages from its records, or an index of bare signatures from the signatures in any table."""
-    if isinstance(index, PermutedIndex):
-        index.repair()
-    else:
-        index.repair(filing_of(index.header.spec), advance)
 
 
 def count_contents(pages: Backend, advance: Advance) -> Contents:
@@ -231,11 +234,24 @@ def count_contents(pages: Backend, advance: Advance) -> Contents:
     return Contents(dict(scopes.most_common()), runs, open_claims, pages.measure_sites())
 
 
-def export_index(index: AnyIndex, file: Path, advance: Advance) -> int:
-    """Write *index* to *file* and return the number of signatures or pages."""
+def export_index(
+    index: AnyIndex,
+    file: Path,
+    advance: Advance,
+    *,
+    note_unreadable: Advance = ignore_progress,
+    is_readable: SiteCheck = lambda _: True,
+) -> int:
+    """Write *index* to *file* and return the number of signatures or pages. What cannot be read is left out.
+
+    Args:
+        note_unreadable: called with 1 for each record that cannot be read.
+        is_readable: returns whether what is known about a site can be read: if not, an import would refuse the export.
+    """
     # They are closed before the index: LMDB before 3.0 raises an error if a transaction of a closed index ends.
-    with closing(_read_blocks(index)) as blocks, closing(_read_sites(index)) as sites:
-        return export.write_export(file, read_header(index), _counted(blocks, advance), sites)
+    with closing(_read_blocks(index, note_unreadable)) as blocks, closing(_read_sites(index)) as sites:
+        readable = filter(is_readable, sites)
+        return export.write_export(file, read_header(index), _counted(blocks, advance), readable)
 
 
 def import_index(
@@ -290,8 +306,8 @@ def import_index(
     return total, new
 
 
-def _read_blocks(index: AnyIndex) -> Generator[ExportBlock, None, None]:
-    return _read_signatures(index) if isinstance(index, PermutedIndex) else _read_pages(index)
+def _read_blocks(index: AnyIndex, note_unreadable: Advance) -> Generator[ExportBlock, None, None]:
+    return _read_signatures(index) if isinstance(index, PermutedIndex) else _read_pages(index, note_unreadable)
 
 
 def read_profiles(path: Path, spec: Mapping[str, str], is_readable: SiteCheck) -> FrozenProfiles:
@@ -322,8 +338,8 @@ def _read_signatures(index: PermutedIndex) -> Generator[ExportBlock, None, None]
         yield ExportBlock(signatures, ())
 
 
-def _read_pages(pages: Backend) -> Generator[ExportBlock, None, None]:
-    for batch in pages.records(export.MAX_BLOCK_ROWS, handled_only=True):
+def _read_pages(pages: Backend, note_unreadable: Advance) -> Generator[ExportBlock, None, None]:
+    for batch in pages.records(export.MAX_BLOCK_ROWS, handled_only=True, note_unreadable=note_unreadable):
         batch.sort(key=lambda record: record.page.signature)
         signatures = np.array([record.page.signature for record in batch], dtype=np.uint64)
         yield ExportBlock(signatures, [records.encode(_with_signature(_clean(record), 0)) for record in batch])

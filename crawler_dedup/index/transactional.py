@@ -172,11 +172,20 @@ class TransactionalBackend(Backend):
         self._write(job)
         return forgotten
 
-    def records(self, size: int, *, handled_only: bool = False) -> Iterator[list[Record]]:
+    def records(
+        self, size: int, *, handled_only: bool = False, note_unreadable: Advance = ignore_progress
+    ) -> Iterator[list[Record]]:
         is_wanted = self._make_handled_test() if handled_only else lambda _: True
+
+        def readable(txn: Transaction) -> Iterator[Record]:
+            for _, record in txn.items():  # noqa: PERF102  (no dict)
+                if record is None:
+                    note_unreadable(1)
+                else:
+                    yield record
+
         with self._read() as txn:
-            readable = (record for _, record in txn.items() if record is not None)
-            wanted = filter(is_wanted, readable)
+            wanted = filter(is_wanted, readable(txn))
             while batch := list(islice(wanted, size)):
                 yield batch
 

@@ -93,7 +93,7 @@ def test_interrupted_work_leaves_nothing_behind(indexes: Path, tmp_path: Path, c
     assert work.returncode == 130
     assert files(folder) - before <= {Path("new"), Path("new/data.mdb"), Path("new/lock.mdb"), Path("new/users.lock")}
     for index in folder.glob("*/data.mdb"):
-        with closing(maintenance.open_index(index.parent)) as opened:
+        with closing(maintenance.open_directory(index.parent)) as opened:
             assert maintenance.verify(opened, lookup_of, lambda _: None) == []
 
 

@@ -125,6 +125,5 @@ def test_damage_of_an_index_is_printed_as_json_lines(tmp_path: Path) -> None:
     with PermutedIndex.open(tmp_path) as index:
         index.insert(array(clusters(1, 1000)))
     cut_chunks(tmp_path, 0.8)
-    for options, status, repaired in (((), 1, False), (("--repair",), 0, True)):
-        problems = json_lines("index", "verify", tmp_path, *options, "--json", status=status)
-        assert {(line["type"], line["repaired"]) for line in problems} == {("index_problem", repaired)}
+    problems = json_lines("index", "verify", tmp_path, "--json", status=1)
+    assert [line["type"] for line in problems] == ["index_problem"]

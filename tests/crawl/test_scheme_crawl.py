@@ -16,6 +16,7 @@ from crawler_dedup.signing.lookup import lookup_of
 from tests.support.chinese import chinese, with_homophones
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_scrapy, start_script
 from tests.support.projects import ADDON, PAGES, index_of, project
+from tests.support.verification import verify
 from tests.support.versions import HAS_EXIT_STATUS
 
 SCHEMES = {  # how the log calls them
@@ -169,7 +170,7 @@ def test_every_number_of_tables_drops_the_same_pages(tmp_path: Path) -> None:
         with Deduplicator.open(tmp_path / f"{tables}" / "index", config) as deduplicator:
             assert len(deduplicator) == len(SITE) - len(COPIES)
         pages = maintenance.open_pages(tmp_path / f"{tables}" / "index")
-        assert pages.verify(lookup_of(pages.header.spec)) == []
+        assert verify(pages, lookup_of(pages.header.spec)) == []
         pages.close()
 
 

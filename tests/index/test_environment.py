@@ -820,7 +820,7 @@ _FORK = """
         "query_many": lambda: index.query_many([5]),
         "blocks": lambda: next(index.blocks(9)),
         "len": lambda: len(index),
-        "repair": index.repair,
+        "salvage": index.salvage,
         "decide": lambda: pages.decide([second]),
         "offer": lambda: pages.submit([second]),
         "settle": lambda: pages.settle(decision),

@@ -61,7 +61,7 @@ def make(directory: Path, kind: str, signatures: list[int]) -> None:
 
 def contents(directory: Path) -> dict[str, object]:
     """Return the whole content of a sound index by name."""
-    index = maintenance.open_index(directory)
+    index = maintenance.open_directory(directory)
     try:
         assert maintenance.verify(index, lookup_of, lambda _: None) == []
         content: dict[str, object]
@@ -76,7 +76,7 @@ def contents(directory: Path) -> dict[str, object]:
 
 
 def exported(directory: Path, file: Path) -> int:
-    index = maintenance.open_index(directory)
+    index = maintenance.open_directory(directory)
     try:
         return maintenance.export_index(index, file, lambda _: None)
     finally:

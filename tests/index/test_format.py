@@ -98,7 +98,6 @@ def test_records_with_a_dictionary_survive_every_maintenance_of_an_index(tmp_pat
         pages = fill(store)
     compact(directory)
     with closing(open_store(directory)) as store:
-        store.repair(FILING)
         assert kept(store) == pages
         maintenance.export_index(store, tmp_path / "file", lambda _: None)
     maintenance.import_index(Export(tmp_path / "file"), tmp_path / "other", lambda _: FILING, _ignore, _ignore)
@@ -158,9 +157,7 @@ _FILL_ANEW = """
     [lambda content: content[:-1], lambda content: b"", lambda content: content[:500] + b"x" + content[501:]],
     ids=["cut off", "empty", "another byte"],
 )
-def test_a_damaged_dictionary_is_reported_and_a_repair_removes_the_records_that_need_it(
-    tmp_path: Path, damage: Callable[[bytes], bytes]
-) -> None:
+def test_a_damaged_dictionary_is_reported(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     with closing(open_store(tmp_path)) as store:
         pages = fill(store)
     with lmdb.open(str(tmp_path), max_dbs=8) as env:
@@ -175,10 +172,6 @@ def test_a_damaged_dictionary_is_reported_and_a_repair_removes_the_records_that_
             store.offer([titled(MANY, 5)], ByDistance(0)).result()
         with pytest.raises(IndexDamaged):
             store.look(titled(MANY - 1, pages[-1].signature), ByDistance(0))
-        store.repair(FILING)
-        assert store.verify(FILING) == []
-        assert kept(store) == pages[:TRAINED_ON]
-        assert store.offer([titled(MANY, 5)], ByDistance(0)).result()[0].verdict is Verdict.NEW
 
 
 def test_pages_that_have_nothing_in_common_do_not_keep_an_index_from_growing(store: Store) -> None:
@@ -293,9 +286,6 @@ def test_pages_with_the_same_shortened_key_are_distinguished(tmp_path: Path, mon
                     model[number] = signature
             if step % 25 == 0:
                 assert store.verify(FILING) == []
-        assert {number_of(kept_page): kept_page.signature for kept_page in kept(store)} == model
-        store.repair(FILING)
-        assert store.verify(FILING) == []
         assert {number_of(kept_page): kept_page.signature for kept_page in kept(store)} == model
 
 

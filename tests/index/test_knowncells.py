@@ -15,6 +15,7 @@ from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.system.extras import has_extra
 from tests.support.indexing import ByDistance, clusters, flipped, open_backend, page, uniform
 from tests.support.servers import Server
+from tests.support.verification import verify
 
 if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
@@ -49,7 +50,7 @@ def test_a_page_of_a_small_index_takes_a_single_call(address: ServerAddress, ser
         assert set(offer_each(store, pages[_ENOUGH:])) == {Verdict.NEW}
         assert count_calls(server, "evalsha") - calls <= 52
         assert count_calls(server, "mget") == read
-        assert store.verify(NEAR) == []
+        assert verify(store, NEAR) == []
 
 
 def test_a_page_of_another_client_in_a_cell_believed_empty_is_found(address: ServerAddress) -> None:
@@ -62,7 +63,7 @@ def test_a_page_of_another_client_in_a_cell_believed_empty_is_found(address: Ser
             page(2_000 + number, flipped(source, signature, 7)) for number, signature in enumerate(signatures_of_second)
         ]
         assert offer_each(store, copies) == [Verdict.DUPLICATE] * len(copies)
-        assert store.verify(NEAR) == []
+        assert verify(store, NEAR) == []
 
 
 def test_cells_are_read_first_if_most_are_not_empty(address: ServerAddress, server: Server) -> None:
@@ -109,7 +110,7 @@ def test_a_conflict_with_another_client_costs_one_more_read(address: ServerAddre
 
         offer_in_turn(pages[: 2 * _ENOUGH])
         assert offer_in_turn(pages[2 * _ENOUGH :]) <= 1.6 * _ENOUGH
-        assert store.verify(NEAR) == []
+        assert verify(store, NEAR) == []
 
 
 @pytest.mark.parametrize("tables", [4, 10])
@@ -129,4 +130,4 @@ def test_clients_that_remember_empty_cells_answer_as_a_directory(
         verdicts += [offer_each(source.choice((first, second)), [offered], matcher)[0] for offered in further]
         assert offer_each(directory, start + further, matcher) == verdicts
         assert first.forget(lambda record: record.page.signature % 3 == 0, matcher) > 20
-        assert second.verify(matcher) == []
+        assert verify(second, matcher) == []

@@ -146,8 +146,11 @@ def compacted(trial: Trial) -> None:
     trial.index = PermutedIndex.open(trial.directory)
 
 
-def repaired(trial: Trial) -> None:
-    trial.index.repair()
+def salvaged(trial: Trial) -> None:
+    with PermutedIndex.open(trial.folder / "salvaged", tables=trial.index.tables) as other_index:
+        assert other_index.insert(trial.index.salvage()) == len(trial.held)
+    trial.index.close()
+    trial.index = PermutedIndex.open(trial.folder / "salvaged")
 
 
 def export_import(trial: Trial, target: Path) -> tuple[int, int]:
@@ -180,7 +183,7 @@ CHANGES: list[Callable[[Trial], None]] = [
     thinned,
     emptied,
     compacted,
-    repaired,
+    salvaged,
     carried,
     merged,
 ]

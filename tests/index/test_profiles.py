@@ -33,6 +33,7 @@ from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_backend, open_store, run
 from tests.support.places import Places
 from tests.support.signedpages import block
+from tests.support.verification import verify
 
 FURNITURE = 7
 
@@ -331,12 +332,7 @@ def test_a_damaged_snapshot_is_detected(store: Store) -> None:
     with pytest.raises(IndexDamaged, match="profile of a site is damaged"):
         offer(store, page(100))
     assert offer(store, page(100, host="other"))[0].verdict is Verdict.NEW
-    assert store.verify(FILING) == ["1 profiles of sites cannot be read."]
-    store.repair(FILING)
-    assert store.verify(FILING) == []
-    assert offer(store, page(100))[0].snapshot == 0
-    teach(store, MIN_PAGES - 1, first=200)
-    assert known(store) == MIN_PAGES
+    assert verify(store, FILING) == ["1 profiles of sites cannot be read."]
 
 
 @pytest.mark.parametrize("part", [b"0", b"1", b"2"], ids=["entry", "counts", "snapshot"])
@@ -355,20 +351,22 @@ def test_pages_of_a_site_whose_profile_is_damaged_can_be_forgotten(store: Store,
     assert store.forget(lambda record: record.page.url == "http://h/1", FILING) == 1
     assert store.forget(lambda record: "other" not in record.page.url, FILING) == MIN_PAGES - 1
     assert len(store) == 2
-    assert store.verify(FILING) == []
+    assert verify(store, FILING) == []
 
 
-def test_verify_finds_wrong_counts_of_records_and_repair_counts_them_anew(store: Store) -> None:
+def test_verify_finds_wrong_counts_of_records(store: Store) -> None:
     teach(store, MIN_PAGES)
     teach(store, 3, host="other")
     before = rows(store)
     for scope, change in (("", 1), ("", -1), ("elsewhere", 1)):
         profiles = store._catalogue.profiles
-        work = partial(profiles.add_record if change > 0 else profiles.remove_record, page=page(1, scope=scope))
-        store.environment.write(work)
-        assert [problem.split(" records")[0] for problem in store.verify(FILING)] == [f"The sites count {11 + change}"]
-        store.repair(FILING)
-        assert store.verify(FILING) == []
+        add, remove = (
+            partial(work, page=page(1, scope=scope)) for work in (profiles.add_record, profiles.remove_record)
+        )
+        store.environment.write(add if change > 0 else remove)
+        assert [problem.split(" records")[0] for problem in verify(store, FILING)] == [f"The sites count {11 + change}"]
+        store.environment.write(remove if change > 0 else add)
+        assert verify(store, FILING) == []
         assert rows(store) == before
 
 
@@ -389,7 +387,7 @@ def test_profiles_are_exported_and_imported_with_the_pages_of_their_sites(store:
     transfer(store, tmp_path / "copy")
     copy = open_store(tmp_path / "copy")
     assert rows(copy) == rows(store)
-    assert copy.verify(FILING) == []
+    assert verify(copy, FILING) == []
     assert offer(copy, page(100)) == offer(store, page(100))
     copy.close()
 
@@ -405,7 +403,7 @@ def test_of_two_profiles_of_a_site_the_one_counted_on_more_pages_is_kept(store: 
     assert transfer(store, directory) == (2 * MIN_PAGES, 2 * MIN_PAGES)
     assert target.latest_snapshot("", "http://h/") == known_before
     assert target.latest_snapshot("", "http://other/") == store.latest_snapshot("", "http://other/")
-    assert target.verify(FILING) == []
+    assert verify(target, FILING) == []
     target.close()
 
 

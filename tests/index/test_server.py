@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +19,6 @@ from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.profiles import StoredSite
-from crawler_dedup.index.records import Record
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.lookup import lookup_of
@@ -30,13 +27,12 @@ from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
 from tests.support.indexing import ByDistance, clusters, number_of, open_backend, page, settle, uniform
 from tests.support.servers import Server, serving
+from tests.support.verification import verify
 
 if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
 
 from crawler_dedup.index.redis import cells
-from crawler_dedup.index.redis.changes import Changes
-from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection
 
 CONFIG = Config(tokenizer="bigrams")
@@ -208,7 +204,7 @@ def test_an_index_that_is_emptied_by_two_clients_at_once_loses_nothing_of_the_la
     open_backend(address, fresh=True).close()
     monkeypatch.undo()
     with closing(later[0]) as store:
-        assert store.verify(NEAR) == []
+        assert verify(store, NEAR) == []
         assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
 
 
@@ -219,7 +215,7 @@ def test_signatures_that_look_like_numbers_of_new_records_are_filed(address: Ser
             assert store.offer([page(number, signature)], NEAR).result()[0].verdict is Verdict.NEW
         for number, signature in enumerate(signatures):
             assert store.offer([page(10 + number, signature)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-        assert store.verify(NEAR) == []
+        assert verify(store, NEAR) == []
 
 
 def test_a_batch_may_have_more_scopes_than_arguments_of_a_script(address: ServerAddress) -> None:
@@ -228,7 +224,7 @@ def test_a_batch_may_have_more_scopes_than_arguments_of_a_script(address: Server
         decisions = store.offer(pages, ByDistance(0)).result()
         assert {decision.verdict for decision in decisions} == {Verdict.NEW}
         assert len(store) == len(pages)
-        assert store.verify(ByDistance(0)) == []
+        assert verify(store, ByDistance(0)) == []
 
 
 # Caches
@@ -284,7 +280,7 @@ def test_pages_that_another_client_removes_and_adds_are_seen(address: ServerAddr
             assert first.offer([page(turn, 5)], NEAR).result()[0].verdict is Verdict.NEW
             assert second.offer([page(100 + turn, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
             assert second.forget(lambda _: True, NEAR) == 1
-        assert one_client.verify(NEAR) == []
+        assert verify(one_client, NEAR) == []
 
 
 # Size
@@ -345,7 +341,7 @@ def test_an_index_can_be_exported_from_a_server_into_a_directory_and_back(
     assert carry(filled, tmp_path / "directory") == (50, 50)
     assert carry(tmp_path / "directory", server.address("back")) == (50, 50)
     with closing(maintenance.open_pages(server.address("back"))) as back:
-        assert back.verify(NEAR) == []
+        assert verify(back, NEAR) == []
         assert len(back) == 50
 
 
@@ -366,120 +362,17 @@ def test_an_export_of_an_index_that_is_emptied_during_it_fails(
     assert not (tmp_path / "file").exists()
 
 
-@pytest.mark.parametrize("part", [b"r", b"n", b"b", b"k"])
-def test_damage_is_found_and_repaired(filled: ServerAddress, server: Server, part: bytes) -> None:
-    names = [name for name in server.key_names() if name[13:14] == part]
-    if part == b"r":
-        server.run("SET", names[0], b"no record")
-    else:
-        server.run("DEL", names[0])
-    with closing(maintenance.open_to_write(filled)) as store:
-        assert store.verify(NEAR)
-        store.repair(NEAR)
-        assert store.verify(NEAR) == []
-        assert len(store) == 51 - (part == b"r")
-
-
-def test_an_index_that_a_crawl_uses_is_not_repaired(filled: ServerAddress, server: Server) -> None:
-    with closing(open_backend(filled)) as store:
-        run = store.begin_run()
-        with pytest.raises(IndexUnusable, match="repair it when none does"):
-            store.repair(NEAR)
-        run.release()
-        store.repair(NEAR)
-
-
-def test_an_index_is_not_repaired_by_two_processes_at_once(filled: ServerAddress, server: Server) -> None:
-    with closing(maintenance.open_to_write(filled)) as first, closing(maintenance.open_to_write(filled)) as second:
-
-        def repair_too(_: int) -> None:
-            with pytest.raises(IndexUnusable, match="Another process repairs the index"):
-                second.repair(NEAR)
-
-        first.repair(NEAR, repair_too)
-        assert first.verify(NEAR) == []
-        second.repair(NEAR)
-        assert second.verify(NEAR) == []
-
-
-def test_each_step_of_a_repair_keeps_others_from_beginning(filled: ServerAddress, server: Server) -> None:
-    steps = []
-    with closing(maintenance.open_to_write(filled)) as store:
-
-        def step(count: int) -> None:
-            (name,) = (name for name in server.key_names() if name[13:14] == b"p")
-            assert int(str(server.run("TTL", name))) > 5
-            server.run("EXPIRE", name, "5")
-            steps.append(count)
-
-        store.repair(NEAR, step)
-    assert sum(steps) == 51
-    assert steps.count(0) >= 4  # also while nothing is found that has to be removed
-
-
-def test_a_repair_that_was_stopped_for_so_long_that_another_began_gives_up(
-    filled: ServerAddress, server: Server
+def test_an_export_leaves_out_records_that_cannot_be_read_and_counts_them(
+    filled: ServerAddress, server: Server, tmp_path: Path
 ) -> None:
-    with closing(maintenance.open_to_write(filled)) as first, closing(maintenance.open_to_write(filled)) as second:
-
-        def repair_meanwhile(_: int) -> None:
-            (name,) = (name for name in server.key_names() if name[13:14] == b"p")
-            server.run("DEL", name)  # as if it had expired
-            second.repair(NEAR)
-
-        with pytest.raises(IndexUnusable, match="Another repair of the index has begun"):
-            first.repair(NEAR, repair_meanwhile)
-        assert second.verify(NEAR) == []
-
-
-def test_a_repair_ends_even_if_a_crawl_begins_during_it(
-    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The crawl files a page in a bucket that the repair has read before it changes several records."""
-    first, *further = uniform(3, 60)
-    alike = [first ^ signature >> 16 for signature in further[19:]]
-    with closing(open_backend(address)) as store, closing(open_backend(address)) as crawl:
-        records = [
-            Record(page(number, signature), settled=1) for number, signature in enumerate([first, *further[:19]])
-        ]
-        store.merge(records, NEAR)
-        commit = Client.commit
-
-        def file_first(client: Client, changes: Changes) -> list[int] | None:
-            if changes.count > 1 and alike:
-                offered = page(1000 + len(alike), alike.pop())
-                assert crawl.offer([offered], NEAR).result()[0].verdict is Verdict.NEW
-            return commit(client, changes)
-
-        monkeypatch.setattr(Client, "commit", file_first)
-        store.repair(NEAR)
-        assert alike, "the repair did not end before the crawl did"
-        assert {number_of(record.page) for block in store.records(100) for record in block} >= set(range(20))
-        assert store.verify(NEAR) == []
-
-
-def test_records_that_are_filed_while_an_index_is_repaired_keep_their_numbers(
-    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    signatures = uniform(4, 40)
-    with closing(open_backend(address)) as store, closing(open_backend(address)) as crawl:
-        store.merge(
-            [Record(page(number, signature), settled=1) for number, signature in enumerate(signatures[:20])], NEAR
-        )
-        call, waiting = ServerConnection.call, list(enumerate(signatures))[20:30]
-
-        def file_before(connection: ServerConnection, *words: bytes | str | int) -> object:
-            if threading.current_thread() is threading.main_thread() and words[0] in {b"SET", b"EVALSHA"} and waiting:
-                number, signature = waiting.pop()
-                assert crawl.offer([page(number, signature)], NEAR).result()[0].verdict is Verdict.NEW
-            return call(connection, *words)
-
-        monkeypatch.setattr(ServerConnection, "call", file_before)
-        store.repair(NEAR)
-        monkeypatch.undo()
-        crawl.offer([page(number, signature) for number, signature in list(enumerate(signatures))[30:]], NEAR).result()
-        kept = {number_of(record.page) for block in store.records(100) for record in block}
-        assert kept == set(range(40)) - {number for number, _ in waiting}
+    names = [name for name in server.key_names() if name[13:14] == b"r"]
+    for name in names[:2]:
+        server.run("SET", name, "garbage")
+    unreadable = list[int]()
+    with closing(maintenance.open_pages(filled)) as pages:
+        written = maintenance.export_index(pages, tmp_path / "file", int, note_unreadable=unreadable.append)
+    assert unreadable == [1, 1]
+    assert written + 2 in (50, 51)  # the page that is not settled may be among them
 
 
 def test_an_index_with_a_scheme_of_the_package_is_verified_and_measured(server: Server) -> None:
@@ -489,7 +382,7 @@ def test_an_index_with_a_scheme_of_the_package_is_verified_and_measured(server: 
             body = article(number, links=[f"/{number}"]).encode()
             assert run.check(f"http://a.example/{number}", body).verdict is Verdict.NEW
     with closing(maintenance.open_pages(server.address())) as pages:
-        assert pages.verify(lookup_of(pages.header.spec)) == []
+        assert verify(pages, lookup_of(pages.header.spec)) == []
         assert pages.measure_sites()[:2] == (1, 1)
     for name in [name for name in server.key_names() if name[13:14] == b"s"]:
         server.run("SET", name, b"damaged")
@@ -522,7 +415,7 @@ def test_a_server_answers_as_a_directory(
             body = article(text, changed=number % 3, links=[f"/{text}"]).encode()
             page, _ = signer.sign(f"http://{number % 2}.example/{number}", body, encoding=None, key=None, scope="")
             assert directory.visit(page, fate) == on_server.visit(page, fate)
-        assert directory.pages.verify(directory.matcher) == on_server.pages.verify(on_server.matcher) == []
+        assert verify(directory.pages, directory.matcher) == verify(on_server.pages, on_server.matcher) == []
         assert sorted(directory.records()) == sorted(on_server.records())
         assert [site.taught for site in directory.sites()] == [site.taught for site in on_server.sites()]
 
@@ -564,33 +457,6 @@ class _Crawl:
         self.pages.close()
 
 
-def test_counts_are_right_after_a_repair_during_which_pages_are_filed_and_forgotten(
-    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    signatures = uniform(5, 1000)
-    with closing(open_backend(address)) as store, closing(open_backend(address)) as crawl:
-        store.merge([Record(page(number, signatures[number]), settled=1) for number in range(600)], NEAR)
-        call, filed, is_changing = ServerConnection.call, iter(range(600, 1000)), False
-
-        def change_before(connection: ServerConnection, *words: bytes | str | int) -> object:
-            nonlocal is_changing
-            is_own = threading.current_thread() is threading.main_thread() and not is_changing
-            if is_own and words[0] in {b"SCAN", b"UNLINK", b"EVALSHA"}:
-                is_changing = True
-                new = next(filed)
-                assert crawl.offer([page(new, signatures[new])], NEAR).exception() is None
-                crawl.forget(lambda record: number_of(record.page) in {1200 - new, new - 10}, NEAR)
-                is_changing = False
-            return call(connection, *words)
-
-        monkeypatch.setattr(ServerConnection, "call", change_before)
-        store.repair(NEAR)
-        monkeypatch.undo()
-        assert store.verify(NEAR) == []
-        assert len(store) == sum(map(len, store.records(100)))
-        assert next(filed) > 605, "nothing was changed during the repair"
-
-
 def test_the_number_of_pages_is_never_negative(address: ServerAddress, server: Server) -> None:
     with closing(open_backend(address)) as store:
         store.offer([page(number, signature) for number, signature in enumerate(uniform(6, 5))], NEAR).result()
@@ -614,19 +480,5 @@ def test_a_user_needs_few_commands_and_the_keys_of_the_index(server: Server) -> 
         run = store.begin_run()
         store.offer([page(number, 5) for number in range(3)], NEAR, OfferTerms(run.number)).result()
         run.release()
-        store.repair(NEAR)
-        assert store.verify(NEAR) == []
         assert store.stored_bytes > 0
         assert store.forget(lambda _: True, NEAR) == 1
-
-
-def test_keys_that_a_server_names_twice_are_no_damage(filled: ServerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server does so while it makes room for more keys."""
-    scan = Client.scan
-
-    def scan_twice(client: Client, pattern: bytes) -> Iterator[list[bytes]]:
-        yield from itertools.chain(scan(client, pattern), scan(client, pattern))
-
-    monkeypatch.setattr(Client, "scan", scan_twice)
-    with closing(maintenance.open_pages(filled)) as store:
-        assert store.verify(NEAR) == []

@@ -24,6 +24,7 @@ from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
 from tests.support.indexing import ByDistance, number_of, open_backend, page, running_program, uniform
 from tests.support.servers import Server, declare_dead, serving
+from tests.support.verification import verify
 
 if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
@@ -232,11 +233,9 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
         server.run("CLIENT", "KILL", "TYPE", "normal")  # so that what is known of runs is read again
         wait_for(lambda: run.is_visible and store.offer([page(3, 5)], NEAR).exception() is None)
         assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it is alive
-        assert store.verify(NEAR) == ["1 entries of runs cannot be read."]
+        assert verify(store, NEAR) == ["1 entries of runs cannot be read."]
         run.release()
         assert store.offer([page(4, 5)], NEAR).result()[0].verdict is Verdict.NEW
-        store.repair(NEAR)
-        assert store.verify(NEAR) == []
         store.tidy(NEAR, 0)
         assert [number_of(record.page) for block in store.records(9) for record in block] == [4]
 
@@ -259,7 +258,7 @@ def test_while_the_server_is_away_offers_fail_soon_and_the_index_is_used_again_a
         server.start()
         wait_for(lambda: store.offer([page(20, 5)], NEAR).exception() is None)
         assert store.offer([page(21, 5)], NEAR).result()[0].duplicate_of == "http://example.com/1"
-        assert store.verify(NEAR) == []
+        assert verify(store, NEAR) == []
 
 
 def test_a_connection_that_is_closed_while_it_is_idle_costs_no_page(address: ServerAddress, server: Server) -> None:
@@ -294,7 +293,7 @@ def test_answered_pages_survive_kills_of_a_server_that_writes_at_once(tmp_path: 
             wait_for(lambda: store.offer([page(0, signatures[0])], NEAR).exception() is None)
         decisions = [store.offer([page(-1 - number, signatures[number])], NEAR).result()[0] for number in answered]
         assert {decision.verdict for decision in decisions} == {Verdict.DUPLICATE}
-        assert store.verify(NEAR) == []
+        assert verify(store, NEAR) == []
 
 
 def test_a_server_that_comes_back_with_older_data_is_read_again(tmp_path: Path) -> None:
@@ -308,7 +307,7 @@ def test_a_server_that_comes_back_with_older_data_is_read_again(tmp_path: Path) 
         assert len(store) == 1
         assert store.offer([page(5, 2**64 - 1)], NEAR).result()[0].verdict is Verdict.NEW
         assert store.offer([page(6, 5)], NEAR).result()[0].duplicate_of == "http://example.com/1"
-        assert store.verify(NEAR) == []
+        assert verify(store, NEAR) == []
 
 
 def test_a_full_server_fails_offers_and_keeps_what_was_filed(tmp_path: Path) -> None:
@@ -321,7 +320,7 @@ def test_a_full_server_fails_offers_and_keeps_what_was_filed(tmp_path: Path) -> 
         assert isinstance(error, IndexUnusable)
         assert "memory" in str(error)
         server.run("CONFIG", "SET", "maxmemory", "0")
-        assert store.verify(ByDistance(0)) == []
+        assert verify(store, ByDistance(0)) == []
         assert store.offer([page(-1, 5)], ByDistance(0)).result()[0].verdict is Verdict.NEW
 
 
@@ -383,7 +382,7 @@ def test_an_answer_that_was_lost_is_not_filed_twice(address: ServerAddress, monk
         decisions = [store.offer([page(n, signature)], NEAR).result()[0] for n, signature in enumerate(uniform(7, 16))]
         assert {decision.verdict for decision in decisions} == {Verdict.NEW}
         assert len(store) == 16
-        assert store.verify(NEAR) == []
+        assert verify(store, NEAR) == []
 
 
 def test_a_connection_that_is_lost_after_the_answer_fails_no_offer(
@@ -444,7 +443,7 @@ def test_a_claim_that_may_have_been_filed_or_not_is_released_later(
         store.end_run(terms, finished=True)
         run.release()
         assert other_store.tidy(NEAR, 0) == 1  # the page that was claimed later, and never settled
-        assert other_store.verify(NEAR) == []
+        assert verify(other_store, NEAR) == []
 
 
 def test_a_claim_that_could_not_be_ended_is_left_to_the_next_run(tmp_path: Path) -> None:
@@ -518,7 +517,7 @@ def test_a_large_batch_is_decided_in_pieces_in_its_order(address: ServerAddress,
         assert server.info("commandstats")["cmdstat_evalsha"]["calls"] >= calls + 6  # type: ignore[index]
         assert [decision.key for decision in decisions] == [page.key for page in pages]
         assert [decision.verdict for decision in decisions] == [Verdict.NEW] * 700 + [Verdict.DUPLICATE] * 700
-        assert store.verify(NEAR) == []
+        assert verify(store, NEAR) == []
 
 
 def test_a_large_batch_is_decided_although_others_always_change_its_site(
@@ -538,7 +537,7 @@ def test_a_large_batch_is_decided_although_others_always_change_its_site(
         decisions = store.offer(pages, NEAR).result()
         assert [decision.key for decision in decisions] == [page.key for page in pages]
         assert {decision.verdict for decision in decisions} == {Verdict.NEW}
-        assert store.verify(NEAR) == []
+        assert verify(store, NEAR) == []
 
 
 def test_one_call_has_a_bounded_number_of_pages_however_many_wait(
@@ -582,7 +581,7 @@ def test_a_batch_that_fails_in_the_middle_is_answered_as_far_as_it_was_decided(t
         wait_for(lambda: store.offer([page(-1, 1)], NEAR, claiming).exception() is None)
         wait_for(lambda: sum(map(len, store.records(100))) <= len(decided) + 1)
         assert store.end_claim(decided[-1], NEAR, terms, settled=True).result()
-        assert store.verify(NEAR) == []
+        assert verify(store, NEAR) == []
         store.end_run(terms, finished=True)
         run.release()
 

@@ -19,6 +19,7 @@ from crawler_dedup.system.extras import has_extra
 from tests.support.examples import examples
 from tests.support.indexing import ByDistance, flipped, open_backend, page, release, settle, uniform
 from tests.support.servers import Server
+from tests.support.verification import verify
 
 if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
@@ -77,7 +78,7 @@ def test_clients_that_take_turns_decide_as_a_single_one(
                 assert release(stores[client], released_number)
                 del kept[released_number]
         assert {len(store) for store in stores} == {len(kept)}
-        assert stores[0].verify(NEAR) == []
+        assert verify(stores[0], NEAR) == []
 
 
 def test_a_client_that_has_missed_more_than_the_log_contains_forgets_what_it_knows(stores: list[Backend]) -> None:
@@ -92,7 +93,7 @@ def test_a_client_that_has_missed_more_than_the_log_contains_forgets_what_it_kno
     for number, signature in enumerate(signatures[-20:]):
         assert idle.offer([page(9000 + number, signature)], NEAR).result()[0].verdict is Verdict.DUPLICATE
     assert len(before) == 5
-    assert third.verify(NEAR) == []
+    assert verify(third, NEAR) == []
 
 
 def test_the_log_stays_short(stores: list[Backend], server: Server) -> None:
@@ -148,7 +149,7 @@ def test_whether_a_change_was_made_is_read_from_the_log_or_unknown(
     else:
         assert offered.result()[0].verdict is Verdict.NEW
     assert len(store) == 2
-    assert other_client.verify(NEAR) == []
+    assert verify(other_client, NEAR) == []
 
 
 def test_an_index_with_another_layout_of_keys_is_refused(stores: list[Backend], server: Server) -> None:

@@ -41,6 +41,7 @@ from tests.support.indexing import (
 )
 from tests.support.places import Places
 from tests.support.processes import Process
+from tests.support.verification import verify
 
 
 class Never(ByDistance):
@@ -183,14 +184,7 @@ def test_a_spike_stays_sound_after_every_change(
     happens(store)
     remaining = {number: stands for number, stands in expected.items() if number not in removed}
     assert {number: stands for number, stands in standing(store).items() if number in remaining} == remaining
-    assert store.verify(ByDistance()) == []
-    store.repair(ByDistance())
-    assert store.verify(ByDistance()) == []
-    repaired = standing(store)
-    assert [repaired[number] for number in remaining] == [
-        place < MAX_REPRESENTATIVES for place in range(len(remaining))
-    ]
-    assert all(stands for number, stands in repaired.items() if number not in remaining)
+    assert verify(store, ByDistance()) == []
 
 
 def test_if_all_representatives_are_forgotten_the_next_page_becomes_one(store: Backend) -> None:
@@ -199,10 +193,10 @@ def test_if_all_representatives_are_forgotten_the_next_page_becomes_one(store: B
     first, second = store.offer([page(100, 5), page(101, 5)], ByDistance()).result()
     assert (first.verdict, second.duplicate_of) == (Verdict.NEW, "http://example.com/100")
     assert standing(store)[100]
-    assert store.verify(ByDistance()) == []
+    assert verify(store, ByDistance()) == []
 
 
-def test_spikes_of_many_pages_are_repaired_and_merged_completely(store: Backend, places: Places) -> None:
+def test_spikes_of_many_pages_are_merged_completely(store: Backend, places: Places) -> None:
     for number, signature in enumerate(uniform(1, 10)):
         store.offer([page(place * 10 + number, signature) for place in range(SPIKE + 10)], Never()).result()
     forget(store, range(200))
@@ -210,11 +204,9 @@ def test_spikes_of_many_pages_are_repaired_and_merged_completely(store: Backend,
     records = [record for block in store.records(100) for record in block]
     merged = open_backend(places("other"))
     assert merged.merge(records, ByDistance()) == len(records) == 10 * (SPIKE - 10)
-    store.repair(ByDistance())
     assert False in before.values()
-    for backend in (store, merged):
-        assert backend.verify(ByDistance()) == []
-        assert standing(backend) == dict.fromkeys(before, True)
+    assert verify(merged, ByDistance()) == []
+    assert standing(merged) == dict.fromkeys(before, True)
     merged.close()
 
 
@@ -321,7 +313,7 @@ def test_emptying_an_index_takes_only_the_pages_of_another_process_with_the_same
         while other_process.poll() is None:
             store = open_backend(places(), fresh=True)
             # A server cannot be verified while it is written.
-            assert places.server is not None or store.verify(ByDistance()) == []
+            assert places.server is not None or verify(store, ByDistance()) == []
             store.close()
             emptied += 1
         assert (other_process.communicate()[1], other_process.returncode) == ("", 0)
@@ -393,7 +385,7 @@ def test_processes_keep_each_content_exactly_once(places: Places, processes: int
     assert sorted(kept) == sorted(set(clusters(1, count)))
     store = open_backend(places())
     assert len(store) == len(kept)
-    assert store.verify(ByDistance()) == []
+    assert verify(store, ByDistance()) == []
     store.close()
 
 
@@ -437,7 +429,7 @@ def test_answered_pages_survive_repeated_kills(places: Places) -> None:
             assert verdict in ("new", "duplicate", "unchanged")
             answered.add(int(signature))
         store = open_backend(places())
-        assert store.verify(ByDistance()) == []
+        assert verify(store, ByDistance()) == []
         batch = [page(-number, signature) for number, signature in enumerate(sorted(answered), start=1)]
         assert not any(decision.passes for decision in store.offer(batch, ByDistance(0)).result())
         store.close()

@@ -15,6 +15,7 @@ from crawler_dedup.index.keptpages import MAX_UNDER_TITLE
 from crawler_dedup.index.profiles import Snapshot
 from tests.support.indexing import ByDistance, flipped_far, number_of, open_backend, open_store, page
 from tests.support.places import Places
+from tests.support.verification import verify
 
 
 class Noting(ByDistance):
@@ -75,9 +76,7 @@ def test_the_oldest_texts_under_a_title_are_compared(
                 filed.add(number)
                 if len(numbers) < MAX_UNDER_TITLE:
                     numbers.append(number)
-        assert store.verify(matcher) == []
-        store.repair(matcher)
-        assert store.verify(matcher) == []
+        assert verify(store, matcher) == []
     finally:
         store.close()
 
@@ -103,5 +102,5 @@ def test_a_page_with_a_new_title_is_no_longer_filed_under_the_old_one(places: Pl
     assert store.offer([titled(1, "b")], matcher).result()[0].verdict is Verdict.CHANGED
     assert matcher.compare_with(store, titled(2, "a")) == []
     assert matcher.compare_with(store, titled(3, "b")) == [1]
-    assert store.verify(matcher) == []
+    assert verify(store, matcher) == []
     store.close()

@@ -210,7 +210,7 @@ _OPEN = """
         "len": lambda: len(index),
         "blocks": lambda: list(index.blocks(5)),
         "begun": lambda: list(blocks),
-        "repair": index.repair,
+        "salvage": index.salvage,
         "figures": index.environment.measure,
         "header": index.environment.stored_header,
         "open": lambda: PermutedIndex.open(sys.argv[1]).close(),

@@ -33,6 +33,7 @@ from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
 from tests.support.examples import examples
 from tests.support.indexing import FILING
+from tests.support.verification import verify
 from tests.support.workers import Nothing, Worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked and spoken to as on Linux")
@@ -475,7 +476,7 @@ class NothingLost(RuleBasedStateMachine):
             deduplicator.tidy()
         kept = maintenance.open_to_write(self._directory)
         try:
-            self._require(kept.verify(FILING) == [], kept.verify(FILING))
+            self._require(verify(kept, FILING) == [], verify(kept, FILING))
             self._require(maintenance.count_contents(kept, lambda _: None).open_claims == 0, "open claims")
         finally:
             kept.close()

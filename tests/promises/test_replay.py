@@ -41,6 +41,7 @@ from tests.support.indexing import FILING
 from tests.support.places import Places
 from tests.support.recording import Event, read_events
 from tests.support.servers import declare_dead
+from tests.support.verification import verify
 from tests.support.workers import Nothing, Worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked and spoken to as on Linux")
@@ -248,7 +249,7 @@ def replay_and_compare(folder: Path, location: Location, monkeypatch: pytest.Mon
             assert replay.apply(event) == event.result, history
             _count(event)
         assert contents(replay.store) == contents(original)
-        assert original.verify(FILING) == []
+        assert verify(original, FILING) == []
         if isinstance(original, Store):
             assert rows(replay.store.environment) == rows(original.environment)
     finally:

@@ -25,6 +25,7 @@ from tests.support.sitepages import (
     page,
     story,
 )
+from tests.support.verification import verify
 
 knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
 
@@ -546,7 +547,7 @@ def test_pages_with_the_same_blocks_are_found_and_removed_whether_or_not_the_sit
         assert is_duplicate(crawl.check("/copy", remark("a").replace("href=/", "href=/lower")), "http://h/late")
         deduplicator.release(late)
     with closing(maintenance.open_pages(tmp_path)) as pages:
-        assert pages.verify(FILING) == []
+        assert verify(pages, FILING) == []
 
 
 def test_what_another_host_writes_on_all_its_pages_is_not_ignored_here(crawl: Crawl, mirror: Crawl) -> None:

@@ -37,6 +37,7 @@ from crawler_dedup.spiders.demo_texts import CHINESE
 from crawler_dedup.system.extras import has_extra
 from tests.support.chinese import in_other_writing
 from tests.support.prose import ODD, SAMPLES, Elsewhere, config, html, mixed, prose, sentences, signed, text_of
+from tests.support.verification import verify
 
 VARIANTS = (
     *NAMES,
@@ -338,7 +339,7 @@ def test_if_two_processes_offer_a_text_at_once_one_page_is_kept(
     pages = Store.open_to_read(index)
     try:
         assert len(pages) == len(seeds)
-        assert maintenance.verify(pages, lookup_of, lambda _: None) == []
+        assert verify(pages, lookup_of(pages.header.spec)) == []
     finally:
         pages.close()
 
@@ -363,7 +364,7 @@ def test_a_released_page_is_no_representative(opened: Deduplicator, store: Store
     assert is_empty(store)
     (decision,) = opened.submit([second], claim=True).result()
     assert (decision.verdict, bool(decision.claim)) == (Verdict.NEW, True)
-    assert store.verify(Lookup(scheme)) == []
+    assert verify(store, Lookup(scheme)) == []
 
 
 def test_pages_of_other_scopes_are_not_compared(opened: Deduplicator) -> None:
@@ -381,7 +382,7 @@ def test_a_page_visited_again_is_unchanged_or_changed(opened: Deduplicator, stor
     assert check(opened, "http://a/", prose(1)).verdict is Verdict.CHANGED
     assert check(opened, "http://b/", prose(1)).duplicate_of == "http://a/"
     assert check(opened, "http://c/", prose(0)).verdict is Verdict.NEW
-    assert store.verify(Lookup(scheme)) == []
+    assert verify(store, Lookup(scheme)) == []
 
 
 # Small differences
@@ -461,12 +462,12 @@ def test_every_key_of_a_kept_page_is_filed_and_removed_with_it(
 ) -> None:
     keep(opened)
     lookup, catalogue = Lookup(scheme), Catalogue(store.environment)
-    assert store.verify(lookup) == []
+    assert verify(store, lookup) == []
     with store.environment.read() as txn:
         entries = catalogue.tables.tally(txn).entries
     assert entries == sum(len(lookup.keys(sign(opened, text))) for text in SAMPLES.values())
     assert store.forget(lambda record: "tea" in record.page.url, lookup) == 1
-    assert store.verify(lookup) == []
+    assert verify(store, lookup) == []
     assert check(opened, "http://new/", SAMPLES["tea-house"]).verdict is Verdict.NEW
     assert store.forget(lambda _: True, lookup) == len(SAMPLES)
     assert is_empty(store)
@@ -475,7 +476,7 @@ def test_every_key_of_a_kept_page_is_filed_and_removed_with_it(
 def test_a_page_that_changes_leaves_no_key_behind(opened: Deduplicator, store: Store, scheme: Scheme) -> None:
     for text in SAMPLES.values():
         assert check(opened, "http://one/", text).verdict in (Verdict.NEW, Verdict.CHANGED)
-        assert store.verify(Lookup(scheme)) == []
+        assert verify(store, Lookup(scheme)) == []
     assert len(store) == 1
 
 
@@ -489,27 +490,11 @@ def test_pages_that_expire_leave_no_key_behind(
         assert opened.tidy() == len(SAMPLES)
         pages = Store.open_to_read(index)
         try:
-            assert pages.verify(Lookup(scheme)) == []
+            assert verify(pages, Lookup(scheme)) == []
             assert is_empty(pages)
         finally:
             pages.close()
         assert check(opened, "http://new/", SAMPLES["English"]).verdict is Verdict.NEW
-
-
-def test_a_repair_writes_the_tables_anew(opened: Deduplicator, store: Store, scheme: Scheme) -> None:
-    keep(opened)
-    lookup, catalogue = Lookup(scheme), Catalogue(store.environment)
-
-    def empty(txn: lmdb.Transaction) -> None:
-        txn.drop(catalogue.tables.db, delete=False)
-        catalogue.numbers.clear(txn)
-
-    store.environment.write(empty)
-    assert store.verify(lookup) != []
-    maintenance.repair(store, lookup_of, lambda _: None)
-    assert store.verify(lookup) == []
-    name = "tea-house"
-    assert check(opened, "http://new/", SAMPLES[name]).duplicate_of == f"http://kept/{name}"
 
 
 def test_an_imported_index_gives_the_same_answers_as_the_exported_one(
@@ -531,7 +516,7 @@ def test_an_imported_index_gives_the_same_answers_as_the_exported_one(
     )
     assert counts == (len(SAMPLES), len(SAMPLES))
     pages = maintenance.open_pages(tmp_path / "new")
-    assert pages.verify(Lookup(scheme)) == []
+    assert verify(pages, Lookup(scheme)) == []
     pages.close()
     shutil.copytree(index, tmp_path / "copy")
     assert answers(tmp_path / "new") == answers(tmp_path / "copy")

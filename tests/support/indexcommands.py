@@ -65,7 +65,7 @@ def kept(directory: Path) -> set[str]:
 
 
 def is_sound(directory: Path) -> bool:
-    opened = maintenance.open_index(directory)
+    opened = maintenance.open_directory(directory)
     try:
         return not maintenance.verify(opened, lookup_of, lambda _: None)
     finally:

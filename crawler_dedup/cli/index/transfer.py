@@ -26,7 +26,8 @@ def export_(file: Path, index: Location | None) -> None:
     """Write an index to one portable file.
 
     FILE is the file to write, which `crawler-dedup index import` reads on any machine. INDEX is the directory of the index,
-    or its address on a server; without it, the index of this Scrapy project is used. If the command is interrupted, no file
+    or its address on a server; without it, the index of this Scrapy project is used. Records that cannot be read are left
+    out and counted: import the file into a new directory to replace a damaged index. If the command is interrupted, no file
     is written.
 
     \b
@@ -35,9 +36,17 @@ def export_(file: Path, index: Location | None) -> None:
       crawler-dedup index export pages.dedup .scrapy/dedup
     """
     with closing(maintenance.open_index(find_existing_index(index))) as opened, progress_bars() as start:
-        noun = maintenance.read_header(opened).kind.removesuffix("s")
-        written = maintenance.export_index(opened, file, start("exporting", len(opened)))
+        noun, unreadable = maintenance.read_header(opened).kind.removesuffix("s"), list[int]()
+        written = maintenance.export_index(
+            opened,
+            file,
+            start("exporting", maintenance.count_entries(opened)),
+            note_unreadable=unreadable.append,
+            is_readable=can_read,
+        )
     click.echo(f"{quantity(written, noun)} written to {file}, {decimal(file.stat().st_size)}.")
+    if unreadable:
+        click.echo(f"Without {quantity(len(unreadable), 'record')} that cannot be read.")
 
 
 @click.command("import")

@@ -1,4 +1,4 @@
-"""``crawler-dedup index verify``: check an index for damage, and repair it."""
+"""``crawler-dedup index verify``: check an index for damage."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 from collections.abc import Mapping
 from contextlib import closing
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import click
 
@@ -14,7 +15,7 @@ from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.index import IndexProblem
 from crawler_dedup.cli.options import index_argument, json_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_existing_index
+from crawler_dedup.cli.project import find_directory, find_existing_index
 from crawler_dedup.cli.terminal import OUT_OF_MEMORY
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, DedupError, IndexDamaged
@@ -24,54 +25,50 @@ from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.signer import config_from_spec
 from crawler_dedup.system.interrupts import interrupts_blocked
 
+_WAY_OUT = "The index is damaged. `crawler-dedup index verify --help` says how to replace it."
+
 
 @click.command
 @index_argument
-@click.option("--repair", is_flag=True, help="Repair the index if it is damaged.")
 @json_option
-def verify(index: Location | None, repair: bool, json: bool) -> None:
-    """Check an index for damage, and repair it.
+def verify(index: Location | None, json: bool) -> None:
+    """Check an index for damage. Nothing is changed.
 
-    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
-    Every bucket is compared with the records. A repair rebuilds everything from the records, and removes records that
-    cannot be read; in an index of bare signatures it keeps every signature that is in any table. If it is interrupted, an
-    index in a directory stays as it was; on a server it has to be repeated.
+    INDEX is the directory of the index; without it, the index of this Scrapy project is used. Every bucket is compared with
+    the records. To replace a damaged index, export it, and import the file into a new directory: the export contains
+    everything that can be read. (Bare signatures: `PermutedIndex.salvage`.)
 
-    Exit status 0: the index is sound, or was repaired. 1: it is damaged. 2: it cannot be read.
+    Exit status 0: the index is sound. 1: it is damaged. 2: it cannot be read.
 
     \b
     Examples:
       crawler-dedup index verify
-      crawler-dedup index verify .scrapy/dedup --repair
+      crawler-dedup index verify .scrapy/dedup
     """
+    directory = find_directory(index)
     try:
-        location = find_existing_index(index)
+        find_existing_index(directory)
     except IndexDamaged as error:
-        problems = remaining = [str(error)]
+        problems = [str(error)]
     else:
-        problems = _verify_in_child(location, repair=False)
-        remaining = _verify_in_child(location, repair=True) if problems and repair else problems
+        problems = _verify_in_child(directory)
     if json:
-        print_json(IndexProblem(message=message, repaired=False) for message in remaining)
-        print_json(IndexProblem(message=message, repaired=True) for message in problems if not remaining)
+        print_json(IndexProblem(message=message) for message in problems)
     else:
         for message in problems:
             click.echo(message)
-        if not problems:
-            click.echo("The index is sound.")
-        elif repair:
-            click.echo("; ".join(remaining) or "Repaired.")
-    raise click.exceptions.Exit(1 if remaining else 0)
+        click.echo(_WAY_OUT if problems else "The index is sound.")
+    raise click.exceptions.Exit(1 if problems else 0)
 
 
-def _verify_in_child(location: Location, *, repair: bool) -> list[str]:
-    """Return messages about the damage of an index, with *repair* after a repair.
+def _verify_in_child(directory: Path) -> list[str]:
+    """Return messages about the damage of an index.
 
     This is done in another process, because LMDB can crash on a damaged file.
     """
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_verify_and_send, args=(location, repair, sender))
+    child = context.Process(target=_verify_and_send, args=(directory, sender))
     with interrupts_blocked():
         child.start()
     sender.close()
@@ -92,13 +89,11 @@ def _verify_in_child(location: Location, *, repair: bool) -> list[str]:
     return problems
 
 
-def _verify_and_send(location: Location, repair: bool, sender: Connection) -> None:
+def _verify_and_send(directory: Path, sender: Connection) -> None:
     problems: list[str] | DedupError | OSError
     try:
-        with closing(maintenance.open_index(location)) as opened, progress_bars() as start:
-            if repair:
-                maintenance.repair(opened, _filing_of, start("repairing", _length(opened)))
-            problems = maintenance.verify(opened, _filing_of, start("verifying", _length(opened)))
+        with closing(maintenance.open_directory(directory)) as opened, progress_bars() as start:
+            problems = maintenance.verify(opened, _filing_of, start("verifying", maintenance.count_entries(opened)))
     except IndexDamaged as error:
         problems = [str(error)]
     except (DedupError, OSError) as error:
@@ -117,11 +112,3 @@ def _filing_of(spec: Mapping[str, str]) -> Lookup:
         raise IndexDamaged(
             f"The header of the index is damaged, or names something that is not installed here: {error}"
         ) from error
-
-
-def _length(index: maintenance.AnyIndex) -> int | None:
-    """Return how many entries *index* has; ``None`` if its count is damaged, which a repair corrects."""
-    try:
-        return len(index)
-    except IndexDamaged:
-        return None

@@ -49,4 +49,3 @@ class IndexProblem(Line, frozen=True, kw_only=True, tag="index_problem"):
     """Damage in an index, as `crawler-dedup index verify --json` prints it. There is no line for a sound index."""
 
     message: Annotated[str, Meta(description="What is damaged, in words.")]
-    repaired: Annotated[bool, Meta(description="Whether --repair has repaired it.")]

@@ -24,7 +24,6 @@ from crawler_dedup.index.records import Record, hash_scope
 from crawler_dedup.index.runs import RunEntry, RunStates
 from crawler_dedup.index.transaction import Probing
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.system.callbacks import Advance
 
 _SHARED = 4_000  # number of payloads of a bucket that are read
 
@@ -124,20 +123,6 @@ class Catalogue:
             self.numbers.remove(txn, place_of_signature(scope, title), number)
         if not self._has_standing(txn, scope, page.signature):
             self.tables.remove(txn, scope, filing.keys(page), page.signature)
-
-    def rebuild(self, txn: lmdb.Transaction, filing: Filing, advance: Advance) -> None:
-        """Rebuild all databases from the records."""
-        txn.drop(self.tables.db, delete=False)
-        self.numbers.clear(txn)
-        self.runs.rebuild(txn)
-        self.records.rebuild(txn)
-        self.profiles.begin_rebuild(txn)
-        for number, record in self.records.items(txn):
-            if record is not None:
-                self._stand(txn, number, record, filing)
-                self.profiles.add_record(txn, record.page)
-            advance(1)
-        self.profiles.end_rebuild(txn)
 
     def _stand(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
         """Let a recorded page stand for others, if there is room under its signature."""

@@ -38,10 +38,6 @@ class RecordNumbers:
         content = self._buckets.content(txn, _SCOPE, key)
         return numbers_in(content, first)
 
-    def clear(self, txn: lmdb.Transaction) -> None:
-        """Remove everything."""
-        txn.drop(self._buckets.db, delete=False)
-
     def tally(self, txn: lmdb.Transaction) -> Tally:
         """Tally all entries. Raises the errors of :meth:`Buckets.tally`."""
         return self._buckets.tally(txn)

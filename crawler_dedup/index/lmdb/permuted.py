@@ -154,12 +154,13 @@ class PermutedIndex:
             problems.append(f"The index counts {count} signatures and has {different}.")
         return problems
 
-    def repair(self) -> None:
-        """Rebuild the tables from every signature that is in any of them, in one transaction.
+    def salvage(self) -> Numbers:
+        """Return every signature that is in any table, ascending, also if others cannot be read: to insert into a new index.
 
         This takes about 100 bytes of memory a signature.
         """
-        self.environment.write(self._rebuild)
+        with self.environment.read() as txn:
+            return sort_distinct(np.concatenate([np.empty(0, dtype=np.uint64), *self._buckets.salvage(txn)]))
 
     def __len__(self) -> int:
         with self.environment.read() as txn:
@@ -229,13 +230,6 @@ class PermutedIndex:
             self._buckets.remove(txn, _SCOPE, self._design.keys(signature), signature)
         self._set_count(txn, self._count(txn) - len(present))
         return len(present)
-
-    def _rebuild(self, txn: lmdb.Transaction) -> None:
-        entries = [np.empty(0, dtype=np.uint64), *self._buckets.salvage(txn)]
-        signatures = sort_distinct(np.concatenate(entries))
-        txn.drop(self._buckets.db, delete=False)
-        self._set_count(txn, 0)
-        self._insert(txn, signatures)
 
     def _sorted_blocks(self, txn: lmdb.Transaction, size: int) -> Iterator[Numbers]:
         waiting, count = [np.empty(0, dtype=np.uint64)], 0

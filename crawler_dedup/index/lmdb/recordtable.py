@@ -136,19 +136,12 @@ class Records:
         self._numbers.remove(txn, place_of_name(name), number)
         return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
 
-    def has(self, txn: lmdb.Transaction, scope: str, key: str) -> bool:
-        """Return whether a page is recorded."""
-        return self.find(txn, scope, key) is not None
-
     def items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Record | None]]:
-        """Yield (number, record) in ascending order; ``None`` for a record that cannot be read.
-
-        Raises:
-            msgspec.DecodeError: a key of the database is no number.
-        """
+        """Yield (number, record) in ascending order; ``None`` for a record that cannot be read, or has no number."""
         with txn.cursor(db=self._records) as cursor:
             for name, content in cursor:
-                yield decode_number(name, NUMBER_BYTES), self._unpack_sound(txn, content)
+                has_number = len(name) == NUMBER_BYTES
+                yield int.from_bytes(name, "big"), self._unpack_sound(txn, content) if has_number else None
 
     def places(self, record: Record) -> list[int]:
         """Return the places of the page key and of the aliases of *record*."""
@@ -157,42 +150,6 @@ class Records:
     def leads_to(self, txn: lmdb.Transaction, number: int, record: Record) -> bool:
         """Return whether the page key of *record* leads to *number*."""
         return number in self._numbers.query(txn, place_of_name(_name_of(record)))
-
-    def rebuild(self, txn: lmdb.Transaction) -> None:
-        """Rebuild the page keys from the records; no place may lead to a record before the call.
-
-        Remove records that cannot be read, and the older of two records of one page.
-        """
-        self.dictionaries.rebuild(txn)
-        self._remove_nameless(txn)
-        removed = []
-        for number, record in self.items(txn):
-            if record is None:
-                removed.append(number)
-                continue
-            name = _name_of(record)
-            older = self._find(txn, name)
-            if older is not None:
-                self._numbers.remove(txn, place_of_name(name), older[0])
-                removed.append(older[0])
-            self._numbers.insert(txn, place_of_name(name), number)
-        for number in removed:
-            txn.delete(_number(number), db=self._records)
-        self._rebuild_aliases(txn)
-
-    def _remove_nameless(self, txn: lmdb.Transaction) -> None:
-        """Remove the entries whose key is no number."""
-        with txn.cursor(db=self._records) as cursor:
-            nameless = [bytes(name) for name in cursor.iternext(values=False) if len(name) != NUMBER_BYTES]
-        for name in nameless:
-            txn.delete(name, db=self._records)
-
-    def _rebuild_aliases(self, txn: lmdb.Transaction) -> None:
-        aliased = [(number, record) for number, record in self.items(txn) if record is not None and record.aliases]
-        for number, record in aliased:
-            without = msgspec.structs.replace(record, aliases=())
-            self.replace(txn, number, without)  # until its aliases lead to it, it must not be found by them
-            self.replace(txn, number, self._with_free_aliases(txn, number, record))
 
     def count(self, txn: lmdb.Transaction) -> int:
         """Return how many records there are."""

@@ -12,9 +12,8 @@ import lmdb
 import msgspec
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.decoding import decode_number
 from crawler_dedup.index.lmdb.locks import ProcessLock, is_held, is_held_or_raise
-from crawler_dedup.index.runs import RUN_NAME_BYTES, Run, RunEntry, RunStates, decode_run, encode_run
+from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, Run, RunEntry, RunStates, decode_run, encode_run
 from crawler_dedup.system.access import owner_of
 from crawler_dedup.system.filelocks import LockFailed
 
@@ -142,7 +141,7 @@ class Runs:
     def find(self, txn: lmdb.Transaction, number: int) -> RunEntry | None:
         """Return the entry of a run, or ``None``."""
         content = txn.get(_name(number), db=self._runs)
-        return None if content is None else decode_run(content)
+        return None if content is None else _decode_entry(content)
 
     def find_dead(self, txn: lmdb.Transaction) -> dict[int, RunEntry]:
         """Find the runs that are over and did not finish, or left claims behind.
@@ -152,23 +151,16 @@ class Runs:
         """
         return {number: run for number, run in self._items(txn) if self._lives(number) is False}
 
-    def find_unreadable(self, txn: lmdb.Transaction) -> list[bytes]:
-        """Find the entries that cannot be read, and return their names."""
+    def count_unreadable(self, txn: lmdb.Transaction) -> int:
+        """Count the entries that cannot be read."""
         with txn.cursor(db=self._runs) as cursor:
-            return [bytes(name) for name, content in cursor if not _is_readable(name, content)]
-
-    def rebuild(self, txn: lmdb.Transaction) -> None:
-        """Replace the entries that cannot be read: their runs may have lost all pages that they settled."""
-        for name in self.find_unreadable(txn):
-            if len(name) == RUN_NAME_BYTES:
-                txn.put(name, encode_run(RunEntry(last=0, grace=1)), db=self._runs)
-            else:
-                txn.delete(name, db=self._runs)
+            return sum(len(name) != RUN_NAME_BYTES or _decode_entry(content) is DAMAGED_RUN for name, content in cursor)
 
     def _items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, RunEntry]]:
         with txn.cursor(db=self._runs) as cursor:
             for name, content in cursor:
-                yield decode_number(name, RUN_NAME_BYTES), decode_run(content)
+                if len(name) == RUN_NAME_BYTES:
+                    yield int.from_bytes(name, "big"), _decode_entry(content)
 
     def _lives(self, number: int) -> bool | None:
         return is_held(_lock_file(self._directory, number), readonly=self._readonly)
@@ -179,12 +171,11 @@ def _lock_file(directory: Path, number: int) -> Path:
     return directory / _LOCK_FILE.format(f"{number:08x}")
 
 
-def _is_readable(name: bytes | memoryview, content: bytes | memoryview) -> bool:
+def _decode_entry(content: bytes | memoryview) -> RunEntry:
     try:
-        decode_run(content)
+        return decode_run(content)
     except msgspec.DecodeError:
-        return False
-    return len(name) == RUN_NAME_BYTES
+        return DAMAGED_RUN
 
 
 def _name(number: int) -> bytes:

@@ -102,22 +102,6 @@ class Profiles:
                 counted += tally_sites([key], entry.records)
         return counted, unreadable
 
-    def begin_rebuild(self, txn: lmdb.Transaction) -> None:
-        """Set the number of records of each site to 0, and remove sites that cannot be read."""
-        self._deferred.write(txn)
-        for key in self._keys(txn):
-            entry = self._read_site(txn, key)
-            if entry is None:
-                self._remove(txn, key)
-            else:
-                self._put_entry(txn, key, msgspec.structs.replace(entry, records=0))
-
-    def end_rebuild(self, txn: lmdb.Transaction) -> None:
-        """Remove the profiles of sites of which no page is recorded."""
-        for key in self._keys(txn):
-            if not self._entry(txn, key).records:
-                self._remove(txn, key)
-
     def read_all(self, txn: lmdb.Transaction) -> Iterator[StoredSite]:
         """Yield all sites of which pages were counted and that can be read."""
         for key in self._keys(txn):
@@ -156,14 +140,14 @@ class Profiles:
 
     def _keys(self, txn: lmdb.Transaction) -> Iterator[bytes]:
         """Yield the keys of all sites, ascending. Rows of a site may be changed before the next key is read."""
-        after = b""
-        while True:
+        after: bytes | None = b""
+        while after is not None:
             with txn.cursor(db=self._sites) as cursor:
                 if not cursor.set_range(after):
                     return
                 key = bytes(cursor.key()[:SITE_KEY_BYTES])
             yield key
-            after = key + b"\xff"
+            after = _after_site(key)
 
     def _read_site(self, txn: lmdb.Transaction, key: bytes) -> SiteEntry | None:
         """Return the entry of a site; ``None`` where one of its rows cannot be read."""
@@ -236,6 +220,13 @@ def tally_sites(keys: Sequence[bytes], times: int = 1) -> Tally:
     numbers = np.array([int.from_bytes(key[:8], "big") for key in keys], dtype=np.uint64)
     once = tally(0, 0, numbers)
     return Tally(once.entries * times, once.total * times & (1 << 64) - 1)
+
+
+def _after_site(key: bytes) -> bytes | None:
+    """Return the lowest name after those of the rows of a site; ``None`` if there is none. A damaged key may be short."""
+    if len(key) < SITE_KEY_BYTES:
+        return key + b"\0"
+    return None if key == b"\xff" * SITE_KEY_BYTES else (int.from_bytes(key, "big") + 1).to_bytes(SITE_KEY_BYTES, "big")
 
 
 def _snapshot_name(key: bytes, number: int) -> bytes:

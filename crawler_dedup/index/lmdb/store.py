@@ -129,14 +129,12 @@ class Store(TransactionalBackend):
             raise IndexUnusable(f"The index in {self.directory} cannot be written: {error}.") from error
 
     def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
+        """Check every bucket against the records; return a sentence for each fault. Nothing is changed."""
         try:
             with self.environment.read() as txn:
                 return find_problems(txn, self._catalogue, filing, advance)
         except IndexUnusable as error:
             return [str(error)]
-
-    def repair(self, filing: Filing, advance: Advance = ignore_progress) -> None:
-        self.environment.write(lambda txn: self._catalogue.rebuild(txn, filing, advance))
 
     def _submit(
         self,

@@ -57,7 +57,7 @@ def find_problems(
     counted_sites, unreadable_sites = catalogue.profiles.check(txn)
     findings.wrong["profiles of sites cannot be read"] += unreadable_sites
     findings.wrong["dictionaries cannot be read"] += len(records.dictionaries.find_unreadable(txn))
-    findings.wrong["runs cannot be read"] += len(catalogue.runs.find_unreadable(txn))
+    findings.wrong["runs cannot be read"] += catalogue.runs.count_unreadable(txn)
     sentences = [f"{count} {fault}." for fault, count in findings.wrong.items() if count]
     for name, filed, expected in (
         ("numbers", catalogue.numbers.tally(txn), findings.numbers),

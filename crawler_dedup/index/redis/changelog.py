@@ -21,9 +21,6 @@ LONGEST = 1 << 17
 RUNS = b"u".ljust(TOKEN_BYTES, b"\0")
 """The token that an entry contains if the runs were changed."""
 
-FORGOTTEN = 1 << 40
-"""Number of bytes that is added to the position in the log to make all clients forget what they know."""
-
 _STATE = Struct("<QQQ")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from time import monotonic
 from typing import Any
@@ -14,11 +14,10 @@ from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.changelog import RUNS, Marks, State, make_tokens, read_tokens
 from crawler_dedup.index.redis.changes import Changes, KnownRuns
 from crawler_dedup.index.redis.connection import ANSWER_SECONDS, ServerConnection, ServerReadOnly, read_time
-from crawler_dedup.index.redis.keys import LAYOUT, REPAIRED, Keys, meta_key
+from crawler_dedup.index.redis.keys import LAYOUT, Keys, meta_key
 from crawler_dedup.index.redis.knowncells import KnownCells
 from crawler_dedup.index.runs import RUN_NAME_BYTES
 
-_READ_KEYS = 1000  # in one step of a scan
 _KNOWN_SCOPES = 10_000
 
 
@@ -72,10 +71,8 @@ class Client:
             self.epoch = read_epoch(self._connection, self._header)
             self.keys = Keys(self._connection.address, self.epoch)
             self.cells.begin(self.keys.prefix)
-            if (read := self._read_runs()) is not None:
-                self._state, layout = read
-                self.keys = Keys(self._connection.address, self.epoch, layout)
-                self._opened = self._connection.opened
+            if (state := self._read_runs()) is not None:
+                self._state, self._opened = state, self._connection.opened
 
     def has_shown_life(self, run: int) -> bool:
         """Return whether *run* has given a sign of life since this client was created."""
@@ -140,46 +137,12 @@ class Client:
         answer: list[Any] = self._connection.evaluate(scripts.COMMIT, keys, [*known, *arguments])
         return answer
 
-    def scan(self, pattern: bytes) -> Iterator[list[bytes]]:
-        """Yield the names of the keys that match *pattern*: a list for each step, which may be empty."""
-        cursor = b"0"
-        while True:
-            cursor, names = self.call(b"SCAN", cursor, b"MATCH", pattern, b"COUNT", _READ_KEYS)
-            yield names
-            if cursor == b"0":
-                return
-
     def read_state(self) -> State:
         """Return the state of the index. Raises :class:`IndexGone` if the index was emptied meanwhile."""
         state = self.call(b"GET", self.keys.state)
         if state is None:
             raise self._complain_of_emptying()
         return State.decode(state)
-
-    def begin_other_buckets(self) -> int:
-        """Switch to the bucket names of :attr:`other_keys`, reset the counts, and make all clients forget what they know.
-
-        Return the number of the newest record: all records up to it must be filed and counted again.
-
-        Raises:
-            IndexGone: the index was emptied meanwhile.
-            IndexUnusable: another repair has switched the names first.
-        """
-        keys = self.keys
-        names = [keys.state, keys.meta, keys.counts, keys.scopes]
-        answer = self._connection.evaluate(scripts.FORGET, names, [keys.layout, self.other_keys.layout])
-        if answer[0] == b"gone":
-            raise self._complain_of_emptying()
-        if answer[0] == b"repaired":
-            raise IndexUnusable(f"The index in {self._connection.address} is being repaired by another process.")
-        self.forget()
-        self.prepare()
-        return int(answer[1])
-
-    @property
-    def other_keys(self) -> Keys:
-        """The names of all keys, with the bucket names that are not in use now."""
-        return Keys(self._connection.address, self.epoch, LAYOUT if self.keys.layout == REPAIRED else REPAIRED)
 
     def require_epoch(self, epoch: bytes | None) -> None:
         """Raise :class:`IndexGone` if the index no longer has *epoch*, because it was emptied."""
@@ -270,14 +233,15 @@ class Client:
                 self._read_runs()
                 self.runs_changed()
 
-    def _read_runs(self) -> tuple[bytes, int] | None:
-        """Read the runs; return the state and layout of the index at that moment, ``None`` if there is no index any more."""
-        read = self._connection.evaluate(scripts.RUNS, [self.keys.state, self.keys.meta], [self.keys.prefix])
-        if read[0] == b"gone" or read[3] is None:
+    def _read_runs(self) -> bytes | None:
+        """Read the runs; return the state of the index at that moment, ``None`` if there is no index any more."""
+        read = self._connection.evaluate(scripts.RUNS, [self.keys.state], [self.keys.prefix])
+        if read[0] == b"gone":
             return None
-        state, entries, dead, layout = read
+        state, entries, dead = read
         self.runs = KnownRuns.decode(entries, dead)
-        return state, int(layout)
+        current: bytes = state
+        return current
 
 
 def read_epoch(connection: ServerConnection, header: Header) -> bytes:
@@ -301,7 +265,7 @@ def read_epoch(connection: ServerConnection, header: Header) -> bytes:
 def require_layout(address: ServerAddress, layout: bytes | None) -> None:
     """Raise :class:`IndexUnusable` if this version cannot read *layout*, the layout of the keys of an index."""
     number = int(layout or 1)
-    if number not in (LAYOUT, REPAIRED):
+    if number != LAYOUT:
         raise IndexUnusable(
             f"The index in {address} was made by a version of crawler-dedup that lays out keys in another way (layout"
             f" {number}, this one uses {LAYOUT}). Export it with that version, and import that here."

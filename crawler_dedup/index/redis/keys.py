@@ -14,8 +14,6 @@ from crawler_dedup.index.redis.changelog import TOKEN_BYTES
 
 LAYOUT = 2
 """Version of the layout of the keys: it is raised when code for another version cannot read them."""
-REPAIRED = 3
-"""The same layout with other names of buckets. Each repair switches between the two, so that no client uses old buckets."""
 
 _TABLE_SHIFT = 40
 _REST = (1 << _TABLE_SHIFT) - 1
@@ -46,11 +44,11 @@ class Keys:
         runs: the hash of the entries of runs.
         dead: the set of the runs that are over.
         scopes: the set of the hashes of scopes.
-        repair: the random name of the repair that is under way. It expires after a minute.
-        layout: the version of the layout, on which the names of buckets depend.
+        buckets: the beginning of the names of buckets of signatures.
+        numbers: the beginning of the names of buckets of numbers of records.
     """
 
-    def __init__(self, address: ServerAddress, epoch: bytes, layout: int = LAYOUT) -> None:
+    def __init__(self, address: ServerAddress, epoch: bytes) -> None:
         self.meta = meta_key(address)
         self.prefix = prefix = self.meta + epoch
         self.state = prefix + b"v"
@@ -59,10 +57,8 @@ class Keys:
         self.runs = prefix + b"u"
         self.dead = prefix + b"d"
         self.scopes = prefix + b"o"
-        self.repair = prefix + b"p"
-        self.layout = layout
-        self.buckets = prefix + (b"B" if layout == REPAIRED else b"b")
-        self.numbers = prefix + (b"N" if layout == REPAIRED else b"n")
+        self.buckets = prefix + b"b"
+        self.numbers = prefix + b"n"
         self._records = prefix + b"r"
         self._sites = prefix + b"s"
         self._lives = prefix + b"l"
@@ -70,7 +66,7 @@ class Keys:
     @property
     def singles(self) -> list[bytes]:
         """The names of the keys of which there is one in each epoch."""
-        return [self.meta, self.state, self.log, self.counts, self.runs, self.dead, self.scopes, self.repair]
+        return [self.meta, self.state, self.log, self.counts, self.runs, self.dead, self.scopes]
 
     def record(self, number: int) -> bytes:
         """Return the name of a record."""
@@ -97,13 +93,6 @@ class Keys:
                 start = starts[high] = self.buckets + scope.to_bytes(4, "big") + high_bytes
             names.append(start + (key & 0xFFFF).to_bytes(2, "big"))
         return names
-
-    def bucket_of(self, name: bytes) -> tuple[int, int] | None:
-        """Return the scope and key of a bucket of signatures; ``None`` if *name* is not the name of one."""
-        rest = name[len(self.buckets) :]
-        if len(rest) == 7:
-            return int.from_bytes(rest[:4], "big"), rest[4] << _TABLE_SHIFT | int.from_bytes(rest[5:], "big")
-        return (int.from_bytes(rest[:4], "big"), int.from_bytes(rest[4:], "big")) if len(rest) == 12 else None
 
     def site(self, key: bytes) -> bytes:
         """Return the name of the row that describes a site (:class:`~crawler_dedup.index.redis.sites.SiteHead`)."""

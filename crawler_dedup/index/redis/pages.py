@@ -102,12 +102,7 @@ class PagesOnServer(RunsInTransaction):
                 yield number, record
 
     def add(self, record: Record, filing: Filing) -> int:
-        self.file(number := self._next_number(), record, filing)
-        return number
-
-    def file(self, number: int, record: Record, filing: Filing) -> None:
-        """Store *record*, which is filed nowhere yet, as *number*; file it under its keys, signature and title."""
-        page = record.page
+        number, page = self._next_number(), record.page
         self._changes.count += 1
         self._put(place_of_name(name_page(page.scope, page.key)), number)
         self._sites.add_record(page)
@@ -115,6 +110,7 @@ class PagesOnServer(RunsInTransaction):
         self._records[number] = msgspec.structs.replace(
             record, page=msgspec.structs.replace(page, key=shorten_key(page.key))
         )
+        return number
 
     def _with_free_aliases(self, number: int, record: Record) -> Record:
         """Let the aliases of *record* that no page has yet lead to *number*; return *record* with only these aliases."""
@@ -150,9 +146,8 @@ class PagesOnServer(RunsInTransaction):
     def remove(self, number: int, record: Record, filing: Filing) -> None:
         page, scope, own = record.page, hash_scope(record.page.scope), _name_of(record)
         self._records[number] = None
-        if number in self._numbers_at(place_of_name(own)):  # else it is not counted: a repair has not reached it
-            self._changes.count -= 1
-            self._sites.remove_record(page)
+        self._changes.count -= 1
+        self._sites.remove_record(page)
         for name in (own, *record.aliases):
             self._take(place_of_name(name), number)
         self._take(place_of_signature(scope, page.signature), number)
@@ -200,22 +195,14 @@ class PagesOnServer(RunsInTransaction):
         return self.client.read_state().records
 
     def items(self) -> Iterator[tuple[int, Record | None]]:
-        for number, content in self.stored_records():
-            yield number, decode_sound_record(content)
-
-    def stored_records(self) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, content) of all records in ascending order, also of pages that are filed again meanwhile."""
         first = 1
-        while (last := self.client.read_state().last) >= first:
-            yield from self.read_records(first, last)
-            first = last + 1
-
-    def read_records(self, first: int, last: int) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, content) of the records from *first* to *last*."""
-        for start in range(first, last + 1, _READ_RECORDS):
-            numbers = range(start, min(start + _READ_RECORDS, last + 1))
+        while (last := self.client.read_state().last) >= first:  # also pages that are filed again meanwhile
+            numbers = range(first, min(first + _READ_RECORDS, last + 1))
             contents = self.client.call(b"MGET", *map(self._keys.record, numbers))
-            yield from (pair for pair in zip(numbers, contents, strict=True) if pair[1] is not None)
+            for number, content in zip(numbers, contents, strict=True):
+                if content is not None:
+                    yield number, decode_sound_record(content)
+            first = numbers.stop
 
     def sharing(
         self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
@@ -241,15 +228,7 @@ class PagesOnServer(RunsInTransaction):
     def measure_sites(self) -> SiteFigures:
         return self._sites.measure()
 
-    def site_counts(self) -> Iterator[tuple[bytes, int]]:
-        """Yield key and number of records of each site."""
-        return self._sites.items()
-
     # What is changed
-
-    def begin_another(self) -> PagesOnServer:
-        """Return another transaction of the same client."""
-        return PagesOnServer(self.client, self._header, self._frozen)
 
     def what_was_read(self) -> Changes:
         """Return what was read, without the changes."""

@@ -8,7 +8,7 @@ whether anything that a client has read was changed since.
 
 from __future__ import annotations
 
-from crawler_dedup.index.redis.changelog import FORGOTTEN, LONGEST, MARK_BYTES, TOKEN_BYTES
+from crawler_dedup.index.redis.changelog import LONGEST, MARK_BYTES, TOKEN_BYTES
 
 _SIZES = f"""
 local MARK, TOKEN, LONGEST = {MARK_BYTES}, {TOKEN_BYTES}, {LONGEST}
@@ -180,26 +180,12 @@ return {'done', state, tail, numbers}
 """
 )
 
-FORGET = f"""
--- Makes all clients forget what they know, and begins other buckets. KEYS: the state, the hash of properties, the counts
--- of sites and the scopes, both of which are removed. ARGV: old layout, new layout. The number of records is 0 then.
-local state = redis.call('GET', KEYS[1])
-if not state then return {{'gone'}} end
-if redis.call('HGET', KEYS[2], 'layout') ~= ARGV[1] then return {{'repaired'}} end
-local position, last, _, mark = struct.unpack('<I8I8I8', state)
-redis.call('SET', KEYS[1], struct.pack('<I8I8I8', position + {FORGOTTEN}, last, 0) .. string.sub(state, mark))
-redis.call('HSET', KEYS[2], 'layout', ARGV[2])
-redis.call('DEL', KEYS[3], KEYS[4])
-return {{'forgotten', last}}
-"""
-
 RUNS = """
--- Reads the runs. KEYS: the state, the hash of properties. ARGV: prefix. Returns {'gone'}, or {state, entries, dead runs,
--- layout}.
+-- Reads the runs. KEYS: the state. ARGV: prefix. Returns {'gone'}, or {state, entries, dead runs}.
 local state = redis.call('GET', KEYS[1])
 if not state then return {'gone'} end
 local entries, dead = redis.call('HGETALL', ARGV[1] .. 'u'), redis.call('SMEMBERS', ARGV[1] .. 'd')
-return {state, entries, dead, redis.call('HGET', KEYS[2], 'layout')}
+return {state, entries, dead}
 """
 
 _NOTE_RUNS = (

@@ -126,7 +126,7 @@ class SitesInTransaction:
 
     def read_all(self) -> Iterator[StoredSite]:
         """Yield all sites of which pages were counted and that can be read."""
-        for key, _ in self.items():  # noqa: PERF102  (no dict)
+        for key, _ in self._items():
             try:
                 head, counts = self._head(key), self._stored_counts(key)
                 numbers = [number for number in head.numbers if self._snapshot(key, number) is not None]
@@ -140,7 +140,7 @@ class SitesInTransaction:
     def measure(self) -> SiteFigures:
         """Count the sites, and measure what is stored about them."""
         sites = known = size = 0
-        for key, _ in self.items():  # noqa: PERF102  (no dict)
+        for key, _ in self._items():
             head = self._sound_head(key)
             sites += 1
             known += head.number > 0
@@ -241,7 +241,7 @@ class SitesInTransaction:
     def _read(self, name: bytes, *, may_be_new: bool = False) -> Row:
         return self._client.cells.read_row(self._changes, name, may_be_new=may_be_new)
 
-    def items(self) -> Iterator[tuple[bytes, int]]:
+    def _items(self) -> Iterator[tuple[bytes, int]]:
         """Yield key and number of records of each site."""
         cursor = b"0"
         while True:

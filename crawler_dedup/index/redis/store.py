@@ -27,12 +27,10 @@ from crawler_dedup.index.redis.pages import UNDIVIDED, PagesOnServer
 from crawler_dedup.index.redis.parts import offer_in_pieces
 from crawler_dedup.index.redis.readahead import Offers
 from crawler_dedup.index.redis.runs import ServerRun, show_life_soon
-from crawler_dedup.index.redis.verification import find_problems, rebuild
 from crawler_dedup.index.redis.writer import MOST_JOBS, MOST_PAGES, Writer
 from crawler_dedup.index.transactional import TransactionalBackend
 from crawler_dedup.index.verdicts import Matcher, OfferTerms
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials("crawler_dedup.index")
@@ -133,14 +131,6 @@ class ServerStore(TransactionalBackend):
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         parts = (records[at : at + MOST_PAGES] for at in range(0, len(records), MOST_PAGES))
         return sum(TransactionalBackend.merge(self, part, filing) for part in parts)
-
-    def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
-        with self._read() as pages:
-            return find_problems(pages, filing, advance)
-
-    def repair(self, filing: Filing, advance: Advance = ignore_progress) -> None:
-        with self._read() as pages:
-            rebuild(pages, filing, advance)
 
     def _now(self) -> int:
         connection = ServerConnection(self.address)

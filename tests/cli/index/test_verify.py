@@ -8,7 +8,6 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from tests.support.commandline import invoke, printed_text
 from tests.support.indexcommands import (
     PAGES,
@@ -19,12 +18,12 @@ from tests.support.indexcommands import (
     kept,
     verify_says_that_it_is_damaged,
 )
-from tests.support.indexing import array, clusters, cut_chunks, put_meta, running_program
+from tests.support.indexing import cut_chunks, put_meta, running_program
 
 
 def test_a_sound_index_is_reported_as_sound(index: Path) -> None:
     before = (index / "data.mdb").read_bytes()
-    assert printed_text(cli("verify", index, "--repair")) == "The index is sound."
+    assert printed_text(cli("verify", index)) == "The index is sound."
     assert (index / "data.mdb").read_bytes() == before
 
 
@@ -42,55 +41,48 @@ def test_a_missing_bucket_is_detected(index: Path) -> None:
     assert "The tables " in printed_text(cli("verify", index, status=1))
 
 
-@pytest.mark.parametrize(("kind", "share"), [("pages", 1), ("signatures", 0.3)])
-def test_a_repair_writes_anew_what_was_deleted(request: pytest.FixtureRequest, kind: str, share: float) -> None:
-    directory = request.getfixturevalue(kind)
-    delete_buckets(directory, share)
-    *problems, repaired = cli("verify", directory, "--repair").output.splitlines()
-    assert problems[0].startswith("The tables ")
-    assert repaired == "Repaired."
-    assert printed_text(cli("verify", directory)) == "The index is sound."
-    if kind == "pages":
-        assert kept(directory) == set(PAGES)
-        return
-    expected = sorted(set(clusters(1, 1000)))[:500]
-    with PermutedIndex.open(directory) as opened:
-        assert len(opened) == 500
-        assert [matches[0].signature for matches in opened.query_many(array(expected), 3)] == expected
+def carry(pages: Path, tmp_path: Path) -> tuple[str, Path]:
+    """Export an index into a new directory; return what the export prints, and the directory."""
+    printed = printed_text(cli("export", tmp_path / "file", pages))
+    cli("import", tmp_path / "file", tmp_path / "new")
+    assert is_sound(tmp_path / "new")
+    return printed, tmp_path / "new"
 
 
-def test_a_repair_removes_records_that_cannot_be_read(pages: Path) -> None:
+def test_an_index_without_its_buckets_can_be_replaced(pages: Path, tmp_path: Path) -> None:
+    delete_buckets(pages, 1)
+    (problem, hint) = cli("verify", pages, status=1).output.splitlines()
+    assert problem.startswith("The tables ")
+    assert hint == "The index is damaged. `crawler-dedup index verify --help` says how to replace it."
+    assert kept(carry(pages, tmp_path)[1]) == set(PAGES)
+
+
+def test_an_export_leaves_out_records_that_cannot_be_read_and_counts_them(pages: Path, tmp_path: Path) -> None:
     with lmdb.open(str(pages), max_dbs=8) as env:
         records = env.open_db(b"records")
         with env.begin(write=True, db=records) as txn:
             first = next(iter(txn.cursor()))[0]
             txn.put(first, b"garbage")
-    result = printed_text(cli("verify", pages, "--repair"))
-    assert "1 records cannot be read." in result
-    assert result.endswith("Repaired.")
-    assert kept(pages) == set(PAGES) - {next(iter(PAGES))}
-    assert is_sound(pages)
+            txn.put(b"no number", b"garbage")
+    assert "2 records cannot be read." in printed_text(cli("verify", pages, status=1))
+    printed, new = carry(pages, tmp_path)
+    assert printed.endswith("Without 2 records that cannot be read.")
+    assert kept(new) == set(PAGES) - {next(iter(PAGES))}
 
 
-def test_damaged_chunks_of_signatures_are_reported_and_repaired(signatures: Path, tmp_path: Path) -> None:
-    whole = cut_chunks(signatures, 0.8)
+def test_damaged_chunks_of_signatures_are_reported(signatures: Path, tmp_path: Path) -> None:
+    cut_chunks(signatures, 0.8)
     refused = printed_text(cli("export", tmp_path / "file", signatures, status=2))
     assert refused.startswith("Error: ")
     assert "is damaged" in refused
     assert not (tmp_path / "file").exists()
     assert "is damaged" in printed_text(cli("verify", signatures, status=1))
-    assert printed_text(cli("verify", signatures, "--repair")).endswith("Repaired.")
-    assert printed_text(cli("export", tmp_path / "file", signatures)).startswith(f"{len(whole)} signatures written to ")
-    with PermutedIndex.open(signatures) as opened:
-        assert {signature for block in opened.blocks(100) for signature in block.tolist()} == whole
 
 
-def test_damaged_chunks_of_pages_are_reported_and_repaired(pages: Path) -> None:
+def test_damaged_chunks_of_pages_are_reported_and_cost_no_page(pages: Path, tmp_path: Path) -> None:
     cut_chunks(pages, 1)
-    repaired = printed_text(cli("verify", pages, "--repair"))
-    assert "is damaged" in repaired
-    assert repaired.endswith("Repaired.")
-    assert kept(pages) == set(PAGES)
+    assert "is damaged" in printed_text(cli("verify", pages, status=1))
+    assert kept(carry(pages, tmp_path)[1]) == set(PAGES)
 
 
 @pytest.mark.parametrize("kind", ["pages", "signatures"])
@@ -119,7 +111,6 @@ def test_a_flipped_bit_in_the_header_is_damage(pages: Path, part: str) -> None:
     flipped = bytes([*part[:1].encode(), ord(part[1]) ^ 16, *part[2:].encode()])
     file.write_bytes(content.replace(part.encode(), flipped))
     assert "damaged" in printed_text(cli("verify", pages, status=1))
-    assert "damaged" in printed_text(cli("verify", pages, "--repair", status=1))
 
 
 @pytest.mark.parametrize("state", ["empty", "missing"])
@@ -132,7 +123,7 @@ def test_an_empty_or_missing_file_beside_journals_is_damage(pages: Path, state: 
         assert printed_text(cli(name, pages, status=2)) == f"Error: There is no index in {pages}."
     journal.touch()
     said = f"The index in {pages} is damaged: data.mdb is {state}, but the journal {journal.name} is beside it."
-    assert printed_text(cli("verify", pages, "--repair", status=1)).startswith(said)
+    assert printed_text(cli("verify", pages, status=1)).startswith(said)
     for command in (("index", "stats"), ("index", "compact"), ("index", "export", pages / "file"), ("drops",)):
         assert printed_text(invoke(*command, pages, status=2)).startswith(f"Error: {said}")
     assert file.exists() == (state == "empty")

@@ -51,7 +51,6 @@ def calls(tmp_path: Path) -> Iterator[list[list[object]]]:
     yield [
         ["index", "stats"],
         ["index", "verify"],
-        ["index", "verify", "--repair"],
         ["index", "compact"],
         ["forget", "--host", "a.org"],
         ["index", "export", tmp_path / "file"],

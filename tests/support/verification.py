@@ -1,0 +1,72 @@
+"""Checking the buckets of an index, in a directory or on a server, against its records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.keptpages import Filing
+from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.places import place_entry, place_of_name, place_of_signature
+from crawler_dedup.index.profiles import site_key
+from crawler_dedup.index.records import hash_scope, name_page
+from crawler_dedup.index.runs import DAMAGED_RUN
+
+if TYPE_CHECKING:
+    from crawler_dedup.index.redis.client import Client
+    from crawler_dedup.index.redis.pages import PagesOnServer
+
+
+def verify(pages: Backend, filing: Filing) -> list[str]:
+    """Check every bucket of an index against the records; return a sentence for each fault."""
+    if isinstance(pages, Store):
+        return pages.verify(filing)
+    from crawler_dedup.index.redis.store import ServerStore
+
+    assert isinstance(pages, ServerStore)
+    with pages._read() as txn:
+        return _find_problems(txn, filing)
+
+
+def _find_problems(pages: PagesOnServer, filing: Filing) -> list[str]:
+    client, items = pages.client, list(pages.items())
+    readable = [(number, record) for number, record in items if record is not None]
+    numbers, tables = _read_buckets(client, client.keys.numbers), _read_buckets(client, client.keys.buckets)
+    expected = Counter[tuple[bytes, int]]()
+    filed: dict[tuple[int, int], list[bytes]] = {}
+    for number, record in readable:
+        page, scope = record.page, hash_scope(record.page.scope)
+        places = [place_of_name(name) for name in (name_page(page.scope, page.key), *record.aliases)]
+        if record.stands:
+            places.append(place_of_signature(scope, page.signature))
+            filed.setdefault((scope, page.signature), client.keys.bucket_names(scope, filing.keys(page)))
+        entries = [place_entry(place, number) for place in places]
+        if title := filing.title_key(page):  # of a frequent title, not all records are filed
+            key, payload = place_entry(place_of_signature(scope, title), number)
+            entries += [(key, payload)] * numbers[client.keys.number_bucket(key), payload]
+        expected.update((client.keys.number_bucket(key), payload) for key, payload in entries)
+    sites = Counter(key for _, record in readable if (key := site_key(record.page.scope, record.page.url)))
+    counted = client.call(b"HGETALL", client.keys.counts)
+    wrong = {
+        "records cannot be read": len(items) - len(readable),
+        "entries of the numbers are missing": (expected - numbers).total(),
+        "entries of the numbers lead nowhere": (numbers - expected).total(),
+        "sites have a wrong number of records": dict(sites)
+        != dict(zip(counted[::2], map(int, counted[1::2]), strict=True)),
+        "entries are in the tables that should be elsewhere": tables
+        != Counter((name, signature) for (_, signature), names in filed.items() for name in names),
+        "is not the number of records": len(items) - client.read_state().records,
+        "entries of runs cannot be read": sum(run is DAMAGED_RUN for run in client.runs.entries.values()),
+    }
+    return [f"{int(count)} {what}." for what, count in wrong.items() if count]
+
+
+def _read_buckets(client: Client, prefix: bytes) -> Counter[tuple[bytes, int]]:
+    """Count the payloads of the buckets whose names begin with *prefix*, each with the name of its bucket."""
+    names = client.call(b"KEYS", prefix + b"*")
+    contents = client.call(b"MGET", *names) if names else ()
+    payloads = (np.frombuffer(content, dtype="<u8").tolist() for content in contents)
+    return Counter((name, payload) for name, some in zip(names, payloads, strict=True) for payload in some)
