@@ -27,7 +27,7 @@ from rich.table import Table
 from benchmarks.data import Source, sources, workers
 from benchmarks.index.durable import database_bytes
 from crawler_dedup import Config, Deduplicator, SignedPage
-from crawler_dedup.index.packing import unpack_head
+from crawler_dedup.index.packing import unpack_fields
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import DATA, require_data, saved
@@ -93,13 +93,11 @@ def file_all(directory: Path, pages: Iterable[SignedPage]) -> int:
 
 
 def record_bytes(directory: Path) -> dict[PageKind, list[int]]:
-    """Return the sizes in bytes of the records whose texts are compressed, by the kind of page."""
+    """Return the sizes in bytes of the records, by the kind of page."""
     sizes: dict[PageKind, list[int]] = {kind: [] for kind in PageKind}
     with lmdb.open(str(directory), readonly=True, max_dbs=16) as env, env.begin() as txn:
         for _, content in txn.cursor(db=env.open_db(b"records", txn, create=False)):
-            packed = unpack_head(content)
-            if packed.dictionary:
-                sizes[packed.kind].append(len(content) + _NODE_BYTES)
+            sizes[unpack_fields(content).kind].append(len(content) + _NODE_BYTES)
     return sizes
 
 

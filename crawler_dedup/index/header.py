@@ -13,7 +13,7 @@ from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
 
-FORMAT = 8
+FORMAT = 9
 """Version of the layout of the databases."""
 
 

@@ -9,14 +9,11 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.index.decoding import decode_struct
-from crawler_dedup.index.dictionary import MAX_TEXT_BYTES, Dictionary
 from crawler_dedup.index.records import KEY_BYTES, Aliases, Record, RunNumber, checked, shorten_key
 from crawler_dedup.signedpage import BLOCK_BYTES, Count, PageKind, SignedPage
 from crawler_dedup.system.deflate import StreamDamaged, deflate, inflate
 
-_SEPARATOR = "\0"
 _MAX_TIME = (1 << 62) - 1
-_DictionaryNumber = Annotated[int, msgspec.Meta(ge=0, lt=1 << 8)]
 _Time = Annotated[int, msgspec.Meta(ge=-_MAX_TIME, le=_MAX_TIME)]
 _HASH_BYTES = 4
 _MARK_BYTES = BLOCK_BYTES - _HASH_BYTES
@@ -30,8 +27,6 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         key: key of the page, 20 bytes (:func:`~crawler_dedup.index.records.shorten_key`).
-        dictionary: number of the dictionary with which the texts are compressed; 0: they are msgpack.
-        texts: scope, address and title.
         seen: when the page was visited last, in seconds after it was filed.
         settled: when it was handled, in seconds after it was filed; ``None`` while that is open.
         blocks: the blocks of the page; if they are many, only the hash of each, four bytes.
@@ -39,8 +34,9 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     """
 
     key: Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
-    dictionary: _DictionaryNumber
-    texts: bytes
+    scope: str
+    url: str
+    title: str
     run: RunNumber
     claim: Count
     filed: _Time
@@ -72,14 +68,6 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     is_dry: bool = False
 
 
-class Beginning(msgspec.Struct, frozen=True, array_like=True):
-    """The first fields of a :class:`PackedRecord`, which never change; the other fields are skipped."""
-
-    key: Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
-    dictionary: _DictionaryNumber
-    texts: bytes
-
-
 _FIELDS = PackedRecord.__struct_fields__
 _DEFAULTS = PackedRecord.__struct_defaults__
 # Fields of a page in a packed record: before its blocks, after them and at the end; and their names in a SignedPage.
@@ -91,27 +79,16 @@ _before_blocks_of_page = attrgetter(*_PAGE_FIELDS[_PAGE_FIELDS.index("digest") :
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(PackedRecord).decode
-_decode_beginning = msgspec.msgpack.Decoder(Beginning).decode
-_decode_texts = msgspec.msgpack.Decoder(tuple[str, str, str]).decode
 
 
-def pack(record: Record, dictionary: Dictionary | None) -> bytes:
-    """Return *record* in the form of the database, its texts compressed with *dictionary* if that is possible."""
-    number, texts = _pack_texts(record.page, dictionary)
-    return _pack(record, bytes.fromhex(shorten_key(record.page.key)), number, texts)
-
-
-def repack(beginning: Beginning, record: Record) -> bytes:
-    """Return *record* in the form of the database, with the *beginning* that is stored already."""
-    return _pack(record, beginning.key, beginning.dictionary, beginning.texts)
-
-
-def _pack(record: Record, key: bytes, dictionary: int, texts: bytes) -> bytes:
+def pack(record: Record) -> bytes:
+    """Return *record* in the form of the database."""
     page, filed = record.page, _clip(record.filed)
     blocks, marks = _split_blocks(page.blocks)
     settled = _clip(record.settled - filed) if record.settled else None
     times = filed, _clip(record.seen - filed), settled
-    values = [key, dictionary, texts, record.run, record.claim, *times, *_before_blocks(page), blocks]
+    key = bytes.fromhex(shorten_key(page.key))
+    values = [key, page.scope, page.url, page.title, record.run, record.claim, *times, *_before_blocks(page), blocks]
     values += [*_behind_blocks(page), marks, record.stands, record.aliases, *_at_the_end(page), record.is_dry]
     for default in reversed(_DEFAULTS):
         if values[-1] != default:
@@ -125,25 +102,11 @@ def _clip(seconds: int) -> int:
     return seconds if -_MAX_TIME <= seconds <= _MAX_TIME else max(-_MAX_TIME, min(seconds, _MAX_TIME))
 
 
-def unpack_beginning(content: bytes | memoryview) -> Beginning:
-    """Decode the beginning of a record from the database; raise :class:`msgspec.DecodeError` for anything else."""
-    return decode_struct(_decode_beginning, content)
-
-
-def unpack_head(content: bytes | memoryview) -> PackedRecord:
-    """Decode a record from the database, except texts and blocks; raise :class:`msgspec.DecodeError` for anything else."""
-    return decode_struct(_decode, content)
-
-
-def unpack(packed: PackedRecord, dictionary: Dictionary | None) -> Record:
-    """Return the record in the form that it has outside the database. Raises :class:`msgspec.DecodeError`.
-
-    Args:
-        dictionary: the dictionary whose number is in *packed*.
-    """
-    scope, url, title = _unpack_texts(packed.texts, dictionary)
+def unpack(content: bytes | memoryview) -> Record:
+    """Return the record that is stored as *content*; raise :class:`msgspec.DecodeError` for anything else."""
+    packed = unpack_fields(content)
     blocks = _join_blocks(packed.blocks, packed.marks) if packed.marks else packed.blocks
-    fields: list[Any] = [packed.key.hex(), url, scope, title, *_before_blocks_of_page(packed)]
+    fields: list[Any] = [packed.key.hex(), packed.url, packed.scope, packed.title, *_before_blocks_of_page(packed)]
     fields += blocks, packed.heading, packed.named
     return checked(
         Record(
@@ -160,6 +123,19 @@ def unpack(packed: PackedRecord, dictionary: Dictionary | None) -> Record:
     )
 
 
+def unpack_sound(content: bytes | memoryview) -> Record | None:
+    """Return the record that is stored as *content*; ``None`` if it is damaged."""
+    try:
+        return unpack(content)
+    except msgspec.DecodeError:
+        return None
+
+
+def unpack_fields(content: bytes | memoryview) -> PackedRecord:
+    """Decode the fields of a stored record; raise :class:`msgspec.DecodeError` for anything else."""
+    return decode_struct(_decode, content)
+
+
 def as_unpacked(record: Record) -> Record | None:
     """Return *record* as it will be after packing and :func:`unpack`; ``None`` if that is not certain."""
     page = record.page
@@ -172,30 +148,6 @@ def as_unpacked(record: Record) -> Record | None:
         return record if checked(record) is record else None
     except msgspec.DecodeError:
         return None
-
-
-def joined_texts(page: SignedPage) -> bytes | None:
-    """Join the texts of *page*, to compress them; return ``None`` if they are too long or contain a zero character."""
-    joined = _SEPARATOR.join((page.scope, page.url, page.title))
-    content = joined.encode()
-    return content if joined.count(_SEPARATOR) == 2 and len(content) <= MAX_TEXT_BYTES else None
-
-
-def _pack_texts(page: SignedPage, dictionary: Dictionary | None) -> tuple[int, bytes]:
-    joined = None if dictionary is None else joined_texts(page)
-    if dictionary is None or joined is None:
-        return 0, _encode((page.scope, page.url, page.title))
-    return dictionary.number, dictionary.compress(joined)
-
-
-def _unpack_texts(texts: bytes, dictionary: Dictionary | None) -> tuple[str, str, str]:
-    if dictionary is None:
-        return decode_struct(_decode_texts, texts)
-    try:
-        scope, url, title = dictionary.decompress(texts).decode().split(_SEPARATOR)
-    except ValueError as error:  # not UTF-8, or not three
-        raise msgspec.DecodeError(f"the texts are damaged: {error}") from error
-    return scope, url, title
 
 
 def _split_blocks(blocks: bytes) -> tuple[bytes, bytes]:

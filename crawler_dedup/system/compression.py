@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -11,7 +10,7 @@ else:
     from backports import zstd
 
 
-__all__ = ["FrameDamaged", "FrameTooLarge", "compress", "decompress", "train_dictionary", "zstd"]
+__all__ = ["FrameDamaged", "FrameTooLarge", "compress", "decompress", "zstd"]
 
 
 class FrameDamaged(ValueError):
@@ -52,11 +51,3 @@ def decompress(frame: bytes, max_size: int) -> bytes:
     if len(content) != size or not decompressor.eof or decompressor.unused_data:
         raise FrameDamaged("its content is not what its header says")
     return content
-
-
-def train_dictionary(samples: Sequence[bytes], size: int) -> bytes | None:
-    """Choose up to *size* bytes of what *samples* have in common, the most common last; ``None`` if they are too short."""
-    try:
-        return zstd.train_dict(samples, size).dict_content
-    except (zstd.ZstdError, ValueError):
-        return None

@@ -1,11 +1,11 @@
-"""The format of records: packed and unpacked, with the dictionary that an index trains on its pages."""
+"""The format of records: packed and unpacked."""
 
 from __future__ import annotations
 
 import random
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import lmdb
@@ -14,26 +14,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, Decision, Deduplicator, IndexDamaged, IndexMismatch, SignedPage, Verdict
+from crawler_dedup import Config, Decision, Deduplicator, IndexMismatch, SignedPage, Verdict
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.dictionary import TRAINED_ON, Dictionary
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.header import FORMAT
 from crawler_dedup.index.lmdb import catalogue, recordtable, verification
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.store import Store
-from crawler_dedup.index.packing import as_unpacked, pack, repack, unpack, unpack_beginning, unpack_head
+from crawler_dedup.index.packing import as_unpacked, pack, unpack
 from crawler_dedup.index.records import MAX_ALIASES, Record, shorten_key
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.system.compression import train_dictionary
 from tests.support import sitepages
-from tests.support.indexing import FILING, SPEC, ByDistance, number_of, open_store, page, put_meta, run
+from tests.support.indexing import FILING, ByDistance, number_of, open_store, page, put_meta
 
 CONFIG = Config(tokenizer="bigrams")
-MANY = TRAINED_ON + 300
+MANY = 300
 _TERMS = OfferTerms()
 
 
@@ -60,39 +58,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def entries(directory: Path, database: bytes) -> dict[bytes, bytes]:
-    with lmdb.open(str(directory), max_dbs=8) as env, env.begin(db=env.open_db(database, create=False)) as txn:
-        return {bytes(name): bytes(content) for name, content in txn.cursor()}
-
-
-# The dictionary
-
-
-def test_an_index_trains_one_dictionary_and_reads_records_from_before_and_after(tmp_path: Path) -> None:
-    with closing(open_store(tmp_path)) as store:
-        pages = fill(store)
-        assert kept(store) == pages
-        assert store.verify(FILING) == []
-    assert [*entries(tmp_path, b"dictionaries")] == [b"\1"]
-    used = [unpack_head(content).dictionary for content in entries(tmp_path, b"records").values()]
-    assert used == [0] * TRAINED_ON + [1] * (MANY - TRAINED_ON)
-    with closing(Store.open_to_read(tmp_path, SPEC)) as reader:
-        assert kept(reader) == pages
-    assert run(_READ, tmp_path) == (0, f"{MANY} {pages[-1].title}\n", "")
-
-
-_READ = """
-    import sys
-    from pathlib import Path
-    from crawler_dedup.index.lmdb.store import Store
-
-    store = Store.open_to_read(Path(sys.argv[1]))
-    pages = [record.page for block in store.records(1000) for record in block]
-    print(len(pages), pages[-1].title)
-"""
-
-
-def test_records_with_a_dictionary_survive_every_maintenance_of_an_index(tmp_path: Path) -> None:
+def test_records_survive_every_maintenance_of_an_index(tmp_path: Path) -> None:
     directory = tmp_path / "index"
     with closing(open_store(directory)) as store:
         pages = fill(store)
@@ -123,77 +89,18 @@ def test_a_settled_record_keeps_the_fields_of_its_page(store: Store) -> None:
     assert kept(store) == pages
 
 
-def test_an_index_that_was_emptied_and_filled_again_is_read_with_its_new_dictionary(tmp_path: Path) -> None:
-    """Another process empties and fills it, while this one knows the old dictionary, which has the same number."""
-    with closing(open_store(tmp_path)) as store:
-        fill(store)
-        assert len(kept(store)) == MANY
-        assert run(_FILL_ANEW, tmp_path) == (0, "", "")
-        titles = [kept_page.title for kept_page in kept(store)]
-        assert titles == [f"{number} books, maps and much else" for number in range(MANY)]
-        decision = store.offer([titled(MANY, 5)], ByDistance()).result()[0]
-        assert decision.verdict is Verdict.NEW
-        assert kept(store)[-1].title == titled(MANY, 5).title
-
-
-_FILL_ANEW = """
-    import random, sys
-    from pathlib import Path
-    import msgspec
-    from tests.support.indexing import ByDistance, open_store, page
-
-    store = open_store(Path(sys.argv[1]), fresh=True)
-    pages = [
-        msgspec.structs.replace(page(number, random.getrandbits(64)), title=f"{number} books, maps and much else")
-        for number in range(MANY)
-    ]
-    store.offer(pages, ByDistance(0)).result()
-    store.close()
-""".replace("MANY", str(MANY))
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [lambda content: content[:-1], lambda content: b"", lambda content: content[:500] + b"x" + content[501:]],
-    ids=["cut off", "empty", "another byte"],
-)
-def test_a_damaged_dictionary_is_reported(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
-    with closing(open_store(tmp_path)) as store:
-        pages = fill(store)
-    with lmdb.open(str(tmp_path), max_dbs=8) as env:
-        dictionaries = env.open_db(b"dictionaries")
-        with env.begin(write=True, db=dictionaries) as txn:
-            txn.put(b"\1", damage(bytes(txn.get(b"\1") or b"")))
-    with closing(open_store(tmp_path)) as store:
-        assert "1 dictionaries cannot be read." in store.verify(FILING)
-        assert f"{MANY - TRAINED_ON} records cannot be read." in store.verify(FILING)
-        assert kept(store) == pages[:TRAINED_ON]
-        with pytest.raises(IndexDamaged):
-            store.offer([titled(MANY, 5)], ByDistance(0)).result()
-        with pytest.raises(IndexDamaged):
-            store.look(titled(MANY - 1, pages[-1].signature), ByDistance(0))
-
-
-def test_pages_that_have_nothing_in_common_do_not_keep_an_index_from_growing(store: Store) -> None:
-    blank = [SignedPage("", "", "", signature=number << 20) for number in range(2 * TRAINED_ON + 5)]
-    pages = [msgspec.structs.replace(blank_page, key=f"{at:040x}") for at, blank_page in enumerate(blank)]
-    store.offer(pages, ByDistance(0)).result()
-    assert kept(store) == pages
-
-
 def test_a_damaged_record_does_not_keep_an_index_from_growing(tmp_path: Path) -> None:
     with closing(open_store(tmp_path)) as store:
-        pages = fill(store, many=TRAINED_ON - 1)
-    damage_record(tmp_path, 500)
+        pages = fill(store)
+    damage_record(tmp_path, 200)
     source = random.Random(2)
-    later = [titled(number, source.getrandbits(64)) for number in range(TRAINED_ON - 1, TRAINED_ON + 5)]
+    later = [titled(number, source.getrandbits(64)) for number in range(MANY, MANY + 5)]
     with closing(open_store(tmp_path)) as store:
         for later_page in later:
             assert store.offer([later_page], ByDistance(0)).result()[0].verdict is Verdict.NEW
         assert [kept_page.url for kept_page in kept(store)] == [
-            kept_page.url for kept_page in (*pages[:499], *pages[500:], *later)
+            kept_page.url for kept_page in (*pages[:199], *pages[200:], *later)
         ]
-    assert [*entries(tmp_path, b"dictionaries")] == [b"\1"]
 
 
 def damage_record(directory: Path, number: int) -> None:
@@ -207,9 +114,6 @@ def damage_record(directory: Path, number: int) -> None:
 
 # Packing
 
-_DICTIONARY = Dictionary(
-    7, b"", train_dictionary([f"\0http://a.example/{n}\0A title {n}".encode() for n in range(999)], 4096) or b""
-)
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=300) | st.sampled_from(["\0", "x" * (1 << 20)])
 _TIMES = st.integers(-(1 << 60), 1 << 60) | st.integers(0, 2_000_000_000)
 
@@ -218,30 +122,16 @@ _TIMES = st.integers(-(1 << 60), 1 << 60) | st.integers(0, 2_000_000_000)
     st.tuples(_TEXTS, _TEXTS, _TEXTS, _TEXTS),
     st.tuples(_TIMES, _TIMES, _TIMES),
     st.lists(st.binary(min_size=12, max_size=12), max_size=MAX_ALIASES),
-    st.booleans(),
 )
-def test_a_compressed_text_is_decompressed_to_the_same(
-    texts: tuple[str, str, str, str], times: tuple[int, int, int], aliases: list[bytes], is_compressed: bool
+def test_a_packed_record_is_unpacked_to_the_same(
+    texts: tuple[str, str, str, str], times: tuple[int, int, int], aliases: list[bytes]
 ) -> None:
     key, url, scope, title = texts
     signed = SignedPage(key, f"http://a.example/{len(url)}", scope, title, b"digest", 5, signature=1 << 63)
     record = Record(signed, 1 << 31, 70_000, *times, aliases=tuple(aliases))
-    dictionary = _DICTIONARY if is_compressed else None
-    packed = pack(record, dictionary)
-    head = unpack_head(packed)
-    beginning = unpack_beginning(packed)
-    assert beginning.dictionary == head.dictionary
     expected = msgspec.structs.replace(record, page=msgspec.structs.replace(signed, key=shorten_key(key)))
-    assert unpack(head, dictionary if head.dictionary else None) == expected
+    assert unpack(pack(record)) == expected
     assert as_unpacked(record) == (expected if min(times) >= 0 else None)
-    assert repack(beginning, record) == packed
-
-
-@given(st.binary(max_size=200))
-def test_a_damaged_text_is_refused_or_decompressed_to_some_text(content: bytes) -> None:
-    head = unpack_head(pack(Record(page(1, 5)), _DICTIONARY))
-    with suppress(msgspec.DecodeError):
-        unpack(msgspec.structs.replace(head, texts=content), _DICTIONARY)
 
 
 def test_the_key_of_a_kept_page_is_a_fingerprint_or_a_hash_of_its_key() -> None:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from crawler_dedup import Config, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.cli import app
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
-from crawler_dedup.index.packing import pack
+from crawler_dedup.index.packing import pack, unpack
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import find_initials
 from crawler_dedup.signing.lexicon import Lexicon, lexicon_of
@@ -29,7 +29,6 @@ from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import hash_words
 from tests.support.crawling import words
-from tests.support.indexing import read_record
 from tests.support.prose import config, prose, text_of
 
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
@@ -320,8 +319,8 @@ def rewrite(directory: Path, text: bytes) -> None:
         records = env.open_db(b"records")
         with env.begin(write=True, db=records) as txn:
             name, content = next(iter(txn.cursor()))
-            record = read_record(content)
-            txn.put(name, pack(replace(record, page=replace(record.page, text=text)), None))
+            record = unpack(content)
+            txn.put(name, pack(replace(record, page=replace(record.page, text=text))))
 
 
 _HUGE = b"\x28\xb5\x2f\xfd\xe0" + b"\xff" * 7 + b"\x0f" + b"\x01\0\0"  # a frame that claims to contain 2^60 bytes

@@ -25,7 +25,7 @@ from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
-from crawler_dedup.index.packing import pack
+from crawler_dedup.index.packing import pack, unpack
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import wall_clock
 from crawler_dedup.index.verdicts import OfferTerms
@@ -37,7 +37,6 @@ from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes.pinyin import Pinyin
 from tests.support.chinese import alike, chinese, letters, with_homophones
 from tests.support.commandline import lines_by_type
-from tests.support.indexing import read_record
 from tests.support.places import Places
 from tests.support.prose import config, html, prose, sentences, text_of
 
@@ -697,10 +696,10 @@ def test_a_page_with_a_damaged_value_is_no_source_and_hides_no_other(
     own_index: Path, tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     def with_damage(content: bytes) -> bytes:
-        record = read_record(content)
+        record = unpack(content)
         if record.page.url != "http://one.org/novel":
             return content
-        return pack(replace(record, page=replace(record.page, value=damage(record.page.value))), None)
+        return pack(replace(record, page=replace(record.page, value=damage(record.page.value))))
 
     rewrite(own_index, b"records", with_damage)
     sources = sources_in(trace(text_file(tmp_path), own_index, "--json"))

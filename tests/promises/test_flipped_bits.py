@@ -20,11 +20,11 @@ from crawler_dedup.index.export import Export
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
-from crawler_dedup.index.packing import pack
+from crawler_dedup.index.packing import pack, unpack
 from crawler_dedup.index.records import Record
 from crawler_dedup.rules.counts import can_read
 from tests.support.crawling import article
-from tests.support.indexing import FILING, array, cut_chunks, put_meta, read_record, uniform
+from tests.support.indexing import FILING, array, cut_chunks, put_meta, uniform
 
 DATABASES = (b"tables", b"records", b"numbers", b"runs", b"sites")
 CONFIG = Config(tokenizer="bigrams")
@@ -137,7 +137,7 @@ def bits_of(content: bytes, part: bytes) -> range:
 
 def test_a_flipped_bit_in_a_record_is_read_or_reported_and_costs_no_other_record(pages: Pages) -> None:
     record = next(iter(pages.sound[b"records"].values()))
-    page = read_record(record).page
+    page = unpack(record).page
     bits = {*random.Random(1).sample(range(8 * len(record)), 150), *range(0, 24)}
     bits |= {*bits_of(record, page.url.encode()), *bits_of(record, page.title[:10].encode())}
     unreadable = 0
@@ -152,8 +152,8 @@ def test_a_flipped_bit_in_a_record_is_read_or_reported_and_costs_no_other_record
 
 
 def resigned(content: bytes, signature: int) -> bytes:
-    record = read_record(content)
-    return pack(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, signature=signature)), None)
+    record = unpack(content)
+    return pack(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, signature=signature)))
 
 
 @pytest.mark.parametrize(
@@ -200,8 +200,8 @@ def test_a_record_with_a_field_of_another_length_raises_only_errors_of_the_index
     pages: Pages, fields: dict[str, object]
 ) -> None:
     def change(content: bytes) -> bytes:
-        record = read_record(content)
-        return pack(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, **fields)), None)
+        record = unpack(content)
+        return pack(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, **fields)))
 
     pages.damage(b"records", change)
     assert pages.carry()[1] >= {*URLS[1:]}

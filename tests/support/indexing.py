@@ -19,9 +19,7 @@ from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import make_pages
-from crawler_dedup.index.packing import unpack, unpack_head
 from crawler_dedup.index.profiles import Snapshot
-from crawler_dedup.index.records import Record
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.signing.lookup import Lookup
@@ -183,11 +181,6 @@ def flipped_far(number: int) -> int:
 def number_of(kept: SignedPage) -> int:
     """Return the number of a kept page that :func:`page` has made."""
     return int(kept.url.rpartition("/")[2])
-
-
-def read_record(content: bytes) -> Record:
-    """Decode a record of an index that has no dictionary."""
-    return unpack(unpack_head(content), None)
 
 
 _NOBODY = OfferTerms()

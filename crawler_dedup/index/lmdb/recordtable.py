@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from itertools import islice
 
 import lmdb
 import msgspec
 
 from crawler_dedup.index.decoding import decode_number
-from crawler_dedup.index.dictionary import TRAINED_ON, Dictionary
-from crawler_dedup.index.lmdb.dictionaries import Dictionaries
 from crawler_dedup.index.lmdb.numbers import RecordNumbers
-from crawler_dedup.index.packing import as_unpacked, joined_texts, pack, repack, unpack, unpack_beginning, unpack_head
+from crawler_dedup.index.packing import as_unpacked, pack, unpack, unpack_sound
 from crawler_dedup.index.places import NUMBER_BYTES, place_of_name
 from crawler_dedup.index.records import MAX_ALIASES, Record, name_page
 
@@ -28,37 +24,32 @@ class _RecentRecords:
     """
 
     def __init__(self) -> None:
-        self._latest: dict[bytes, tuple[Record, Dictionary | None]] = {}
-        self._before: dict[bytes, tuple[Record, Dictionary | None]] = {}
+        self._latest: dict[bytes, Record] = {}
+        self._before: dict[bytes, Record] = {}
 
-    def find(self, content: bytes) -> tuple[Record, Dictionary | None] | None:
-        """Return the record that is stored as *content*, and the dictionary with which its texts were read."""
+    def find(self, content: bytes) -> Record | None:
+        """Return the record that is stored as *content*, if it is in the cache."""
         latest = self._latest.get(content)
         if latest is None and (latest := self._before.get(content)) is not None:
-            self.add(content, *latest)
+            self.add(content, latest)
         return latest
 
-    def add(self, content: bytes, record: Record, dictionary: Dictionary | None) -> None:
+    def add(self, content: bytes, record: Record) -> None:
         """Remember *record*, which is stored as *content*."""
         if len(content) > _MOST_REMEMBERED:
             return
         if len(self._latest) >= _REMEMBERED:
             self._before, self._latest = self._latest, {}
-        self._latest[content] = record, dictionary
+        self._latest[content] = record
 
 
 class Records:
-    """Records by number and by page key. Numbers are given in ascending order, so that the database grows at its end.
-
-    Attributes:
-        dictionaries: the dictionaries that compress the texts of records.
-    """
+    """Records by number and by page key. Numbers are given in ascending order, so that the database grows at its end."""
 
     def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None, numbers: RecordNumbers) -> None:
         self._records = env.open_db(b"records", txn)
         self._numbers = numbers
         self._recent = _RecentRecords()
-        self.dictionaries = Dictionaries(env, txn)
 
     def find(self, txn: lmdb.Transaction, scope: str, key: str) -> tuple[int, Record] | None:
         """Return the number and record of a page, or ``None``."""
@@ -77,14 +68,10 @@ class Records:
         if stored is None:
             return None
         content = bytes(stored)
-        recent = self._recent.find(content)
-        # Another process may have emptied the index and stored another dictionary with the same number.
-        if recent is not None and (recent[1] is None or recent[1] is self.dictionaries.find(txn, recent[1].number)):
-            return recent[0]
-        packed = unpack_head(content)
-        dictionary = self._find_dictionary(txn, packed.dictionary)
-        record = unpack(packed, dictionary)
-        self._recent.add(content, record, dictionary)
+        record = self._recent.find(content)
+        if record is None:
+            record = unpack(content)
+            self._recent.add(content, record)
         return record
 
     def add(self, txn: lmdb.Transaction, record: Record) -> tuple[int, Record]:
@@ -93,26 +80,22 @@ class Records:
             number = decode_number(cursor.key(), NUMBER_BYTES) + 1 if cursor.last() else 1
         self._numbers.insert(txn, place_of_name(_name_of(record)), number)
         record = self._with_free_aliases(txn, number, record)
-        dictionary = self.dictionaries.find_newest(txn)
-        content = pack(record, dictionary)
+        content = pack(record)
         txn.put(_number(number), content, db=self._records, append=True)
-        self._remember(txn, content, record)
-        if dictionary is None:
-            self._train(txn)
+        self._remember(content, record)
         return number, record
 
     def replace(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
         """Replace the record with *number* by *record*, which is of the same page."""
-        name = _number(number)
-        content = repack(unpack_beginning(txn.get(name, b"", db=self._records)), record)
-        txn.put(name, content, db=self._records)
-        self._remember(txn, content, record)
+        content = pack(record)
+        txn.put(_number(number), content, db=self._records)
+        self._remember(content, record)
 
-    def _remember(self, txn: lmdb.Transaction, content: bytes, record: Record) -> None:
+    def _remember(self, content: bytes, record: Record) -> None:
         """Remember *record*, which was stored as *content*, if it is certain that reading returns it unchanged."""
         unpacked = as_unpacked(record)
         if unpacked is not None:
-            self._recent.add(content, unpacked, self._find_dictionary(txn, unpack_beginning(content).dictionary))
+            self._recent.add(content, unpacked)
 
     def remove(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
         """Remove *record*, which has *number*, its page key and its aliases."""
@@ -141,7 +124,7 @@ class Records:
         with txn.cursor(db=self._records) as cursor:
             for name, content in cursor:
                 has_number = len(name) == NUMBER_BYTES
-                yield int.from_bytes(name, "big"), self._unpack_sound(txn, content) if has_number else None
+                yield int.from_bytes(name, "big"), unpack_sound(content) if has_number else None
 
     def places(self, record: Record) -> list[int]:
         """Return the places of the page key and of the aliases of *record*."""
@@ -164,34 +147,6 @@ class Records:
                 self._numbers.insert(txn, place_of_name(alias), number)
                 free.append(alias)
         return msgspec.structs.replace(record, aliases=tuple(free)) if record.aliases else record
-
-    def _train(self, txn: lmdb.Transaction) -> None:
-        """Train the dictionary of the index with those of the newest :data:`TRAINED_ON` records that can be read.
-
-        If that fails, try again each time the number of records has doubled.
-        """
-        count = self.count(txn)
-        if count < TRAINED_ON or count & (count - 1):
-            return
-        with txn.cursor(db=self._records) as cursor:
-            newest = [bytes(content) for _, content in islice(cursor.iterprev(), TRAINED_ON)]
-        readable = (record for record in map(partial(self._unpack_sound, txn), newest) if record is not None)
-        texts = (joined_texts(record.page) for record in readable)
-        self.dictionaries.add(txn, [text for text in texts if text is not None])
-
-    def _unpack_sound(self, txn: lmdb.Transaction, content: bytes | memoryview) -> Record | None:
-        """Return a record, or ``None`` where it cannot be read."""
-        try:
-            return self._unpack(txn, content)
-        except msgspec.DecodeError:
-            return None
-
-    def _unpack(self, txn: lmdb.Transaction, content: bytes | memoryview) -> Record:
-        packed = unpack_head(content)
-        return unpack(packed, self._find_dictionary(txn, packed.dictionary))
-
-    def _find_dictionary(self, txn: lmdb.Transaction, number: int) -> Dictionary | None:
-        return self.dictionaries.find(txn, number) if number else None
 
 
 def _name_of(record: Record) -> bytes:

@@ -49,14 +49,12 @@ def find_problems(
     Raises:
         IndexUnusable: a bucket cannot be read.
     """
-    findings, records = _Findings(), catalogue.records
-    numbered = records.items(txn)
+    findings, numbered = _Findings(), catalogue.records.items(txn)
     while batch := list(islice(numbered, _SLICE)):
         _check_records(batch, txn, catalogue, filing, findings)
         advance(len(batch))
     counted_sites, unreadable_sites = catalogue.profiles.check(txn)
     findings.wrong["profiles of sites cannot be read"] += unreadable_sites
-    findings.wrong["dictionaries cannot be read"] += len(records.dictionaries.find_unreadable(txn))
     findings.wrong["runs cannot be read"] += catalogue.runs.count_unreadable(txn)
     sentences = [f"{count} {fault}." for fault, count in findings.wrong.items() if count]
     for name, filed, expected in (

@@ -12,7 +12,7 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.chunks import limit_payloads
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
-from crawler_dedup.index.packing import pack
+from crawler_dedup.index.packing import pack, unpack, unpack_sound
 from crawler_dedup.index.places import NUMBER_BYTES, numbers_in, place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite
 from crawler_dedup.index.records import MAX_ALIASES, Record, hash_scope, name_page, shorten_key
@@ -21,7 +21,6 @@ from crawler_dedup.index.redis.changedbucket import ChangedBucket
 from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.readahead import Offers, ReadAhead
-from crawler_dedup.index.redis.recordrows import decode_record, decode_sound_record
 from crawler_dedup.index.redis.runentries import RunsInTransaction
 from crawler_dedup.index.redis.sites import SitesInTransaction
 from crawler_dedup.index.transaction import Probing
@@ -201,7 +200,7 @@ class PagesOnServer(RunsInTransaction):
             contents = self.client.call(b"MGET", *map(self._keys.record, numbers))
             for number, content in zip(numbers, contents, strict=True):
                 if content is not None:
-                    yield number, decode_sound_record(content)
+                    yield number, unpack_sound(content)
             first = numbers.stop
 
     def sharing(
@@ -242,7 +241,7 @@ class PagesOnServer(RunsInTransaction):
             number: at for at, number in enumerate((n for n, r in self._records.items() if n >= _FIRST_NEW and r), 1)
         }
         for number, record in self._records.items():
-            content = b"" if record is None else pack(record, None)
+            content = b"" if record is None else pack(record)
             if number in new:
                 changes.new.append(content)
                 changes.new_decoded.append(record)
@@ -316,7 +315,7 @@ class PagesOnServer(RunsInTransaction):
         if not row.content:
             return None
         if row.decoded is None:
-            row.decoded = decode_record(row.content)
+            row.decoded = unpack(row.content)
         assert isinstance(row.decoded, Record)
         return row.decoded
 
