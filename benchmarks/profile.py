@@ -63,7 +63,7 @@ STEPS = {
     "writing thread: candidates": ["index.lmdb.catalogue:Catalogue.read_buckets"],
     "writing thread: rules": ["rules.matcher:RuleMatcher.choose"],
     "writing thread: filing": ["index.lmdb.catalogue:Catalogue.add"],
-    "writing thread: settling": ["index.transactional:_end_claim"],
+    "writing thread: settling": ["index.backend:_end_claim"],
     "writing thread: what is kept once settled": ["rules.matcher:RuleMatcher.trim"],
     "writing thread: learning the site": ["index.lmdb.sitetable:Profiles.teach"],
     "writing thread: counts of sites": ["index.lmdb.deferred:DeferredRows.write"],

@@ -1,28 +1,48 @@
-"""The interface of an index of pages, which each backend implements."""
+"""The operations on the pages of an index, each in one transaction or in several.
+
+A backend (:mod:`crawler_dedup.index.lmdb`, :mod:`crawler_dedup.index.redis`) defines how transactions are made, and how they
+read and write.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from functools import partial
+from itertools import islice
+from typing import TypeVar
+
+import msgspec
 
 from crawler_dedup.decision import Decision
+from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.figures import FileFigures
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.keptpages import Filing
-from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite
+from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import Run
-from crawler_dedup.index.verdicts import Matcher, OfferTerms
+from crawler_dedup.index.runs import Run, RunEntry, wall_clock
+from crawler_dedup.index.transaction import Transaction
+from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 KIND = "pages"
 
+_T = TypeVar("_T")
+_Release = Callable[[Transaction], object]
+_SLICE = 500
+_SITES_SLICE = 256
+"""Number of sites that are merged in one transaction: each may take 400 KB."""
+_MAX_OPEN_CLAIMS = 10_000
+_END_TIMEOUT = 5.0
+
 
 class Backend(ABC):
-    """The pages of one open index.
+    """The pages of one open index, which is only read and changed in transactions.
 
     Attributes:
         header: what the index is.
@@ -30,6 +50,9 @@ class Backend(ABC):
 
     def __init__(self, header: Header) -> None:
         self.header = header
+        self._open_claims: set[int] = set()
+        self._has_lost_count = False
+        self._doubtful: list[_Release] = []
 
     @property
     @abstractmethod
@@ -54,10 +77,36 @@ class Backend(ABC):
         """Begin a new run of this index. Raises :class:`IndexUnusable`."""
 
     @abstractmethod
-    def read_header(self) -> Header:
-        """Read the header as it is now. Raises :class:`IndexUnusable` if the index was emptied meanwhile."""
+    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
+        """Run *job* in the next write transaction; its future is done once that is stored.
+
+        A job that is not *urgent* waits a moment for others with which it is written. It is about *size* pages.
+        """
 
     @abstractmethod
+    def _write(self, job: Callable[[Transaction], _T], timeout: float | None = None) -> _T:
+        """Run *job* in the next write transaction and wait until that is stored.
+
+        Raises:
+            IndexUnusable: the transaction did not begin within *timeout* seconds (``None``: 30); *job* is not run then.
+        """
+
+    @abstractmethod
+    def _read(self) -> AbstractContextManager[Transaction]:
+        """Begin a read transaction, which sees what is stored now."""
+
+    def _now(self) -> int:
+        """Return the time by the clock of the index, in seconds since 1970."""
+        return wall_clock()
+
+    def read_header(self) -> Header:
+        """Read the header as it is now. Raises :class:`IndexUnusable` if the index was emptied meanwhile."""
+        with self._read() as txn:
+            header = txn.header()
+        if header is None:
+            raise IndexMissing(f"There is no index in {self.name}.")
+        return header
+
     def end_run(self, terms: OfferTerms, *, finished: bool) -> None:
         """End the run of *terms*: the pages that it settled are stored, except those settled after its ``stored_until``.
 
@@ -67,8 +116,21 @@ class Backend(ABC):
         Raises:
             IndexUnusable: the index is still locked after a few seconds.
         """
+        now = self._now()
 
-    @abstractmethod
+        def job(txn: Transaction) -> None:
+            for release in self._doubtful:
+                release(txn)
+            txn.end_run(
+                terms.run,
+                now,
+                has_finished=finished,
+                is_tidy=not self._open_claims and not self._has_lost_count,
+                stored_until=terms.stored_until(),
+            )
+
+        self._write(job, _END_TIMEOUT)
+
     def offer(
         self,
         pages: Sequence[SignedPage],
@@ -84,14 +146,32 @@ class Backend(ABC):
         Args:
             aliases: page key → another key by which the page can be found from then on.
         """
+        decided: list[Decision] = []
 
-    @abstractmethod
+        def job(txn: Transaction) -> list[Decision]:
+            decided.clear()
+            if txn.header() != self.header:
+                raise IndexUnusable(f"The index in {self.name} was emptied for another configuration meanwhile.")
+            first = txn.choose_first(pages)
+            txn.read_ahead(first, matcher)
+            now = _touch_run(txn, terms)
+            verdicts = Verdicts(txn, matcher, terms, now=now, runs=txn.run_states())
+            decided.extend(verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in first)
+            return list(decided)
+
+        future = self._submit(job, size=len(pages))
+        future.add_done_callback(lambda offer: self._note_offer(offer, decided, matcher, terms))
+        return future
+
     def look(
         self, page: SignedPage, matcher: Matcher, terms: OfferTerms = OfferTerms(), *, alias: str = ""
     ) -> Decision:
         """Return the decision that an offer of *page* would get now, by what is committed; change nothing."""
+        dead = self._find_dead()
+        with self._read() as txn:
+            runs = txn.run_states_in_reading(dead)
+            return Verdicts(txn, matcher, terms, now=terms.clock(), runs=runs).look(page, alias)
 
-    @abstractmethod
     def end_claim(
         self, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool, urgent: bool = False
     ) -> Future[bool]:
@@ -106,23 +186,57 @@ class Backend(ABC):
         Args:
             settled: whether the page was handled, so that the claim is settled; if not, it is released.
         """
+        job = partial(_end_claim, decision=decision, matcher=matcher, terms=terms, settled=settled)
+        future = self._submit(job, urgent=urgent)
+        future.add_done_callback(lambda end: self._note_end(end, decision.claim))
+        return future
 
-    @abstractmethod
     def forget(self, select: Callable[[Record], bool], filing: Filing, advance: Advance = ignore_progress) -> int:
         """Forget every page whose record *select* picks, and return how many these are.
 
         This is done in transactions of a few hundred pages, so that a crawl can go on. *advance* is called with the number
         of records that were read.
         """
+        forgotten = 0
+        for numbers in self._selected(select, advance):
+            forgotten += self._write(partial(_forget, numbers=numbers, select=select, filing=filing))
+        return forgotten
 
-    @abstractmethod
+    def _selected(self, select: Callable[[Record], bool], advance: Advance) -> Iterator[list[int]]:
+        """Yield the numbers of the records that *select* picks, some hundred at a time."""
+        picked: list[int] = []
+        with self._read() as txn:
+            for number, record in txn.items():
+                advance(1)
+                if record is not None and select(record):
+                    picked.append(number)
+                if len(picked) == _SLICE:
+                    yield picked
+                    picked = []
+        yield picked
+
     def tidy(self, filing: Filing, max_age: int, advance: Advance = ignore_progress) -> int:
         """Forget the pages that no longer count, and return how many these are.
 
         They are pages that were not visited for *max_age* seconds (0: no limit), and pages that a dead run may have lost.
         """
+        dead = self._write(lambda txn: txn.find_dead_runs())
+        left = {number: run for number, run in dead.items() if not run.is_tidy}
+        if not left and not max_age:
+            return 0
+        oldest = self._now() - max_age if max_age else 0
 
-    @abstractmethod
+        def is_gone(record: Record) -> bool:
+            return record.seen < oldest or (record.run in left and left[record.run].may_have_lost(record))
+
+        def job(txn: Transaction) -> None:
+            for number, run in left.items():
+                txn.end_run(number, run.last, has_finished=run.has_finished, is_tidy=True)
+
+        forgotten = self.forget(is_gone, filing, advance)
+        self._write(job)
+        return forgotten
+
     def records(
         self, size: int, *, handled_only: bool = False, note_unreadable: Advance = ignore_progress
     ) -> Iterator[list[Record]]:
@@ -135,8 +249,20 @@ class Backend(ABC):
             handled_only: yield only the records of pages that were handled.
             note_unreadable: called with 1 for each record that cannot be read.
         """
+        is_wanted = self._make_handled_test() if handled_only else lambda _: True
 
-    @abstractmethod
+        def readable(txn: Transaction) -> Iterator[Record]:
+            for _, record in txn.items():  # noqa: PERF102  (no dict)
+                if record is None:
+                    note_unreadable(1)
+                else:
+                    yield record
+
+        with self._read() as txn:
+            wanted = filter(is_wanted, readable(txn))
+            while batch := list(islice(wanted, size)):
+                yield batch
+
     def sharing(
         self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
     ) -> list[Record]:
@@ -144,40 +270,167 @@ class Backend(ABC):
 
         Pages of every scope are returned. The buckets come in blocks, and so do the signatures that *choose* gets.
         """
+        is_handled = self._make_handled_test()
+        with self._read() as txn:
+            return [record for record in txn.sharing(probes, choose) if is_handled(record)]
 
-    @abstractmethod
+    def _make_handled_test(self) -> Callable[[Record], bool]:
+        """Make a test of whether the page of a record was handled, and not by a run that died and may have lost it."""
+        dead = self._find_dead()
+
+        def is_handled(record: Record) -> bool:
+            return bool(record.settled) and not (record.run in dead and dead[record.run].may_have_lost(record))
+
+        return is_handled
+
+    def _find_dead(self) -> dict[int, RunEntry]:
+        """Find the runs that have died, or ended and left claims behind, without writing."""
+        with self._read() as txn:
+            dead = txn.find_dead_runs()
+        with self._read() as txn:
+            return {number: run for number, run in dead.items() if txn.find_run(number) == run}
+
     def latest_snapshot(self, scope: str, url: str) -> Snapshot:
         """Return what the rules know now about the site of an address."""
+        with self._read() as txn:
+            return txn.snapshot(site_key(scope, url))
 
-    @abstractmethod
     def find_snapshot(self, scope: str, url: str, number: int, moment: float) -> Snapshot | None:
         """Return what the rules knew about the site of an address at a *moment*, by the number of the snapshot.
 
         Returns ``None`` if this snapshot is no longer kept.
         """
+        with self._read() as txn:
+            return txn.find_snapshot(site_key(scope, url), number, moment)
 
-    @abstractmethod
     def sites(self) -> Generator[StoredSite, None, None]:
         """Yield what is stored about each site: in a directory in one state of the index, on a server as it is when read."""
+        with self._read() as txn:
+            yield from txn.sites()
 
-    @abstractmethod
     def merge_sites(self, sites: Iterable[StoredSite]) -> None:
         """Replace what is known about each of *sites* if the new counts include more pages.
 
         This is done in transactions of a few hundred sites, so that a crawl can go on.
         """
+        waiting = iter(sites)
+        while batch := list(islice(waiting, _SITES_SLICE)):
+            self._write(partial(_merge_sites, sites=batch))
 
-    @abstractmethod
     def measure_sites(self) -> SiteFigures:
         """Count the sites, and measure what is stored about them."""
+        with self._read() as txn:
+            return txn.measure_sites()
 
-    @abstractmethod
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         """File *records* as they are, except of pages that are recorded already, and return how many are new.
 
         They are not compared with each other or with the kept pages.
         """
+        return self._write(partial(_merge, records=records, filing=filing))
 
-    @abstractmethod
     def __len__(self) -> int:
         """Return how many pages are recorded."""
+        with self._read() as txn:
+            return txn.count()
+
+    def _note_offer(
+        self, offer: Future[list[Decision]], decided: Sequence[Decision], matcher: Matcher, terms: OfferTerms
+    ) -> None:
+        """Remember which claims this run has made. Called in the writing thread.
+
+        A claim stays open for ever if another middleware discards the page. If there are too many such claims, only their
+        existence is remembered: the next run searches for them. If it is not known whether an offer was stored, its pages
+        pass without a claim, and are released with the next offer that succeeds.
+        """
+        if offer.cancelled():
+            return
+        if offer.exception() is not None:
+            doubtful = [decision for decision in decided if decision.claim]
+            for decision in doubtful[: _MAX_OPEN_CLAIMS - len(self._doubtful)]:
+                self.give_back(decision, matcher, terms)
+            return
+        self._open_claims.update(decision.claim for decision in decided if decision.claim)
+        if len(self._open_claims) > _MAX_OPEN_CLAIMS:
+            self._has_lost_count = True
+            self._open_claims.clear()
+        if self._doubtful:
+            self._release_doubtful()
+
+    def give_back(self, decision: Decision, matcher: Matcher, terms: OfferTerms) -> None:
+        """Release the claim of *decision* with the next offer that succeeds, without reporting the outcome."""
+        self._doubtful.append(partial(_end_claim, decision=decision, matcher=matcher, terms=terms, settled=False))
+
+    def _release_doubtful(self) -> None:
+        releases, self._doubtful = self._doubtful, []
+
+        def note(future: Future[None]) -> None:
+            if future.cancelled() or future.exception() is not None:
+                self._doubtful += releases
+
+        def job(txn: Transaction) -> None:
+            for release in releases:
+                release(txn)
+
+        try:
+            self._submit(job).add_done_callback(note)
+        except IndexUnusable:  # it is being closed
+            self._doubtful += releases
+
+    def _note_end(self, end: Future[bool], claim: int) -> None:
+        if not end.cancelled() and end.exception() is None:
+            self._open_claims.discard(claim)
+
+
+def _end_claim(txn: Transaction, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool) -> bool:
+    recorded = txn.find(decision.scope, decision.key)
+    if recorded is None:
+        return False
+    number, record = recorded
+    if decision.claim and (record.run, record.claim) != (terms.run, decision.claim):
+        return False
+    if not settled:
+        txn.remove(number, record, matcher)
+    elif decision.claim and not record.settled:
+        _settle(txn, number, record, matcher, _touch_run(txn, terms))
+    return True
+
+
+def _touch_run(txn: Transaction, terms: OfferTerms) -> int:
+    """Note that the run is alive, and return the time of the transaction."""
+    now = terms.clock()
+    if not terms.run:
+        return now
+    return txn.touch_run(terms.run, terms.grace, now, stored_until=terms.stored_until())
+
+
+def _settle(txn: Transaction, number: int, record: Record, matcher: Matcher, now: int) -> None:
+    page = record.page
+    kept = matcher.trim(page)
+    txn.teach(page, matcher, now)
+    txn.replace(number, msgspec.structs.replace(record, settled=now, page=kept))
+
+
+def _forget(txn: Transaction, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing) -> int:
+    forgotten = 0
+    for number in numbers:
+        record = txn.get(number)
+        if record is not None and select(record):
+            txn.remove(number, record, filing)
+            forgotten += 1
+    return forgotten
+
+
+def _merge_sites(txn: Transaction, sites: Iterable[StoredSite]) -> None:
+    now = wall_clock()
+    for site in sites:
+        txn.merge_site(site, now)
+
+
+def _merge(txn: Transaction, records: Sequence[Record], filing: Filing) -> int:
+    new = 0
+    for record in records:
+        if txn.find(record.page.scope, record.page.key) is None:
+            txn.add(record, filing)
+            new += 1
+    return new

@@ -17,7 +17,7 @@ from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, Match, 
 from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.crawl.outages import Outages
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.index import transactional
+from crawler_dedup.index import backend
 from tests.support.crawling import Answer, Crawl, Running, Site, article, html, run_script, start_script
 from tests.support.indexing import first_line, running_program
 from tests.support.versions import REACTORS, SCRAPY
@@ -38,7 +38,7 @@ def verdict_later(index: Path, seed: object, **config: Any) -> str:
 def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_forgotten_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transactional, "_MAX_OPEN_CLAIMS", 5)
+    monkeypatch.setattr(backend, "_MAX_OPEN_CLAIMS", 5)
     config = Config(tokenizer="bigrams")
     with Deduplicator.open(tmp_path, config) as deduplicator:
         pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(20)]

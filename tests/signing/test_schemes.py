@@ -486,7 +486,7 @@ def test_pages_that_expire_leave_no_key_behind(
     with Deduplicator.open(index, config(spec, expire_days=1)) as opened:
         keep(opened)
         assert opened.tidy() == 0
-        monkeypatch.setattr("crawler_dedup.index.transactional.wall_clock", lambda: int(time.time()) + 2 * 86_400)
+        monkeypatch.setattr("crawler_dedup.index.backend.wall_clock", lambda: int(time.time()) + 2 * 86_400)
         assert opened.tidy() == len(SAMPLES)
         pages = Store.open_to_read(index)
         try:

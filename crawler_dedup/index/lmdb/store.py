@@ -12,7 +12,7 @@ from typing import TypeVar
 import lmdb
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.backend import KIND
+from crawler_dedup.index.backend import KIND, Backend
 from crawler_dedup.index.figures import FileFigures
 from crawler_dedup.index.header import FORMAT, Header, check_header
 from crawler_dedup.index.keptpages import Filing
@@ -22,13 +22,12 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.runtable import RunLock
 from crawler_dedup.index.lmdb.verification import find_problems
 from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.index.transactional import TransactionalBackend
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _T = TypeVar("_T")
 
 
-class Store(TransactionalBackend):
+class Store(Backend):
     """The pages of one index directory. Use :meth:`open` or :meth:`attach`."""
 
     def __init__(self, environment: Environment, header: Header, frozen: FrozenProfiles | None = None) -> None:

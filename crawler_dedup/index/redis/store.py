@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.figures import FileFigures
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.keptpages import Filing
@@ -28,7 +29,6 @@ from crawler_dedup.index.redis.parts import offer_in_pieces
 from crawler_dedup.index.redis.readahead import Offers
 from crawler_dedup.index.redis.runs import ServerRun, show_life_soon
 from crawler_dedup.index.redis.writer import MOST_JOBS, MOST_PAGES, Writer
-from crawler_dedup.index.transactional import TransactionalBackend
 from crawler_dedup.index.verdicts import Matcher, OfferTerms
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
@@ -43,7 +43,7 @@ _CLOSE_SECONDS = 10.0
 _QUICK_SECONDS = 0.2  # short, because the event loop waits for it
 
 
-class ServerStore(TransactionalBackend):
+class ServerStore(Backend):
     """The pages of one opening of an index on a server (:mod:`crawler_dedup.index.redis.opening`).
 
     Args:
@@ -124,13 +124,13 @@ class ServerStore(TransactionalBackend):
     ) -> Future[list[Decision]]:
         def offer(pages: Sequence[SignedPage]) -> Future[list[Decision]]:
             self._offers.add(pages, matcher)
-            return TransactionalBackend.offer(self, pages, matcher, terms, aliases=aliases)
+            return Backend.offer(self, pages, matcher, terms, aliases=aliases)
 
         return offer(pages) if len(pages) <= UNDIVIDED else offer_in_pieces(offer, pages, MOST_PAGES)
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         parts = (records[at : at + MOST_PAGES] for at in range(0, len(records), MOST_PAGES))
-        return sum(TransactionalBackend.merge(self, part, filing) for part in parts)
+        return sum(Backend.merge(self, part, filing) for part in parts)
 
     def _now(self) -> int:
         connection = ServerConnection(self.address)
