@@ -19,7 +19,7 @@ from crawler_dedup.decision import Decision, Match, Verdict
 from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.location import Location, ServerAddress, find_location
-from crawler_dedup.index.maintenance import make_pages, open_pages, read_profiles, require_place
+from crawler_dedup.index.maintenance import make_pages, open_pages, read_profiles
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
 from crawler_dedup.index.verdicts import OfferTerms
@@ -167,16 +167,12 @@ class Deduplicator:
         return _Opened(store, lock, terms, claiming, is_emptied)
 
     def reopen(self) -> None:
-        """Open the index again, after its directory, or one of its files, was deleted and created again.
+        """Open an index on a server again, after it was emptied, or after this run counts as dead.
 
-        This begins another run, unless other processes still see the present run as alive.
-
-        Raises the errors of :meth:`open`, and :class:`IndexGone` while there is no directory: if a disk was unmounted, no
-        directory is created in its place.
+        This begins another run, unless the present run still counts as alive. Raises the errors of :meth:`open`.
         """
-        require_place(self._location)
         opened = self._opened
-        self._opened = self._open(fresh=False, lock=opened.lock if opened.lock.is_visible else None)
+        self._opened = self._open(fresh=False, lock=opened.lock if opened.lock.show_life() else None)
         opened.store.close()
         if self._opened.lock is not opened.lock:
             opened.lock.release()

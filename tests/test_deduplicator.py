@@ -42,19 +42,6 @@ def test_a_released_page_is_no_representative(deduplicator: Deduplicator) -> Non
     assert check(deduplicator, "http://a/2", article("x")).verdict is Verdict.NEW
 
 
-def test_ending_a_claim_of_an_earlier_opening_does_not_end_one_of_a_later_opening(tmp_path: Path) -> None:
-    with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as deduplicator:
-        page = deduplicator.sign("http://a/1", article("x").encode())
-        (first,) = deduplicator.submit([page], claim=True).result()
-        for file in (tmp_path / "index").iterdir():
-            file.unlink()
-        deduplicator.reopen()
-        (second,) = deduplicator.submit([page], claim=True).result()
-        assert 0 < first.claim != second.claim > 0
-        assert not deduplicator.release(first)
-        assert deduplicator.settle(second)
-
-
 def test_a_longer_page_is_kept_beside_its_excerpt(deduplicator: Deduplicator) -> None:
     excerpt, whole = article("x", count=120), article("x", count=300)
     assert check(deduplicator, "http://a/excerpt", excerpt).verdict is Verdict.NEW

@@ -183,18 +183,26 @@ class Session:
             self.monitor.log(logging.INFO, "The index can be used again; pages are checked from here on")
 
     def note_error(self, error: Exception) -> None:
-        """Note an error of the index. An index that was deleted is opened anew as soon as it exists again."""
+        """Note an error of the index. On a server, an index that is gone is opened again as soon as that is possible."""
         if isinstance(error, IndexUnusable):
             self._is_unusable = True
-        if isinstance(error, IndexGone) and not self._is_reopening:
-            self._is_reopening = True
+        if not isinstance(error, IndexGone) or self._is_reopening:
+            return
+        self._is_reopening = True  # for good where it is not opened again, so that this is logged once
+        if self._config.index:
             self._start(self._reopen())
+        else:
+            self.monitor.log(
+                logging.ERROR,
+                "%s Pages pass unchecked until the crawl ends, unless the same files are put back",
+                error,
+            )
 
     async def _reopen(self) -> None:
         try:
             await run_in_own_thread(self.deduplicator.reopen)
         except DedupError as error:
-            self.monitor.log(logging.DEBUG, "The index cannot be opened anew: %s", error)
+            self.monitor.log(logging.DEBUG, "The index cannot be opened again: %s", error)
             await asyncio.sleep(_REOPEN_INTERVAL)
         finally:
             self._is_reopening = False

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.config import INDEX_CACHE, MAP_SIZE
-from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexGone, IndexMissing, IndexUnusable
+from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMissing, IndexUnusable
 from crawler_dedup.index import export, records
 from crawler_dedup.index.backend import KIND, Backend
 from crawler_dedup.index.export import Export, ExportBlock
@@ -171,12 +171,6 @@ def require_index(location: Location, journals: Sequence[Path] = ()) -> None:
         state = "empty" if (location / DATA_FILE).exists() else "missing"
         raise damaged_error(location, f"{DATA_FILE} is {state}, but the journal {journals[-1].name} is beside it")
     raise IndexMissing(f"There is no index in {location}.")
-
-
-def require_place(location: Location) -> None:
-    """Raise :class:`IndexGone` if *location* is a directory that was deleted."""
-    if isinstance(location, Path) and not location.is_dir():
-        raise IndexGone(f"{location} was deleted.")
 
 
 def file_size(directory: Path) -> int:

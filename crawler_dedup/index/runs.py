@@ -106,10 +106,9 @@ class Run(ABC):
     def is_held(self) -> bool:
         """Whether the run is still alive; false in a child process."""
 
-    @property
-    @abstractmethod
-    def is_visible(self) -> bool:
-        """Whether the run is still alive, and others can see that."""
+    def show_life(self) -> bool:
+        """Show others that the run is alive, and return whether it is. In a directory the lock that it holds shows this."""
+        return self.is_held
 
     @abstractmethod
     def release(self) -> None:

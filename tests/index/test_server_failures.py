@@ -231,7 +231,7 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
         server.run("HSET", key, run.number.to_bytes(4, "big"), b"damaged")
         server.run("HSET", key, b"no run", b"damaged")
         server.run("CLIENT", "KILL", "TYPE", "normal")  # so that what is known of runs is read again
-        wait_for(lambda: run.is_visible and store.offer([page(3, 5)], NEAR).exception() is None)
+        wait_for(lambda: run.show_life() and store.offer([page(3, 5)], NEAR).exception() is None)
         assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it is alive
         assert verify(store, NEAR) == ["1 entries of runs cannot be read."]
         run.release()
@@ -268,7 +268,7 @@ def test_a_connection_that_is_closed_while_it_is_idle_costs_no_page(address: Ser
             assert store.offer([page(number, 5)], NEAR, OfferTerms(run.number)).exception() is None
             server.run("CLIENT", "KILL", "TYPE", "normal")
             time.sleep(0.6)  # as idle as a connection is that a server closes by itself
-            assert run.is_visible
+            assert run.show_life()
         assert len(store) == 1
         run.release()
 
@@ -334,6 +334,20 @@ def test_a_flushed_index_is_gone_and_is_created_again(address: ServerAddress, se
         run.reopen()
         assert check(run, 2) == "new"
         assert (len(run), run.run != before) == (1, True)
+
+
+def test_ending_a_claim_of_an_earlier_opening_does_not_end_one_of_a_later_opening(
+    address: ServerAddress, server: Server
+) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as run:
+        signed = run.sign("http://a.example/1", article("x").encode())
+        (first,) = run.submit([signed], claim=True).result()
+        server.empty()
+        run.reopen()
+        (second,) = run.submit([signed], claim=True).result()
+        assert 0 < first.claim != second.claim > 0
+        assert not run.release(first)
+        assert run.settle(second)
 
 
 def test_what_was_read_before_a_server_became_a_replica_is_read_again(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ class _Process:
 
     def show_life(self, _: None) -> bool:
         """Show that the run is alive, as a thread does every five seconds."""
-        return self._deduplicator._opened.lock.is_visible
+        return self._deduplicator._opened.lock.show_life()
 
     def forget(self, url: str) -> int:
         """Forget a page."""

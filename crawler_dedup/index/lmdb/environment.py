@@ -39,7 +39,6 @@ _T = TypeVar("_T")
 
 _OPEN_TIMEOUT = 30.0
 _CLOSE_TIMEOUT = 10.0
-_USE_TIMEOUT = 1.0
 _WATCH_SECONDS = 0.01
 """Seconds for which a long transaction reads between two checks of the files."""
 
@@ -62,8 +61,6 @@ class Environment:
         self.readonly = readonly
         self._users = 0
         self._forked = False
-        self._is_given_up = False
-        self._is_closed = False
         self._files = OpenFiles(directory, map_size, readonly=readonly)
         self._readers = Readers(self._files, self._require, readonly=readonly)
         self._lmdb = self._files.env
@@ -91,15 +88,13 @@ class Environment:
             cls._refuse_left_open(directory)
             cls._refuse_open_in_parent(directory)
             environment = cls._shared.get(directory)
-            if environment is not None and not environment.is_gone:
+            if environment is not None:
                 if environment.readonly and not readonly:
                     raise IndexUnusable(
                         f"The index in {directory} is open in this process to be read: close that first."
                     )
                 environment._users += 1
                 return environment
-            if environment is not None:
-                environment._close_gone()
             environment = cls(directory, map_size, readonly=readonly)
             environment._users = 1
             try:
@@ -143,32 +138,13 @@ class Environment:
             return
         if self._shared.get(self.directory) is self:
             del self._shared[self.directory]
-        if self._is_closed or self._forked:
+        if self._forked:
             return
         if self._committer.close(_CLOSE_TIMEOUT):
             self._files.close()
         else:  # closing under a thread that waits inside LMDB would crash the process
             self._left_open.append(self)
             logger.warning("The index in %s is locked by another process; it was left open.", self.directory)
-
-    def _close_gone(self) -> None:
-        """Close the files while they are in use: LMDB lets a process open a file only once.
-
-        From now on, all uses of this environment raise :class:`IndexGone`.
-
-        Raises:
-            IndexUnusable: a transaction still uses the files; it ends at its next check.
-        """
-        self._is_given_up = True
-        if self._is_closed:
-            return
-        give_up = time.monotonic() + _USE_TIMEOUT
-        while self._readers.count and time.monotonic() < give_up:
-            time.sleep(0.01)
-        if self._readers.count or not self._committer.close(_USE_TIMEOUT):
-            raise IndexUnusable(f"The index in {self.directory} is gone, but this process still uses it.")
-        self._is_closed = True
-        self._files.close()
 
     @classmethod
     def _refuse_left_open(cls, directory: Path) -> None:
@@ -187,15 +163,11 @@ class Environment:
     @property
     def is_gone(self) -> bool:
         """Whether the open files are no longer the files in the directory, so that what is written is lost."""
-        return self._is_unusable or self._files.is_gone
-
-    @property
-    def _is_unusable(self) -> bool:
-        return self._is_given_up or self._readers.has_lost_map
+        return self._readers.has_lost_map or self._files.is_gone
 
     def _require(self) -> None:
         """Raise an error unless the files may be used. Called before each use of LMDB."""
-        if self._is_unusable:
+        if self._readers.has_lost_map:
             raise IndexGone(f"The index in {self.directory} was deleted or replaced.")
         self._files.require_intact()
 
@@ -275,7 +247,7 @@ class Environment:
 
         A job that is not *urgent* waits a moment, to share the transaction of other jobs.
         """
-        if self._is_unusable:
+        if self._readers.has_lost_map:
             self._require()  # raises
         return self._committer.submit(job, urgent=urgent)
 

@@ -157,13 +157,6 @@ class ProcessLock:
         """Whether this process still holds the lock."""
         return not self._file.closed
 
-    @property
-    def is_visible(self) -> bool:
-        """Whether this process still holds the lock, and other processes find the file under its path."""
-        with suppress(OSError):
-            return self.is_held and self._path.stat().st_ino == os.fstat(self._file.fileno()).st_ino
-        return False
-
     def release(self) -> None:
         """Release the lock and remove the file. Idempotent."""
         if self.is_held:

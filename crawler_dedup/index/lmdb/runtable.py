@@ -44,10 +44,6 @@ class RunLock(Run):
     def is_held(self) -> bool:
         return self._file.is_held
 
-    @property
-    def is_visible(self) -> bool:
-        return self._file.is_visible
-
     def release(self) -> None:
         self._file.release()
 

@@ -63,8 +63,7 @@ class ServerRun(Run):
     def is_held(self) -> bool:
         return not self._released.is_set() and os.getpid() == self._process
 
-    @property
-    def is_visible(self) -> bool:
+    def show_life(self) -> bool:
         if not self.is_held:
             return False
         try:
