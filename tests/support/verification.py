@@ -45,8 +45,8 @@ def _find_problems(pages: PagesOnServer, filing: Filing) -> list[str]:
             filed.setdefault((scope, page.signature), client.keys.bucket_names(scope, filing.keys(page)))
         entries = [place_entry(place, number) for place in places]
         if title := filing.title_key(page):  # of a frequent title, not all records are filed
-            key, payload = place_entry(place_of_signature(scope, title), number)
-            entries += [(key, payload)] * numbers[client.keys.number_bucket(key), payload]
+            entry = place_entry(place_of_signature(scope, title), number)
+            entries += [entry] * numbers[client.keys.number_bucket(entry[0]), entry[1]]
         expected.update((client.keys.number_bucket(key), payload) for key, payload in entries)
     sites = Counter(key for _, record in readable if (key := site_key(record.page.scope, record.page.url)))
     counted = client.call(b"HGETALL", client.keys.counts)
