@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,16 +19,26 @@ from rich.table import Table
 from crawler_dedup import Config
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.curves import counts_by_signature
 from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
-from crawler_dedup.evaluation.pairs import PARTS, evaluate_pairs
+from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs
 from crawler_dedup.report.data import SignatureDistribution
 from crawler_dedup.report.signatures import SignatureSample, expected_first_different_bits
 from crawler_dedup.signedpage import PageKind
 from tests.support.data import DATA, require_data
 
 _BITS_TOGETHER = 4
+_MAX_DISTANCE = 12  # beyond the distances of the index, to show what is gained and lost there
+
+
+def _counts_by_signature(results: Sequence[PairResult]) -> list[Counts]:
+    """Count outcomes for each distance if the distance of the signatures alone decided."""
+    return [count_outcomes(results, partial(_is_within, k)) for k in range(_MAX_DISTANCE + 1)]
+
+
+def _is_within(k: int, result: PairResult) -> bool:
+    distance = result.forward.pair.distance
+    return result.is_signed and distance is not None and distance <= k
 
 
 def _precision_and_recall(curves: Mapping[str, Sequence[Counts]]) -> Table:
@@ -77,8 +88,8 @@ def main() -> None:
     results = evaluate_pairs(sets, documents, config)
     (_, are_pages), *_ = PARTS
     curves = {
-        "all pairs": counts_by_signature(results),
-        "two content pages": counts_by_signature([result for result in results if are_pages(result.labelled)]),
+        "all pairs": _counts_by_signature(results),
+        "two content pages": _counts_by_signature([result for result in results if are_pages(result.labelled)]),
     }
     sample = SignatureSample()
     sample.add([document.page for document in documents.values() if document.page.kind is PageKind.TEXT])

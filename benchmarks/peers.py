@@ -14,8 +14,8 @@ from rensa import RMinHash, RMinHashLSH
 from simhash import Simhash
 from trafilatura.deduplication import Simhash as TrafilaturaSimhash
 
+from benchmarks.scheme_comparison import Detector, SchemeDetector
 from crawler_dedup.config import Config
-from crawler_dedup.evaluation.scheme_comparison import Detector, SchemeDetector
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.schemes.minhash import MinHash as OurMinHash
 from crawler_dedup.signing.text import Text

@@ -1,4 +1,4 @@
-"""Our schemes and other packages on the same texts: ``python -m benchmarks.schemes [FOLDER] [--jobs 2] [--lookups 100000]``.
+"""Our schemes and other packages on the same texts: ``python -m benchmarks.schemes [FOLDER] [--scheme NAME] [--jobs 2]``.
 
 The tables show how often each is right about labelled pages and about texts with known changes, and its cost; the time of
 min-wise signatures of given shingles; and the recall of ``minhash`` and datasketch at equal precision.
@@ -22,24 +22,25 @@ from datasketch import MinHash as TheirMinHash
 from rensa import RMinHash
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from benchmarks import peers
 from benchmarks.peers import PERMUTATIONS, SEED
+from benchmarks.scheme_comparison import SchemeResult, compare_schemes
 from crawler_dedup import Config
-from crawler_dedup.cli.evaluation_output import print_schemes
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
-from crawler_dedup.evaluation.scheme_comparison import SchemeResult, compare_schemes
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing import schemes
 from crawler_dedup.signing.schemes.minhash import MinHash
 from crawler_dedup.signing.schemes.shingling import Shingling
-from crawler_dedup.signing.text import Text
+from crawler_dedup.signing.text import Text as SignedText
 from tests.support.data import DATA, require_data
 
-_NAMES = (*schemes.NAMES, "shingling lookup=minima", "sentences unit=stops", *peers.NAMES)
+_VARIANTS = ("shingling lookup=minima", "shingling lookup=mod", "winnowing resemblance=0", "sentences unit=stops")
+_NAMES = (*schemes.NAMES, *_VARIANTS, *peers.NAMES)
 
 _TURN = 25
 """Number of texts that a package signs before the next package takes its turn."""
@@ -61,7 +62,7 @@ class Prepared(NamedTuple):
 
 
 def _prepared(text: str) -> Prepared:
-    hashes = Text(text, list).shingles(Shingling.shingle)
+    hashes = SignedText(text, list).shingles(Shingling.shingle)
     return Prepared(hashes, peers.strings(hashes), (hashes >> np.uint64(32)).tolist())
 
 
@@ -123,6 +124,28 @@ def _print_times(texts: Sequence[Prepared], rounds: int, least: int) -> None:
         ratios = sorted(peer_time / own_time for peer_time, own_time in zip(first, taken, strict=True))
         table.add_row(name, f"{median(taken):,.0f}", f"{median(ratios):.2f} ({ratios[0]:.2f} … {ratios[-1]:.2f})")
     _CONSOLE.print(table)
+
+
+def _print_schemes(results: Sequence[SchemeResult]) -> None:
+    measures = ("P", "R", "F1", "P rules", "R rules", "F1 rules", "sign µs", "bytes", "look-up µs")
+    table = _table(
+        "precision, recall and F1 of the scheme alone, and with the rules of the crawl", "scheme", "set", *measures
+    )
+    for result in results:
+        table.add_section()
+        lookup = "–" if result.lookup_micros is None else f"{result.lookup_micros:,.0f}"
+        costs = [f"{result.sign_micros:,.0f}", f"{result.signature_bytes:,.0f}", lookup]
+        for number, row in enumerate(result.sets):
+            with_rules = [""] * 3 if row.with_rules is None else _score_cells(row.with_rules)
+            first, last = ("", [""] * 3) if number else (result.name, costs)
+            table.add_row(Text(first), Text(row.name), *_score_cells(row.alone), *with_rules, *last)
+    _CONSOLE.print(table)
+
+
+def _score_cells(counts: Counts) -> list[str]:
+    called = 2 * counts.found + counts.false + counts.missed
+    f1 = 2 * counts.found / called if counts.found + counts.missed else None
+    return [_figure(counts.precision.value), _figure(counts.recall.value), _figure(f1)]
 
 
 def _print_recall(results: Sequence[SchemeResult]) -> None:
@@ -187,17 +210,21 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--lookups", type=int, default=100_000, help="pages of the index that look-ups are timed in")
+    parser.add_argument("--scheme", action="append", help="only this scheme, named as in DEDUP_SCHEME; can be repeated")
+    parser.add_argument("--extractor", default=Config.extractor, help="as DEDUP_EXTRACTOR")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tokenizer", default="rjieba" if find_spec("rjieba") else "jieba")
     given = parser.parse_args()
     require_data(given.folder)
-    sets, config = read_folder(given.folder), Config(tokenizer=given.tokenizer)
+    sets, config = read_folder(given.folder), Config(tokenizer=given.tokenizer, extractor=given.extractor)
     with progress_bars() as start:
 
         def compare(names: Sequence[str], lookups: int) -> list[SchemeResult]:
             return list(compare_schemes(given.folder, sets, names, config, given.jobs, lookups, start, peers.make))
 
-        print_schemes(compare(_NAMES, given.lookups))
+        _print_schemes(compare(given.scheme or _NAMES, given.lookups))
+        if given.scheme:
+            return
         reading = start("reading", None)
         documents = sign_documents(given.folder, sets, config, given.jobs, reading)
         texts = [_prepared(text) for text in dict.fromkeys(document.text for document in documents.values())]

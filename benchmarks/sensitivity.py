@@ -22,12 +22,12 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.edits import is_chinese
 from crawler_dedup import Config
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument, sign_documents
-from crawler_dedup.evaluation.edits import is_chinese
 from crawler_dedup.evaluation.labelled import LabelledSet, read_body, read_folder
 from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs
 from crawler_dedup.hamming import MAX_DISTANCE, distance

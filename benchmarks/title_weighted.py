@@ -1,6 +1,6 @@
 """An extractor for ``DEDUP_EXTRACTOR`` that prefers blocks that agree with the title, after DDW (Cao et al. 2009).
 
-``crawler-dedup evaluate FOLDER -s DEDUP_EXTRACTOR=benchmarks.title_weighted.extract --scheme ddw`` measures it on labelled
+``python -m benchmarks.schemes --extractor benchmarks.title_weighted.extract --scheme ddw`` measures it on labelled
 pairs, ``python -m benchmarks.stability --extractor benchmarks.title_weighted.extract`` on pages in other frames. Blocks and
 texts are the same as those of ``paragraphs``. But to choose the element that contains most of the text, the size of each
 text is multiplied by a factor from 1 to 2, which grows with the share of the title's pairs of letters that the text has.

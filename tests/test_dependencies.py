@@ -144,11 +144,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             " install crawler-dedup with the extra report",
         ),
         (
-            ["evaluate", "labelled", "--plot", "curves.svg", "-s", "DEDUP_TOKENIZER=bigrams"],
-            "--plot needs packages that are not installed (jinja2, markupsafe, matplotlib):"
-            " install crawler-dedup with the extra report",
-        ),
-        (
             ["batch", "sign", "labelled/docs.jsonl", "-o", "signed"],
             "crawler-dedup batch needs packages that are not installed (pyarrow, fastwarc, numba):"
             " install crawler-dedup with the extra batch",

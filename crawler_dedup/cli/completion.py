@@ -22,10 +22,3 @@ def complete_rule(ctx: click.Context, param: click.Parameter, incomplete: str) -
     from crawler_dedup.rules.table import NAMES  # noqa: PLC0415  (slow to load)
 
     return [name for name in NAMES if name.startswith(incomplete)]
-
-
-def complete_scheme(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """Return the schemes whose names begin with *incomplete*."""
-    from crawler_dedup.signing.schemes import NAMES  # noqa: PLC0415  (slow to load)
-
-    return [name for name in (*NAMES, "all") if name.startswith(incomplete)]

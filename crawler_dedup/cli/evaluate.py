@@ -8,24 +8,19 @@ from pathlib import Path
 import click
 
 from crawler_dedup.cli import evaluation_output
-from crawler_dedup.cli.completion import complete_scheme
-from crawler_dedup.cli.evaluation_json import evaluation_lines, scheme_lines
+from crawler_dedup.cli.evaluation_json import evaluation_lines
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.options import jobs_option, json_option, precision_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_labelled_pages, read_config
 from crawler_dedup.config import Config
-from crawler_dedup.evaluation import calibration, curves, scheme_comparison
+from crawler_dedup.evaluation import calibration
 from crawler_dedup.evaluation.calibration import Grid
 from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
 from crawler_dedup.evaluation.pairs import PairResult, evaluate_pairs
-from crawler_dedup.evaluation.reopening import compare_reopened
-from crawler_dedup.signing.schemes import NAMES, scheme_of
-from crawler_dedup.signing.schemes.featured import FeatureScheme
 from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.system.callbacks import Start
-from crawler_dedup.system.extras import require_extra
 
 folder_argument = click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
 
@@ -38,46 +33,16 @@ folder_argument = click.argument("folder", required=False, type=click.Path(file_
 )
 @click.option("--leave-one-out", is_flag=True, help="Calibrate without each site in turn, and evaluate on that site.")
 @precision_option("The precision for which --leave-one-out calibrates.")
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw precision and recall by distance into this SVG file.",
-)
-@click.option(
-    "--reopen",
-    metavar="N",
-    type=click.IntRange(1),
-    help="Also offer all pages to an index that is closed and opened again after every N pages, and to one that is not.",
-)
-@click.option(
-    "--scheme",
-    metavar="NAME",
-    multiple=True,
-    shell_complete=complete_scheme,
-    help='Compare this scheme, named as in DEDUP_SCHEME, with others; "all": all schemes. Can be repeated.',
-)
-@click.option(
-    "--lookups",
-    metavar="N",
-    type=click.IntRange(0),
-    default=100_000,
-    show_default=True,
-    help="Number of pages in the index in which --scheme times look-ups; 0: do not time them.",
-)
 @json_option
 @settings_option
-def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
+def evaluate(
     folder: Path | None,
     settings: Sequence[str],
     jobs: int,
     errors: int,
     leave_one_out: bool,
     precision: float,
-    plot: Path | None,
-    reopen: int | None,
     json: bool,
-    scheme: Sequence[str],
-    lookups: int,
 ) -> None:
     """Measure precision and recall on labelled pairs of pages.
 
@@ -99,30 +64,20 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     Examples:
       crawler-dedup evaluate labelled
       crawler-dedup evaluate labelled -s DEDUP_MAX_DISTANCE=4 --errors 20
-      crawler-dedup evaluate labelled --scheme simhash --scheme minhash
+      crawler-dedup evaluate labelled -s DEDUP_SCHEME=minhash
     """
     config = resolve_tokenizer(read_config(settings))
     folder = find_labelled_pages(folder, config)
-    if scheme and (errors or leave_one_out or plot or reopen):
-        raise click.BadParameter("--errors, --leave-one-out, --plot and --reopen do not go with --scheme.")
-    if (plot or leave_one_out) and config.scheme != "simhash":
-        raise click.BadParameter("--plot and --leave-one-out are about the distances of simhash.")
-    if scheme:
-        _compare_schemes(folder, scheme, config, jobs, lookups, json)
-        return
-    if plot is not None:
-        require_extra("report", "--plot")
+    if leave_one_out and config.scheme != "simhash":
+        raise click.BadParameter("--leave-one-out is about the distances of simhash.")
     with progress_bars() as start:
         results = evaluate_folder(folder, config, jobs, start)
         left_out = calibration.leave_one_out(grid_of(results, config, start), precision) if leave_one_out else None
-        reopening = compare_reopened(results, config, reopen, start) if reopen else None
-    evaluation = evaluation_output.Evaluation(results, config, errors, left_out, precision, reopening)
+    evaluation = evaluation_output.Evaluation(results, config, errors, left_out, precision)
     if json:
         print_json(evaluation_lines(evaluation))
     else:
         evaluation_output.print_tables(evaluation)
-    if plot is not None:
-        curves.draw_curves(results, config, plot)
 
 
 def evaluate_folder(folder: Path, config: Config, jobs: int, start: Start) -> list[PairResult]:
@@ -136,22 +91,3 @@ def grid_of(results: Sequence[PairResult], config: Config, start: Start) -> Grid
     """Decide about pairs that are not grey at every point of the grid of thresholds."""
     labelled = [result for result in results if result.labelled.label != "grey"]
     return calibration.build_grid(labelled, config, start("calibrating", len(labelled)))
-
-
-def _compare_schemes(folder: Path, schemes: Sequence[str], config: Config, jobs: int, lookups: int, json: bool) -> None:
-    names = list(dict.fromkeys(name for word in schemes for name in (NAMES if word == "all" else [word])))
-    for name in names:  # raises for a wrong name before the work begins
-        scheme = scheme_of(name, config)
-        _ = scheme.depends_on
-        if isinstance(scheme, FeatureScheme) and (scheme.title or scheme.uses_anchors):
-            raise click.BadParameter(
-                f"{name}: --scheme compares texts, without titles of pages and links to them."
-                f" -s DEDUP_SCHEME='{name}' evaluates pages with their titles."
-            )
-    with progress_bars() as start:
-        sets = read_folder(folder)
-        results = list(scheme_comparison.compare_schemes(folder, sets, names, config, jobs, lookups, start))
-    if json:
-        print_json(scheme_lines(results))
-    else:
-        evaluation_output.print_schemes(results)

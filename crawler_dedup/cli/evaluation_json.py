@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 
 from crawler_dedup.cli.evaluation_output import Evaluation, sum_counts, threshold_settings
@@ -13,7 +13,6 @@ from crawler_dedup.evaluation import pairs
 from crawler_dedup.evaluation.counts import Counts, Share
 from crawler_dedup.evaluation.documents import SignedDocument
 from crawler_dedup.evaluation.pairs import PairResult
-from crawler_dedup.evaluation.scheme_comparison import SchemeResult
 from crawler_dedup.urls import without_credentials
 
 
@@ -31,10 +30,11 @@ def evaluation_lines(evaluation: Evaluation) -> Iterator[Line]:
         yield types.EvaluationCounts(set=name, part=part, counts=counts_part(counts))
     for name, share in pairs.grey_shares(results):
         yield types.GreyPairs(j_sub=name, dropped=_share_part(share))
+    if config.scheme == "simhash":
+        for distance, counts in enumerate(pairs.count_by_distance(results, config)):
+            yield types.DistanceCounts(max_distance=distance, counts=counts_part(counts))
     for result in evaluation.wrong[: evaluation.max_errors]:
         yield _wrong_pair(result)
-    if evaluation.reopening is not None:
-        yield types.Reopening(**asdict(evaluation.reopening))
     if evaluation.left_out is None:
         return
     for site in evaluation.left_out:
@@ -50,21 +50,6 @@ def evaluation_lines(evaluation: Evaluation) -> Iterator[Line]:
         settings=None,
         counts=counts_part(sum_counts(evaluation.left_out)),
     )
-
-
-def scheme_lines(results: Sequence[SchemeResult]) -> Iterator[types.SchemeEvaluation]:
-    """Yield a line for each scheme and set of pairs."""
-    for result in results:
-        for row in result.sets:
-            yield types.SchemeEvaluation(
-                scheme=result.name,
-                set=row.name,
-                alone=counts_part(row.alone),
-                with_rules=None if row.with_rules is None else counts_part(row.with_rules),
-                sign_micros=result.sign_micros,
-                signature_bytes=result.signature_bytes,
-                lookup_micros=result.lookup_micros,
-            )
 
 
 def counts_part(counts: Counts) -> types.Counts:

@@ -17,10 +17,7 @@ from crawler_dedup.evaluation.calibration import MIN_PAIRS_PER_LABEL, THRESHOLD_
 from crawler_dedup.evaluation.counts import Counts, Share
 from crawler_dedup.evaluation.documents import SignedDocument
 from crawler_dedup.evaluation.pairs import PairResult, SiteMean
-from crawler_dedup.evaluation.reopening import Reopening
-from crawler_dedup.evaluation.scheme_comparison import SchemeResult
 
-_TABLE_WIDTH = 1000  # a table takes the width it needs, whatever the width of the terminal
 _LEGEND = (
     "found: duplicates called duplicates; missed: duplicates called different;"
     " false: different pages called duplicates, which a crawl loses; apart: different pages called different."
@@ -38,7 +35,6 @@ class Evaluation:
         max_errors: how many wrong pairs to print.
         left_out: the sites that were left out in turn; ``None`` if that was not asked for.
         precision: the precision that was wanted in the calibrations without these sites.
-        reopening: how decisions differ in an index that is reopened; ``None`` if that was not asked for.
     """
 
     results: Sequence[PairResult]
@@ -46,7 +42,6 @@ class Evaluation:
     max_errors: int
     left_out: Sequence[LeftOutSite] | None
     precision: float
-    reopening: Reopening | None
 
     @property
     def wrong(self) -> list[PairResult]:
@@ -65,37 +60,15 @@ def print_tables(evaluation: Evaluation) -> None:
     console.print(f"Tokenizer: {evaluation.config.tokenizer}")
     if grey := pairs.grey_shares(evaluation.results):
         console.print(_grey_table(grey))
+    if evaluation.config.scheme == "simhash":
+        console.print(_distance_table(evaluation))
     if evaluation.left_out is not None:
         console.print(_left_out_table(evaluation.left_out, evaluation.precision))
-    if evaluation.reopening is not None:
-        console.print(_reopening_line(evaluation.reopening), soft_wrap=True)
     wrong = evaluation.wrong
     if evaluation.max_errors:
         click.echo(f"\n{len(wrong)} wrong pairs, {min(len(wrong), evaluation.max_errors)} of them here:")
     for result in wrong[: evaluation.max_errors]:
         click.echo(_error_lines(result))
-
-
-def print_schemes(results: Sequence[SchemeResult]) -> None:
-    """Print schemes side by side for people."""
-    table = Table(title="precision, recall and F1 of the scheme alone, and with the rules of the crawl")
-    for column in ("scheme", "set"):
-        table.add_column(column, no_wrap=True)
-    for column in ("P", "R", "F1", "P rules", "R rules", "F1 rules", "sign µs", "bytes", "look-up µs"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for result in results:
-        table.add_section()
-        costs = [f"{result.sign_micros:,.0f}", f"{result.signature_bytes:,.0f}", _or_dash(result.lookup_micros, ",.0f")]
-        for number, row in enumerate(result.sets):
-            is_first = number == 0
-            table.add_row(
-                Text(result.name) if is_first else "",
-                Text(row.name),
-                *_score_cells(row.alone),
-                *([""] * 3 if row.with_rules is None else _score_cells(row.with_rules)),
-                *(costs if is_first else [""] * 3),
-            )
-    make_console(width=_TABLE_WIDTH).print(table)
 
 
 def format_share(share: Share) -> str:
@@ -106,20 +79,12 @@ def format_share(share: Share) -> str:
 
 def format_figure(value: float | None) -> str:
     """Return ``0.950``, or a dash for ``None``."""
-    return _or_dash(value, ".3f")
+    return "–" if value is None else f"{value:.3f}"
 
 
 def threshold_settings(config: Config) -> dict[str, Any]:
     """Return the settings that ``calibrate`` chooses."""
     return {setting_name(name): getattr(config, name) for name in THRESHOLD_NAMES}
-
-
-def _or_dash(figure: float | None, form: str) -> str:
-    return "–" if figure is None else format(figure, form)
-
-
-def _score_cells(counts: Counts) -> list[str]:
-    return [format_figure(figure) for figure in (counts.precision.value, counts.recall.value, counts.f1)]
 
 
 def _counts_table(results: Sequence[PairResult]) -> Table:
@@ -145,6 +110,13 @@ def _grey_table(grey: Sequence[tuple[str, Share]]) -> Table:
     return table
 
 
+def _distance_table(evaluation: Evaluation) -> Table:
+    table = _make_table("DEDUP_MAX_DISTANCE", *_COUNT_COLUMNS)
+    for distance, counts in enumerate(pairs.count_by_distance(evaluation.results, evaluation.config)):
+        table.add_row(str(distance), *_count_cells(counts))
+    return table
+
+
 def _left_out_table(left_out: Sequence[LeftOutSite], precision: float) -> Table:
     table = _make_table("site left out", "thresholds", *_COUNT_COLUMNS)
     table.title = f"Calibrated on the other sites for a precision of {precision}"
@@ -161,14 +133,6 @@ def _left_out_table(left_out: Sequence[LeftOutSite], precision: float) -> Table:
     table.add_section()
     table.add_row("all of these", "", *_count_cells(sum_counts(left_out)))
     return table
-
-
-def _reopening_line(reopening: Reopening) -> str:
-    return (
-        f"{quantity(reopening.pages, 'page')} in one index, {reopening.dropped:,} dropped."
-        f" If it is reopened after every {quantity(reopening.every, 'page')}"
-        f" ({quantity(reopening.openings, 'opening')}): {quantity(reopening.differing, 'other decision')}"
-    )
 
 
 def _make_table(first: str, *others: str) -> Table:

@@ -71,9 +71,3 @@ class Counts:
     def recall(self) -> Share:
         """The share of the duplicates that are found."""
         return Share(self.found, self.found + self.missed)
-
-    @property
-    def f1(self) -> float | None:
-        """The harmonic mean of precision and recall, 0 to 1; ``None`` without duplicates."""
-        called = 2 * self.found + self.false + self.missed
-        return 2 * self.found / called if self.found + self.missed else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from xxhash import xxh3_64_hexdigest
@@ -16,6 +17,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.evaluation.counts import Counts, Share
 from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument
 from crawler_dedup.evaluation.labelled import LabelledPair, LabelledSet
+from crawler_dedup.hamming import MAX_DISTANCE
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import learn_sites
 from crawler_dedup.rules.keeping import with_site_keys, without_unneeded
@@ -180,6 +182,23 @@ def count_outcomes(
     """
     numbers = Counter((result.labelled.label, is_called(result)) for result in results)
     return Counts(found=numbers[1, True], missed=numbers[1, False], false=numbers[0, True], apart=numbers[0, False])
+
+
+def count_by_distance(results: Sequence[PairResult], config: Config) -> list[Counts]:
+    """Count outcomes for each ``max_distance`` from 0 to 7, with all rules and the other settings of *config*."""
+    settings = [replace(config, max_distance=distance) for distance in range(MAX_DISTANCE + 1)]
+    least = {id(result): _least_distance(result, settings) for result in results}
+    return [
+        count_outcomes(results, partial(lambda distance, result: least[id(result)] <= distance, distance))
+        for distance in range(MAX_DISTANCE + 1)
+    ]
+
+
+def _least_distance(result: PairResult, settings: Sequence[Config]) -> int:
+    """Return the least distance whose settings make the pair a duplicate; all greater ones do so, too."""
+    if not result.is_duplicate_with(settings[-1]):
+        return len(settings)
+    return next(distance for distance, config in enumerate(settings) if result.is_duplicate_with(config))
 
 
 PARTS: tuple[tuple[str, Callable[[LabelledPair], bool]], ...] = (

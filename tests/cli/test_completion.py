@@ -11,7 +11,6 @@ from click.shell_completion import ShellComplete
 
 from crawler_dedup.cli import app
 from crawler_dedup.rules.table import NAMES as RULES
-from crawler_dedup.signing.schemes import NAMES as SCHEMES
 from tests.support import processes
 
 
@@ -30,7 +29,6 @@ def offered(*words: str) -> list[str]:
         (["plan", "--d"], ["--distance"]),
         (["drops", "--rule", ""], sorted(RULES)),
         (["drops", "-s", "DEDUP_ACT"], ["DEDUP_ACTION="]),
-        (["evaluate", "labelled", "--scheme", ""], sorted([*SCHEMES, "all"])),
     ],
     ids=str,
 )

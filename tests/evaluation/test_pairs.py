@@ -4,10 +4,9 @@ import gzip
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -16,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup import Config, Deduplicator, SignedPage
+from crawler_dedup import Config, SignedPage
 from crawler_dedup.cli import app
 from crawler_dedup.config import setting_name
 from crawler_dedup.errors import DedupError
-from crawler_dedup.evaluation import calibration, curves
+from crawler_dedup.evaluation import calibration
 from crawler_dedup.evaluation.calibration import Grid, build_grid, leave_one_out
 from crawler_dedup.evaluation.counts import Counts, Share
 from crawler_dedup.evaluation.documents import SignedDocument, sign_documents
@@ -29,6 +28,7 @@ from crawler_dedup.evaluation.pairs import (
     DirectionResult,
     PairResult,
     average_over_sites,
+    count_by_distance,
     count_outcomes,
     decide_direction,
     evaluate_pairs,
@@ -41,6 +41,7 @@ from crawler_dedup.signing.sketch import sketch
 from tests.support.commandline import lines_by_type
 from tests.support.crawling import article, paragraphs, words
 from tests.support.labelled import pair, write_lines, write_set
+from tests.support.prose import html, prose, sentences
 
 CONFIG = Config(tokenizer="bigrams")
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
@@ -114,9 +115,9 @@ def calibrated(folder: Path, *options: object, status: int = 0) -> str:
 
 
 def rows(result: Result) -> dict[str, list[str]]:
-    """Return the tables that were printed: first cell → the others."""
+    """Return the tables that were printed, without that of distances: first cell → the others."""
     lines = ([cell.strip() for cell in line.split("│")[1:-1]] for line in result.output.splitlines() if "│" in line)
-    return {cells[0]: cells[1:] for cells in lines}
+    return {cells[0]: cells[1:] for cells in lines if not cells[0].isdigit()}
 
 
 def printed_text(result: Result) -> str:
@@ -232,8 +233,8 @@ def test_an_invalid_line_is_reported_with_file_and_number(
 ) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
-    for html in (folder / "1.html", tmp_path / "1.html"):
-        html.write_text(article("x"))
+    for page in (folder / "1.html", tmp_path / "1.html"):
+        page.write_text(article("x"))
     (folder / "docs.jsonl").write_text(documents, encoding="latin-1")
     (folder / "pairs.jsonl").write_text(pairs)
     for command in ("evaluate", "calibrate"):
@@ -533,31 +534,6 @@ def test_the_columns_are_explained_below_the_table(four_outcomes: Path) -> None:
         assert f"{name}: d" in legend
 
 
-def test_an_index_that_is_reopened_decides_the_same(tmp_path: Path) -> None:
-    pages = headless(copied=MIN_PAGES)
-    write_set(tmp_path, pages, [pair(f"{number}", f"{number}c", 1) for number in range(MIN_PAGES)])
-    (line,) = report(tmp_path, "--reopen", 3, "-s", "DEDUP_FRESH=True")["reopening"]
-    assert line["dropped"] > 0  # which needs what the index knows about the site
-    assert line == {**line, "every": 3, "openings": 6, "pages": 16, "differing": 0}
-    text = printed_text(evaluated(tmp_path, "--reopen", 3))
-    assert "16 pages in one index" in text
-    assert "after every 3 pages (6 openings): 0 other decisions" in text
-    assert "reopening" not in report(tmp_path)
-
-
-def test_a_decision_that_differs_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pages = headless(copied=MIN_PAGES)
-    write_set(tmp_path, pages, [pair(f"{number}", f"{number}c", 1) for number in range(MIN_PAGES)])
-    open_index = Deduplicator.open
-
-    def open_emptied(directory: Path, config: Config) -> Deduplicator:
-        return open_index(directory, replace(config, fresh=True))
-
-    monkeypatch.setattr(Deduplicator, "open", open_emptied)
-    (line,) = report(tmp_path, "--reopen", 3)["reopening"]
-    assert line["differing"] > 0
-
-
 def test_a_set_without_categories_has_few_rows(tmp_path: Path) -> None:
     result = evaluated(write_set(tmp_path / "mine", copies(1), [pair("0", "0c", 1)]))
     assert set(rows(result)) == {"mine", "all"}
@@ -575,7 +551,7 @@ def test_the_tokenizer_of_a_new_index_is_used_and_named(tmp_path: Path) -> None:
 
 def test_a_folder_with_grey_pairs_only_is_no_error(tmp_path: Path) -> None:
     write_set(tmp_path, copies(1), [pair("0", "0c", "grey")])
-    result = evaluated(tmp_path, "--plot", tmp_path / "plot.svg", "--leave-one-out", "--errors", 5)
+    result = evaluated(tmp_path, "--leave-one-out", "--errors", 5)
     assert rows(result)["not given"] == ["1", "1", "1.000 (0.207–1.000)"]
     assert rows(result)["all"] == ["0", "0", "0", "0", "–", "–"]
 
@@ -647,31 +623,71 @@ def test_json_has_the_figures_of_the_tables(four_outcomes: Path) -> None:
     assert "left_out_site" not in report(four_outcomes)
 
 
-# Curves
+# By distance
 
 
-def test_a_plot_is_an_svg_image_and_reproducible(four_outcomes: Path, tmp_path: Path) -> None:
-    for name in ("one.svg", "two.svg"):
-        evaluated(four_outcomes, "--plot", tmp_path / name)
-    root = ElementTree.parse(tmp_path / "one.svg").getroot()
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert {element.get("id") for element in root.iter()} >= {"axes_1", "axes_2", "legend_1", "legend_2"}
-    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
-
-
-def test_curves_count_pairs_at_each_distance() -> None:
+def test_outcomes_are_counted_for_each_distance() -> None:
     first = signed_page("first")
     judged = [judged_pair(signed_page(f"d{bits}", flipped=bits), first, 1) for bits in (0, 3, 7, 9)]
     judged += [judged_pair(signed_page("other words", flipped=2, own_features=90), first, 0)]
     judged += [judged_pair(signed_page("unsigned", unsigned="too large"), first, 1)]
-    alone, ruled = curves.counts_by_signature(judged), curves.counts_by_rules(judged, CONFIG)
-    assert [counts.found for counts in alone] == [1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 4, 4, 4]
-    assert [counts.false for counts in alone] == [0, 0] + [1] * 11
-    assert [counts.found for counts in ruled] == [1, 1, 1, 2, 2, 2, 2, 3]
-    assert [counts.false for counts in ruled] == [0] * 8
-    assert {counts.found + counts.missed for counts in (*alone, *ruled)} == {5}
+    counts = count_by_distance(judged, CONFIG)
+    assert [count.found for count in counts] == [1, 1, 1, 2, 2, 2, 2, 3]
+    assert {count.false for count in counts} == {0}
+    assert {count.found + count.missed for count in counts} == {5}
 
 
+def test_the_row_of_a_distance_equals_the_result_with_that_setting(alike_others: Path) -> None:
+    lines = report(alike_others)["distance_counts"]
+    assert [line["max_distance"] for line in lines] == [*range(8)]
+    for distance in (0, 3):
+        assert lines[distance]["counts"] == counts_of(report(alike_others, "-s", f"DEDUP_MAX_DISTANCE={distance}"))
+    assert lines[0]["counts"] != lines[7]["counts"] == counts_of(report(alike_others))
+    shown = [str(lines[3]["counts"][name]) for name in asdict(Counts())]
+    assert f"3 {' '.join(shown)} " in printed_text(evaluated(alike_others))
+
+
+# Schemes
+
+
+def test_pages_are_judged_by_the_scheme_of_the_settings(tmp_path: Path) -> None:
+    pages = {"0": article(0), "0c": article(0, frame="copy"), "1": article(1), "1e": article(1, changed=2)}
+    untitled = {
+        name: page.replace("title>", "b>").replace("h1>", "p>") for name, page in pages.items()
+    }  # which find pages, too
+    write_set(tmp_path, untitled, [pair("0", "0c", 1), pair("1", "1e", 1)])
+
+    def count_pairs(scheme: str) -> int:
+        lines = report(tmp_path, "-s", f"DEDUP_SCHEME={scheme}")
+        assert lines["evaluation"][0]["settings"]["DEDUP_SCHEME"] == scheme
+        return int(counts_of(lines)["found"])
+
+    assert count_pairs("minhash") == 2
+    assert count_pairs("simhash") == 1  # 8 bits
+    assert count_pairs("minhash threshold=1") == 1
+
+
+def test_a_pair_that_a_crawl_would_not_find_is_missed_and_reported_so(tmp_path: Path) -> None:
+    more = prose(0) + "\n" + "".join(sentences(1, 3))
+    write_set(tmp_path, {"new": html(prose(0)).decode(), "kept": html(more).decode()}, [pair("new", "kept", 1)])
+    only_equal = report(tmp_path, "--errors", 5, "-s", "DEDUP_SCHEME=minhash rows=128")  # one key of all numbers
+    assert counts_of(only_equal)["missed"] == 1
+    assert [pair["rule"] for pair in only_equal["wrong_pair"]] == ["not met in the index"]
+    alike = report(tmp_path, "--errors", 5, "-s", "DEDUP_SCHEME=minhash")
+    assert counts_of(alike)["found"] == 1
+    assert "wrong_pair" not in alike
+    assert "distance_counts" not in alike
+
+
+@pytest.mark.parametrize("command", [["calibrate"], ["evaluate", "--leave-one-out"]])
+def test_commands_about_distances_are_refused_with_other_schemes(four_outcomes: Path, command: list[str]) -> None:
+    name, *options = command
+    result = cli(name, four_outcomes, "-s", "DEDUP_SCHEME=minhash", *options, status=2)
+    assert "of simhash" in printed_text(result)
+    assert result.stdout == ""
+
+
+# Calibration
 # Calibration
 
 

@@ -26,11 +26,10 @@ LINES: tuple[type[Line], ...] = (
     comparison.Source,
     evaluation.Evaluation,
     evaluation.EvaluationCounts,
+    evaluation.DistanceCounts,
     evaluation.GreyPairs,
     evaluation.WrongPair,
     evaluation.LeftOutSite,
-    evaluation.Reopening,
-    evaluation.SchemeEvaluation,
     evaluation.Calibration,
     evaluation.Design,
 )

@@ -59,6 +59,15 @@ class EvaluationCounts(Line, frozen=True, kw_only=True, tag="evaluation_counts")
     counts: Annotated[Counts, Meta(description="What became of the pairs.")]
 
 
+class DistanceCounts(Line, frozen=True, kw_only=True, tag="distance_counts"):
+    """What became of all pairs if another distance were allowed, from `crawler-dedup evaluate --json` (`simhash` only)."""
+
+    max_distance: Annotated[
+        int, Meta(description="`DEDUP_MAX_DISTANCE`; all other settings are those of the first line.")
+    ]
+    counts: Annotated[Counts, Meta(description="What became of the pairs.")]
+
+
 class GreyPairs(Line, frozen=True, kw_only=True, tag="grey_pairs"):
     """Pairs that are labelled as neither duplicates nor different, from `crawler-dedup evaluate --json`."""
 
@@ -94,28 +103,6 @@ class LeftOutSite(Line, frozen=True, kw_only=True, tag="left_out_site"):
     wanted_precision: Annotated[float, Meta(description="The precision for which the thresholds were chosen.")]
     settings: Annotated[dict[str, Any] | None, Meta(description="The chosen thresholds; null: there are none.")]
     counts: Annotated[Counts, Meta(description="What became of the pairs of the site.")]
-
-
-class Reopening(Line, frozen=True, kw_only=True, tag="reopening"):
-    """Decisions of an index that is reopened, against one that is not, by `crawler-dedup evaluate --reopen N --json`."""
-
-    every: Annotated[int, Meta(description="Pages after which the index is closed and opened again.")]
-    openings: Annotated[int, Meta(description="How often it was opened.")]
-    pages: Annotated[int, Meta(description="How many pages were offered.")]
-    dropped: Annotated[int, Meta(description="How many of them are duplicates for the index that is opened once.")]
-    differing: Annotated[int, Meta(description="About how many of them the reopened index decides something else.")]
-
-
-class SchemeEvaluation(Line, frozen=True, kw_only=True, tag="scheme_evaluation"):
-    """A scheme on one set of pairs, as `crawler-dedup evaluate --scheme NAME --json` prints it."""
-
-    scheme: Annotated[str, Meta(description="The scheme, as it was given.")]
-    set: Annotated[str, Meta(description="Name of the set of pairs.")]
-    alone: Annotated[Counts, Meta(description="Where the scheme alone decides.")]
-    with_rules: Annotated[Counts | None, Meta(description="Where the rules of the crawl decide; null: they cannot.")]
-    sign_micros: Annotated[float, Meta(description="Mean microseconds from a main text to its signature.")]
-    signature_bytes: Annotated[float, Meta(description="Mean size of a signature.")]
-    lookup_micros: Annotated[float | None, Meta(description="Median microseconds of a look-up; null: not measured.")]
 
 
 class Calibration(Line, frozen=True, kw_only=True, tag="calibration"):

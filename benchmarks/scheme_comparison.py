@@ -5,28 +5,26 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
 
-from crawler_dedup.config import Config
+from benchmarks.edits import EditedPair, edited_sets, is_chinese
+from crawler_dedup.config import MAP_SIZE, Config
 from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.documents import (
-    DocumentKey,
-    SignedDocument,
-    cached_signer,
-    sign_documents,
-)
-from crawler_dedup.evaluation.edits import EditedPair, edited_sets, is_chinese
+from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument, cached_signer, sign_documents
 from crawler_dedup.evaluation.labelled import LabelledSet
 from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.lmdb.trial import Query, open_trial
+from crawler_dedup.index.lmdb.buckets import Buckets
+from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.signedpage import PageKind, Signature
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 from crawler_dedup.signing.text import Text
@@ -38,6 +36,7 @@ _PASSAGES_A_PAGE = 8
 _BLOCK = 500
 _QUERIES_A_BLOCK = 5
 _MICRO = 1e6
+_SCOPE = 0
 
 
 class Detector(Protocol):
@@ -205,7 +204,7 @@ class _MadePages(NamedTuple):
 
 def _make_pages(name: str, config: Config, passages: Sequence[str], first: int) -> _MadePages:
     """Make and sign pages, each from a random choice of *passages*; *first* is the seed."""
-    scheme, source = scheme_of(name, config), random.Random(first)  # noqa: S311  (the same every time)
+    scheme, source = scheme_of(name, config), random.Random(first)
     signatures = [
         scheme.sign(cached_signer(config).text_of("\n".join(source.choices(passages, k=_PASSAGES_A_PAGE))))
         for _ in range(_BLOCK)
@@ -300,7 +299,7 @@ _OUTCOMES = {
 
 def _passages(texts: Iterator[str]) -> list[str]:
     passages = sorted({line.strip() for text in texts for line in text.splitlines() if len(line.strip()) > 20})
-    random.Random(0).shuffle(passages)  # noqa: S311  (the same every time)
+    random.Random(0).shuffle(passages)
     return passages[:_MAX_PASSAGES]
 
 
@@ -309,16 +308,18 @@ def _measure_lookup(
 ) -> float:
     """Return the median time of a look-up in microseconds: probes, buckets, candidates in order. No record is read."""
     queries: list[Signature] = []
-    with open_trial() as trial:
+    seconds = []
+    with (
+        TemporaryDirectory() as directory,
+        closing(Environment.open(Path(directory), map_size=MAP_SIZE)) as environment,
+    ):
+        buckets = environment.make_databases(lambda env, txn: Buckets(env, txn, b"tables"))
         for block in map_in_processes(make, range(-(-pages // _BLOCK)), jobs, advance, chunk_size=1):
-            trial.insert(block.keys, block.numbers)
+            environment.write(partial(buckets.insert_many, scope=_SCOPE, keys=block.keys, payloads=block.numbers))
             queries += block.queries
-        with trial.reading() as query:
-            seconds = [_time_lookup(scheme, query, signature) for signature in queries]
+        with environment.read() as txn:
+            for signature in queries:
+                begun = time.perf_counter()
+                scheme.near(signature, buckets.query(txn, _SCOPE, scheme.probes(signature), scheme.bucket_limit))
+                seconds.append(time.perf_counter() - begun)
     return _MICRO * median(seconds)
-
-
-def _time_lookup(scheme: Scheme, query: Query, signature: Signature) -> float:
-    begun = time.perf_counter()
-    scheme.near(signature, query(scheme.probes(signature), scheme.bucket_limit))
-    return time.perf_counter() - begun
