@@ -27,9 +27,6 @@ _COMMANDS = {
     "evaluate": LazyCommand(
         "crawler_dedup.cli.evaluate:evaluate", "Measure precision and recall on labelled pairs of pages."
     ),
-    "calibrate": LazyCommand(
-        "crawler_dedup.cli.calibrate:calibrate", "Choose the thresholds that suit labelled pairs of pages."
-    ),
     "settings": LazyCommand(
         "crawler_dedup.cli.settings:settings", "Print all settings with their defaults and explanations."
     ),

@@ -10,12 +10,10 @@ import click
 from crawler_dedup.cli import evaluation_output
 from crawler_dedup.cli.evaluation_json import evaluation_lines
 from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.options import jobs_option, json_option, precision_option, settings_option
+from crawler_dedup.cli.options import jobs_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_labelled_pages, read_config
 from crawler_dedup.config import Config
-from crawler_dedup.evaluation import calibration
-from crawler_dedup.evaluation.calibration import Grid
 from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
 from crawler_dedup.evaluation.pairs import PairResult, evaluate_pairs
@@ -31,8 +29,6 @@ folder_argument = click.argument("folder", required=False, type=click.Path(file_
 @click.option(
     "--errors", type=click.IntRange(0), default=0, metavar="N", help="List up to N pairs that are judged wrongly."
 )
-@click.option("--leave-one-out", is_flag=True, help="Calibrate without each site in turn, and evaluate on that site.")
-@precision_option("The precision for which --leave-one-out calibrates.")
 @json_option
 @settings_option
 def evaluate(
@@ -40,8 +36,6 @@ def evaluate(
     settings: Sequence[str],
     jobs: int,
     errors: int,
-    leave_one_out: bool,
-    precision: float,
     json: bool,
 ) -> None:
     """Measure precision and recall on labelled pairs of pages.
@@ -68,12 +62,9 @@ def evaluate(
     """
     config = resolve_tokenizer(read_config(settings))
     folder = find_labelled_pages(folder, config)
-    if leave_one_out and config.scheme != "simhash":
-        raise click.BadParameter("--leave-one-out is about the distances of simhash.")
     with progress_bars() as start:
         results = evaluate_folder(folder, config, jobs, start)
-        left_out = calibration.leave_one_out(grid_of(results, config, start), precision) if leave_one_out else None
-    evaluation = evaluation_output.Evaluation(results, config, errors, left_out, precision)
+    evaluation = evaluation_output.Evaluation(results, config, errors)
     if json:
         print_json(evaluation_lines(evaluation))
     else:
@@ -85,9 +76,3 @@ def evaluate_folder(folder: Path, config: Config, jobs: int, start: Start) -> li
     sets = read_folder(folder)
     advance = start("signing", sum(len(labelled_set.documents) for labelled_set in sets))
     return evaluate_pairs(sets, sign_documents(folder, sets, config, jobs, advance), config)
-
-
-def grid_of(results: Sequence[PairResult], config: Config, start: Start) -> Grid:
-    """Decide about pairs that are not grey at every point of the grid of thresholds."""
-    labelled = [result for result in results if result.labelled.label != "grey"]
-    return calibration.build_grid(labelled, config, start("calibrating", len(labelled)))

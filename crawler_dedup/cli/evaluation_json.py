@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 
-from crawler_dedup.cli.evaluation_output import Evaluation, sum_counts, threshold_settings
+from crawler_dedup.cli.evaluation_output import Evaluation
 from crawler_dedup.cli.jsontypes import evaluation as types
 from crawler_dedup.cli.jsontypes.base import Line
 from crawler_dedup.config import setting_name
@@ -27,32 +27,17 @@ def evaluation_lines(evaluation: Evaluation) -> Iterator[Line]:
         site_recall=types.SiteMean(value=recall.value, sites=recall.sites),
     )
     for name, part, counts in pairs.count_by_part(results):
-        yield types.EvaluationCounts(set=name, part=part, counts=counts_part(counts))
+        yield types.EvaluationCounts(set=name, part=part, counts=_counts_part(counts))
     for name, share in pairs.grey_shares(results):
         yield types.GreyPairs(j_sub=name, dropped=_share_part(share))
     if config.scheme == "simhash":
         for distance, counts in enumerate(pairs.count_by_distance(results, config)):
-            yield types.DistanceCounts(max_distance=distance, counts=counts_part(counts))
+            yield types.DistanceCounts(max_distance=distance, counts=_counts_part(counts))
     for result in evaluation.wrong[: evaluation.max_errors]:
         yield _wrong_pair(result)
-    if evaluation.left_out is None:
-        return
-    for site in evaluation.left_out:
-        yield types.LeftOutSite(
-            site=site.source,
-            wanted_precision=evaluation.precision,
-            settings=threshold_settings(site.config) if site.config else None,
-            counts=counts_part(site.counts),
-        )
-    yield types.LeftOutSite(
-        site="",
-        wanted_precision=evaluation.precision,
-        settings=None,
-        counts=counts_part(sum_counts(evaluation.left_out)),
-    )
 
 
-def counts_part(counts: Counts) -> types.Counts:
+def _counts_part(counts: Counts) -> types.Counts:
     """Return *counts* with their precision and recall."""
     return types.Counts(**asdict(counts), precision=_share_part(counts.precision), recall=_share_part(counts.recall))
 

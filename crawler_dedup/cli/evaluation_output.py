@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import click
 from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.terminal import make_console, printable, quantity
-from crawler_dedup.config import Config, setting_name
+from crawler_dedup.config import Config
 from crawler_dedup.evaluation import pairs
-from crawler_dedup.evaluation.calibration import MIN_PAIRS_PER_LABEL, THRESHOLD_NAMES, LeftOutSite
 from crawler_dedup.evaluation.counts import Counts, Share
 from crawler_dedup.evaluation.documents import SignedDocument
 from crawler_dedup.evaluation.pairs import PairResult, SiteMean
@@ -33,15 +31,11 @@ class Evaluation:
         results: the results of all pairs.
         config: the settings with which the pairs were evaluated.
         max_errors: how many wrong pairs to print.
-        left_out: the sites that were left out in turn; ``None`` if that was not asked for.
-        precision: the precision that was wanted in the calibrations without these sites.
     """
 
     results: Sequence[PairResult]
     config: Config
     max_errors: int
-    left_out: Sequence[LeftOutSite] | None
-    precision: float
 
     @property
     def wrong(self) -> list[PairResult]:
@@ -62,8 +56,6 @@ def print_tables(evaluation: Evaluation) -> None:
         console.print(_grey_table(grey))
     if evaluation.config.scheme == "simhash":
         console.print(_distance_table(evaluation))
-    if evaluation.left_out is not None:
-        console.print(_left_out_table(evaluation.left_out, evaluation.precision))
     wrong = evaluation.wrong
     if evaluation.max_errors:
         click.echo(f"\n{len(wrong)} wrong pairs, {min(len(wrong), evaluation.max_errors)} of them here:")
@@ -80,11 +72,6 @@ def format_share(share: Share) -> str:
 def format_figure(value: float | None) -> str:
     """Return ``0.950``, or a dash for ``None``."""
     return "–" if value is None else f"{value:.3f}"
-
-
-def threshold_settings(config: Config) -> dict[str, Any]:
-    """Return the settings that ``calibrate`` chooses."""
-    return {setting_name(name): getattr(config, name) for name in THRESHOLD_NAMES}
 
 
 def _counts_table(results: Sequence[PairResult]) -> Table:
@@ -117,24 +104,6 @@ def _distance_table(evaluation: Evaluation) -> Table:
     return table
 
 
-def _left_out_table(left_out: Sequence[LeftOutSite], precision: float) -> Table:
-    table = _make_table("site left out", "thresholds", *_COUNT_COLUMNS)
-    table.title = f"Calibrated on the other sites for a precision of {precision}"
-    table.caption = (
-        f"Thresholds: {', '.join(THRESHOLD_NAMES)}. Sites with {MIN_PAIRS_PER_LABEL} duplicates and"
-        f" {MIN_PAIRS_PER_LABEL} others at least."
-    )
-    for site in left_out:
-        if site.config is None:
-            table.add_row(Text(site.source), "none found")
-        else:
-            thresholds = " / ".join(str(value) for value in threshold_settings(site.config).values())
-            table.add_row(Text(site.source), thresholds, *_count_cells(site.counts))
-    table.add_section()
-    table.add_row("all of these", "", *_count_cells(sum_counts(left_out)))
-    return table
-
-
 def _make_table(first: str, *others: str) -> Table:
     table = Table()
     table.add_column(first, overflow="fold")
@@ -146,11 +115,6 @@ def _make_table(first: str, *others: str) -> Table:
 def _count_cells(counts: Counts) -> list[str]:
     numbers = [str(number) for number in asdict(counts).values()]
     return [*numbers, format_share(counts.precision), format_share(counts.recall)]
-
-
-def sum_counts(left_out: Iterable[LeftOutSite]) -> Counts:
-    """Add up the outcomes of the pairs of several sites."""
-    return sum((site.counts for site in left_out), Counts())
 
 
 def _error_lines(result: PairResult) -> str:

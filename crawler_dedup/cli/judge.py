@@ -73,7 +73,7 @@ def judge(
     is printed with its interval. A drop that was judged once is not asked again. INDEX is the directory of the index, or
     its address on a server; without it, the index of this Scrapy project is used.
 
-    The answers are saved with both pages, so that `crawler-dedup evaluate` and `crawler-dedup calibrate` can use them. The
+    The answers are saved with both pages, so that `crawler-dedup evaluate` can use them. The
     pages come from --fetch, which also fetches those of earlier answers, or from DEDUP_STORE_TEXT = True, which stores main
     texts in the crawl. Without either, an answer counts for the precision only.
 
@@ -131,10 +131,7 @@ def _print_answers(answers: Answers) -> None:
     missing = len(answers.without_pages)
     click.echo(f"{quantity(len(answers), 'answer')} in {answers.folder}, {len(answers) - missing:,} with both pages.")
     if missing < len(answers):
-        click.echo(
-            f"`crawler-dedup evaluate {answers.folder}` and `crawler-dedup calibrate {answers.folder}` use those with both"
-            " pages."
-        )
+        click.echo(f"`crawler-dedup evaluate {answers.folder}` uses those with both pages.")
     if missing:
         click.echo("`crawler-dedup judge --fetch` fetches the pages that are missing.")
 

@@ -87,13 +87,6 @@ def output_file_option(default: str, text: str) -> Option:
     )
 
 
-def precision_option(text: str) -> Option:
-    """Return the option for a precision, which *text* explains."""
-    return click.option(
-        "--precision", metavar="SHARE", type=NumberRange(0, 1), default=0.99, show_default=True, help=text
-    )
-
-
 def group_options(
     command: Callable[..., Any], name: str, group: type[Any], options: Sequence[Option]
 ) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
 """A person's answers in ``crawler-dedup judge``, which say for each drop whether it was right.
 
-They are stored in a folder that ``crawler-dedup evaluate`` and ``crawler-dedup calibrate`` read.
+They are stored in a folder that ``crawler-dedup evaluate`` reads.
 """
 
 from __future__ import annotations

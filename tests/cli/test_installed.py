@@ -57,7 +57,6 @@ def site() -> Iterator[Site]:
         (("report", "index", "-o", "report.html"), 0, "report.html: "),
         (("plan", "--pages", "1e6"), 0, "probes"),
         (("evaluate", "labelled", *BIGRAMS), 0, "precision"),
-        (("calibrate", "labelled", *BIGRAMS), 0, "DEDUP_"),
         (("trace", "x.html", "traces", *BIGRAMS), 0, URL),
         (("index", "stats", "index"), 0, "simhash"),
         (("lexicon", "build", "labelled/html", *BIGRAMS), 0, "lexicon"),

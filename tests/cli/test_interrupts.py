@@ -77,14 +77,13 @@ def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "lexicon build labelled/html",
         "evaluate labelled --jobs 1",
         "evaluate labelled --jobs 2",
-        "calibrate labelled --jobs 1",
     ],
 )
 def test_interrupted_work_leaves_nothing_behind(indexes: Path, tmp_path: Path, call: str) -> None:
     folder = shutil.copytree(indexes, tmp_path / "folder")
     before = files(folder)
     words = call.split()
-    arguments = [*words, *BIGRAMS] if words[0] in ("lexicon", "evaluate", "calibrate") else words
+    arguments = [*words, *BIGRAMS] if words[0] in ("lexicon", "evaluate") else words
     work = processes.start(["-c", HELD, *arguments], cwd=folder, start_new_session=True)
     assert work.stdout is not None
     assert work.stdout.readline() == "working\n"

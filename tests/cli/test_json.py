@@ -17,7 +17,6 @@ from crawler_dedup.rules.table import TABLE
 from tests.support.commandline import json_lines
 from tests.support.crawling import article
 from tests.support.indexing import array, clusters, cut_chunks
-from tests.support.labelled import write_set
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -98,15 +97,6 @@ def test_pages_that_cannot_be_compared_are_printed_with_the_reason(tmp_path: Pat
     assert (line["duplicate"], line["rule"], line["resemblance"]) == (None, None, None)
     assert line["new"]["unsigned"] == "too little text"
     assert line["signatures"] is None
-
-
-def test_a_calibration_is_printed_as_json_lines(tmp_path: Path) -> None:
-    pages = {"1": article("x"), "2": article("x", frame="copy"), "3": article("y")}
-    pairs = [{"id_a": "1", "id_b": "2", "label": 1}, {"id_a": "1", "id_b": "3", "label": 0}]
-    call = ("calibrate", write_set(tmp_path, pages, pairs), "--jobs", 1, "-s", "DEDUP_TOKENIZER=bigrams", "--json")
-    (line,) = json_lines(*call)
-    assert (line["reached"], line["counts"]["found"]) == (True, 1)
-    assert {"DEDUP_TOKENIZER", "DEDUP_MAX_DISTANCE"} <= set(line["settings"])
 
 
 def test_an_index_is_printed_as_json_lines(tmp_path: Path) -> None:

@@ -12,9 +12,7 @@ from crawler_dedup.cli import Application, app
 from crawler_dedup.cli.lazy import LazyCommand, LazyGroup
 from tests.support.commandline import invoke, printed_text
 
-NAMES = (
-    "demo crawl drops why report judge forget compare evaluate calibrate settings index batch plan trace lexicon"
-).split()
+NAMES = ("demo crawl drops why report judge forget compare evaluate settings index batch plan trace lexicon").split()
 
 
 def test_help_lists_every_command_in_order() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,7 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, SignedPage
 from crawler_dedup.cli import app
-from crawler_dedup.config import setting_name
 from crawler_dedup.errors import DedupError
-from crawler_dedup.evaluation import calibration
-from crawler_dedup.evaluation.calibration import Grid, build_grid, leave_one_out
 from crawler_dedup.evaluation.counts import Counts, Share
 from crawler_dedup.evaluation.documents import SignedDocument, sign_documents
 from crawler_dedup.evaluation.labelled import LabelledPair, read_body, read_folder
@@ -108,10 +104,6 @@ def counts_of(lines: dict[str, list[Any]]) -> dict[str, Any]:
     (row,) = (row for row in lines["evaluation_counts"] if not row["set"] and not row["part"])
     counts: dict[str, Any] = row["counts"]
     return counts
-
-
-def calibrated(folder: Path, *options: object, status: int = 0) -> str:
-    return cli("calibrate", folder, "--jobs", 1, *BIGRAMS, *options, status=status).stdout
 
 
 def rows(result: Result) -> dict[str, list[str]]:
@@ -237,10 +229,9 @@ def test_an_invalid_line_is_reported_with_file_and_number(
         page.write_text(article("x"))
     (folder / "docs.jsonl").write_text(documents, encoding="latin-1")
     (folder / "pairs.jsonl").write_text(pairs)
-    for command in ("evaluate", "calibrate"):
-        refused = printed_text(cli(command, folder, "--jobs", 1, status=2))
-        assert refused.startswith("Error: ")
-        assert sentence in refused
+    refused = printed_text(cli("evaluate", folder, "--jobs", 1, status=2))
+    assert refused.startswith("Error: ")
+    assert sentence in refused
 
 
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
@@ -551,7 +542,7 @@ def test_the_tokenizer_of_a_new_index_is_used_and_named(tmp_path: Path) -> None:
 
 def test_a_folder_with_grey_pairs_only_is_no_error(tmp_path: Path) -> None:
     write_set(tmp_path, copies(1), [pair("0", "0c", "grey")])
-    result = evaluated(tmp_path, "--leave-one-out", "--errors", 5)
+    result = evaluated(tmp_path, "--errors", 5)
     assert rows(result)["not given"] == ["1", "1", "1.000 (0.207–1.000)"]
     assert rows(result)["all"] == ["0", "0", "0", "0", "–", "–"]
 
@@ -572,8 +563,7 @@ def test_settings_are_applied(four_outcomes: Path) -> None:
     ],
 )
 def test_an_invalid_setting_is_explained(four_outcomes: Path, setting: str, sentence: str) -> None:
-    for command in ("evaluate", "calibrate"):
-        assert sentence in printed_text(cli(command, four_outcomes, "-s", setting, status=2))
+    assert sentence in printed_text(cli("evaluate", four_outcomes, "-s", setting, status=2))
 
 
 def test_wrong_pairs_are_listed_with_false_duplicates_first(four_outcomes: Path) -> None:
@@ -606,7 +596,7 @@ def test_text_of_pages_cannot_control_the_terminal(tmp_path: Path) -> None:
 
 
 def test_json_has_the_figures_of_the_tables(four_outcomes: Path) -> None:
-    said_json = report(four_outcomes, "--errors", 10, "--leave-one-out")
+    said_json = report(four_outcomes, "--errors", 10)
     rows = said_json["evaluation_counts"]
     assert [(row["set"], row["part"]) for row in rows] == [(four_outcomes.name, ""), ("", ""), ("", "nothing learned")]
     whole = rows[1]["counts"]
@@ -618,9 +608,6 @@ def test_json_has_the_figures_of_the_tables(four_outcomes: Path) -> None:
     assert grey == [(".3–.4", 0, 1), (".7–.8", 1, 1)]
     assert [row["label"] for row in said_json["wrong_pair"]] == [0, 1, 1]
     assert said_json["wrong_pair"][0]["a"]["id"] == "3"
-    site, _ = said_json["left_out_site"]
-    assert site["settings"] is None  # there is no other site
-    assert "left_out_site" not in report(four_outcomes)
 
 
 # By distance
@@ -679,90 +666,6 @@ def test_a_pair_that_a_crawl_would_not_find_is_missed_and_reported_so(tmp_path: 
     assert "distance_counts" not in alike
 
 
-@pytest.mark.parametrize("command", [["calibrate"], ["evaluate", "--leave-one-out"]])
-def test_commands_about_distances_are_refused_with_other_schemes(four_outcomes: Path, command: list[str]) -> None:
-    name, *options = command
-    result = cli(name, four_outcomes, "-s", "DEDUP_SCHEME=minhash", *options, status=2)
-    assert "of simhash" in printed_text(result)
-    assert result.stdout == ""
-
-
-# Calibration
-# Calibration
-
-
-def grid_of(judged: Sequence[PairResult]) -> Grid:
-    return build_grid(judged, CONFIG, lambda _: None)
-
-
-def various_pairs() -> list[PairResult]:
-    """Return pairs that differ in everything that thresholds apply to."""
-    first = signed_page("first")
-    shapes = [(0, 0, 100), (3, 5, 100), (7, 10, 80), (2, 15, 95), (6, 2, 90), (1, 22, 100), (5, 60, 120), (0, 90, 100)]
-    return [
-        judged_pair(
-            signed_page(
-                f"{flipped} {own_features} {features}", flipped=flipped, own_features=own_features, features=features
-            ),
-            first,
-            1,
-        )
-        for flipped, own_features, features in shapes
-    ]
-
-
-def test_the_grid_has_the_decision_of_the_rules_at_every_point() -> None:
-    judged = various_pairs()
-    grid = grid_of(judged)
-    for point, config in enumerate(grid.points):
-        decided_by_rules = [
-            ask(result.a.page, result.b.page, config).is_duplicate
-            or ask(result.b.page, result.a.page, config).is_duplicate
-            for result in judged
-        ]
-        assert grid.called[:, point].tolist() == decided_by_rules
-    shares = grid.called.mean(axis=1)
-    assert sum(0 < share < 1 for share in shares) >= 5  # else the pairs tell nothing
-
-
-def test_the_grid_keeps_all_other_settings() -> None:
-    grid = build_grid([], Config(tokenizer="bigrams", min_features=33), lambda _: None)
-    assert {(point.tokenizer, point.min_features) for point in grid.points} == {("bigrams", 33)}
-    assert {point.max_distance for point in grid.points} == set(range(8))
-    defaults = (Config.max_distance, Config.min_resemblance, Config.min_coverage)
-    assert defaults in {(point.max_distance, point.min_resemblance, point.min_coverage) for point in grid.points}
-
-
-def hand_made(called: Sequence[Sequence[int]], duplicate: Sequence[int]) -> Grid:
-    return Grid((), (), np.array(duplicate, dtype=np.bool_), np.array(called, dtype=np.bool_))
-
-
-def test_the_greatest_recall_at_the_required_precision_is_chosen() -> None:
-    grid = hand_made(  # a column is a point
-        [
-            [1, 1, 1, 1],
-            [0, 1, 1, 1],
-            [0, 0, 0, 1],
-            [0, 0, 1, 1],  # no duplicate
-        ],
-        [1, 1, 1, 0],
-    )
-    assert [grid.best(precision) for precision in (1.0, 0.76, 0.75, 0.0)] == [1, 1, 3, 3]
-    assert grid.counts(3) == Counts(found=3, false=1)
-    assert grid.most_precise() == 1
-
-
-def test_among_equal_recall_the_more_precise_and_then_the_strictest_point_is_chosen() -> None:
-    grid = hand_made([[0, 1, 1, 1], [0, 1, 0, 0]], [1, 0])
-    assert grid.best(0.5) == 2
-
-
-def test_no_point_is_chosen_if_none_is_right() -> None:
-    for grid in (hand_made([[0, 0]], [1]), hand_made([[0, 1]], [0]), hand_made([], [])):
-        assert grid.called.size == 0 or grid.best(0.0) is None
-    assert hand_made([[0, 1]], [0]).most_precise() is None
-
-
 @pytest.fixture
 def alike_others(tmp_path: Path) -> Path:
     """Write copies that are duplicates, and pages that differ in a few words and are not duplicates."""
@@ -771,110 +674,6 @@ def alike_others(tmp_path: Path) -> Path:
     pairs = [pair(f"{number}", f"{number}c", 1) for number in range(12)]
     pairs += [pair(f"{number}", f"{number}e", 0) for number in range(12)]
     return write_set(tmp_path, pages, pairs)
-
-
-def settings_in(output: str) -> dict[str, Any]:
-    """Return the settings in the printed lines, which are a settings module."""
-    module: dict[str, Any] = {}
-    exec(output, {}, module)
-    return module
-
-
-def test_calibrate_reaches_a_precision_that_the_defaults_do_not_reach(alike_others: Path) -> None:
-    before = counts_of(report(alike_others))
-    assert before["false"] > 0
-    output = calibrated(alike_others, "--precision", 1)
-    settings = settings_in(output)
-    assert set(settings) == {
-        "DEDUP_TOKENIZER",
-        "DEDUP_MAX_DISTANCE",
-        "DEDUP_MIN_RESEMBLANCE",
-        "DEDUP_MIN_COVERAGE",
-    }
-    assert "precision 1.000 (0.758–1.000), recall 1.000 (0.758–1.000)" in output
-    chosen = [option for name, value in settings.items() for option in ("-s", f"{name}={value}")]
-    after = counts_of(report(alike_others, *chosen))
-    assert (after["found"], after["false"]) == (12, 0)
-
-
-def test_calibrate_reports_that_the_pairs_are_too_few(alike_others: Path) -> None:
-    output = calibrated(alike_others, "--precision", 0.9)
-    assert "too few labelled pairs to be sure of a precision of 0.9: it may be as low as 0.758" in output
-    assert "too few labelled duplicates to know the recall: it may be from 0.758 to 1.000" in output
-    assert "too few labelled pairs" not in calibrated(alike_others, "--precision", 0.7)
-
-
-def test_calibrate_reports_that_no_thresholds_reach_the_precision(tmp_path: Path) -> None:
-    pairs = [pair("0", "0c", 1), pair("1", "1c", 1), pair("2", "2c", 1), pair("3", "3c", 0)]
-    write_set(tmp_path, copies(4), pairs)
-    output = calibrated(tmp_path, "--precision", 0.9, status=1)
-    assert output.startswith("No thresholds reach a precision of 0.9. The greatest is 0.750 (")
-    assert "DEDUP_MAX_DISTANCE = 0, " in output
-    assert settings_in(calibrated(tmp_path, "--precision", 0.75))["DEDUP_MAX_DISTANCE"] == 0
-
-
-@pytest.mark.parametrize("label", [0, 1, "grey"])
-def test_calibrate_reports_that_no_duplicate_is_found(tmp_path: Path, label: int | str) -> None:
-    write_set(tmp_path, copies(2), [pair("0", "1", label)])
-    assert calibrated(tmp_path, status=1).startswith("No thresholds find a labelled duplicate")
-
-
-def test_settings_that_calibrate_chooses_cannot_be_given(alike_others: Path) -> None:
-    refused = printed_text(cli("calibrate", alike_others, "-s", "DEDUP_MIN_COVERAGE=0.9", status=2))
-    assert "DEDUP_MIN_COVERAGE: this is what `calibrate` chooses" in refused
-
-
-# Leave one out
-
-
-def site(name: str, duplicates: Sequence[tuple[int, int]], different: Sequence[tuple[int, int]]) -> list[PairResult]:
-    """Return the labelled pairs of a site, each of two pages that differ in these numbers of bits and features."""
-    results = []
-    for label, shapes in ((1, duplicates), (0, different)):
-        for number, (flipped, own_features) in enumerate(shapes):
-            page = signed_page(f"{name} {label} {number}", flipped=flipped, own_features=own_features)
-            results.append(judged_pair(page, signed_page(f"{name} {label} {number} kept"), label, name))
-    return results
-
-
-def test_a_site_is_evaluated_with_thresholds_chosen_on_the_others() -> None:
-    loose = site("loose", [(7, 0)] * 6, [(30, 90)] * 6)
-    strict = site("strict", [(0, 0)] * 6, [(4, 0)] * 6)
-    few = site("few", [(0, 0)] * 4, [(30, 90)] * 6)
-    results = {result.source: result for result in leave_one_out(grid_of([*loose, *strict, *few]), 1.0)}
-    assert set(results) == {"loose", "strict"}
-    assert results["strict"].counts == Counts(found=6, false=6)
-    assert results["loose"].counts == Counts(missed=6, apart=6)
-    chosen = {name: result.config.max_distance for name, result in results.items() if result.config}
-    assert chosen["loose"] < 4
-    assert chosen["strict"] == 7
-
-
-def test_other_pairs_with_pages_of_a_site_left_out_are_left_out_too() -> None:
-    loose = site("loose", [(7, 0)] * 6, [(30, 90)] * 6)
-    strict = site("strict", [(0, 0)] * 6, [(4, 0)] * 6)
-    mirror = [
-        judged_pair(result.a.page, result.b.page, int(result.labelled.label == 1), "mirror of strict")
-        for result in strict
-    ]
-    results = {result.source: result for result in leave_one_out(grid_of([*loose, *strict, *mirror]), 1.0)}
-    assert results["strict"].counts == Counts(found=6, false=6)
-
-
-def test_leave_one_out_names_sites_for_which_the_others_do_not_reach_the_precision(tmp_path: Path) -> None:
-    good = [pair(f"{number}", f"{number}c", 1, source="good") for number in range(5)]
-    good += [pair(f"{number}", f"{(number + 1) % 5}", 0, source="good") for number in range(5)]
-    bad = [pair(f"{number}", f"{number}c", number % 2, source="bad") for number in range(5, 15)]
-    write_set(tmp_path, copies(15), [*good, *bad])
-    result = evaluated(tmp_path, "--leave-one-out", "--precision", 0.9)
-    table = rows(result)
-    assert table["good"] == ["none found", "", "", "", "", "", ""]
-    assert table["bad"][1:5] == ["5", "0", "5", "0"]
-    assert table["all of these"][1:5] == ["5", "0", "5", "0"]
-    *sites, all_sites = report(tmp_path, "--leave-one-out", "--precision", 0.9)["left_out_site"]
-    assert [(site["site"], site["settings"] is None) for site in sites] == [("good", True), ("bad", False)]
-    assert set(sites[1]["settings"]) == {setting_name(name) for name in calibration.THRESHOLD_NAMES}
-    assert (all_sites["site"], all_sites["counts"]["false"]) == ("", 5)
 
 
 # The document

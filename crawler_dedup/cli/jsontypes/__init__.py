@@ -29,8 +29,6 @@ LINES: tuple[type[Line], ...] = (
     evaluation.DistanceCounts,
     evaluation.GreyPairs,
     evaluation.WrongPair,
-    evaluation.LeftOutSite,
-    evaluation.Calibration,
     evaluation.Design,
 )
 """All types of lines, in the order of ``docs/json.md``."""

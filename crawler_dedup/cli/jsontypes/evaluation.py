@@ -1,4 +1,4 @@
-"""The JSON Lines of ``evaluate``, ``calibrate`` and ``plan``."""
+"""The JSON Lines of ``evaluate`` and ``plan``."""
 
 from __future__ import annotations
 
@@ -94,27 +94,6 @@ class WrongPair(Line, frozen=True, kw_only=True, tag="wrong_pair"):
     coverage: Annotated[float | None, Meta(description="Estimated coverage.")]
     a: Annotated[LabelledPage, Meta(description="The first page.")]
     b: Annotated[LabelledPage, Meta(description="The second page.")]
-
-
-class LeftOutSite(Line, frozen=True, kw_only=True, tag="left_out_site"):
-    """A site evaluated with thresholds chosen on the others, by `crawler-dedup evaluate --leave-one-out --json`."""
-
-    site: Annotated[str, Meta(description="Name of the site; empty: all sites together.")]
-    wanted_precision: Annotated[float, Meta(description="The precision for which the thresholds were chosen.")]
-    settings: Annotated[dict[str, Any] | None, Meta(description="The chosen thresholds; null: there are none.")]
-    counts: Annotated[Counts, Meta(description="What became of the pairs of the site.")]
-
-
-class Calibration(Line, frozen=True, kw_only=True, tag="calibration"):
-    """The thresholds that `crawler-dedup calibrate --json` has chosen; if none reach the precision, the nearest."""
-
-    wanted_precision: Annotated[float, Meta(description="The precision that was asked for.")]
-    reached: Annotated[bool, Meta(description="Whether the thresholds reach it.")]
-    settings: Annotated[
-        dict[str, Any],
-        Meta(description="The thresholds, with the settings that were given; empty: no duplicate is found."),
-    ]
-    counts: Annotated[Counts | None, Meta(description="What became of the pairs; null: no duplicate is found.")]
 
 
 class Design(Line, frozen=True, kw_only=True, tag="design"):
