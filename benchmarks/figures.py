@@ -1,8 +1,7 @@
 """The figures of Manku, Jain and Das Sarma (WWW 2007) for labelled pages: ``python -m benchmarks.figures [FOLDER]``.
 
 Figure 1: precision and recall for each distance k. Figure 2a: the first bit in which neighbours in the sorted order of
-signatures differ. Figure 2b: the number of signatures in each of 128 equal parts of their space. A report
-(``crawler-dedup report``) draws the second figure for an index.
+signatures differ. Figure 2b: the number of signatures in each of 128 equal parts of their space.
 """
 
 from __future__ import annotations
@@ -11,8 +10,11 @@ import argparse
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -22,8 +24,7 @@ from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
 from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs
-from crawler_dedup.report.data import SignatureDistribution
-from crawler_dedup.report.signatures import SignatureSample, expected_first_different_bits
+from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.signedpage import PageKind
 from tests.support.data import DATA, require_data
 
@@ -57,22 +58,37 @@ def _figure(share: float | None) -> str:
     return "–" if share is None else f"{share:.3f}"
 
 
-def _first_bits(distribution: SignatureDistribution) -> Table:
-    table = Table(title=f"figure 2a: {distribution.sampled:,} signatures, {distribution.equal:,} equal to the next one")
+def _first_bits(in_order: Numbers) -> Table:
+    differing = [one ^ other for one, other in pairwise(in_order.tolist())]
+    first = np.bincount([BITS - bits.bit_length() for bits in differing if bits], minlength=BITS)
+    table = Table(title=f"figure 2a: {len(in_order):,} signatures, {differing.count(0):,} equal to the next one")
     for column in ("first bit that differs", "neighbours", "of random signatures"):
         table.add_column(column, justify="right")
-    expected = expected_first_different_bits(distribution.sampled).tolist()
-    for first in range(0, 64, _BITS_TOGETHER):
-        together = slice(first, first + _BITS_TOGETHER)
-        measured, random = sum(distribution.first_different_bits[together]), sum(expected[together])
-        table.add_row(f"{first}–{first + _BITS_TOGETHER - 1}", f"{measured:,}", f"{random:,.1f}")
+    expected = _expected_first_bits(len(in_order))
+    for bit in range(0, BITS, _BITS_TOGETHER):
+        together = slice(bit, bit + _BITS_TOGETHER)
+        table.add_row(
+            f"{bit}–{bit + _BITS_TOGETHER - 1}", f"{first[together].sum():,}", f"{expected[together].sum():,.1f}"
+        )
     return table
 
 
-def _intervals(distribution: SignatureDistribution) -> str:
-    ordered = sorted(distribution.intervals)
+def _expected_first_bits(number: int) -> NDArray[np.float64]:
+    """Return how often each bit is the first that differs between neighbours, on average for *number* random signatures.
+
+    The signatures that agree in all bits before a bit form a part of the space. The bit is the first to differ between two
+    neighbours if both halves of such a part have a signature.
+    """
+    half = np.ldexp(1.0, -np.arange(1, BITS + 1))
+    exact = 1 - 2 * np.exp(number * np.log1p(-half)) + np.exp(number * np.log1p(-np.minimum(2 * half, 1 - 1e-16)))
+    few = number * (number - 1.0) * half**2  # where ``exact`` would be lost in rounding
+    return np.multiply(0.5 / half, np.where(number * half < 1e-4, few, exact), dtype=np.float64)
+
+
+def _intervals(in_order: Numbers) -> str:
+    ordered = sorted(np.bincount((in_order >> np.uint64(57)).astype(np.int64), minlength=128).tolist())
     spread = ", ".join(f"{name} {ordered[at]}" for name, at in (("least", 0), ("median", 64), ("greatest", -1)))
-    return f"figure 2b: signatures in each of 128 parts: {spread}; evenly {distribution.sampled / 128:.1f}"
+    return f"figure 2b: signatures in each of 128 parts: {spread}; evenly {len(in_order) / 128:.1f}"
 
 
 def main() -> None:
@@ -91,13 +107,11 @@ def main() -> None:
         "all pairs": _counts_by_signature(results),
         "two content pages": _counts_by_signature([result for result in results if are_pages(result.labelled)]),
     }
-    sample = SignatureSample()
-    sample.add([document.page for document in documents.values() if document.page.kind is PageKind.TEXT])
-    distribution = sample.distribution()
+    texts = [document.page.signature for document in documents.values() if document.page.kind is PageKind.TEXT]
+    in_order = np.sort(np.array(texts, dtype=np.uint64))
     console = Console(width=120)
     console.print(_precision_and_recall(curves))
-    if distribution is not None:
-        console.print(_first_bits(distribution), _intervals(distribution))
+    console.print(_first_bits(in_order), _intervals(in_order))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ OF_AN_EXTRA = {
     **dict.fromkeys(BATCH, ("batch",)),
     **dict.fromkeys(SERVER, ("redis",)),
     **{path: ("batch", "spark") for path in BATCH if path.parent.name == "spark"},
-    **{path: ("report",) for path in REPORT if path.name in ("charts.py", "rendering.py")},
+    **{path: ("report",) for path in REPORT if path.name == "rendering.py"},
 }
 """Modules that need an extra as soon as they are imported. The packages of these names are imported by commands only."""
 NOT_IMPORTED = {"lxml-html-clean"}
@@ -140,7 +140,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         (
             ["report", "index", "-o", "report.html"],
-            "crawler-dedup report needs packages that are not installed (jinja2, markupsafe, matplotlib):"
+            "crawler-dedup report needs packages that are not installed (jinja2, markupsafe):"
             " install crawler-dedup with the extra report",
         ),
         (

@@ -59,7 +59,7 @@ def report(
     adds up all runs since the index was emptied, and names each, unless --last or --run chooses one. It needs no network
     and no other file. Its figures come from the index and its journal, the record of drops beside it. INDEX is the
     directory of the index, or its address on a server; without it, the index of this Scrapy project is used. The command
-    needs matplotlib and Jinja: install crawler-dedup with the extra report.
+    needs Jinja: install crawler-dedup with the extra report.
 
     \b
     Examples:
@@ -67,7 +67,7 @@ def report(
       crawler-dedup report --last -o last-run.html
     """
     require_extra("report", "crawler-dedup report")
-    from crawler_dedup import report  # noqa: PLC0415  (loading what draws charts takes a second)
+    from crawler_dedup import report  # noqa: PLC0415  (it needs the extra)
 
     target = find_target(index, journal, settings)
     run = choose_run(run, last, target.journals)

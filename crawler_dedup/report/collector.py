@@ -18,17 +18,11 @@ from crawler_dedup.report.data import (
     HostPair,
     IndexInfo,
     PageCounts,
-    PartsWithoutDuplicates,
     ReportData,
     RunSummary,
     Savings,
     WatchdogCase,
 )
-from crawler_dedup.report.pruning import History
-from crawler_dedup.report.signatures import SignatureSample
-from crawler_dedup.report.timeline import Timeline
-from crawler_dedup.signedpage import PageKind
-from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import host_of
 
@@ -61,8 +55,7 @@ def collect(
     """Read *journals*, twice, and then the index.
 
     Args:
-        run: the only run to report, 8 hexadecimal digits; ``""``: all runs. The distribution of signatures is always that
-            of the whole index.
+        run: the only run to report, 8 hexadecimal digits; ``""``: all runs.
         advance: called with the number of records that were read since the last call.
         read: called with numbers of bytes that were read: :data:`JOURNAL_PASSES` times those of the journals.
 
@@ -101,7 +94,6 @@ class _Collector:
         self._open_claims = 0
         self._saved = {"drop": Savings(), "mark": Savings()}
         self._hosts: HeavyHitters[str, PageCounts] = HeavyHitters(_COUNTERS, PageCounts)
-        self._timeline = Timeline()
         self._distances: Counter[int] = Counter()
         self._resemblances: Counter[int] = Counter()
         self._coverages: Counter[int] = Counter()
@@ -112,15 +104,12 @@ class _Collector:
         self._cross_host: HeavyHitters[tuple[str, str], CrossHostDuplicates] = HeavyHitters(
             _COUNTERS, CrossHostDuplicates
         )
-        self._history = History()
         self._watchdog_cases: deque[WatchdogCase] = deque(maxlen=MAX_CASES)
         self._watchdog_count = 0
         self._forms: HeavyHitters[tuple[str, str, str], deque[FormCase]] = HeavyHitters(_FORMS, lambda: deque(maxlen=1))
         self._runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
         self._earlier_runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
         self._dry_runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
-        # Signatures of other schemes are hashes, so that their distances mean nothing.
-        self._signatures = SignatureSample() if index.scheme == SimHash.name else None
 
     @property
     def run_count(self) -> int:
@@ -159,7 +148,6 @@ class _Collector:
         if action := _SAVING.get(entry.event):
             self._saved[action] = self._saved[action].plus(entry.bytes, entry.links)
         if outcome in ("dropped", "marked"):
-            self._timeline.add(entry.seconds, duplicates=1)
             self._add_duplicate(entry, host)
 
     def _note_run(self, runs: HeavyHitters[str, RunSummary], entry: Entry) -> None:
@@ -186,8 +174,6 @@ class _Collector:
                 counts[int(share * 100)] += 1
         group = self._groups.add((entry.scope, entry.duplicate_of))
         group.size += 1
-        group.first = min(group.first, entry.seconds)
-        self._history.add_duplicate(entry)
         if len(group.examples) < MAX_EXAMPLES and entry.url not in group.examples:
             group.examples.append(entry.url)
         if (kept_host := host_of(entry.duplicate_of)) != host:
@@ -198,14 +184,11 @@ class _Collector:
     def choose_groups(self) -> None:
         """Choose the kept pages with most duplicates, to look for them in the index. Call it after the last entry."""
         self._largest = {kept: group for kept, size, group in self._groups.top(MAX_ROWS) if size > 1}
-        self._history.end_duplicates(*self._timeline.middle())
 
     # The index
 
     def add_records(self, records: list[Record]) -> None:
         """Count records of the index."""
-        if self._signatures is not None:
-            self._signatures.add([record.page for record in records if record.page.kind is PageKind.TEXT])
         for record in records:
             page = record.page
             if group := self._largest.get((page.scope, page.url)):
@@ -222,9 +205,7 @@ class _Collector:
             run.note(record.filed)
             for pages in (self._total, run.pages, self._hosts.add(host_of(page.url))):
                 pages.kept += 1
-            self._timeline.add(record.filed, kept=1)
             self._open_claims += not record.settled
-            self._history.add_kept(page, record.filed, self._groups.get((page.scope, page.url)))
 
     # The end
 
@@ -233,7 +214,6 @@ class _Collector:
         hosts = [(host, pages) for host, _, pages in self._hosts.top(MAX_HOSTS)]
         runs, earlier_runs, dry_runs = map(_in_order, (self._runs, self._earlier_runs, self._dry_runs))
         dated = [run for _, run in runs if run.first]
-        period_seconds, periods = self._timeline.periods()
         return ReportData(
             index=self._index,
             run=self._run,
@@ -245,8 +225,6 @@ class _Collector:
             other_hosts=self._total - sum((pages for _, pages in hosts), PageCounts()),
             host_count=len(self._hosts),
             is_incomplete=any(counted.has_forgotten for counted in (self._hosts, self._groups, self._cross_host)),
-            period_seconds=period_seconds,
-            periods=periods,
             distances=self._distances,
             resemblances=self._resemblances,
             coverages=self._coverages,
@@ -256,7 +234,6 @@ class _Collector:
             group_count=len(self._groups),
             several_count=sum(group.size > 1 for group in self._groups.values()),
             host_pairs=self._host_pairs(),
-            without_duplicates=self._without_duplicates(),
             watchdog_cases=list(reversed(self._watchdog_cases)),
             watchdog_count=self._watchdog_count,
             forms=sorted((forms[-1] for forms in self._forms.values()), key=lambda form: -form.pages)[:MAX_CASES],
@@ -268,16 +245,10 @@ class _Collector:
             dry_runs=dry_runs[:MAX_ROWS],
             dry_run_count=len(dry_runs),
             span=(min((run.first for run in dated), default=0), max((run.last for run in dated), default=0)),
-            distribution=self._signatures.distribution() if self._signatures else None,
             files=journals.files,
             entries=self._entries,
             damaged=dict(journals.damaged),
         )
-
-    def _without_duplicates(self) -> list[PartsWithoutDuplicates]:
-        if self._run:  # a single run is no history
-            return []
-        return self._history.find_parts(knows_all_groups=not self._groups.has_forgotten)
 
     def _host_pairs(self) -> list[HostPair]:
         """Return the pairs of hosts with most duplicates between them, adding up both directions."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,14 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from crawler_dedup.journal.runs import RunPeriod
-
-
-class Period(NamedTuple):
-    """A period of time: its start in seconds since 1970, and the numbers of pages found in it."""
-
-    start: int
-    kept: int
-    duplicates: int
 
 
 @dataclass
@@ -73,14 +64,12 @@ class DuplicateGroup:
 
     Attributes:
         size: number of duplicates.
-        first: when the first of them was found, in seconds since 1970.
         examples: addresses of some of them.
         title: the title of the kept page, as the index has it.
         is_kept: whether the index still has the kept page.
     """
 
     size: int = 0
-    first: float = math.inf
     examples: list[str] = field(default_factory=list)
     title: str = ""
     is_kept: bool = False
@@ -135,44 +124,6 @@ class FormCase(NamedTuple):
     pages: int
 
 
-class PruningTrial(NamedTuple):
-    """The result of leaving the parts that had no duplicate at some moment out of the index from then on.
-
-    Attributes:
-        moment: the moment, in seconds since 1970; about half of the duplicates were found before it.
-        part_count: how many parts would have been left out.
-        not_filed: kept pages of these parts since the moment, which would not be in the index.
-        filed: all kept pages since the moment.
-        missed: duplicates since the moment that might not have been found: they or their kept pages are in these parts.
-        duplicates: all duplicates since the moment.
-    """
-
-    moment: float
-    part_count: int
-    not_filed: int
-    filed: int
-    missed: int
-    duplicates: int
-
-
-class PartsWithoutDuplicates(NamedTuple):
-    """The hosts, directories, depths of addresses or kinds of pages that have neither duplicates nor their kept pages.
-
-    Attributes:
-        name: what the parts are, "Hosts" for example.
-        largest: (name, number of kept pages) of the largest parts, largest first.
-        part_count: how many parts without duplicates there are.
-        pages: kept pages of all these parts.
-        trial: the result of leaving out such parts in the second half of the history.
-    """
-
-    name: str
-    largest: Sequence[tuple[str, int]]
-    part_count: int
-    pages: int
-    trial: PruningTrial
-
-
 @dataclass(frozen=True)
 class Savings:
     """The saved cost of duplicates: bytes of their bodies, and outlinks."""
@@ -183,30 +134,6 @@ class Savings:
     def plus(self, bytes_: int, links: int) -> Savings:
         """Return these savings with those of one more page added."""
         return Savings(self.bytes + bytes_, self.links + links)
-
-
-@dataclass(frozen=True)
-class SignatureDistribution:
-    """The distribution of the signatures of kept texts in their space.
-
-    Attributes:
-        kept: how many texts are kept.
-        sampled: how many kept texts are in the sample.
-        nearest: how many of the ``compared`` texts have the nearest other text of their scope at each distance, 0 to 64.
-        compared: how many texts were compared with all texts in the sample.
-        intervals: signatures in each of 128 equal parts of the 64-bit space.
-        first_different_bits: for each of the 64 bits, the most significant first, neighbours in sorted order that differ
-            first in it.
-        equal: neighbours in sorted order with the same signature.
-    """
-
-    kept: int
-    sampled: int
-    nearest: Sequence[int]
-    compared: int
-    intervals: Sequence[int]
-    first_different_bits: Sequence[int]
-    equal: int
 
 
 @dataclass(frozen=True)
@@ -239,8 +166,6 @@ class ReportData:
         other_hosts: the pages of all other hosts.
         host_count: how many hosts there are in all.
         is_incomplete: whether there were too many hosts, groups or pairs of hosts to count them all.
-        period_seconds: length of each of ``periods``.
-        periods: pages over time.
         distances: duplicates by the distance of the signatures.
         resemblances: duplicates by resemblance in per cent, rounded down.
         coverages: duplicates by coverage in per cent, rounded down.
@@ -250,8 +175,6 @@ class ReportData:
         group_count: how many kept pages have duplicates.
         several_count: how many kept pages have more than one duplicate.
         host_pairs: pairs of hosts with most duplicates between them.
-        without_duplicates: the hosts, directories, depths and kinds of pages that never had a duplicate; empty if one run
-            is reported, or if the journal has no duplicate.
         watchdog_cases: the latest cases of the watchdog.
         watchdog_count: how many cases of the watchdog there are.
         forms: the largest groups of kept pages that differ by nothing but facts.
@@ -265,8 +188,6 @@ class ReportData:
             are such runs, or one of them is the only run that is reported.
         dry_run_count: how many such runs there are.
         span: the first and the last known time of these runs, in seconds since 1970; 0: no time is known.
-        distribution: the distribution of the signatures of all kept texts; ``None``: signatures of this scheme are hashes,
-            or no text is kept.
         files: the files of the journal.
         entries: how many journal entries were read, of all runs.
         damaged: how many lines could not be read, by file.
@@ -282,8 +203,6 @@ class ReportData:
     other_hosts: PageCounts
     host_count: int
     is_incomplete: bool
-    period_seconds: int
-    periods: Sequence[Period]
     distances: Counter[int]
     resemblances: Counter[int]
     coverages: Counter[int]
@@ -293,7 +212,6 @@ class ReportData:
     group_count: int
     several_count: int
     host_pairs: Sequence[HostPair]
-    without_duplicates: Sequence[PartsWithoutDuplicates]
     watchdog_cases: Sequence[WatchdogCase]
     watchdog_count: int
     forms: Sequence[FormCase]
@@ -305,7 +223,6 @@ class ReportData:
     dry_runs: Sequence[tuple[str, RunSummary]]
     dry_run_count: int
     span: tuple[float, float]
-    distribution: SignatureDistribution | None
     files: Sequence[Path]
     entries: int
     damaged: Mapping[Path, int]

@@ -9,10 +9,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from crawler_dedup.config import Config
-from crawler_dedup.report import charts
-from crawler_dedup.report.charts import Chart
+from crawler_dedup.report.charts import Chart, chart_distances
 from crawler_dedup.report.data import PageCounts
-from crawler_dedup.report.rendering import draw_agreement, fill_template
+from crawler_dedup.report.rendering import chart_agreement, fill_template
 from crawler_dedup.signing.schemes import SimHash
 
 _LIMITS = ("max_distance", "min_resemblance", "min_coverage")
@@ -113,11 +112,11 @@ def render_job(data: JobData, config: Config, created: datetime) -> str:
         created: the time of the report, in UTC. Everything else in the file depends on the other arguments only.
     """
     return fill_template(
-        "job.html.jinja", created, data=data, config=config, limits=_LIMITS, charts=list(_draw(data, config))
+        "job.html.jinja", created, data=data, config=config, limits=_LIMITS, charts=list(_chart_limits(data, config))
     )
 
 
-def _draw(data: JobData, config: Config) -> Iterator[Chart]:
+def _chart_limits(data: JobData, config: Config) -> Iterator[Chart]:
     if data.distances and data.is_simhash:
-        yield charts.draw_distances(data.distances, config.max_distance)
-    yield from draw_agreement(data.resemblances, data.coverages, config, is_simhash=data.is_simhash)
+        yield chart_distances(data.distances, config.max_distance)
+    yield from chart_agreement(data.resemblances, data.coverages, config, is_simhash=data.is_simhash)

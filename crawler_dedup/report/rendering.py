@@ -15,17 +15,14 @@ from rich.filesize import decimal
 
 from crawler_dedup.config import Config
 from crawler_dedup.journal.runs import describe_runs, format_period
-from crawler_dedup.report import charts
-from crawler_dedup.report.charts import Chart
+from crawler_dedup.report.charts import Chart, chart_distances, chart_shares
 from crawler_dedup.report.data import ReportData
-from crawler_dedup.report.pruning import LEAST_PAGES
 from crawler_dedup.signing.schemes import SimHash
 
 _MAX_CHARS = 160
 _MAX_LINK = 2_000
 _JOINERS = "\u200c\u200d"  # several scripts need them within words, and they do not change the direction of writing
 _LIMITS = ("max_distance", "min_resemblance", "min_coverage", "max_duplicates")
-_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 _ADDRESS = re.compile(r"https?://[!-~\xa1-\U0010ffff]+", re.IGNORECASE)
 
 
@@ -42,13 +39,8 @@ def render(data: ReportData, config: Config, created: datetime) -> str:
         data=data,
         config=config,
         covered=describe_runs(data.run_count, *data.span),
-        timeline=charts.draw_timeline(data.period_seconds, data.periods) if data.periods else None,
-        bar_length=_length(data.period_seconds),
         limits=_LIMITS,
-        least_pages=LEAST_PAGES,
-        limit_charts=list(_draw_limits(data, config)),
-        signature_charts=list(_draw_signatures(data)),
-        within=sum(data.distribution.nearest[: config.max_distance + 1]) if data.distribution else 0,
+        charts=list(_chart_limits(data, config)),
     )
 
 
@@ -111,34 +103,18 @@ def _percent(share: float) -> str:
     return f"{share:.1%}" if 0 < share < 0.9995 else f"{share:.0%}"
 
 
-def _length(seconds: int) -> str:
-    """Return a length of time in words, in the largest unit of which it is a multiple."""
-    unit, name = next((unit, name) for unit, name in _UNITS if seconds % unit == 0)
-    return f"{seconds // unit} {name}{'s' if seconds > unit else ''}"
-
-
-def _draw_limits(data: ReportData, config: Config) -> Iterator[Chart]:
-    """Draw how near to the limits the distances are: of duplicates to kept pages, and of kept pages to each other."""
+def _chart_limits(data: ReportData, config: Config) -> Iterator[Chart]:
+    """Chart how near to the limits the duplicates are."""
     if data.distances:
-        yield charts.draw_distances(data.distances, config.max_distance)
-    if data.distribution and data.distribution.compared:
-        yield charts.draw_nearest(data.distribution, config.max_distance)
-    yield from draw_agreement(data.resemblances, data.coverages, config, is_simhash=data.index.scheme == SimHash.name)
+        yield chart_distances(data.distances, config.max_distance)
+    yield from chart_agreement(data.resemblances, data.coverages, config, is_simhash=data.index.scheme == SimHash.name)
 
 
-def draw_agreement(
+def chart_agreement(
     resemblances: Mapping[int, int], coverages: Mapping[int, int], config: Config, *, is_simhash: bool
 ) -> Iterator[Chart]:
-    """Draw duplicates by resemblance and by coverage; for simhash with the limits."""
+    """Chart duplicates by resemblance and by coverage; for simhash with the limits."""
     if resemblances:
-        yield charts.draw_shares("Resemblance", resemblances, config.min_resemblance if is_simhash else None)
+        yield chart_shares("Resemblance", resemblances, config.min_resemblance if is_simhash else None)
     if coverages:
-        yield charts.draw_shares("Coverage", coverages, config.min_coverage if is_simhash else None)
-
-
-def _draw_signatures(data: ReportData) -> Iterator[Chart]:
-    """Draw the distribution of signatures in their space."""
-    if data.distribution:
-        yield charts.draw_intervals(data.distribution)
-        if data.distribution.sampled > 1:
-            yield charts.draw_first_different_bits(data.distribution)
+        yield chart_shares("Coverage", coverages, config.min_coverage if is_simhash else None)

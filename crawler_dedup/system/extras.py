@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from crawler_dedup.errors import ExtraMissing
 
 EXTRAS = {
-    "report": ("jinja2", "markupsafe", "matplotlib"),
+    "report": ("jinja2", "markupsafe"),
     "batch": ("pyarrow", "fastwarc", "numba"),
     "spark": ("pyspark", "pandas", "py4j"),
     "fast": ("rjieba",),

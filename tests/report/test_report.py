@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import lxml.html
-import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from lxml.html import HtmlElement
@@ -22,7 +20,6 @@ from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator, PermutedIndex, SignedPage, Verdict
 from crawler_dedup.cli import app
-from crawler_dedup.hamming import distance
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.records import Record
@@ -30,10 +27,8 @@ from crawler_dedup.journal.entry import VERSION, Entry, Event, entry_of, run_sta
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.report import ReportData, collect, render
-from crawler_dedup.report.data import PageCounts, Period
+from crawler_dedup.report.data import PageCounts
 from crawler_dedup.report.rendering import plain
-from crawler_dedup.report.signatures import SignatureSample, expected_first_different_bits
-from crawler_dedup.report.timeline import Timeline
 from crawler_dedup.signedpage import PageKind
 from tests.support.commandline import json_lines
 from tests.support.crawling import article
@@ -240,8 +235,6 @@ def test_figures_equal_those_of_a_plain_count(tmp_path: Path) -> None:
         assert all(pages.all_pages == by_host[host] for host, pages in report.hosts)
         assert (report.host_count, report.is_incomplete) == (40, False)
         assert sum((pages for _, pages in report.hosts), report.other_hosts) == report.total
-        assert sum(period.duplicates for period in report.periods) == len(duplicates)
-        assert sum(period.kept for period in report.periods) == len(kept)
         sizes = Counter(duplicate.duplicate_of for duplicate in duplicates)
         assert [group.size for _, group in report.groups] == [number for _, number in sizes.most_common(20)]
         between = Counter(
@@ -254,91 +247,6 @@ def test_figures_equal_those_of_a_plain_count(tmp_path: Path) -> None:
             assert (urlsplit(pair.example_of_first).netloc == pair.first) == bool(pair.duplicates_of_first)
         assert {number for number, _ in report.runs} == ({run} if run else {f"{RUN:08x}", f"{OTHER_RUN:08x}"})
         assert sum((counts_of_run.pages for _, counts_of_run in report.runs), PageCounts()) == report.total
-
-
-def test_the_distribution_of_signatures_equals_that_of_a_plain_count() -> None:
-    kept = [record(number, signature, scope="ab"[number % 2]).page for number, signature in enumerate(clusters(2, 400))]
-    signatures = SignatureSample()
-    for at in range(0, 400, 150):
-        signatures.add(kept[at : at + 150])
-    distribution = signatures.distribution()
-    assert distribution is not None
-    nearest = [
-        min(
-            distance(page.signature, other_page.signature)
-            for other_page in kept
-            if other_page is not page and other_page.scope == page.scope
-        )
-        for page in kept
-    ]
-    assert list(distribution.nearest) == [nearest.count(bits) for bits in range(65)]
-    in_order = sorted(page.signature for page in kept)
-    differing = [left ^ right for left, right in pairwise(in_order)]
-    assert list(distribution.first_different_bits) == [
-        sum(64 - difference.bit_length() == bit for difference in differing if difference) for bit in range(64)
-    ]
-    assert distribution.equal == differing.count(0) > 0
-    assert list(distribution.intervals) == [
-        sum(signature >> 57 == part for signature in in_order) for part in range(128)
-    ]
-    assert (distribution.kept, distribution.sampled, distribution.compared) == (400, 400, 400)
-
-
-def test_if_there_are_too_many_signatures_each_is_sampled_with_the_same_probability() -> None:
-    pages = [record(0, number).page for number in range(100)]
-    drawn: Counter[int] = Counter()
-    signatures = SignatureSample(limit=50)
-    for _ in range(400):
-        signatures.add(pages)
-    distribution = signatures.distribution()
-    assert distribution is not None
-    assert (distribution.kept, distribution.sampled, sum(distribution.nearest)) == (40_000, 50, 50)
-    for seed in range(300):
-        signatures = SignatureSample(limit=20, seed=seed)
-        for at in range(0, 100, 30):
-            signatures.add(pages[at : at + 30])
-        drawn.update(signatures.signatures.tolist())
-    assert len(drawn) == 100
-    assert 30 < min(drawn.values()) < max(drawn.values()) < 100  # 60 are expected
-
-
-@pytest.mark.parametrize("number", [2, 100, 3000])
-def test_the_line_for_random_signatures_is_that_of_random_signatures(number: int) -> None:
-    source, rounds = np.random.default_rng(1), 100
-    measured = np.zeros(64)
-    for _ in range(rounds):
-        drawn = np.sort(source.integers(0, 1 << 64, number, dtype=np.uint64))
-        for difference in (drawn[1:] ^ drawn[:-1]).tolist():
-            measured[64 - difference.bit_length()] += 1 / rounds
-    expected = expected_first_different_bits(number)
-    assert abs(expected.sum() - (number - 1)) < 0.01
-    assert np.abs(measured - expected).max() < 4 * (number / rounds) ** 0.5
-
-
-@pytest.mark.parametrize("span", [0, 40, 3_000, 90_000, 40_000_000, 1_000_000_000])
-def test_time_is_divided_into_as_many_parts_as_a_chart_takes(span: int) -> None:
-    timeline, source = Timeline(), random.Random(span)
-    first = int(BEGAN.timestamp()) - span // 2
-    times = [first, first + span, *(first + source.randint(0, span) for _ in range(10_000))]
-    for number, time in enumerate(times):
-        timeline.add(time, kept=number % 2, duplicates=1)
-    width, buckets = timeline.periods()
-    assert sum(bucket.duplicates for bucket in buckets) == len(times)
-    assert sum(bucket.kept for bucket in buckets) == len(times) // 2
-    assert [bucket.start for bucket in buckets] == list(range(buckets[0].start, buckets[-1].start + 1, width))
-    assert buckets[0].start <= first < buckets[0].start + width
-    assert len(buckets) <= 48 or width == 28 * 86_400
-    at = source.choice(buckets)
-    assert at.duplicates == sum(at.start <= time < at.start + width for time in times)
-
-
-def test_impossible_times_are_left_out() -> None:
-    timeline = Timeline()
-    for time in (-5.0, 0.0, 1e9 - 1e8, 1e18, float("inf"), float("nan")):
-        timeline.add(time, kept=1)
-    assert timeline.periods()[1] == []
-    timeline.add(1e9, kept=1)
-    assert timeline.periods()[1] == [Period(1_000_000_000, 1, 0)]
 
 
 def test_an_unchanged_page_that_was_dropped_is_not_a_duplicate(tmp_path: Path) -> None:
@@ -364,13 +272,9 @@ def test_a_page_has_every_section_with_its_figures(full_page: str) -> None:
     }
     assert (tiles["Not stored"], tiles["Not followed"]) == ("40.0 kB", "400")
     assert charts_in(full_page) == [
-        "Pages over time",
         "Distance of a duplicate from its kept page",
-        "Distance of a kept page from the nearest other one",
         "Resemblance",
         "Coverage",
-        "Signatures in 128 equal parts of their space",
-        "First different bit of neighbours",
     ]
     whole = text_of(root)
     for sentence in (
@@ -405,20 +309,22 @@ def test_a_page_loads_nothing_else(full_page: str) -> None:
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
 
 
-def test_charts_have_a_description_the_colours_of_the_page_and_unique_ids(full: Path, full_page: str) -> None:
-    root = parsed(full_page)
-    drawings = root.xpath("//figure/svg")
-    assert len(drawings) == 7
-    assert all(drawing.get("role") == "img" for drawing in drawings)
-    labels = [drawing.get("aria-label") or "" for drawing in drawings]
-    assert all(re.search(r"\d", label) for label in labels)
-    distribution = gathered(full).distribution
-    assert distribution is not None
-    assert labels[2] == f"{sum(distribution.nearest[:8])} of 300 kept pages have another kept one within 7 bits."
-    ids = [str(element_id) for element_id in root.xpath("//@id")]
-    assert len(ids) == len(set(ids))
-    assert set(re.findall(r"#[0-9a-f]{6}\b", full_page)) <= set(re.findall(r"--[\w-]+: (#[0-9a-f]{6});", full_page))
-    assert len(root.xpath("//figure/details/table")) == 7
+def test_charts_have_a_row_for_each_number_and_a_line_at_the_limit(full: Path, full_page: str) -> None:
+    distances, resemblance, coverage = parsed(full_page).xpath("//figure/table")
+    counts = gathered(full).distances
+    rows = [[text_of(cell) for cell in row] for row in distances]
+    assert rows == [[f"{bits} bits", "", f"{counts[bits]}"] for bits in range(8)]
+    assert [text_of(row) for row in resemblance][:2] == ["least 65 %", "64 to 66 % 0"]
+    assert [text_of(row) for row in coverage].count("95 to 96 % 41") == 1
+    (shown,) = [number for number, row in enumerate(coverage) if text_of(row) == "least 85 %"]
+    assert text_of(coverage[shown + 1]).startswith("85 to 86 %")
+
+
+def test_a_distance_beyond_the_limit_is_below_its_line(tmp_path: Path) -> None:
+    directory = make_index(tmp_path / "index", [record(0, 1)])
+    write_journal(directory, [entry(1, distance=9)])
+    (table, *_) = parsed(page_of(directory)).xpath("//figure/table")
+    assert [text_of(row) for row in table][7:] == ["7 bits 0", "more than 7", "8 bits 0", "9 bits 1"]
 
 
 def test_the_same_input_makes_the_same_page(full: Path, full_page: str) -> None:
@@ -535,12 +441,7 @@ def test_without_a_journal_only_the_index_is_shown(tmp_path: Path) -> None:
     assert "There is no journal beside this index, so only what the index holds is shown" in whole
     assert "Duplicates" not in [text_of(term) for term in parsed(content).xpath("//dt")]
     assert "Hosts of which one stands for another" not in whole
-    assert charts_in(content) == [
-        "Pages over time",
-        "Distance of a kept page from the nearest other one",
-        "Signatures in 128 equal parts of their space",
-        "First different bit of neighbours",
-    ]
+    assert charts_in(content) == []
 
 
 def test_an_empty_journal_is_reported(tmp_path: Path) -> None:
@@ -573,19 +474,9 @@ NO_SHARES: dict[str, Any] = {"resemblance": None, "coverage": None}
 @pytest.mark.parametrize(
     ("kept", "entries", "missing", "sentence"),
     [
-        ([], [entry()], "nearest other one", ""),
-        ([record(1, 1)], [entry()], "nearest other one", ""),
-        ([record(1, 1)], [entry()], "First different bit", ""),
-        (
-            [record(1, 1, kind=PageKind.THIN)],
-            [entry()],
-            "Signatures in 128",
-            "No text is kept, only thin pages",
-        ),
         ([], [entry(distance=None)], "Distance of a duplicate", ""),
         ([], [entry(**NO_SHARES)], "Resemblance", ""),
         ([], [entry(**NO_SHARES)], "Coverage", ""),
-        ([], [entry(time="once")], "Pages over time", ""),
         ([record(1, 1)], [entry(1, "unchecked")], "Distance of a duplicate", "The journal has no duplicates."),
         ([], [entry(url="http://a.org/1")], "", "No duplicate has its kept page on another host."),
         ([], [entry()], "", "None: no kept page stands for suspiciously many pages."),
@@ -627,8 +518,8 @@ def test_signatures_of_other_schemes_are_treated_as_hashes(tmp_path: Path) -> No
             deduplicator.check(f"http://a.org/{seed}", article(seed).encode())
     write_journal(directory, [entry(distance=None)])
     content = page_of(directory)
-    assert charts_in(content) == ["Pages over time", "Resemblance", "Coverage"]
-    assert "Numbers of the scheme exact are hashes" in text_of(parsed(content))
+    assert charts_in(content) == ["Resemblance", "Coverage"]
+    assert not parsed(content).xpath("//tr[@class='limit']")
 
 
 # The command
@@ -637,7 +528,7 @@ def test_signatures_of_other_schemes_are_treated_as_hashes(tmp_path: Path) -> No
 def test_the_command_writes_the_page(full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert printed_text(cli(full)).startswith("report.html: ")
-    assert len(parsed((tmp_path / "report.html").read_text(encoding="utf-8")).xpath("//figure")) == 7
+    assert len(parsed((tmp_path / "report.html").read_text(encoding="utf-8")).xpath("//figure")) == 3
     cli(full, "-o", "other.html", "--run", f"{RUN:08X}")
     assert "Run 00000abc on the index" in text_of(parsed((tmp_path / "other.html").read_text(encoding="utf-8")))
 
@@ -719,7 +610,7 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(several: Path, tmp_p
 def test_the_limits_that_are_drawn_are_those_of_the_settings(full: Path, tmp_path: Path) -> None:
     cli(full, "-o", tmp_path / "report.html", "-s", "DEDUP_MAX_DISTANCE=3")
     root = parsed((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert "limit 3" in [text_of(label) for label in root.xpath("//figure//svg//text")]
+    assert "more than 3" in [text_of(label) for label in root.xpath("//figure//tr[@class='limit']")]
     assert "DEDUP_MAX_DISTANCE 3" in text_of(root)
 
 

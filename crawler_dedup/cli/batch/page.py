@@ -33,7 +33,7 @@ def write_page(signed: Path, output: Path, config: Config, report: Report) -> No
         )
         return
     from crawler_dedup.batch.summary import summarise_job  # noqa: PLC0415  (needs an extra)
-    from crawler_dedup.report.job import render_job  # noqa: PLC0415  (loading what draws charts takes a second)
+    from crawler_dedup.report.job import render_job  # noqa: PLC0415  (it needs the extra)
 
     content = render_job(summarise_job(signed, output, report), config, datetime.now(timezone.utc)).encode()
     with open_replacement(output / PAGE) as file:
