@@ -102,11 +102,6 @@ class DedupMiddleware(_Marking):
         _require_asyncio(crawler)
         return cls(crawler, config)
 
-    @property
-    def waiting(self) -> int:
-        """Number of pages that wait for the answer of the index, or for the end of the claim of a similar page."""
-        return self.session.monitor.waiting
-
     async def process_response(
         self,
         request: Request,

@@ -38,7 +38,7 @@ SOURCE = {
     for path in PACKAGE.rglob("*.py")
 }
 TREES = {name: ast.parse(text) for name, text in SOURCE.items()}
-LOADED_BY_SCRAPY = ("addon", "middleware", "settling", "progress")
+LOADED_BY_SCRAPY = ("addon", "middleware", "settling")
 CRAWL = [name for name in SOURCE if name.startswith("crawl/") or name in LOADED_BY_SCRAPY]
 
 

@@ -13,6 +13,7 @@ import click
 
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.options import json_option, settings_option
+from crawler_dedup.cli.progress import crawl_line
 from crawler_dedup.cli.project import usual_directory
 from crawler_dedup.cli.terminal import INTERRUPTED
 from crawler_dedup.config import PREFIX, Config
@@ -98,7 +99,8 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         options["DEDUP_ACTION"] = "mark"
     crawl_settings, config = _read_settings(options, output, replaced)
     arguments = {"urls": listed or "", "allow": ",".join(allow), "max_pages": str(max_pages or 0)}
-    run = run_spider(SiteSpider, crawl_settings, url=urls, **arguments)
+    with crawl_line(is_shown="-" not in (*output, *replaced)) as watch:
+        run = run_spider(SiteSpider, crawl_settings, watch, url=urls, **arguments)
     sys.stdout.flush()  # writes the pages that went there; fails if their reader has ended
     result = result_of(run.crawler, config)
     if json:

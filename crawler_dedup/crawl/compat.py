@@ -13,9 +13,6 @@ from scrapy import version_info
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy.core.engine import ExecutionEngine
-    from scrapy.core.scheduler import BaseScheduler
-
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 if TYPE_CHECKING or version_info >= (2, 14):
@@ -42,17 +39,9 @@ else:  # Scrapy 2.13
         return await value if isawaitable(value) else value
 
 
-def scheduler_of(engine: ExecutionEngine) -> BaseScheduler | None:
-    """Return the scheduler that a crawl uses, ``None`` before its spider has started."""
-    if version_info >= (2, 19):
-        return engine.scheduler
-    return None if engine._slot is None else engine._slot.scheduler
-
-
 __all__ = [
     "as_store",
     "create_looping_call",
     "ensure_awaitable",
     "is_asyncio_available",
-    "scheduler_of",
 ]

@@ -61,9 +61,7 @@ class DemoSpider(SiteSpider):
         """Connect the signals of dropped pages and of the end."""
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider.dropped, signal=near_duplicate_dropped)
-        crawler.signals.connect(
-            spider.print_result, signal=signals.engine_stopped
-        )  # the progress line has ended by then
+        crawler.signals.connect(spider.print_result, signal=signals.engine_stopped)
         return spider
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -73,8 +73,13 @@ class Run:
     feed_error: OSError | None
 
 
-def run_spider(spider: type[Spider], settings: Settings, **arguments: Any) -> Run:
+def run_spider(
+    spider: type[Spider], settings: Settings, watch: Callable[[Crawler], object] | None = None, **arguments: Any
+) -> Run:
     """Crawl to the end.
+
+    Args:
+        watch: is called with the crawler before it begins.
 
     Raises:
         DedupError: the crawl could not start: a setting is wrong, or the index cannot be opened.
@@ -92,6 +97,8 @@ def run_spider(spider: type[Spider], settings: Settings, **arguments: Any) -> Ru
             for name in _REPEATING:
                 logging.getLogger(name).setLevel(logging.CRITICAL)
         crawler = process.create_crawler(spider)
+        if watch is not None:
+            watch(crawler)
         process.crawl(crawler, **arguments).addErrback(failures.append)
         process.start()
         for failure in failures:

@@ -13,13 +13,12 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.linkextractors import LinkExtractor
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
 from crawler_dedup import NearDuplicate, main_text
 from crawler_dedup.cli.terminal import printable
-from crawler_dedup.progress import ProgressLine
 from crawler_dedup.urls import text_without_credentials, without_credentials
 
 if TYPE_CHECKING:
@@ -40,13 +39,6 @@ class SiteSpider(scrapy.Spider):
     """
 
     name = "site"
-
-    @classmethod
-    def update_settings(cls, settings: BaseSettings) -> None:
-        super().update_settings(settings)
-        settings.setdefault_in_component_priority_dict("EXTENSIONS", ProgressLine, 0)
-        # Scrapy's commands write the project's value over it once more, unless ours has a higher priority.
-        settings.set("EXTENSIONS", settings.getdict("EXTENSIONS"), "spider")
 
     def __init__(
         self, url: str | Sequence[str] = "", urls: str = "", allow: str = "", max_pages: str = "0", **kwargs: Any

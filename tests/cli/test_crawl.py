@@ -396,11 +396,11 @@ def live_line(directory: Path, *arguments: str) -> str:
 
 
 def test_a_line_shows_the_progress_of_a_crawl(tmp_path: Path, site: Site) -> None:
-    assert re.search(r"4 pages  3 kept  1 dropped \(25\.0%\)", live_line(tmp_path, f"{site.url}/"))
+    assert re.search(r"4 pages  3 kept  1 dropped", live_line(tmp_path, f"{site.url}/"))
 
 
 def test_the_line_of_a_dry_run_counts_marked_pages_and_no_drops(tmp_path: Path, site: Site) -> None:
-    del site.pages["/copy"]
+    del site.pages["/two"]
     written = live_line(tmp_path, f"{site.url}/", "--dry-run")
-    assert re.search(r"3 pages  3 kept  0 marked \(0\.0%\)", written)
+    assert re.search(r"3 pages  2 kept  1 marked", written)
     assert "dropped" not in written

@@ -16,7 +16,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     monkeypatch.undo()
 
 
-def test_without_a_window_the_pace_is_measured_since_the_last_update(clock: list[float]) -> None:
+def test_the_pace_is_measured_since_the_last_update(clock: list[float]) -> None:
     measured = Pace()
     clock[0] += 30
     assert measured.update(10) == 20
@@ -26,18 +26,6 @@ def test_without_a_window_the_pace_is_measured_since_the_last_update(clock: list
     assert measured.update(15) == 0
 
 
-def test_with_a_window_the_pace_is_measured_over_the_last_seconds(clock: list[float]) -> None:
-    measured = Pace(window=60)
-    clock[0] += 30
-    assert measured.update(30) == 60
-    clock[0] += 30
-    assert measured.update(30) == 30
-    clock[0] += 30
-    assert measured.update(60) == 30  # the first half minute is left out
-    clock[0] += 120
-    assert measured.update(60) == 0
-
-
 def test_a_pace_without_elapsed_time_is_no_error(clock: list[float]) -> None:
     assert Pace().update(0) == 0
-    assert Pace(window=60).update(1) == 60_000
+    assert Pace().update(1) == 60_000

@@ -57,7 +57,6 @@ _PRELOADED = (
     "crawler_dedup.cli.index",
     "crawler_dedup.cli.why",
     "crawler_dedup.middleware",
-    "crawler_dedup.progress",
     "crawler_dedup.settling",
     "numpy.ma",
 )
