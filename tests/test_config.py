@@ -51,7 +51,7 @@ def test_a_range_is_written_for_people() -> None:
         ({"DEDUP_MAX_DISTANCE": 9}, "0 to 7."),
         ({"DEDUP_MAX_LIST_VARIANTS": -1}, "0 to 64; 0: without bound."),
         ({"DEDUP_TIMEOUT": 0}, "0.01 to 86,400."),
-        ({"DEDUP_JOURNAL_BYTES": 1}, "2^10 to 2^40."),
+        ({"DEDUP_MAP_SIZE": 1}, "2^20 to 2^46."),
         ({"DEDUP_SETTLE": "never"}, '"item", "callback" or "manual".'),
         ({"DEDUP_LEXICON": ""}, '"general" or a path.'),
     ):
@@ -69,7 +69,7 @@ def test_a_range_is_written_for_people() -> None:
         ("DEDUP_MAXDISTANCE", "Unknown setting DEDUP_MAXDISTANCE; did you mean DEDUP_MAX_DISTANCE?"),
         ("DEDUP_DISTANCE_MAX", "Unknown setting DEDUP_DISTANCE_MAX; did you mean DEDUP_MAX_DISTANCE?"),
         ("DEDUP_TOKENISER", "Unknown setting DEDUP_TOKENISER; did you mean DEDUP_TOKENIZER?"),
-        ("DEDUP_BYTES", "Unknown setting DEDUP_BYTES; did you mean DEDUP_MAX_BYTES or DEDUP_JOURNAL_BYTES?"),
+        ("DEDUP_BYTES", "Unknown setting DEDUP_BYTES; did you mean DEDUP_MAX_BYTES?"),
         ("DEDUP_DAYS", "Unknown setting DEDUP_DAYS; did you mean DEDUP_EXPIRE_DAYS?"),
         ("DEDUP_MODE", "Unknown setting DEDUP_MODE; `crawler-dedup settings` lists all."),
         ("DEDUP_FETCH", "Unknown setting DEDUP_FETCH; `crawler-dedup settings` lists all."),

@@ -20,7 +20,7 @@ def evaluation_lines(evaluation: Evaluation) -> Iterator[Line]:
     """Yield the lines of an evaluation: its settings, the rows of its tables, and at most ``max_errors`` wrong pairs."""
     results, config = evaluation.results, evaluation.config
     precision, recall = pairs.average_over_sites(results)
-    settings = asdict(replace(config, journal=without_credentials(config.journal)))
+    settings = asdict(replace(config, index=without_credentials(config.index)))
     yield types.Evaluation(
         settings={setting_name(name): value for name, value in settings.items()},
         site_precision=types.SiteMean(value=precision.value, sites=precision.sites),

@@ -58,7 +58,7 @@ def find_target(
     config = read_config(settings)
     index = find_existing_index(index, config)
     directory = index if isinstance(index, Path) else usual_directory(config)
-    journals = Journals(journal_files) if journal_files else Journals.beside(directory, config.journal_file)
+    journals = Journals(journal_files) if journal_files else Journals.beside(directory, config.journal)
     return Target(index, directory, config, journals)
 
 
@@ -101,7 +101,7 @@ def find_existing_index(index: Location | None, config: Config | None = None) ->
 
     config = config or read_config(())
     location = find_index(index, config)
-    beside = Journals.beside(location, config.journal_file).files if isinstance(location, Path) else ()
+    beside = Journals.beside(location, config.journal).files if isinstance(location, Path) else ()
     require_index(location, beside)
     return location
 

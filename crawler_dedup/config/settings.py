@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from msgspec import Meta
 
-from crawler_dedup.config.addresses import JOURNAL, JOURNAL_TITLE, is_remote, local_journal, read_journal, read_server
+from crawler_dedup.config.addresses import JOURNAL, JOURNAL_TITLE, read_journal, read_server
 from crawler_dedup.config.hints import find_nearest
 from crawler_dedup.config.values import (
     AbsolutePath,
@@ -245,14 +245,8 @@ class Config:
     journal: Annotated[str, read_journal, Meta(title=JOURNAL_TITLE)] = _setting(
         JOURNAL,
         "The record of drops ([journal.md](journal.md)). `%(time)s` is the time when the crawl began, `%(name)s` the "
-        "name of the spider. A relative path is relative to the directory of the index. A URI has the scheme of one "
-        "of Scrapy's feed storages (`s3://`, `gs://`, `ftp://`, and those that `FEED_STORAGES` adds): the journal is "
-        "written beside the index, and handed over when the crawl ends. A URI with `file:` is a path. If the setting "
-        "is empty, no journal is written.",
-    )
-    journal_bytes: Annotated[int, Meta(ge=1 << 10, le=1 << 40)] = _setting(
-        100 << 20,
-        "When a file of the journal is longer, the next file begins (`….2.jsonl`). No file is removed.",
+        "name of the spider. A relative path is relative to the directory of the index. If the setting is empty, no "
+        "journal is written.",
     )
     summary_interval: Annotated[float, Meta(ge=1, le=86_400)] = _setting(
         60.0,
@@ -284,16 +278,6 @@ class Config:
     def is_dry(self) -> bool:
         """Whether all duplicates pass, as in a dry run."""
         return self.action == "mark"
-
-    @property
-    def journal_file(self) -> str:
-        """Path of the journal, in which ``%(time)s`` and ``%(name)s`` are to be replaced; ``""``: none is written."""
-        return local_journal(self.journal)
-
-    @property
-    def journal_uri(self) -> str:
-        """URI at which the journal is stored when the crawl ends; ``""``: it stays where it was written."""
-        return self.journal if is_remote(self.journal) else ""
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Config:

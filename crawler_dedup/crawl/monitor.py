@@ -19,7 +19,6 @@ from crawler_dedup.counting.pace import Pace
 from crawler_dedup.crawl.filenames import safe_name
 from crawler_dedup.crawl.forms import FormUse
 from crawler_dedup.crawl.hostcounts import HostCounts
-from crawler_dedup.crawl.journalfeed import JournalFeed
 from crawler_dedup.crawl.skipped import JOURNAL_REASONS, SkippedResponses
 from crawler_dedup.crawl.watchdog import UsedPage
 from crawler_dedup.decision import Decision, Verdict
@@ -63,16 +62,12 @@ class Monitor:
     Attributes:
         waiting: pages that wait for the answer of the index, or for the end of the claim of a similar page.
         settled: pages whose claims were settled.
-
-    Raises:
-        ConfigError: the journal cannot be stored at the URI of ``DEDUP_JOURNAL``.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self._crawler = crawler
         self._config = config
         self._throttle = LogThrottle()
-        self._feed = JournalFeed(crawler, config.journal_uri) if config.journal_uri else None
         self._journal: JournalWriter | None = None
         self._deduplicator: Deduplicator | None = None
         self._hosts = {"dropped": HostCounts(), "marked": HostCounts()}
@@ -107,25 +102,22 @@ class Monitor:
             _place_of_signing(self._config.processes),
         )
         self._run = deduplicator.run
-        self._began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")
+        began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")
         if journal:
-            self._journal_path = Path(journal % {"time": self._began, "name": safe_name(self._spider)})
-            self._journal = JournalWriter(self._journal_path, self._config.journal_bytes)
+            self._journal = JournalWriter(Path(journal % {"time": began, "name": safe_name(self._spider)}))
             if deduplicator.has_emptied_index:
                 # Other runs may have used the index since then.
                 self._journal.write(index_emptied(self._run, self._spider, self._made))
             self._journal.write(run_started(self._run, self._spider, is_dry=self._config.is_dry))
 
     async def close_journal(self) -> None:
-        """Write the forms and the waiting lines, in a few seconds at most; then store the journal at its URI, if any."""
+        """Write the forms and the waiting lines, in a few seconds at most."""
         if self._journal is None:
             return
         for form, decision, page in self._forms:  # only now are their paths and numbers final
             entry = form_of(form.path, form.count, decision, page, run=self._run, spider=self._spider)
             self._journal.write(entry)
         await asyncio.to_thread(self._journal.close)
-        if self._feed is not None:
-            await self._feed.store(self._journal_path, self._began)
 
     @property
     def _spider(self) -> str:

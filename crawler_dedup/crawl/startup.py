@@ -124,20 +124,20 @@ def journal_path(config: Config) -> str:
     An index on a server needs no directory. Where there is none, a journal is written only if its path is absolute.
 
     Raises:
-        ConfigError: as :func:`data_directory`, unless the index is on a server and the journal stays where it is written.
+        ConfigError: as :func:`data_directory`, unless the index is on a server.
     """
-    if not config.journal_file or os.path.isabs(config.journal_file):
-        return config.journal_file
+    if not config.journal or os.path.isabs(config.journal):
+        return config.journal
     try:
         directory = data_directory(config)
     except ConfigError as error:
-        if not config.index or config.journal_uri:
+        if not config.index:
             raise
         _LOGGER.warning(
             "No journal is written: %s Or set DEDUP_JOURNAL to an absolute path, or to '' for no journal", error
         )
         return ""
-    return os.path.join(str(directory).replace("%", "%%"), config.journal_file)
+    return os.path.join(str(directory).replace("%", "%%"), config.journal)
 
 
 def require_companion(settings: BaseSettings, component_list: str, companion: str) -> None:

@@ -17,12 +17,10 @@ from msgspec.structs import replace
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import VERSION, Entry, Event, UnknownVersion, decode_entry, decode_run
 from crawler_dedup.journal.runs import RunPeriods, parse_time
-from crawler_dedup.journal.writer import numbered
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import is_of_host
 
 _NUMBER = re.compile(r"(\d+)")
-_FOLLOWING = re.compile(r"\.(\d+)(\.[^./]*)?$")
 _ANY = "\0"  # occurs in no path
 _OF_THE_INDEX = (".mdb", ".lock")
 _STEP = 1_000  # lines between two calls that report progress
@@ -79,8 +77,7 @@ class Journals:
         if not name:
             return cls(())
         path = str(directory / (name % {"time": _ANY, "name": _ANY}))
-        patterns = (escape(name).replace(_ANY, "*") for name in (path, numbered(path, _ANY)))
-        files = (Path(name) for pattern in patterns for name in glob(pattern))
+        files = map(Path, glob(escape(path).replace(_ANY, "*")))
         return cls(file for file in files if file.is_file() and file.suffix not in _OF_THE_INDEX)
 
     @property
@@ -214,9 +211,5 @@ def find_duplicates(
     return {address: entry for address, entry in last.items() if is_selected((entry.scope, entry.duplicate_of))}
 
 
-def _sort_key(path: Path) -> tuple[list[str | int], int]:
-    """Sort the first file of a journal before ``….2.jsonl``, and numbers in names by value."""
-    following = _FOLLOWING.search(path.name)
-    name = str(path.with_name(_FOLLOWING.sub(r"\2", path.name)))
-    parts: list[str | int] = [int(part) if part.isdecimal() else part for part in _NUMBER.split(name)]
-    return parts, int(following[1]) if following else 1
+def _sort_key(path: Path) -> list[str | int]:
+    return [int(part) if part.isdecimal() else part for part in _NUMBER.split(str(path))]

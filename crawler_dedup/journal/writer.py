@@ -29,35 +29,23 @@ _COMPLAINT_SECONDS = 60.0
 _CLOSE_SECONDS = 5.0
 
 
-def numbered(name: str, number: int | str) -> str:
-    """Return the name of the file *number*, from 1, of a journal whose first file is *name*: ``….2.jsonl``."""
-    if number == 1:
-        return name
-    stem, dot, suffix = name.rpartition(".")
-    return f"{stem}.{number}.{suffix}" if dot and "/" not in suffix else f"{name}.{number}"
-
-
 class JournalWriter:
     """Writes entries to a file in a thread of its own: :meth:`write` never waits for a disk.
 
     Several processes may write to one file: each write appends whole lines.
 
     Args:
-        path: path of the first file; missing directories are created. Further files have a number in their names.
-        max_bytes: size of a file from which on the next file is written.
+        path: path of the file; missing directories are created. If it is renamed, a new file begins.
     """
 
-    def __init__(self, path: Path, max_bytes: int) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._max_bytes = max_bytes
-        self._number = 1
         self._waiting: deque[bytes] = deque()
         self._taken: list[bytes] = []
         self._lost = 0
         # Bytes of all lines so far. Each of the two is changed by one thread only.
         self._bytes_taken_in = self._bytes_written = 0
-        self._ending = b""
-        self._looked_at: Path | None = None
+        self._ending: bytes | None = None  # what the last line of the file lacks; None: it was not looked at
         self._complained = float("-inf")
         self._encode = msgspec.json.Encoder().encode
         self._wake = threading.Event()
@@ -113,27 +101,15 @@ class JournalWriter:
         self._taken.clear()
 
     def _append(self, content: bytes) -> None:
-        path = self._file()
-        with open(path, "ab+", buffering=0, opener=opener) as file:
-            if path != self._looked_at:
-                self._ending, self._looked_at = _ending_of(file), path
+        with open(self._path, "ab+", buffering=0, opener=opener) as file:
+            if self._ending is None:
+                self._ending = _ending_of(file)
             content = self._ending + content
             written = file.write(content)
             self._ending = b""
             if written < len(content):  # a full disk took part of a line: the next write ends it
                 self._ending = b"\n"
                 raise OSError(f"{written} of {len(content)} bytes were written")
-
-    def _file(self) -> Path:
-        """Return the file to append to: the first one with room."""
-        while True:
-            path = Path(numbered(str(self._path), self._number))
-            try:
-                if path.stat().st_size < self._max_bytes:
-                    return path
-            except FileNotFoundError:
-                return path
-            self._number += 1
 
 
 def _ending_of(file: FileIO) -> bytes:

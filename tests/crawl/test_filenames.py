@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path, PureWindowsPath
 
 import pytest
@@ -11,8 +10,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup.crawl.filenames import safe_name
 from crawler_dedup.journal.reader import Journals, read
-from tests.support.crawling import Site, article, html, run_script
-from tests.support.storages import STORAGES, STORING
+from tests.support.crawling import WALK, Site, article, html, run_script
 
 DEVICES = ["CON", "nul", "Aux.txt", "com1", "LPT9.log", "COM¹", "nul .x", "CONIN$"]
 OUTSIDE = [
@@ -69,28 +67,17 @@ def test_different_names_have_different_files(names: list[str]) -> None:
     assert len({safe_name(name) for name in names}) == len(names)
 
 
-def test_the_journal_of_a_spider_with_an_unsafe_name_stays_in_its_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stored, directory = tmp_path / "stored", tmp_path / "crawl"
-    stored.mkdir()
-    monkeypatch.setenv("STORED", str(stored))
-    source = STORING.replace("self.spider.name + ", "").replace(
-        "class Spider(Walker):", "class Spider(Walker):\n    name = '../x'"
-    )
+def test_the_journal_of_a_spider_with_an_unsafe_name_stays_in_its_directory(tmp_path: Path) -> None:
+    source = WALK.replace("class Spider(Walker):", "class Spider(Walker):\n    name = '../x'")
     pages = {"/first": html(article("one")), "/copy": html(article("one", frame="copy"))}
-    safe = safe_name("../x")
     with Site(pages) as site:
-        for uri in ("%(name)s.jsonl", "keep://bucket/%(name)s.jsonl"):
-            settings = {"DEDUP_JOURNAL": uri, "FEED_STORAGES": STORAGES}
-            run_script(directory, source, settings, site=site.url, paths=list(pages))
-            if not uri.startswith("keep:"):
-                (directory / "index" / f"{safe}.jsonl").rename(tmp_path / "journal.jsonl")
-    written = [(entry and entry.event, entry and entry.spider) for entry in read(tmp_path / "journal.jsonl")]
-    assert written == [("started", "../x"), ("drop", "../x")]
-    assert sorted(os.listdir(tmp_path)) == ["crawl", "journal.jsonl", "stored"]
-    assert os.listdir(stored) == [f" bucket {safe}.jsonl"]
-    assert not (directory / "x.jsonl").exists()
+        run_script(tmp_path, source, {"DEDUP_JOURNAL": "%(name)s.jsonl"}, site=site.url, paths=list(pages))
+    written = read(tmp_path / "index" / f"{safe_name('../x')}.jsonl")
+    assert [(entry and entry.event, entry and entry.spider) for entry in written] == [
+        ("started", "../x"),
+        ("drop", "../x"),
+    ]
+    assert not (tmp_path / "x.jsonl").exists()
 
 
 def test_the_commands_find_the_journal_of_a_spider_with_an_unsafe_name(tmp_path: Path) -> None:

@@ -28,11 +28,11 @@ def urls(entries: Sequence[Entry]) -> list[str]:
     return [entry.url for entry in entries]
 
 
-def rotated(directory: Path, name: str, files: int) -> list[str]:
-    """Write a journal of so many files, as a crawl writes them; returns the addresses in it, in their order."""
-    written = [f"http://a.org/{number}" for number in range(files)]
-    for url in written:  # each opening finds the first file with room
-        journal = JournalWriter(directory / name, 1)
+def journal_of(directory: Path, name: str, runs: int) -> list[str]:
+    """Write a journal of *runs* crawls with a drop each; return the addresses in it, in their order."""
+    written = [f"http://a.org/{number}" for number in range(runs)]
+    for url in written:
+        journal = JournalWriter(directory / name)
         journal.write(entry(url))
         journal.close()
     return written
@@ -47,44 +47,39 @@ def test_the_journals_beside_an_index_are_found_by_the_name_in_the_settings(tmp_
     assert [path.name for path in Journals.beside(tmp_path, DEFAULT).files] == [FIRST, SECOND]
 
 
-def test_every_file_of_a_long_journal_is_found(tmp_path: Path) -> None:
-    written = rotated(tmp_path, FIRST, 11)
-    journals = Journals.beside(tmp_path, DEFAULT)
-    assert len(journals.files) == 11
-    assert sorted(urls(list(journals.entries()))) == sorted(written)
-
-
-def test_the_files_of_a_long_journal_are_read_in_the_order_in_which_they_were_written(tmp_path: Path) -> None:
-    written = rotated(tmp_path, FIRST, 11)
-    assert urls(list(Journals.beside(tmp_path, DEFAULT).entries())) == written
+def test_numbers_in_names_are_sorted_by_value(tmp_path: Path) -> None:
+    for number in (10, 9, 100):
+        (tmp_path / f"journal-{number}.jsonl").touch()
+    names = [path.name for path in Journals.beside(tmp_path, DEFAULT).files]
+    assert names == ["journal-9.jsonl", "journal-10.jsonl", "journal-100.jsonl"]
 
 
 @pytest.mark.parametrize("name", ["%(name)s.jsonl", "notes/%(name)s-%(time)s.log", "journal", "%(time)s-drops", "a.b"])
 def test_a_journal_name_with_placeholders_matches_any_value(tmp_path: Path, name: str) -> None:
     filled = name % {"name": "my.spider", "time": "2026-11-21T18-00-00"}
-    written = rotated(tmp_path, filled, 3)
-    assert sorted(urls(list(Journals.beside(tmp_path, name).entries()))) == written
+    written = journal_of(tmp_path, filled, 3)
+    assert urls(list(Journals.beside(tmp_path, name).entries())) == written
 
 
 def test_a_journal_may_stand_elsewhere(tmp_path: Path) -> None:
-    written = rotated(tmp_path / "elsewhere", "drops.jsonl", 2)
+    written = journal_of(tmp_path / "elsewhere", "drops.jsonl", 2)
     journals = Journals.beside(tmp_path / "index", str(tmp_path / "elsewhere" / "drops.jsonl"))
-    assert sorted(urls(list(journals.entries()))) == written
+    assert urls(list(journals.entries())) == written
 
 
 @pytest.mark.parametrize("name", ["%(name)s/drops.jsonl", "%(time)s/%(name)s.jsonl", "drops[1].jsonl"])
 def test_every_allowed_name_is_found_again(tmp_path: Path, name: str) -> None:
-    written = rotated(tmp_path, name % {"name": "site", "time": "2026-11-21T18-00-00"}, 1)
+    written = journal_of(tmp_path, name % {"name": "site", "time": "2026-11-21T18-00-00"}, 1)
     assert urls(list(Journals.beside(tmp_path, name).entries())) == written
 
 
 def test_without_a_name_there_is_no_journal(tmp_path: Path) -> None:
-    rotated(tmp_path, FIRST, 2)
+    journal_of(tmp_path, FIRST, 2)
     assert Journals.beside(tmp_path, "").files == []
 
 
 def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
-    written = rotated(tmp_path, FIRST, 1)
+    written = journal_of(tmp_path, FIRST, 1)
     assert urls(list(Journals([tmp_path / FIRST, tmp_path / FIRST]).entries())) == written
 
 

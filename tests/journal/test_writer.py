@@ -43,7 +43,7 @@ def pages_of(path: Path) -> list[Entry | None]:
 
 def test_an_entry_that_was_written_is_read_back(tmp_path: Path) -> None:
     written = [entry(number) for number in range(100)]
-    opened = JournalWriter(tmp_path / "new" / "journal.jsonl", 1 << 20)
+    opened = JournalWriter(tmp_path / "new" / "journal.jsonl")
     for journal_entry in written:
         opened.write(journal_entry)
     opened.close()
@@ -51,7 +51,7 @@ def test_an_entry_that_was_written_is_read_back(tmp_path: Path) -> None:
 
 
 def test_a_line_is_an_object_with_these_fields(tmp_path: Path) -> None:
-    opened = JournalWriter(tmp_path / "journal.jsonl", 1 << 20)
+    opened = JournalWriter(tmp_path / "journal.jsonl")
     opened.write(entry(2))
     opened.close()
     (line,) = (tmp_path / "journal.jsonl").read_text(encoding="utf-8").splitlines()
@@ -80,25 +80,25 @@ def test_a_line_is_an_object_with_these_fields(tmp_path: Path) -> None:
     }
 
 
-def test_a_long_file_is_followed_by_the_next_one_and_no_line_is_lost(
+def test_a_file_that_is_renamed_is_followed_by_a_new_one_and_no_line_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "FLUSH_SECONDS", 0.01)
-    opened = JournalWriter(tmp_path / "journal.jsonl", 2_000)
+    opened = JournalWriter(tmp_path / "journal.jsonl")
     for number in range(40):
         opened.write(entry(number))
         time.sleep(0.01)
+        if number == 20:  # as logrotate does
+            (tmp_path / "journal.jsonl").rename(tmp_path / "journal.jsonl.1")
     opened.close()
-    files = sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-    assert len(files) > 2
-    assert {"journal.jsonl", "journal.2.jsonl"} <= {path.name for path in files}
-    urls = {entry.url for path in files for entry in entries(path) if entry is not None}
-    assert urls == {f"http://a/{number}" for number in range(40)}
+    urls = [[line and line.url for line in entries(tmp_path / name)] for name in ("journal.jsonl.1", "journal.jsonl")]
+    assert all(urls)
+    assert urls[0] + urls[1] == [f"http://a/{number}" for number in range(40)]
 
 
 def test_an_incomplete_line_is_reported_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    opened = JournalWriter(path, 1 << 20)
+    opened = JournalWriter(path)
     opened.write(entry(1))
     opened.close()
     whole = path.read_bytes()
@@ -125,7 +125,7 @@ def test_other_fields_of_another_schema_are_not_read(tmp_path: Path, line: str) 
 def test_a_line_after_an_incomplete_line_of_a_run_that_died_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_text('{"version":2,"time":"2026')
-    opened = JournalWriter(path, 1 << 20)
+    opened = JournalWriter(path)
     opened.write(entry(1))
     opened.write(entry(2))
     opened.close()
@@ -138,7 +138,7 @@ def test_a_missing_journal_is_reported_in_a_sentence(tmp_path: Path) -> None:
 
 
 def test_two_runs_may_write_to_one_file(tmp_path: Path) -> None:
-    both = [JournalWriter(tmp_path / "journal.jsonl", 1 << 20) for _ in range(2)]
+    both = [JournalWriter(tmp_path / "journal.jsonl") for _ in range(2)]
     for number in range(500):
         both[number % 2].write(entry(number))
     for open_writer in both:
@@ -153,7 +153,7 @@ def test_lines_that_a_full_disk_does_not_take_wait_for_it(
 ) -> None:
     monkeypatch.setattr(writer, "FLUSH_SECONDS", 0.01)
     (tmp_path / "full").write_text("a file in the place of a directory")
-    opened = JournalWriter(tmp_path / "full" / "journal.jsonl", 1 << 20)
+    opened = JournalWriter(tmp_path / "full" / "journal.jsonl")
     opened.write(entry(1))
     while "cannot be written" not in caplog.text:
         time.sleep(0.01)
@@ -175,7 +175,7 @@ def test_lines_that_wait_for_a_disk_take_a_limited_number_of_bytes(
 ) -> None:
     monkeypatch.setattr(writer, "FLUSH_SECONDS", 0.01)
     (tmp_path / "full").write_text("a file in the place of a directory")
-    opened = JournalWriter(tmp_path / "full" / "journal.jsonl", 1 << 30)
+    opened = JournalWriter(tmp_path / "full" / "journal.jsonl")
     long = replace(entry(), text=b"t" * (1 << 20))  # 1.33 MB of JSON
     for _ in range(40):
         opened.write(long)
@@ -195,7 +195,7 @@ def test_lines_that_wait_for_a_disk_take_a_limited_number_of_bytes(
 
 
 def test_a_name_that_is_not_utf_8_costs_a_line_and_no_page(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    opened = JournalWriter(tmp_path / "journal.jsonl", 1 << 20)
+    opened = JournalWriter(tmp_path / "journal.jsonl")
     opened.write(replace(entry(1), spider="\ud800"))
     opened.write(entry(2))
     opened.close()
@@ -212,7 +212,7 @@ _WRITER = """
     from crawler_dedup.signedpage import SignedPage
 
     page = SignedPage("http://a/2", "http://a/2", "site")
-    opened = JournalWriter(Path(sys.argv[1]), 1 << 30)
+    opened = JournalWriter(Path(sys.argv[1]))
     for number in range(10_000):
         decision = Decision(Verdict.DUPLICATE, f"http://a/{number}", "k", "site", duplicate_of="http://a/1")
         opened.write(entry_of("drop", decision, page, run=1, spider="site"))

@@ -282,11 +282,11 @@ def test_an_old_export_is_imported_without_credentials(tmp_path: Path) -> None:
 
 def test_decisions_settings_and_errors_hold_no_credentials() -> None:
     assert_clean(repr(Decision(Verdict.UNCHECKED, NESTED, "", "", NESTED, NESTED)))
-    config = Config(journal=f"ftp://{LOGIN}h/%(time)s.jsonl")
-    assert PASSWORD in config.journal
+    config = Config(index=f"redis://{LOGIN}h/0")
+    assert PASSWORD in config.index
     assert_clean(repr(config))
     with pytest.raises(ConfigError) as raised:
-        Config(journal=f"ftp://{LOGIN}h/%(wrong)s")
+        Config(journal=f"ftp://{LOGIN}h/journal.jsonl")
     assert_clean(str(raised.value))
     assert_clean(str(DedupError(f"no {NESTED}")))
 

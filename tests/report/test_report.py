@@ -78,7 +78,7 @@ def entry(number: int = 0, event: Event = "drop", **fields: Any) -> Entry:
 
 
 def write_journal(directory: Path, entries: Iterable[Entry], name: str = "journal-1.jsonl") -> Path:
-    journal = JournalWriter(directory / name, 1 << 30)
+    journal = JournalWriter(directory / name)
     for entry in entries:
         journal.write(entry)
     journal.close()
@@ -144,7 +144,7 @@ def full_page(full: Path) -> str:
 def test_a_crawl_is_counted_as_its_decisions_say(tmp_path: Path) -> None:
     verdicts: Counter[Verdict] = Counter()
     directory = tmp_path / "index"
-    journal = JournalWriter(directory / "journal-1.jsonl", 1 << 20)
+    journal = JournalWriter(directory / "journal-1.jsonl")
     with Deduplicator.open(directory, CONFIG) as deduplicator:
         visits = [(f"http://a.org/{seed}", article(seed)) for seed in range(5)]
         visits += [(f"http://b.org/{seed}", article(seed, frame="mirror")) for seed in range(4)]

@@ -121,7 +121,7 @@ def check_pages(
 
 def write(path: Path, entries: Iterable[Entry]) -> None:
     """Append *entries* to a journal."""
-    journal = JournalWriter(path, 1 << 30)
+    journal = JournalWriter(path)
     for entry in entries:
         journal.write(entry)
     journal.close()

@@ -76,7 +76,7 @@ def use(directory: Path) -> dict[str, int]:
     """Make all files of an index in *directory*; their modes, while a run is open."""
     with Deduplicator.open(directory, Config(tokenizer="bigrams")) as deduplicator:
         deduplicator.check("http://a.org/1", article("1").encode())
-        journal = JournalWriter(directory / "journal.jsonl", 1 << 20)
+        journal = JournalWriter(directory / "journal.jsonl")
         journal.close()
         modes_before = modes(directory)
     compaction.compact(directory)
@@ -121,7 +121,7 @@ def test_folders_of_the_journal_have_the_rights_of_their_parent(tmp_path: Path, 
     directory = tmp_path / "index"
     directory.mkdir()
     directory.chmod(0o2770)
-    JournalWriter(directory / "notes" / "of" / "journal.jsonl", 1 << 20).close()
+    JournalWriter(directory / "notes" / "of" / "journal.jsonl").close()
     assert {mode_of(directory / "notes"), mode_of(directory / "notes" / "of")} == {0o2770}
     assert mode_of(directory / "notes" / "of" / "journal.jsonl") == 0o660
 
