@@ -9,8 +9,7 @@ from rich.text import Text
 
 from crawler_dedup.cli.terminal import printable
 from crawler_dedup.difference.text import (
-    Change,
-    LinePair,
+    Aligned,
     Omission,
     compare_lines,
     compare_words,
@@ -19,9 +18,6 @@ from crawler_dedup.difference.text import (
 )
 
 _MAX_WIDTH = 200
-
-_SIGNS = {Change.EQUAL: "", Change.CHANGED: "≠", Change.ONLY_NEW: "+", Change.ONLY_KEPT: "-"}
-_STYLES = {Change.EQUAL: "dim", Change.CHANGED: "", Change.ONLY_NEW: "green", Change.ONLY_KEPT: "red"}
 
 
 class _ReadableTable(Table):
@@ -77,16 +73,17 @@ def _printable_lines(text: str) -> list[str]:
     return [shown for line in split_lines(text) if (shown := printable(line))]
 
 
-def _row(line: LinePair, in_colour: bool) -> tuple[Text, Text, Text]:
-    style = _STYLES[line.change]
-    if line.change is Change.CHANGED:
-        new, kept = _changed(line, in_colour)
-    else:
-        new, kept = Text(line.new, style), Text(line.kept, style)
-    return Text(_SIGNS[line.change]), new, kept
+def _row(line: Aligned, in_colour: bool) -> tuple[Text, Text, Text]:
+    if line.is_equal:
+        return Text(""), Text(line.new, "dim"), Text(line.kept, "dim")
+    if not line.kept:
+        return Text("+"), Text(line.new, "green"), Text("")
+    if not line.new:
+        return Text("-"), Text(""), Text(line.kept, "red")
+    return Text("≠"), *_changed(line, in_colour)
 
 
-def _changed(line: LinePair, in_colour: bool) -> tuple[Text, Text]:
+def _changed(line: Aligned, in_colour: bool) -> tuple[Text, Text]:
     """Return two lines in which the words that differ are coloured, or between brackets."""
     new, kept = Text(), Text()
     for words in compare_words(line.new, line.kept):
@@ -109,5 +106,4 @@ def _enclose(opening: str, words: str, closing: str) -> str:
 
 def _omission(omission: Omission) -> tuple[Text, Text, Text]:
     message = f"… {omission.lines} equal line{'s' * (omission.lines > 1)} …"
-    style = _STYLES[Change.EQUAL]
-    return Text(""), Text(message, style), Text(message, style)
+    return Text(""), Text(message, "dim"), Text(message, "dim")
