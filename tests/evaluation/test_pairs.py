@@ -547,6 +547,11 @@ def test_a_folder_with_grey_pairs_only_is_no_error(tmp_path: Path) -> None:
     assert rows(result)["all"] == ["0", "0", "0", "0", "–", "–"]
 
 
+def test_settings_are_printed_without_a_password(four_outcomes: Path) -> None:
+    lines = report(four_outcomes, "-s", "DEDUP_INDEX=redis://user:secret@a.org/0")
+    assert lines["evaluation"][0]["settings"]["DEDUP_INDEX"] == "redis://a.org/0"
+
+
 def test_settings_are_applied(four_outcomes: Path) -> None:
     strict = report(four_outcomes, "--set", "DEDUP_MIN_FEATURES=1000")
     assert strict["evaluation"][0]["settings"]["DEDUP_MIN_FEATURES"] == 1000
