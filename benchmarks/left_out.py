@@ -110,7 +110,7 @@ def _print_sites(results: Sequence[PairResult], called: _Mask, precision: float)
         total += counts
     table.add_section()
     table.add_row("all of these", "", *_cells(total))
-    Console(width=150).print(table)
+    Console(width=200).print(table)
 
 
 def _cells(counts: Counts) -> tuple[str, str, str]:
