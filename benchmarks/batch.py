@@ -1,7 +1,7 @@
 """What a batch job costs: ``python -m benchmarks.batch [FOLDER] [--part join|greedy|stream|job|memory] ...``.
 
-``join`` finds the signatures that have a neighbour: by this package with numba and without, and by self-joins in DuckDB and
-Polars (extra ``bench``) on the same blocks. All must find the same signatures. ``greedy`` makes the same search in
+``join`` finds the signatures that have a neighbour: by this package, and by self-joins in DuckDB and Polars (extra
+``bench``) on the same blocks. All must find the same signatures. ``greedy`` makes the same search in
 collections of synthetic signed pages, with the decisions that follow. ``stream`` finds which of 10 million existing
 signatures are near one of a million new signatures (Manku, Jain and Das Sarma 2007, §3.3). ``job`` signs, finds and
 applies, from WARC files of the pages saved in FOLDER, in one process. ``memory`` measures the time and the peak memory of
@@ -31,13 +31,11 @@ from benchmarks.self_joins import join_in_duckdb, join_in_polars
 from crawler_dedup.batch.apply import apply_decisions
 from crawler_dedup.batch.collection import FORMAT, Collection, CollectionHeader, Receipt, Source, checksum_of
 from crawler_dedup.batch.find import Clock, find_duplicates
-from crawler_dedup.batch.kernel import cross_runs, flag_runs, list_runs
-from crawler_dedup.batch.nearpairs import list_near_pairs
-from crawler_dedup.batch.neighbours import Flags, find_neighbours, flag_runs_in_numpy
+from crawler_dedup.batch.neighbours import Flags, find_neighbours
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS
 from crawler_dedup.batch.shard import ShardWriter, SignedRow
 from crawler_dedup.batch.sign import sign_collection
-from crawler_dedup.batch.streaming import ResidentSignatures, cross_runs_in_numpy
+from crawler_dedup.batch.streaming import ResidentSignatures
 from crawler_dedup.config import Config
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signedpage import SignedPage
@@ -74,21 +72,16 @@ def measure_joins(report: Report, joins: Sequence[tuple[int, int]], rounds: int)
     rows = []
     for count, max_distance in joins:
         searches: dict[str, Search] = {
-            "numba": lambda signatures, k: find_neighbours(signatures, k, memory=4 << 30, flag_runs=flag_runs),
+            "this package": lambda signatures, k: find_neighbours(signatures, k, memory=4 << 30),
         }
-        if max_distance <= 3:
-            searches["numpy"] = lambda signatures, k: find_neighbours(
-                signatures, k, memory=4 << 30, flag_runs=flag_runs_in_numpy
-            )
-            if count <= _PEERS_UP_TO:
-                searches |= {"DuckDB": join_in_duckdb, "Polars": join_in_polars}
+        if max_distance <= 3 and count <= _PEERS_UP_TO:
+            searches |= {"DuckDB": join_in_duckdb, "Polars": join_in_polars}
         signatures = make_signatures(count)
         seconds: dict[str, list[float]] = {name: [] for name in searches}
-        find_neighbours(signatures[:1000], max_distance, flag_runs=flag_runs)  # numba compiles now
         answers: set[bytes] = set()
         for place in range(rounds):
             for name, search in searches.items():
-                if place and name not in ("numba", "numpy"):
+                if place and name != "this package":
                     continue
                 began = time.process_time()
                 near = search(signatures, max_distance)
@@ -97,7 +90,7 @@ def measure_joins(report: Report, joins: Sequence[tuple[int, int]], rounds: int)
         assert len(answers) == 1, "they find different neighbours"
         for name, measured in seconds.items():
             median = statistics.median(measured)
-            ratio = median / statistics.median(seconds["numba"])
+            ratio = median / statistics.median(seconds["this package"])
             spread = f"{min(measured):.2f} to {max(measured):.2f}"
             rows.append(
                 [
@@ -109,15 +102,12 @@ def measure_joins(report: Report, joins: Sequence[tuple[int, int]], rounds: int)
                     f"{ratio:.1f}",
                 ]
             )
-    columns = ("signatures", "with", "CPU seconds", "least, most", "million/s", "times numba")
+    columns = ("signatures", "with", "CPU seconds", "least, most", "million/s", "times this package")
     report.table("Which signatures have a neighbour, one core", columns, rows)
 
 
 def measure_greedy(report: Report, joins: Sequence[tuple[int, int]], shares: Sequence[float], memory: float) -> None:
     """Print how long it takes to find the neighbours in a collection, and to decide about them."""
-    few = make_signatures(1000)
-    find_neighbours(few, 3, flag_runs=flag_runs)  # numba compiles now
-    list(list_near_pairs(few, 3, np.zeros(len(few), dtype=bool), list_runs=list_runs))
     rows = []
     for count in dict.fromkeys(count for count, _ in joins):
         for share in shares:
@@ -160,25 +150,17 @@ def measure_stream(report: Report, rounds: int) -> None:
     source = np.random.default_rng(2)
     existing = source.integers(0, 1 << 64, _EXISTING, dtype=np.uint64)
     existing[:_NEW] = source.choice(new, _NEW) ^ np.uint64(1) << source.integers(0, 64, _NEW, dtype=np.uint64)
-    ways = {"numba": cross_runs, "numpy": cross_runs_in_numpy}
-    ResidentSignatures(new[:1000], 3, cross_runs=cross_runs).pass_by(existing[:1000])  # numba compiles now
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
-    answers = set()
+    seconds: list[float] = []
     for _ in range(rounds):
-        for name, way in ways.items():
-            began = time.process_time()
-            resident = ResidentSignatures(new, 3, cross_runs=way)
-            near = [resident.pass_by(existing[first : first + _SHARD]) for first in range(0, _EXISTING, _SHARD)]
-            seconds[name].append(time.process_time() - began)
-            answers.add((np.concatenate(near).tobytes(), resident.flags.tobytes()))
-    assert len(answers) == 1, "they find different neighbours"
-    rows = []
-    for name, measured in seconds.items():
-        median = statistics.median(measured)
-        spread = f"{min(measured):.2f} to {max(measured):.2f}"
-        rows.append([name, f"{median:.2f}", spread, f"{_EXISTING / median / 1e6:.2f}"])
-    columns = ("with", "CPU seconds", "least, most", "million/s")
-    report.table(f"{_EXISTING:,} existing signatures pass {_NEW:,} new ones, k = 3, one core", columns, rows)
+        began = time.process_time()
+        resident = ResidentSignatures(new, 3)
+        for first in range(0, _EXISTING, _SHARD):
+            resident.pass_by(existing[first : first + _SHARD])
+        seconds.append(time.process_time() - began)
+    median = statistics.median(seconds)
+    row = [f"{median:.2f}", f"{min(seconds):.2f} to {max(seconds):.2f}", f"{_EXISTING / median / 1e6:.2f}"]
+    columns = ("CPU seconds", "least, most", "million/s")
+    report.table(f"{_EXISTING:,} existing signatures pass {_NEW:,} new ones, k = 3, one core", columns, [row])
 
 
 def measure_job(report: Report, folder: Path, pages: int) -> None:

@@ -145,7 +145,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         (
             ["batch", "sign", "labelled/docs.jsonl", "-o", "signed"],
-            "crawler-dedup batch needs packages that are not installed (pyarrow, fastwarc, numba):"
+            "crawler-dedup batch needs packages that are not installed (pyarrow, fastwarc):"
             " install crawler-dedup with the extra batch",
         ),
         (

@@ -27,15 +27,11 @@ class Candidates(NamedTuple):
 
     Attributes:
         rows: whether each row of the collection is a candidate.
-        repeated: whether another page has the name of the row, or an existing text is filed under its title.
         existing: whether each existing page is a candidate.
-        existing_texts: the signatures of the texts among the existing candidates.
     """
 
     rows: Flags
-    repeated: Flags
     existing: Flags
-    existing_texts: Numbers
 
 
 def looks_up_by_keys(scheme: Scheme) -> bool:
@@ -67,19 +63,17 @@ def find_candidates(
     """
     by_distance = scheme if isinstance(scheme, SimHash) else None
     entries = collect_keys(rows, scheme, matcher, profiles, memory, advance)
-    repeated = is_repeated(rows.names)
-    flags = repeated | is_repeated(rows.titles) & (rows.titles != 0)
+    flags = is_repeated(rows.names) | is_repeated(rows.titles) & (rows.titles != 0)
     flags[entries.places[is_repeated(entries.keys)]] = True
     if by_distance:
         flags[rows.texts] |= find_neighbours(rows.signatures[rows.texts], by_distance.max_distance, memory=memory)
-    past = np.zeros(0, dtype=bool), np.zeros(0, dtype=np.uint64)
+    past = np.zeros(0, dtype=bool)
     if existing is not None:
         resident = ResidentPages(rows, entries, scheme, memory)
         batches = existing.batches(matcher, profiles, texts_by_key=looks_up_by_keys(scheme))
         past = _pass_by(resident, batches, advance)
-        repeated |= resident.repeated
         flags |= resident.flags
-    return Candidates(flags & (rows.texts | rows.thins), repeated, *past)
+    return Candidates(flags & (rows.texts | rows.thins), past)
 
 
 def collect_keys(
@@ -110,7 +104,6 @@ class ResidentPages:
     Attributes:
         scheme: the scheme of the signatures.
         flags: for each row, whether an existing page is near, or has its name, its title or one of its keys.
-        repeated: for each row, whether an existing page has its name or its title.
     """
 
     def __init__(self, rows: Rows, entries: KeyEntries, scheme: Scheme, memory: int) -> None:
@@ -123,7 +116,6 @@ class ResidentPages:
         self._distinct = np.empty(0, dtype=np.uint64)
         self._texts, self._signatures = rows.texts, rows.signatures
         self._flags = np.zeros(len(rows), dtype=bool)
-        self.repeated = np.zeros(len(rows), dtype=bool)
         if isinstance(scheme, SimHash):
             self._distinct = np.unique(rows.signatures[rows.texts])
             needed = estimate_bytes(len(self._distinct), scheme.max_distance)
@@ -136,7 +128,7 @@ class ResidentPages:
 
     @property
     def flags(self) -> Flags:
-        flags = self._flags | self.repeated
+        flags = self._flags.copy()
         if self._near is not None:
             places = np.searchsorted(self._distinct, self._signatures[self._texts])
             flags[self._texts] |= self._near.flags[places]
@@ -145,8 +137,8 @@ class ResidentPages:
     def pass_by(self, batch: ExistingBatch) -> Flags:
         """Return for each page of *batch* whether it matches a row, and flag the rows that match."""
         is_candidate = np.zeros(len(batch.texts), dtype=bool)
-        is_candidate[batch.name_places[self._names.match(batch.names, self.repeated)]] = True
-        is_candidate |= self._titles.match(batch.titles, self.repeated)
+        is_candidate[batch.name_places[self._names.match(batch.names, self._flags)]] = True
+        is_candidate |= self._titles.match(batch.titles, self._flags)
         is_candidate[batch.entries.places[self._keys.match(batch.entries.keys, self._flags)]] = True
         if self._near is not None:
             is_candidate[batch.texts] |= self._near.pass_by(batch.signatures[batch.texts])
@@ -170,12 +162,10 @@ class _SortedNumbers:
         return np.isin(others, sought[matched])
 
 
-def _pass_by(resident: ResidentPages, batches: Iterable[ExistingBatch], advance: Advance) -> tuple[Flags, Numbers]:
-    """Return for each existing page whether it matches a row, and the signatures of the texts that match."""
-    flags, texts = [np.zeros(0, dtype=bool)], [np.zeros(0, dtype=np.uint64)]
+def _pass_by(resident: ResidentPages, batches: Iterable[ExistingBatch], advance: Advance) -> Flags:
+    """Return for each existing page whether it matches a row, and flag the rows that match."""
+    flags = [np.zeros(0, dtype=bool)]
     for batch in batches:
-        is_candidate = resident.pass_by(batch)
-        flags.append(is_candidate)
-        texts.append(batch.signatures[is_candidate & batch.texts])
-        advance(len(is_candidate))
-    return np.concatenate(flags), np.concatenate(texts)
+        flags.append(resident.pass_by(batch))
+        advance(len(flags[-1]))
+    return np.concatenate(flags)

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, NamedTuple
 
 import msgspec
 import numpy as np
 
-from crawler_dedup.batch.certain import Certain
 from crawler_dedup.batch.memory import format_memory
 from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.rows import StoredPages
 from crawler_dedup.batch.shard import decode_page
-from crawler_dedup.config import Config
 from crawler_dedup.decision import Match, Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.memorypages import MemoryPages
-from crawler_dedup.index.profiles import FrozenProfiles, Snapshot, site_key
+from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import NO_RUNS
 from crawler_dedup.index.verdicts import OfferTerms, Verdicts
 from crawler_dedup.rules.matcher import RuleMatcher
-from crawler_dedup.signedpage import Signature, SignedPage
+from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.schemes import Scheme
 
 KEPT_BYTES = 500
@@ -37,17 +33,13 @@ FURTHER_KEY_BYTES = 150
 _KEYS = 4
 
 _NO_PLACE = -1
-_POSITIONS = 10_000  # positions whose numbers the loop takes out of arrays at a time
-_REMEMBERED = 1_000  # kept texts that are cached
 _KEPT = (Verdict.NEW, Verdict.CHANGED)
 
 
 class _Identified(msgspec.Struct, array_like=True):
-    """The first fields of a :class:`SignedPage`."""
+    """The first field of a :class:`SignedPage`."""
 
     key: str
-    url: str
-    scope: str
 
 
 _decode_identity = msgspec.msgpack.Decoder(_Identified).decode
@@ -59,8 +51,6 @@ class PickedPages:
     Attributes:
         rows: the rows, ascending.
         records: the numbers of their records in the inputs.
-        signatures: the numbers of their signatures.
-        titles: the keys of the titles under which they are filed.
 
     Args:
         file: an empty file, open to write and read.
@@ -71,9 +61,7 @@ class PickedPages:
         parts = [_Written.of(stored, file) for stored in picked]
         file.flush()
         self._descriptor = file.fileno()
-        self.rows, self.records, self.signatures, self.titles, lengths = map(
-            np.concatenate, zip(_Written.of(_NOTHING, file), *parts, strict=True)
-        )
+        self.rows, self.records, lengths = map(np.concatenate, zip(_Written.of(_NOTHING, file), *parts, strict=True))
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
 
     def read(self, place: int) -> SignedPage:
@@ -83,10 +71,6 @@ class PickedPages:
     def read_id(self, place: int) -> str:
         """Return the identifier of the row at *place* in :attr:`rows`."""
         return _decode_identity(self._read(place)).key
-
-    def read_scope(self, place: int) -> str:
-        """Return the scope of the page of the row at *place* in :attr:`rows`."""
-        return _decode_identity(self._read(place)).scope
 
     def _read(self, place: int) -> bytes:
         start, end = self._starts[place : place + 2].tolist()
@@ -98,8 +82,6 @@ class _Written(NamedTuple):
 
     rows: Places
     records: Places
-    signatures: Numbers
-    titles: Numbers
     lengths: Places
 
     @classmethod
@@ -107,11 +89,11 @@ class _Written(NamedTuple):
         """Write pages at the end of *file*."""
         file.write(b"".join(stored.contents))
         lengths = np.fromiter(map(len, stored.contents), np.int64, len(stored.contents))
-        return cls(stored.rows, stored.records, stored.signatures, stored.titles, lengths)
+        return cls(stored.rows, stored.records, lengths)
 
 
-_NO_ROWS, _NO_NUMBERS = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
-_NOTHING = StoredPages(_NO_ROWS, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS, ())
+_NO_ROWS = np.empty(0, dtype=np.int64)
+_NOTHING = StoredPages(_NO_ROWS, _NO_ROWS, ())
 
 
 class RememberingMatcher(RuleMatcher):
@@ -123,15 +105,6 @@ class RememberingMatcher(RuleMatcher):
     def scheme(self) -> Scheme:
         """The scheme of the signatures."""
         return self._scheme
-
-    @property
-    def limits(self) -> Config:
-        """The settings with the thresholds of the rules."""
-        return self._config
-
-    def keys_of_text(self, signature: int) -> Sequence[int]:
-        """Return the buckets under which a text with this number as its signature is filed."""
-        return self._scheme.keys(Signature(signature))
 
     def choose(
         self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
@@ -162,7 +135,6 @@ class PlacedDecision(NamedTuple):
 def decide_pages(
     pages: PickedPages,
     order: Places,
-    certain: Certain,
     existing: Iterable[Record],
     matcher: RememberingMatcher,
     profiles: FrozenProfiles,
@@ -173,7 +145,6 @@ def decide_pages(
 
     Args:
         order: places of the pages.
-        certain: what is certain about them. Decisions about pages that are certainly new are not yielded.
         existing: pages that are kept already.
         profiles: what is known about their sites.
         file: an empty file, open to write and read.
@@ -182,77 +153,13 @@ def decide_pages(
     Raises:
         DedupError: memory does not suffice.
     """
-    paired = _PairedTexts(pages, order, certain, matcher, profiles)
-    other_pages = _OtherPages(pages, existing, matcher, profiles, file, memory)
-    needed = np.flatnonzero(~certain.new | certain.filed)
-    for first in range(0, len(needed), _POSITIONS):
-        positions = needed[first : first + _POSITIONS]
-        columns = (
-            positions,
-            order[positions],
-            certain.new[positions],
-            certain.paired[positions],
-            certain.filed[positions],
-        )
-        for position, place, is_new, is_paired, is_filed in zip(*(column.tolist() for column in columns), strict=True):
-            if not is_new:
-                decided = paired.decide(position, place) if is_paired else other_pages.decide(place)
-                yield decided
-                paired.is_kept[place] = decided.verdict in _KEPT
-            if is_filed and (is_new or (is_paired and paired.is_kept[place])):
-                other_pages.announce(place)
+    decider = _Decider(pages, existing, matcher, profiles, file, memory)
+    for place in order.tolist():
+        yield decider.decide(place)
 
 
-class _PairedTexts:
-    """Decides about paired texts: all pages that may cover them are known, so that nothing needs to be looked up.
-
-    Attributes:
-        is_kept: for each page, whether it is kept, as far as that is decided.
-    """
-
-    def __init__(
-        self,
-        pages: PickedPages,
-        order: Places,
-        certain: Certain,
-        matcher: RememberingMatcher,
-        profiles: FrozenProfiles,
-    ) -> None:
-        self._pages = pages
-        self._certain = certain
-        self._matcher = matcher
-        self._profiles = profiles
-        self._read_kept = lru_cache(_REMEMBERED)(self._read_trimmed)
-        self.is_kept = bytearray(len(order))
-        np.frombuffer(self.is_kept, dtype=bool)[order] = certain.new
-
-    def decide(self, position: int, place: int) -> PlacedDecision:
-        """Decide about a text."""
-        page = self._pages.read(place)
-        compared = _NO_PLACE
-
-        def compare() -> Iterator[SignedPage]:
-            nonlocal compared
-            start, end = self._certain.starts[position : position + 2]
-            for compared in self._certain.earlier[start:end].tolist():
-                kept = self._read_kept(compared) if self.is_kept[compared] else None
-                if kept is not None and kept.scope == page.scope:
-                    yield kept
-
-        chosen = self._matcher.choose(page, compare(), self._snapshot_of)
-        if chosen is None:
-            return PlacedDecision(place, Verdict.NEW)
-        return PlacedDecision(place, Verdict.DUPLICATE, chosen[1], compared)
-
-    def _read_trimmed(self, place: int) -> SignedPage:
-        return self._matcher.trim(self._pages.read(place))
-
-    def _snapshot_of(self, page: SignedPage) -> Snapshot:
-        return self._profiles.snapshot(site_key(page.scope, page.url))
-
-
-class _OtherPages:
-    """Decides about pages that are not paired as an index does, by looking up pages that are filed."""
+class _Decider:
+    """Decides about pages as an index does, by looking up pages that are filed."""
 
     def __init__(
         self,
@@ -266,19 +173,12 @@ class _OtherPages:
         self._pages = pages
         self._matcher = matcher
         self._memory = memory
-        self._kept = MemoryPages(file, profiles, lambda place: self._verdicts.record_of(pages.read(place)))
+        self._kept = MemoryPages(file, profiles)
         self._verdicts = Verdicts(self._kept, matcher, OfferTerms(), now=1, runs=NO_RUNS)
         self._place_of = array("q", [_NO_PLACE])  # the place of each kept page, by its number
         for record in existing:
             self._kept.add(record, matcher)
             self._note_filed(_NO_PLACE)
-
-    def announce(self, place: int) -> None:
-        """File a page that is kept. It is only read when another page is compared with it."""
-        signature = int(self._pages.signatures[place])
-        keys, title = self._matcher.keys_of_text(signature), int(self._pages.titles[place])
-        self._kept.announce(place, self._pages.read_scope(place), signature, keys, title)
-        self._note_filed(place)
 
     def decide(self, place: int) -> PlacedDecision:
         """Decide about a page, and file it if it is kept."""

@@ -14,7 +14,6 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.batch.candidates import Candidates, find_candidates
-from crawler_dedup.batch.certain import find_certain, measure_pages
 from crawler_dedup.batch.clusters import CLUSTERS, LEFT_OUT_BYTES, Clusters
 from crawler_dedup.batch.collection import Collection, Receipt, add_counts
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
@@ -28,7 +27,6 @@ from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.rules.bounds import MEASURED_BYTES, Measures
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.system.callbacks import Start
@@ -264,19 +262,13 @@ def _decide(
     rules: Counter[str] = Counter()
     with ExitStack() as stack:
         picked, kept, addresses = (stack.enter_context(TemporaryFile(dir=output)) for _ in range(3))
-        measures: list[Measures] = []
-        contents = rows.read_contents(candidates.rows)
-        is_room = MEASURED_BYTES * int(candidates.rows.sum()) < memory
-        pages = PickedPages(picked, measure_pages(contents, measures) if is_room else contents)
+        pages = PickedPages(picked, rows.read_contents(candidates.rows))
         clusters = Clusters(rows, pages, addresses, "" if existing is None else str(existing.path))
         before = () if existing is None else existing.read_records(candidates.existing, matcher, profiles)
         order = rows.sort(pages.rows)
-        measured = Measures.join(measures) if is_room else None
-        certain = find_certain(rows, pages.rows, order, candidates, matcher.scheme, measured, matcher.limits)
-        del measures, measured
         memory -= LEFT_OUT_BYTES * len(order)
-        advance = start("deciding", int(np.count_nonzero(~certain.new)))
-        for decided in decide_pages(pages, order, certain, before, matcher, profiles, kept, memory):
+        advance = start("deciding", len(order))
+        for decided in decide_pages(pages, order, before, matcher, profiles, kept, memory):
             codes[pages.rows[decided.place]] = VERDICTS.index(decided.verdict)
             if decided.representative is not None:
                 duplicates[pages.rows[decided.representative]] += 1

@@ -7,7 +7,7 @@ blocks in front, so that signatures that agree in them stand together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, pairwise
@@ -21,17 +21,9 @@ from crawler_dedup.hamming import BITS, Numbers, sort_distinct
 
 Flags = NDArray[np.bool_]
 Places = NDArray[np.int64]
-FlagRuns = Callable[[Numbers, int, int, Flags], Flags]
-"""A function that sets the flags of the numbers in a sorted array that have a near number with the same leading bits.
-
-Arguments: the numbers, how many bits follow the leading bits, the largest distance, the flags. Returns which numbers were
-not compared with all others, because too many have the same leading bits.
-"""
 
 LONG = 1_024
 """Maximum number of numbers with the same leading bits of which all pairs are compared."""
-FEW = 200_000
-"""Number of signatures below which compiling takes longer than it saves."""
 
 _MORE_BLOCKS = 4  # maximum of b - k
 _SORTING, _COMPARING = 25, 0.6  # nanoseconds that it takes for a number, and for a pair
@@ -115,23 +107,19 @@ def tables_for(max_distance: int, count: int, agreeing: int = 0) -> tuple[Table,
     return _choose_tables(max_distance, min(choices, key=cost), agreeing)
 
 
-def find_neighbours(
-    signatures: Numbers, max_distance: int, *, memory: int = 1 << 30, flag_runs: FlagRuns | None = None
-) -> Flags:
+def find_neighbours(signatures: Numbers, max_distance: int, *, memory: int = 1 << 30) -> Flags:
     """Return for each of *signatures* whether another signature equals it or is within *max_distance*.
 
     Args:
         memory: bytes that a table may take. If they are too few for all signatures, the table is searched part by part.
-        flag_runs: the implementation; ``None``: the fastest that is installed.
     """
     distinct = sort_distinct(signatures)
     near = [_repeated(signatures, distinct)]
     if max_distance and len(distinct) > 1:
-        flag_runs = flag_runs or fastest_search(len(distinct))
         parts = max(1, -(-_WORKING_BYTES * len(distinct) // memory))
         buffer = _Buffer(-(-len(distinct) // parts))
         for table in tables_for(max_distance, len(distinct)):
-            near += _near_in(table, distinct, max_distance, parts, flag_runs, buffer)
+            near += _near_in(table, distinct, max_distance, parts, buffer)
             joined = np.concatenate(near)
             near.clear()
             near.append(sort_distinct(joined))
@@ -177,10 +165,8 @@ class _Buffer:
         return self._numbers[: self._count]
 
 
-def _near_in(
-    table: Table, signatures: Numbers, max_distance: int, parts: int, flag_runs: FlagRuns, buffer: _Buffer
-) -> Iterator[Numbers]:
-    """Yield the *signatures* that have a near one with the same leading bits in *table*, in so many *parts*."""
+def _near_in(table: Table, signatures: Numbers, max_distance: int, parts: int, buffer: _Buffer) -> Iterator[Numbers]:
+    """Yield signatures with a neighbour that shares their leading bits in *table*, processing *parts* partitions."""
     limits = [((1 << table.leading) * part // parts << BITS - table.leading) for part in range(parts + 1)]
     for low, high in pairwise(limits):
         buffer.clear()
@@ -189,10 +175,10 @@ def _near_in(
             buffer.add(permuted if parts == 1 else permuted[(permuted >= low) & (permuted <= high - 1)])
         values = buffer.numbers
         values.sort()
-        yield table.restore(values[flag_near(values, table.leading, max_distance, flag_runs)])
+        yield table.restore(values[flag_near(values, table.leading, max_distance)])
 
 
-def flag_near(values: Numbers, leading: int, max_distance: int, flag_runs: FlagRuns) -> Flags:
+def flag_near(values: Numbers, leading: int, max_distance: int) -> Flags:
     """Return for each of *values*, which ascend, whether there is a near value with the same leading bits.
 
     Values that have these bits in common with too many others are sorted again, by more of their bits.
@@ -203,20 +189,9 @@ def flag_near(values: Numbers, leading: int, max_distance: int, flag_runs: FlagR
         for table in tables_for(max_distance, len(left), leading):
             permuted = table.permute(values[left])
             order = np.argsort(permuted)
-            near = flag_near(permuted[order], table.leading, max_distance, flag_runs)
+            near = flag_near(permuted[order], table.leading, max_distance)
             flags[left[order[near]]] = True
     return flags
-
-
-def fastest_search(count: int) -> FlagRuns:
-    """Return the fastest installed search for *count* signatures."""
-    if count < FEW:
-        return flag_runs_in_numpy
-    try:
-        from crawler_dedup.batch.kernel import flag_runs  # noqa: PLC0415  (slow to load)
-    except ImportError:
-        return flag_runs_in_numpy
-    return flag_runs
 
 
 class Runs:
@@ -240,8 +215,18 @@ class Runs:
             left = left[following[left] >= step]
 
 
-def flag_runs_in_numpy(values: Numbers, rest_bits: int, max_distance: int, flags: Flags) -> Flags:
-    """Flag near numbers as :data:`FlagRuns` says, without numba."""
+def flag_runs(values: Numbers, rest_bits: int, max_distance: int, flags: Flags) -> Flags:
+    """Flag the numbers of a sorted array that have a near number with the same leading bits.
+
+    Args:
+        values: the numbers.
+        rest_bits: how many bits follow the leading bits.
+        max_distance: the largest distance of near numbers, in bits.
+        flags: is set for near numbers.
+
+    Returns:
+        Which numbers were not compared with all others, because too many have the same leading bits.
+    """
     runs = Runs(values, rest_bits)
     for near, other in runs.compare_short(values, max_distance):
         flags[near] = flags[other] = True

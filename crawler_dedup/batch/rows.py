@@ -28,15 +28,11 @@ class StoredPages(NamedTuple):
     Attributes:
         rows: their numbers in the collection, ascending.
         records: the numbers of their records in the input.
-        signatures: the numbers of their signatures.
-        titles: the keys of the titles under which they are filed; 0: none.
         contents: the signed pages, to be decoded.
     """
 
     rows: Places
     records: Places
-    signatures: Numbers
-    titles: Numbers
     contents: Sequence[bytes]
 
 
@@ -87,8 +83,7 @@ class Rows:
                 if len(places):
                     picked = batch.take(places)
                     records = picked.column("record").to_numpy()
-                    rows, contents = places + start, picked.column("page").to_pylist()
-                    yield StoredPages(rows, records, self.signatures[rows], self.titles[rows], contents)
+                    yield StoredPages(places + start, records, picked.column("page").to_pylist())
                 start += len(batch)
 
     def read_pages(self, wanted: Flags) -> Iterator[tuple[int, SignedPage]]:

@@ -6,22 +6,14 @@ signatures, which are few and fit into memory, and the file of existing ones is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
-from crawler_dedup.batch.neighbours import FEW, LONG, Flags, Table, tables_for
+from crawler_dedup.batch.neighbours import LONG, Flags, Table, tables_for
 from crawler_dedup.hamming import BITS, Numbers
 
 _TABLE_BYTES = 16  # bytes for each signature in a table: its permuted bits, and its place
-
-CrossRuns = Callable[[Numbers, Numbers, int, int, Flags, Flags], Flags]
-"""A function that flags the numbers of two sorted arrays that have a near number with the same leading bits in the other.
-
-Arguments: both arrays, how many bits follow the leading bits, the largest distance, the flags of each. Returns which numbers
-of the second array were not compared, because too many of the first have the same leading bits.
-"""
 
 
 class ResidentSignatures:
@@ -31,15 +23,11 @@ class ResidentSignatures:
         signatures: the signatures, each once.
         max_distance: largest distance of near signatures, in bits.
         agreeing: how many of the highest bits are the same in all signatures that are compared.
-        cross_runs: the implementation; ``None``: the fastest that is installed.
     """
 
-    def __init__(
-        self, signatures: Numbers, max_distance: int, agreeing: int = 0, *, cross_runs: CrossRuns | None = None
-    ) -> None:
+    def __init__(self, signatures: Numbers, max_distance: int, agreeing: int = 0) -> None:
         self._signatures = signatures
         self._max_distance = max_distance
-        self._cross_runs = cross_runs or _fastest(len(signatures))
         tables = tables_for(max_distance, len(signatures), agreeing) if len(signatures) else ()
         self._tables = [_SortedTable(table, signatures) for table in tables]
         self.flags = np.zeros(len(signatures), dtype=bool)
@@ -54,9 +42,9 @@ class ResidentSignatures:
             values = permuted[order]
             own, flags = np.zeros(len(self.flags), dtype=bool), np.zeros(len(others), dtype=bool)
             remaining_bits = BITS - sorted_table.table.leading
-            unfinished = self._cross_runs(sorted_table.values, values, remaining_bits, self._max_distance, own, flags)
+            unfinished = _cross_runs(sorted_table.values, values, remaining_bits, self._max_distance, own, flags)
             if unfinished.any():
-                crowd = sorted_table.crowd(self._max_distance, self._cross_runs)
+                crowd = sorted_table.crowd(self._max_distance)
                 flags[unfinished] = crowd.pass_by(values[unfinished])
                 own[sorted_table.are_crowded] |= crowd.flags
             near_some[order[flags]] = True
@@ -82,11 +70,11 @@ class _SortedTable:
         lengths = np.diff(ends, prepend=0)
         return np.repeat(lengths > LONG, lengths)
 
-    def crowd(self, max_distance: int, cross_runs: CrossRuns) -> ResidentSignatures:
+    def crowd(self, max_distance: int) -> ResidentSignatures:
         """Return the crowded signatures (:attr:`are_crowded`), sorted by more of their bits."""
         if self._crowd is None:
             values = self.values[self.are_crowded]
-            self._crowd = ResidentSignatures(values, max_distance, self.table.leading, cross_runs=cross_runs)
+            self._crowd = ResidentSignatures(values, max_distance, self.table.leading)
         return self._crowd
 
 
@@ -95,20 +83,14 @@ def estimate_bytes(count: int, max_distance: int) -> int:
     return _TABLE_BYTES * count * len(tables_for(max_distance, count))
 
 
-def _fastest(count: int) -> CrossRuns:
-    if count < FEW:
-        return cross_runs_in_numpy
-    try:
-        from crawler_dedup.batch.kernel import cross_runs  # noqa: PLC0415  (slow to load)
-    except ImportError:
-        return cross_runs_in_numpy
-    return cross_runs
-
-
-def cross_runs_in_numpy(
+def _cross_runs(
     first: Numbers, second: Numbers, rest_bits: int, max_distance: int, first_flags: Flags, second_flags: Flags
 ) -> Flags:
-    """Flag near numbers as :data:`CrossRuns` says, without numba."""
+    """Flag the numbers of two sorted arrays that have a near number with the same leading bits in the other.
+
+    Returns:
+        Which numbers of the second array were not compared, because too many of the first have the same leading bits.
+    """
     shift = np.uint64(rest_bits)
     prefixes, sought = first >> shift, second >> shift
     starts, ends = (np.searchsorted(prefixes, sought, side) for side in ("left", "right"))

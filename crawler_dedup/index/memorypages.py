@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 import msgspec
@@ -19,7 +19,6 @@ from crawler_dedup.signedpage import SignedPage
 
 _PAYLOAD = np.dtype("<u8")
 _KEY_BITS = 64
-_NOT_LOADED = (1 << 32) - 1
 
 
 class MemoryPages:
@@ -28,22 +27,20 @@ class MemoryPages:
     Args:
         file: an empty file, open to write and read; records are appended to it.
         profiles: what is known about sites. Nothing is learned.
-        load: returns the record of a page that was announced (:meth:`announce`).
 
     Attributes:
         key_count: total number of keys under which signatures were filed.
     """
 
-    def __init__(self, file: IO[bytes], profiles: FrozenProfiles, load: Callable[[int], Record]) -> None:
+    def __init__(self, file: IO[bytes], profiles: FrozenProfiles) -> None:
         self._file = file
         self._profiles = profiles
-        self._load = load
         self._buckets: dict[int, bytearray] = {}  # by scope and key
         self._standing: dict[int, list[int]] = {}  # by scope and signature, the oldest first
         self._under_title: dict[int, list[int]] = {}  # by scope and key of a title, the oldest first
         self._numbers: dict[bytes, int] = {}  # by name of a page or alias
-        self._places = array("Q")  # by number - 1: where the record begins in the file, or the place that was announced
-        self._lengths = array("I")  # by number - 1: length of the record; _NOT_LOADED: announced; 0: removed
+        self._places = array("Q")  # by number - 1: where the record begins in the file
+        self._lengths = array("I")  # by number - 1: length of the record; 0: removed
         self._end = 0
         self.key_count = 0
 
@@ -65,8 +62,6 @@ class MemoryPages:
         length = self._lengths[number - 1]
         if not length:
             return None
-        if length == _NOT_LOADED:
-            return self._store_announced(number)
         self._file.seek(self._places[number - 1])
         return records.decode(self._file.read(length))
 
@@ -107,43 +102,10 @@ class MemoryPages:
         if may_stand:
             standing.append(number)
         if title := filing.title_key(page):
-            self._file_under_title(_place(page.scope, title), number)
+            under_title = self._under_title.setdefault(_place(page.scope, title), [])
+            if len(under_title) < MAX_UNDER_TITLE:
+                under_title.append(number)
         return number
-
-    def _file_under_title(self, place: int, number: int) -> None:
-        under_title = self._under_title.setdefault(place, [])
-        if len(under_title) < MAX_UNDER_TITLE:
-            under_title.append(number)
-
-    def announce(self, place: int, scope: str, signature: int, keys: Sequence[int], title: int = 0) -> int:
-        """File a page without its record, and return its number. No other page may have its key, now or later.
-
-        Args:
-            place: a number, chosen by the caller, by which the record is loaded.
-            keys: the buckets under which it is filed.
-            title: the key of the title under which it is filed, too; 0: none.
-        """
-        self._places.append(place)
-        self._lengths.append(_NOT_LOADED)
-        number = self.last_number
-        hashed = hash_scope(scope) << _KEY_BITS
-        standing = self._standing.setdefault(hashed | signature, [])
-        if not standing:
-            self._fill_buckets([hashed | key for key in keys], signature)
-        if len(standing) < MAX_REPRESENTATIVES:
-            standing.append(number)
-        if title:
-            self._file_under_title(hashed | title, number)
-        return number
-
-    def _store_announced(self, number: int) -> Record:
-        """Store the record of a page that was announced, and return it."""
-        record = self._load(self._places[number - 1])
-        page = msgspec.structs.replace(record.page, key=shorten_key(record.page.key))
-        self._numbers[name_page(page.scope, page.key)] = number
-        record = msgspec.structs.replace(record, page=page, stands=True)
-        self.replace(number, record)
-        return record
 
     def replace(self, number: int, record: Record) -> None:
         content = records.encode(record)

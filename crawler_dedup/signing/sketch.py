@@ -82,14 +82,6 @@ def _estimated(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> float:
     return max(0.0, (agreeing / used - 1 / _CODES) / (1 - 1 / _CODES))
 
 
-def resemblances(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Return the :func:`resemblance` of each row of *left* and the same row of *right*: sketches of 64 bytes."""
-    used = np.count_nonzero(left | right, axis=1)
-    agreeing = np.count_nonzero((left == right) & (left != 0), axis=1)
-    estimates: NDArray[np.float64] = (agreeing / np.maximum(used, 1) - 1 / _CODES) / (1 - 1 / _CODES)
-    return np.maximum(0.0, estimates)
-
-
 def containment(estimate: float, size: int, other: int) -> float:
     """Return |A∩B| / |A| of sets with *size* and *other* members whose resemblance is *estimate* (Broder 1997, §2)."""
     if not size:

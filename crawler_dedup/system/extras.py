@@ -8,7 +8,7 @@ from crawler_dedup.errors import ExtraMissing
 
 EXTRAS = {
     "report": ("jinja2", "markupsafe"),
-    "batch": ("pyarrow", "fastwarc", "numba"),
+    "batch": ("pyarrow", "fastwarc"),
     "spark": ("pyspark", "pandas", "py4j"),
     "fast": ("rjieba",),
     "stem": ("snowballstemmer",),

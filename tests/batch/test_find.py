@@ -18,14 +18,12 @@ pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip ins
 from crawler_dedup import Config, DedupError, Deduplicator, Export, IndexMismatch, Verdict
 from crawler_dedup.batch import learning
 from crawler_dedup.batch.candidates import find_candidates
-from crawler_dedup.batch.certain import Certain, nothing_certain
 from crawler_dedup.batch.clusters import CLUSTERS
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import FURTHER_KEY_BYTES, KEPT_BYTES, PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.find import PROFILES
 from crawler_dedup.batch.keyentries import ENTRY_BYTES
 from crawler_dedup.batch.learning import LEARNED_PAGES
-from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.output import KEPT
 from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.rows import read_rows
@@ -308,10 +306,6 @@ def test_too_little_memory_is_refused_before_any_work(tmp_path: Path) -> None:
         find(tmp_path / "signed", tmp_path / "decisions", memory=100 << 20)
 
 
-def undecided(count: int) -> tuple[Places, Certain]:
-    return np.arange(count), nothing_certain(count)
-
-
 def test_too_little_memory_for_the_kept_pages_is_reported(tmp_path: Path) -> None:
     pages = [Page(f"http://h/{number}", article(number // 2, count=40, changed=number % 2 * 8)) for number in range(40)]
     source = write_pages(tmp_path / "pages.jsonl", pages)
@@ -322,7 +316,7 @@ def test_too_little_memory_for_the_kept_pages_is_reported(tmp_path: Path) -> Non
     matcher = RememberingMatcher(Signer(CONFIG))
     with tempfile.TemporaryFile() as picked, tempfile.TemporaryFile() as kept:
         all_pages = PickedPages(picked, rows.read_contents(rows.texts))
-        decisions = decide_pages(all_pages, *undecided(40), (), matcher, FrozenProfiles({}), kept, 10 * KEPT_BYTES)
+        decisions = decide_pages(all_pages, np.arange(40), (), matcher, FrozenProfiles({}), kept, 10 * KEPT_BYTES)
         with pytest.raises(DedupError, match="More than 10 pages are kept"):
             list(decisions)
 
@@ -341,4 +335,4 @@ def test_the_memory_of_many_keys_is_counted(tmp_path: Path) -> None:
         all_pages = PickedPages(picked, rows.read_contents(rows.texts))
         memory = 5 * (KEPT_BYTES + 21 * FURTHER_KEY_BYTES)
         with pytest.raises(DedupError, match="More than 5 pages are kept"):
-            list(decide_pages(all_pages, *undecided(9), (), matcher, FrozenProfiles({}), kept, memory))
+            list(decide_pages(all_pages, np.arange(9), (), matcher, FrozenProfiles({}), kept, memory))

@@ -1,4 +1,4 @@
-"""Every signature that has a neighbour is found, whatever the search is made with."""
+"""Every signature that has a neighbour is found."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("numba", reason="the extra batch is not installed: pip install '.[batch]'")
+pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
 
-from crawler_dedup.batch.kernel import flag_runs
-from crawler_dedup.batch.neighbours import FlagRuns, find_neighbours, flag_runs_in_numpy, tables_for
+from crawler_dedup.batch.neighbours import find_neighbours, flag_runs, tables_for
 from crawler_dedup.hamming import BITS
 from tests.support.indexing import SPREADS, array
 
-SEARCHES = {"numba": flag_runs, "numpy": flag_runs_in_numpy}
 
-
-@pytest.mark.parametrize("flag_runs", SEARCHES.values(), ids=SEARCHES)
 @given(
     spread=st.sampled_from(sorted(SPREADS)),
     seed=st.integers(0, 1 << 32),
@@ -26,27 +22,23 @@ SEARCHES = {"numba": flag_runs, "numpy": flag_runs_in_numpy}
     memory=st.sampled_from([1 << 30, 500]),
 )
 def test_near_signatures_are_those_of_brute_force(
-    flag_runs: FlagRuns, spread: str, seed: int, size: int, max_distance: int, memory: int
+    spread: str, seed: int, size: int, max_distance: int, memory: int
 ) -> None:
     signatures = array(SPREADS[spread](seed, size))
     near = [(np.bitwise_count(signatures ^ signature) <= max_distance).sum() > 1 for signature in signatures]
-    flags = find_neighbours(signatures, max_distance, memory=memory, flag_runs=flag_runs)
+    flags = find_neighbours(signatures, max_distance, memory=memory)
     assert flags.tolist() == near
 
 
-@pytest.mark.parametrize("flag_runs", SEARCHES.values(), ids=SEARCHES)
 @pytest.mark.parametrize(("bits", "max_distance"), [(26, 1), (30, 4), (24, 4), (46, 7)])
-def test_signatures_that_agree_in_many_bits_are_not_compared_with_all_others(
-    flag_runs: FlagRuns, bits: int, max_distance: int
-) -> None:
+def test_signatures_that_agree_in_many_bits_are_not_compared_with_all_others(bits: int, max_distance: int) -> None:
     size = 4_000
     values = np.unique(np.random.default_rng(1).integers(0, 1 << bits, size, dtype=np.uint64)) << np.uint64(9)
     near = [(np.bitwise_count(values ^ value) <= max_distance).sum() > 1 for value in values]
-    assert find_neighbours(values, max_distance, flag_runs=flag_runs).tolist() == near
+    assert find_neighbours(values, max_distance).tolist() == near
 
 
-@pytest.mark.parametrize("flag_runs", SEARCHES.values(), ids=SEARCHES)
-def test_signatures_of_a_long_run_that_were_not_compared_are_flagged(flag_runs: FlagRuns) -> None:
+def test_signatures_of_a_long_run_that_were_not_compared_are_flagged() -> None:
     generator = np.random.default_rng(1)
     sparse = np.unique(generator.integers(0, 1 << 40, 3_000, dtype=np.uint64))
     bits = np.uint64(1) << np.arange(50, dtype=np.uint64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -40,18 +40,11 @@ class ByDistanceOrTitle(ByDistance):
         return super().compare(new, kept)
 
 
-def decide_in_memory(offers: Offers, matcher: Matcher, announced: Collection[int] = ()) -> list[Decision | None]:
+def decide_in_memory(offers: Offers, matcher: Matcher) -> list[Decision]:
     with tempfile.TemporaryFile() as file:
-        pages = MemoryPages(file, NOTHING_KNOWN, lambda place: verdicts.record_of(offers[place][0]))
+        pages = MemoryPages(file, NOTHING_KNOWN)
         verdicts = Verdicts(pages, matcher, OfferTerms(), now=1, runs=NO_RUNS)
-        decisions: list[Decision | None] = []
-        for place, (offered, alias) in enumerate(offers):
-            if place in announced:
-                pages.announce(place, offered.scope, offered.signature, matcher.keys(offered))
-                decisions.append(None)
-            else:
-                decisions.append(verdicts.decide(offered, alias))
-        return decisions
+        return [verdicts.decide(offered, alias) for offered, alias in offers]
 
 
 def decide_in_index(directory: Path, offers: Offers, matcher: Matcher) -> list[Decision]:
@@ -76,19 +69,6 @@ OFFERS = st.lists(
     ),
     max_size=40,
 )
-
-
-@given(signatures=st.lists(st.sampled_from([0, 1, 0b111, 0b111111, 1 << 63, 1 << 40, 3 << 62]), max_size=40))
-def test_announced_pages_are_representatives_as_if_they_had_been_decided(signatures: list[int]) -> None:
-    offers = [(page(number, signature, number % 2), "") for number, signature in enumerate(signatures)]
-    expected = decide_in_memory(offers, ByDistance())
-    announced = {
-        number
-        for number, (offered, _) in enumerate(offers)
-        if all((offered.signature ^ earlier.signature).bit_count() > 7 for earlier, _ in offers[:number])
-    }
-    decided = decide_in_memory(offers, ByDistance(), announced)
-    assert decided == [None if number in announced else decision for number, decision in enumerate(expected)]
 
 
 @given(offers=OFFERS)
@@ -153,6 +133,6 @@ def test_no_more_of_a_long_bucket_is_read_than_in_an_index(tmp_path: Path) -> No
     in_memory, in_index = OneBucket(), OneBucket()
     decisions = decide_in_memory(offers, in_memory)
     assert decisions == decide_in_index(tmp_path, offers, in_index)
-    assert [decision and decision.verdict for decision in decisions[900:]] == [Verdict.CHANGED] * 5
+    assert [decision.verdict for decision in decisions[900:]] == [Verdict.CHANGED] * 5
     assert in_memory.filed == in_index.filed
     assert max(map(len, in_memory.filed)) == 251 + 510

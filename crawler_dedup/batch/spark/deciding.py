@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawler_dedup.batch.candidates import Candidates
-from crawler_dedup.batch.certain import find_certain, measure_pages
 from crawler_dedup.batch.decide import PickedPages, PlacedDecision, RememberingMatcher, decide_pages
-from crawler_dedup.batch.membership import is_repeated
-from crawler_dedup.batch.neighbours import Flags, Places
-from crawler_dedup.batch.rows import Rows, StoredPages
-from crawler_dedup.batch.shard import TEXT, THIN
-from crawler_dedup.batch.spark.exchange import Batches, unsigned_numbers
+from crawler_dedup.batch.neighbours import Places
+from crawler_dedup.batch.rows import StoredPages
+from crawler_dedup.batch.spark.exchange import Batches
 from crawler_dedup.batch.spark.schemas import arrow_schema, make_batches
-from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.index.records import Record, name_page
 from crawler_dedup.index.records import decode as decode_record
-from crawler_dedup.rules.bounds import Measures
-from crawler_dedup.signedpage import PageKind
 
-GROUPED = ("row", "record", "kind", "signature", "name", "title", "page")
+GROUPED = ("row", "record", "page")
 """The columns of rows that are decided, beside the one by which they are ordered."""
 DECIDED_COLUMNS = (
     "row long, record long, id string, verdict string, kept_row long, kept_record long, representative string,"
@@ -64,102 +55,37 @@ class Deciding:
         """
         collected = _CollectedRows(self.order)
         with TemporaryFile() as picked, TemporaryFile() as kept:
-            measures: list[Measures] = []
-            pages = PickedPages(picked, measure_pages(collected.read(batches), measures))
-            rows = collected.make_rows()
-            chosen = np.arange(len(rows))
-            places = rows.sort(chosen)
+            pages = PickedPages(picked, collected.read(batches))
+            places = np.argsort(np.concatenate(collected.order_keys), kind="stable")
             existing = [decode_record(content) for content in collected.existing]
-            candidates = _all_candidates(rows, existing, self.matcher)
-            scheme, limits = self.matcher.scheme, self.matcher.limits
-            certain = find_certain(rows, chosen, places, candidates, scheme, Measures.join(measures), limits)
-            del measures
-            decided = decide_pages(pages, places, certain, existing, self.matcher, self.profiles, kept, self.memory)
+            decided = decide_pages(pages, places, existing, self.matcher, self.profiles, kept, self.memory)
             yield from make_batches((_values_of(decision, pages) for decision in decided), DECIDED, _DECISIONS)
 
 
-def _all_candidates(rows: Rows, existing: Iterable[Record], matcher: RememberingMatcher) -> Candidates:
-    """Return candidates that include all *rows* and all *existing* pages."""
-    texts, titles, names = array("Q"), array("Q"), array("Q")
-    for record in existing:
-        page = record.page
-        if page.kind is PageKind.TEXT:
-            texts.append(page.signature)
-        titles.append(matcher.title_key(page))
-        names.extend(int.from_bytes(name[:8], "big") for name in (name_page(page.scope, page.key), *record.aliases))
-    repeated: Flags = is_repeated(rows.names) | np.isin(rows.names, np.array(names, dtype=np.uint64))
-    repeated |= np.isin(rows.titles, np.array(titles, dtype=np.uint64)) & (rows.titles != 0)
-    all_rows = np.ones(len(rows), dtype=bool)
-    return Candidates(all_rows, repeated, np.ones(len(titles), dtype=bool), np.array(texts, dtype=np.uint64))
-
-
 class _CollectedRows:
-    """Collects the numbers of the rows of a partition, which are held in memory.
+    """Collects what is held in memory of the rows of a partition.
 
     Attributes:
         existing: the records of the pages that are kept already.
+        order_keys: the numbers by which the other rows are ordered, batch by batch.
     """
 
     def __init__(self, order: str) -> None:
-        self._order = order
-        self._parts: list[_Numbers] = []
+        self._column = order.removeprefix("-") or "row"
+        self._is_reversed = order.startswith("-")
         self.existing: list[bytes] = []
+        self.order_keys: list[Places] = [np.empty(0, dtype=np.int64)]
 
     def read(self, batches: Batches) -> Iterator[StoredPages]:
-        """Yield the rows to decide; collect their numbers, and the records of existing pages."""
+        """Yield the rows to decide; collect the numbers by which they are ordered, and the records of existing pages."""
         for batch in batches:
             is_new = pc.greater_equal(batch.column("row"), 0)
             self.existing.extend(batch.filter(pc.invert(is_new)).column("page").to_pylist())
             new = batch.filter(is_new)
-            numbers = self._read_numbers(new)
-            self._parts.append(numbers)
+            keys = new.column(self._column).to_numpy()
+            self.order_keys.append(-keys if self._is_reversed else keys)
             rows, records = (new.column(name).to_numpy() for name in ("row", "record"))
-            contents = new.column("page").to_pylist()
-            yield StoredPages(rows, records, numbers.signatures, numbers.titles, contents)
-
-    def _read_numbers(self, new: pa.RecordBatch) -> _Numbers:
-        keys = np.empty(0, dtype=np.int64)
-        if self._order:
-            keys = new.column(self._order.removeprefix("-")).to_numpy()
-            keys = -keys if self._order.startswith("-") else keys
-        signatures, names, titles = (unsigned_numbers(new.column(name)) for name in ("signature", "name", "title"))
-        texts, thins = (pc.equal(new.column("kind"), kind).to_numpy(zero_copy_only=False) for kind in (TEXT, THIN))
-        return _Numbers(signatures, names, titles, texts, thins, keys)
-
-    def make_rows(self) -> Rows:
-        """Return the rows that were read."""
-        joined = _join(self._parts)
-        sites = np.zeros(len(joined.names), dtype=np.uint64)
-        return Rows(
-            (),
-            np.array([0, len(joined.names)]),
-            joined.signatures,
-            joined.names,
-            joined.titles,
-            sites,
-            joined.texts,
-            joined.thins,
-            joined.order_keys if self._order else None,
-        )
-
-
-class _Numbers(NamedTuple):
-    """Columns of :class:`~crawler_dedup.batch.rows.Rows`."""
-
-    signatures: Numbers
-    names: Numbers
-    titles: Numbers
-    texts: Flags
-    thins: Flags
-    order_keys: Places
-
-
-def _join(parts: Sequence[_Numbers]) -> _Numbers:
-    """Concatenate the columns of all *parts*."""
-    numbers, flags = np.empty(0, dtype=np.uint64), np.empty(0, dtype=bool)
-    nothing = _Numbers(numbers, numbers, numbers, flags, flags, np.empty(0, dtype=np.int64))
-    columns: Any = [np.concatenate(column) for column in zip(nothing, *parts, strict=True)]
-    return _Numbers(*columns)
+            yield StoredPages(rows, records, new.column("page").to_pylist())
 
 
 def _values_of(decided: PlacedDecision, pages: PickedPages) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crawler_dedup.batch.neighbours import Places, Runs, Table, fastest_search, flag_near
+from crawler_dedup.batch.neighbours import Places, Runs, Table, flag_near
 from crawler_dedup.hamming import BITS, Numbers, sort_distinct
 
 _PENDING = 1 << 22  # number of links above which they are reduced to groups
@@ -58,7 +58,7 @@ def link_near(tables: Sequence[Table], number: int, permuted: Numbers, rows: Pla
     table = tables[number]
     order = np.argsort(permuted)
     values = permuted[order]
-    order = order[flag_near(values, table.leading, max_distance, fastest_search(len(values)))]
+    order = order[flag_near(values, table.leading, max_distance)]
     near, rows = permuted[order], rows[order]
     runs = Runs(near, BITS - table.leading)
     # Very many signatures with the same leading bits are linked without comparing them: a group may be larger than needed.
