@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from os.path import commonpath
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -16,14 +14,11 @@ from crawler_dedup.batch.clusters import CLUSTERS, ClusterFile
 from crawler_dedup.batch.collection import FORMAT, checksum_of
 from crawler_dedup.batch.find import REPORT, Report, ReportInput
 from crawler_dedup.batch.sign import find_files
-from crawler_dedup.batch.writers import LeftOut, Payload, RecordPlace, writer_of
+from crawler_dedup.batch.writers import LeftOut, writer_of
 from crawler_dedup.errors import DedupError
-from crawler_dedup.rules.table import SAME_BYTES
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
 from crawler_dedup.system.processes import map_in_processes
-
-_Payloads = Mapping[RecordPlace, Payload]
 
 
 class CopyReceipt(msgspec.Struct, frozen=True):
@@ -123,10 +118,8 @@ def apply_decisions(
     clusters = ClusterFile.open(decisions / CLUSTERS)
     job = _Job(clusters, checksum_of(clusters.path), mark, strict)
     waiting = [copy for copy in copies if not _is_done(job, copy)]
-    payloads = {} if mark else _read_payloads(waiting, clusters, jobs, start)
-    parts = [(copy, {place: payloads[place] for place in _same_payloads(copy, clusters, payloads)}) for copy in waiting]
     results = map_in_processes(
-        partial(_try_to_write, job), parts, min(jobs, len(parts)), start("writing", len(parts)), chunk_size=1
+        partial(_try_to_write, job), waiting, min(jobs, len(waiting)), start("writing", len(waiting)), chunk_size=1
     )
     problems = [problem for problem in results if problem]
     if problems:
@@ -181,80 +174,25 @@ def _is_done(job: _Job, copy: _Copy) -> bool:
         return False
 
 
-# The same payload
-
-
-def _read_payloads(
-    copies: Sequence[_Copy], clusters: ClusterFile, jobs: int, start: Start
-) -> dict[RecordPlace, Payload]:
-    """Return the payloads of pages in WARC files with the same bytes as their representative, and of the representatives."""
-    wanted: defaultdict[str, set[int]] = defaultdict(set)
-    for copy in copies:
-        if copy.source.format == "warc":
-            for row in _same_bytes(copy, clusters):
-                wanted[copy.source.path].add(row["record"])
-                wanted[row["representative_input"]].add(row["representative_record"])
-    tasks = list(wanted.items())
-    parts = map_in_processes(_read_input, tasks, min(jobs, len(tasks)), start("comparing", len(tasks)), chunk_size=1)
-    return {place: payload for part in parts for place, payload in part.items()}
-
-
-def _read_input(task: tuple[str, set[int]]) -> dict[RecordPlace, Payload]:
-    """Return the payloads of one input; none if it cannot be read: then there are no revisit records of its pages."""
-    from crawler_dedup.batch.writers.warc import read_payloads  # noqa: PLC0415  (slow, and for this format only)
-
-    path, wanted = task
-    try:
-        payloads = read_payloads(Path(path), wanted)
-    except (DedupError, OSError):
-        return {}
-    return {RecordPlace(path, record): payload for record, payload in payloads.items()}
-
-
-def _same_bytes(copy: _Copy, clusters: ClusterFile) -> list[dict[str, Any]]:
-    """Return the rows about pages of one input that have the same bytes as a representative in one of the inputs."""
-    rows = clusters.read(copy.source.path)
-    return [row for row in rows if row["rule"] == SAME_BYTES and row["representative_record"] is not None]
-
-
-def _same_payloads(copy: _Copy, clusters: ClusterFile, payloads: _Payloads) -> set[RecordPlace]:
-    """Return the places whose payloads are needed to copy one input."""
-    if not payloads or copy.source.format != "warc":
-        return set()
-    places = set()
-    for row in _same_bytes(copy, clusters):
-        places.add(RecordPlace(copy.source.path, row["record"]))
-        places.add(RecordPlace(row["representative_input"], row["representative_record"]))
-    return places & payloads.keys()
-
-
-# A copy
-
-
-def _try_to_write(job: _Job, part: tuple[_Copy, _Payloads]) -> str:
+def _try_to_write(job: _Job, copy: _Copy) -> str:
     """Write one copy; return the message of an error, or ``""``."""
     try:
-        _write_copy(job, part)
+        _write_copy(job, copy)
     except DedupError as error:
         return str(error)
     return ""
 
 
-def _write_copy(job: _Job, part: tuple[_Copy, _Payloads]) -> None:
+def _write_copy(job: _Job, copy: _Copy) -> None:
     """Write one copy, in a process that does nothing else meanwhile."""
-    copy, payloads = part
     try:
         writer = writer_of(copy.source.format)
     except DedupError as error:
         raise DedupError(f"{copy.source.path}: {error}") from None
-    left_out = {}
-    for row in job.clusters.read(copy.source.path):
-        place = RecordPlace(row["representative_input"], row["representative_record"])
-        own, kept = payloads.get(RecordPlace(copy.source.path, row["record"])), payloads.get(place)
-        is_same = own is not None and kept is not None and own.digest == kept.digest
-        left_out[row["record"]] = LeftOut(
-            row["representative"], row["rule"], row["resemblance"], row["coverage"], place, kept if is_same else None
-        )
+    left_out = {
+        row["record"]: LeftOut(row["representative"], row["rule"], row["resemblance"], row["coverage"])
+        for row in job.clusters.read(copy.source.path)
+    }
     copy.receipt.unlink(missing_ok=True)
     copy.target.parent.mkdir(parents=True, exist_ok=True)
     with open_replacement(copy.target) as file:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -85,14 +84,14 @@ def test_rows_of_a_parquet_file_keep_their_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-def test_in_a_warc_file_an_equal_payload_becomes_a_revisit_record_and_a_similar_page_is_named(
+def test_in_a_warc_file_a_record_names_the_representative_of_a_page_that_is_left_out(
     tmp_path: Path, suffix: str
 ) -> None:
     body = PAGES[0].html.encode()
     records = [
         warc_record("http://h/", b"", kind=WarcRecordType.request),
         warc_record("http://h/1", body, headers=[("WARC-Record-ID", "<urn:uuid:1>")]),
-        warc_record("http://mirror/1", body, http_headers="X-Server: mirror\r\n"),
+        warc_record("http://mirror/1", body, headers=[("WARC-Record-ID", "<urn:uuid:3>")]),
         warc_record("http://h/2", PAGES[1].html.encode(), headers=[("WARC-Record-ID", "<urn:uuid:2>")]),
         warc_record("http://h/gone", body, status="404 Not Found"),
     ]
@@ -110,21 +109,11 @@ def test_in_a_warc_file_an_equal_payload_becomes_a_revisit_record_and_a_similar_
             for record in ArchiveIterator(file, parse_http=False)
         ]
     assert [copied[number] for number in (0, 1, 4)] == [originals[number] for number in (0, 1, 4)]
-    kind, headers, content = copied[2]
-    assert kind == WarcRecordType.revisit
-    assert headers["WARC-Target-URI"] == "http://mirror/1"
-    assert headers["WARC-Profile"] == "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
-    assert headers["WARC-Refers-To"] == "<urn:uuid:1>"
-    assert headers["WARC-Refers-To-Target-URI"] == "http://h/1"
-    assert headers["WARC-Refers-To-Date"] == "2026-11-22T10:00:00Z"
-    assert headers["WARC-Payload-Digest"].startswith("sha1:")
-    assert content.startswith(b"HTTP/1.1 200 OK\r\n")
-    assert b"X-Server: mirror\r\n" in content
-    assert content.endswith(b"\r\n\r\n")
-    kind, headers, content = copied[3]
-    assert kind == WarcRecordType.metadata
-    assert (headers["WARC-Target-URI"], headers["WARC-Refers-To"]) == ("http://h/2", "<urn:uuid:2>")
-    assert b"near-duplicate-of: http://h/1\r\n" in content
+    for place, url, identifier in ((2, "http://mirror/1", "<urn:uuid:3>"), (3, "http://h/2", "<urn:uuid:2>")):
+        kind, headers, content = copied[place]
+        assert kind == WarcRecordType.metadata
+        assert (headers["WARC-Target-URI"], headers["WARC-Refers-To"]) == (url, identifier)
+        assert b"near-duplicate-of: http://h/1\r\n" in content
     # What is left can be read as before, and has nothing to leave out.
     assert sign([tmp_path / "clean" / source.name], tmp_path / "again").pages == 1
 
@@ -329,25 +318,3 @@ def test_damaged_decisions_leave_no_page_out(tmp_path: Path) -> None:
         with suppress(DedupError):
             apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start)
             assert (tmp_path / "clean" / "pages.jsonl").read_bytes() == copy
-
-
-def test_a_revisit_record_has_all_headers_of_the_response_and_no_empty_one(tmp_path: Path) -> None:
-    source = tmp_path / "pages.warc"
-    body = article("x").encode()
-    ids = ["<urn:uuid:a>", "<urn:uuid:b>"]
-    second = warc_record("http://mirror/1", body).replace(
-        b"WARC-Date:", b"".join(f"WARC-Concurrent-To: {name}\r\n".encode() for name in ids) + b"WARC-Date:"
-    )
-    first = re.sub(rb"WARC-Record-ID: .*\r\n", b"", warc_record("http://h/1", body))
-    source.write_bytes(first + second)
-    assert job([source], tmp_path).left_out == 1
-    with (tmp_path / "clean" / "pages.warc").open("rb") as copy:
-        (headers,) = (
-            record.headers.to_tuples()
-            for record in ArchiveIterator(copy, parse_http=False)
-            if record.record_type == WarcRecordType.revisit
-        )
-    assert [value for name, value in headers if name == "WARC-Concurrent-To"] == ids
-    assert all(value for _, value in headers)
-    names = [name for name, _ in headers if name != "WARC-Concurrent-To"]
-    assert len(names) == len(set(names))

@@ -10,29 +10,6 @@ from typing import IO, NamedTuple, Protocol, cast
 from crawler_dedup.errors import DedupError
 
 
-class RecordPlace(NamedTuple):
-    """The place of a page: the path of its input, and the number of its record in it (``None``: it is an index)."""
-
-    input: str
-    record: int | None
-
-
-class Payload(NamedTuple):
-    """The response in a record of a WARC file.
-
-    Attributes:
-        digest: SHA-1 of its payload, as WARC writes it.
-        id: identifier of the record.
-        url: address of the page.
-        date: when it was fetched, as WARC writes it.
-    """
-
-    digest: str
-    id: str
-    url: str
-    date: str
-
-
 class LeftOut(NamedTuple):
     """A page that is left out, because a kept page stands for it.
 
@@ -41,16 +18,12 @@ class LeftOut(NamedTuple):
         rule: the rule that has decided.
         resemblance: resemblance of the two pages.
         coverage: share of the page that the kept page has, too.
-        place: place of the kept page.
-        payload: the payload of the kept page in a WARC file, if both pages have the same payload.
     """
 
     representative: str
     rule: str
     resemblance: float
     coverage: float
-    place: RecordPlace
-    payload: Payload | None = None
 
 
 class Copied(NamedTuple):

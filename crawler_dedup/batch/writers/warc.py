@@ -1,29 +1,25 @@
 """Copies of WARC files (ISO 28500).
 
-A response with the same payload as a kept one becomes a ``revisit`` record. A response that is only similar must not,
-because a reader would show the other page in its place. It is left out, and a ``metadata`` record names its representative.
+A response that is left out is replaced by a ``metadata`` record, which names its representative. It is no ``revisit``
+record, because a reader would show the other page in its place.
 """
 
 from __future__ import annotations
 
 import re
-from base64 import b32encode
-from collections.abc import Collection, Iterator, Mapping
-from hashlib import sha1
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from fastwarc.warc import WarcRecord, WarcRecordType
 
-from crawler_dedup.batch.readers.http import LONGEST_HEAD, parse_message
 from crawler_dedup.batch.readers.warc import address_of
 from crawler_dedup.batch.readers.warcrecords import DAMAGE, Record, WarcRecords
-from crawler_dedup.batch.writers import Copied, LeftOut, Payload
+from crawler_dedup.batch.writers import Copied, LeftOut
 from crawler_dedup.batch.writers.jsonl import open_packed
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.processes import raise_if_stopped
 
-_REVISIT = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 _PIECE = 1 << 20
 _FIRST_LINE = re.compile(rb"WARC/(?:1\.[01]|0\.1[78])[ \t]*\r\n")
 _LENGTH = re.compile(rb"^content-length[ \t]*:.*", re.IGNORECASE | re.MULTILINE)
@@ -51,7 +47,7 @@ def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut],
                 if page is None:
                     _write_record(record, member)
                 else:
-                    (_make_note if page.payload is None else _make_revisit)(record, page).write(member)
+                    _make_note(record, page).write(member)
                     noted += 1
             if record.is_cut_off:
                 cut_off.append(address_of(record) or f"record {number}")
@@ -117,58 +113,12 @@ def _name_record(record: Record) -> str:
     return identifier if identifier.startswith("urn:") else "about:blank"
 
 
-def read_payloads(source: Path, wanted: Collection[int]) -> dict[int, Payload]:
-    """Return the payloads of the responses with the numbers *wanted*."""
-    payloads: dict[int, Payload] = {}
-    with source.open("rb") as file:
-        for number, record in _number_records(source, WarcRecords(file, source.name)):
-            if len(payloads) == len(wanted):
-                break
-            content = record.read(LONGEST_HEAD) if number in wanted else b""
-            message = parse_message(content)
-            if message is not None:
-                digest = sha1(content[message.body_start :], usedforsecurity=False)
-                while piece := record.read(_PIECE):
-                    digest.update(piece)
-                payloads[number] = Payload(
-                    f"sha1:{b32encode(digest.digest()).decode()}",
-                    record.fields.first("warc-record-id") or "",
-                    record.fields.first("warc-target-uri") or "",
-                    record.fields.first("warc-date") or "",
-                )
-    return payloads
-
-
 def _number_records(source: Path, records: WarcRecords) -> Iterator[tuple[int, Record]]:
     """Yield the records of *source* with their numbers. Raises :class:`DedupError`."""
     try:
         yield from enumerate(records)
     except DAMAGE as error:
         raise DedupError(f"{source} cannot be read: {error}") from None
-
-
-def _make_revisit(response: Record, page: LeftOut) -> Any:
-    """Return a ``revisit`` record, which says that *response* has the payload of a kept response."""
-    kept = page.payload
-    content = response.read(LONGEST_HEAD)
-    message = parse_message(content)
-    assert kept is not None
-    assert message is not None
-    revisit = WarcRecord()
-    revisit.init_headers(WarcRecordType.revisit)
-    for name, value in _copy_headers(response):
-        if name.lower() in ("warc-record-id", "warc-date"):  # a new record already has these
-            revisit.headers[name] = value
-        else:
-            revisit.headers.append(name, value)  # some occur several times
-    revisit.headers["WARC-Profile"] = _REVISIT
-    revisit.headers["WARC-Payload-Digest"] = kept.digest
-    refers_to = {"WARC-Refers-To": kept.id, "WARC-Refers-To-Target-URI": kept.url, "WARC-Refers-To-Date": kept.date}
-    for name, value in refers_to.items():
-        if value:
-            revisit.headers[name] = value
-    revisit.set_bytes_content(content[: message.body_start])
-    return revisit
 
 
 def _make_note(response: Record, page: LeftOut) -> Any:
@@ -189,9 +139,3 @@ def _make_note(response: Record, page: LeftOut) -> Any:
     lines = [f"{name}: {' '.join(value.split())}\r\n" for name, value in fields.items()]
     note.set_bytes_content("".join(lines).encode())
     return note
-
-
-def _copy_headers(record: Record) -> list[tuple[str, str]]:
-    """Return the headers of a record, except those that describe its type and content."""
-    changed = {"warc-type", "content-length", "warc-block-digest", "warc-payload-digest", "warc-profile"}
-    return [(name, value) for name, value in record.fields.items if name.lower() not in changed]

@@ -35,9 +35,9 @@ _NAMED = 20  # records that a message names
 def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, strict: bool, jobs: int) -> None:
     """Write copies of files without near-duplicates.
 
-    Each INPUT is a file that was signed, or a folder of such files. Its copy has the same format. In a copy of a WARC file,
-    a page with the same payload as a kept one is a revisit record, and for each other page that is left out there is a
-    metadata record. When the command is called again, it writes only copies that are missing, damaged or out of date.
+    Each INPUT is a file that was signed, or a folder of such files. Its copy has the same format. A copy of a WARC file
+    has a metadata record for each page that is left out. When the command is called again, it writes only copies that are
+    missing, damaged or out of date.
 
     \b
     Examples:
