@@ -33,7 +33,6 @@ from crawler_dedup import Config, ConfigError
 from crawler_dedup.crawl.forms import forms_of
 from crawler_dedup.errors import BeyondLimits, ExtraMissing
 from crawler_dedup.signing import parsing, titles
-from crawler_dedup.signing.anchors import MAX_CHARS, Anchors
 from crawler_dedup.signing.characters import simplify_han
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import weigh_tokens
@@ -210,7 +209,7 @@ def _with_options_at_their_ends() -> Iterator[str]:
 
 
 def _sign_and_compare(scheme: Scheme, text: str) -> None:
-    signature = scheme.sign(Text(text, han_cutter("bigrams"), title=text[:_TITLE], anchors=text[:MAX_CHARS]))
+    signature = scheme.sign(Text(text, han_cutter("bigrams"), title=text[:_TITLE]))
     scheme.finds(signature, signature)
     scheme.compare(signature, signature)
 
@@ -230,7 +229,6 @@ def page_steps() -> Mapping[str, Step]:
         "check_depth": lambda page: parsing.check_depth(page.tree, config),
         "outline and paragraphs": lambda page: find_main_blocks(read_outline(page.tree, 250)),
         "links": lambda page: find_links(page.tree, _URL),
-        "anchors": lambda page: Anchors(page.tree, _URL).text_about(_URL),
         "title": lambda page: parsing.find_title(page.tree),
         "other parts": lambda page: find_embedded_content(page.tree),
         "hidden elements": lambda page: hidden_elements(page.tree),

@@ -71,7 +71,7 @@ async def _checked_in_a_loop(filtered: Deduplicator, page: HostilePage) -> Cost:
 
     async def check(url: str, body: bytes, encoding: str | None) -> str:
         try:
-            signed = await signers.sign(SignJob(url, encoding, None, page.name, ""), body, seconds)
+            signed = await signers.sign(SignJob(url, encoding, None, page.name), body, seconds)
         except (NotSigned, SigningError) as error:
             return str(error) or type(error).__name__
         (decision,) = await asyncio.wrap_future(filtered.submit([signed.page]))

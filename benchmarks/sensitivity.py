@@ -3,8 +3,6 @@
 Each option of ``simhash`` is measured alone, and some together: precision and recall on labelled pairs, by the signatures
 alone and with the rules; and the share of main texts whose signature stays near if advertisements, a time stamp, a counter
 or a number of visitors is inserted. Then, for each site, the options that are best on all other sites are measured on it.
-
-Anchor texts of a page come from the other pages of the folder that link to it.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import msgspec
 from rich.console import Console
@@ -25,26 +22,22 @@ from rich.table import Table
 from benchmarks.edits import is_chinese
 from crawler_dedup import Config
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument, sign_documents
-from crawler_dedup.evaluation.labelled import LabelledSet, read_body, read_folder
+from crawler_dedup.evaluation.labelled import LabelledSet, read_folder
 from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs
 from crawler_dedup.hamming import MAX_DISTANCE, distance
 from crawler_dedup.signedpage import PageKind, SignedPage
-from crawler_dedup.signing import parsing
-from crawler_dedup.signing.anchors import Anchors
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import DATA, require_data
 
 DEFAULT = "simhash"
-OPTIONS = ("weight=tf", "weight=tf-idf", "stem=english", "phrases=yes", "title=2", "anchors=yes")
+OPTIONS = ("weight=tf", "weight=tf-idf", "stem=english", "phrases=yes", "title=2")
 TOGETHER = (
-    "title=2 anchors=yes",
     "stem=english phrases=yes",
     "weight=tf-idf stem=english",
     "weight=tf-idf phrases=yes",
-    "weight=tf-idf stem=english phrases=yes title=2 anchors=yes",
+    "weight=tf-idf stem=english phrases=yes title=2",
 )
 VARIANTS = (DEFAULT, *(f"{DEFAULT} {options}" for options in (*OPTIONS, *TOGETHER)))
 DISTANCES = (3, MAX_DISTANCE)
@@ -135,35 +128,10 @@ def _is_decided(result: PairResult, k: int) -> bool:
     )
 
 
-def read_anchors(folder: Path, sets: Sequence[LabelledSet]) -> dict[DocumentKey, str]:
-    """Read the anchor texts of each page on the first other page of its site that links to it."""
-    by_host: dict[str, dict[str, list[DocumentKey]]] = defaultdict(lambda: defaultdict(list))
-    for labelled_set in sets:
-        for name, document in labelled_set.documents.items():
-            if document.url:
-                by_host[urlsplit(document.url).netloc][document.url].append((labelled_set.name, name))
-    texts: dict[DocumentKey, str] = {}
-    for labelled_set in sets:
-        for document in labelled_set.documents.values():
-            of_host = by_host.get(urlsplit(document.url or "").netloc, {})
-            if len(of_host) < 2 or not document.url:
-                continue
-            try:
-                anchors = Anchors(parsing.parse(read_body(folder, document)), document.url)
-            except BeyondLimits:
-                continue
-            for url, keys in of_host.items():
-                text = "" if url == document.url else anchors.text_about(url)
-                for key in keys if text else ():
-                    texts.setdefault(key, text)
-    return texts
-
-
 def measure(
     scheme: str,
     sets: Sequence[LabelledSet],
     documents: Mapping[DocumentKey, SignedDocument],
-    anchors: Mapping[DocumentKey, str],
     perturbed: Sequence[tuple[DocumentKey, Mapping[str, str]]],
     tokenizer: str,
 ) -> Measured:
@@ -176,7 +144,7 @@ def measure(
     signer.load()
 
     def sign(key: DocumentKey, text: str) -> int:
-        of_page = signer.text_of(text, title=documents[key].page.title, anchors=anchors.get(key, ""))
+        of_page = signer.text_of(text, title=documents[key].page.title)
         return signer.scheme.sign(of_page).number
 
     def resign(key: DocumentKey, page: SignedPage) -> SignedPage:
@@ -296,16 +264,13 @@ def main() -> None:
     sets = read_folder(given.folder)
     with progress_bars() as start:
         documents = sign_documents(given.folder, sets, Config(tokenizer=given.tokenizer), 1, start("reading", None))
-        anchors = read_anchors(given.folder, sets)
         perturbed = perturb(documents, given.texts)
         advance = start("measuring", len(VARIANTS))
         measured = {}
         for name in VARIANTS:
-            measured[name] = measure(name, sets, documents, anchors, perturbed, given.tokenizer)
+            measured[name] = measure(name, sets, documents, perturbed, given.tokenizer)
             advance(1)
-    _CONSOLE.print(
-        f"{len(documents):,} pages, {len(anchors):,} with a link to them; {len(perturbed):,} texts with copies"
-    )
+    _CONSOLE.print(f"{len(documents):,} pages; {len(perturbed):,} texts with copies")
     print_tables(measured)
 
 

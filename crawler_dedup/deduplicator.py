@@ -242,17 +242,15 @@ class Deduplicator:
         encoding: str | None = None,
         key: str | None = None,
         scope: str | None = None,
-        anchors: str = "",
     ) -> tuple[SignedPage, str | None]:
         """Sign a page as :meth:`sign` does; return also its main text (``None`` if extraction was not reached).
 
         Args:
             tree: the parsed page, if the caller has it.
-            anchors: text of links that lead to the page, for a scheme that uses it.
         """
         if scope is None:
             scope = scope_of(url, default_scope(self._signer.config))
-        return self._signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope, anchors=anchors)
+        return self._signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope)
 
     def check(
         self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = None

@@ -14,7 +14,6 @@ from weakref import WeakKeyDictionary
 from scrapy import Request, Spider, signals
 from scrapy.http import Response
 
-from crawler_dedup.crawl.anchors import AnchorNotes
 from crawler_dedup.crawl.claims import Claim
 from crawler_dedup.crawl.gate import note_inherited_redirections
 from crawler_dedup.crawl.monitor import Monitor
@@ -23,7 +22,6 @@ from crawler_dedup.crawl.signals import META_DECISION, page_handled
 from crawler_dedup.crawl.startup import FilterOff, config_of, only_looks, refusal_logged, require_companion
 from crawler_dedup.decision import Decision
 from crawler_dedup.middleware import DedupMiddleware
-from crawler_dedup.signing.schemes import scheme_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -98,7 +96,6 @@ class SettlingMiddleware:
         self.crawler = crawler
         self._config = config_of(crawler)
         self._mode = self._config.settle
-        self._uses_anchors = scheme_of(self._config.scheme, self._config).uses_anchors
         self._handlings: WeakKeyDictionary[Response, _Handling] = WeakKeyDictionary()
 
     @classmethod
@@ -137,9 +134,9 @@ class SettlingMiddleware:
         spider: Spider | None = None,  # noqa: ARG002
     ) -> AsyncIterator[Any]:
         """Count the items that a callback yields, and note that it ended well. Discard the items of an unwanted page."""
-        handling, anchors = self._begin_pass(response), self._anchors_of(response)
+        handling = self._begin_pass(response)
         async for output in result:
-            if self._note_output(output, response, handling, anchors):
+            if self._note_output(output, response, handling):
                 yield output
         self._end_pass(response, handling)
 
@@ -154,20 +151,16 @@ class SettlingMiddleware:
         With an asynchronous method alone, these versions lose the output of a middleware that handles an exception of the
         callback.
         """
-        handling, anchors = self._begin_pass(response), self._anchors_of(response)
+        handling = self._begin_pass(response)
         for output in result:
-            if self._note_output(output, response, handling, anchors):
+            if self._note_output(output, response, handling):
                 yield output
         self._end_pass(response, handling)
 
-    def _note_output(
-        self, output: Any, response: Response, handling: _Handling | None, anchors: AnchorNotes | None
-    ) -> bool:
+    def _note_output(self, output: Any, response: Response, handling: _Handling | None) -> bool:
         """Note an *output* of a callback, and return whether to pass it on to the engine."""
         if isinstance(output, Request):
             note_inherited_redirections(output)
-            if anchors is not None:
-                anchors.note(output)
             if handling is not None and is_repetition(output, response, self.crawler):
                 handling.outcome = replace(handling.outcome, asked_again=True)
         elif output is not None and handling is not None:
@@ -182,9 +175,6 @@ class SettlingMiddleware:
         if handling is not None:
             handling.passes += 1
         return handling
-
-    def _anchors_of(self, response: Response) -> AnchorNotes | None:
-        return AnchorNotes(response, self._config) if self._uses_anchors else None
 
     def _end_pass(self, response: Response, handling: _Handling | None) -> None:
         if handling is None:

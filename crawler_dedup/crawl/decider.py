@@ -87,7 +87,6 @@ class Decider:
             declared_encoding(response),
             escape_surrogates(identity.key),
             identity.scope and escape_surrogates(identity.scope),
-            escape_surrogates(identity.anchors),
         )
         # A page that is too large is refused without being parsed.
         is_too_large = len(response.body) > self._config.max_bytes

@@ -13,7 +13,6 @@ from scrapy.utils.misc import load_object
 from crawler_dedup.config import Config
 from crawler_dedup.config.scopes import DOMAIN, GLOBAL, LANGUAGE, default_scope, scope_of
 from crawler_dedup.config.settings import Action
-from crawler_dedup.crawl.anchors import noted_anchors
 from crawler_dedup.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,13 +31,11 @@ class Identity(NamedTuple):
         key: the page key.
         scope: the scope in which it is compared; ``None``: that of its language, which is known once it is signed.
         alias: the key of the address that redirected to the page; ``""`` if none did.
-        anchors: the anchor texts of the links to it, on the page that led to it.
     """
 
     key: str
     scope: str | None
     alias: str = ""
-    anchors: str = ""
 
 
 class Gate:
@@ -90,11 +87,10 @@ class Gate:
         """Return the identity of a page: key and scope come from its request, or else from the settings."""
         scope = request.meta.get("dedup_scope")
         scope = str(scope) if scope is not None else self._scope(request, response)
-        key, anchors = request.meta.get("dedup_key"), noted_anchors(request)
-        if key:
-            return Identity(str(key), scope, anchors=anchors)
+        if key := request.meta.get("dedup_key"):
+            return Identity(str(key), scope)
         first = first_address(request)
-        return Identity(self._key(request), scope, self._key(Request(first)) if first else "", anchors)
+        return Identity(self._key(request), scope, self._key(Request(first)) if first else "")
 
     def _key(self, request: Request) -> str:
         return self._crawler.request_fingerprinter.fingerprint(request).hex()

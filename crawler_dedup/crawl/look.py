@@ -73,7 +73,6 @@ class Look:
             encoding=declared_encoding(response),
             key=identity.key,
             scope=identity.scope,
-            anchors=identity.anchors,
         )
         return look(self._location, signer, page, alias=identity.alias)
 

@@ -163,9 +163,7 @@ class LoopSigner:
 
     async def sign(self, job: SignJob, body: bytes, seconds: float) -> Signed:  # noqa: ARG002
         """Sign a page, however many *seconds* it takes."""
-        page, _ = self._deduplicator.sign_with_text(
-            job.url, body, encoding=job.encoding, key=job.key, scope=job.scope, anchors=job.anchors
-        )
+        page, _ = self._deduplicator.sign_with_text(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope)
         return Signed(page, 0.0)
 
     def release(self, monitor: Monitor) -> None:

@@ -49,7 +49,6 @@ class SignJob(msgspec.Struct, array_like=True, frozen=True, tag=True):
     encoding: str | None
     key: str | None
     scope: str | None
-    anchors: str
 
 
 class TextJob(msgspec.Struct, array_like=True, frozen=True, tag=True):

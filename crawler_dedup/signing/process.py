@@ -71,7 +71,7 @@ def _answer(signer: Signer, job: Job, body: bytes) -> Answer:
     try:
         if isinstance(job, TextJob):
             return Answer(text=extract_text(body, job.encoding, whole=job.whole))
-        page, _ = signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope, anchors=job.anchors)
+        page, _ = signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope)
         return Answer(page=page)
     except Exception as error:
         return _failure(error)

@@ -20,7 +20,6 @@ from crawler_dedup.config import Config
 from crawler_dedup.errors import BeyondLimits, ConfigError, IndexDamaged
 from crawler_dedup.signedpage import PageKind, SignedPage, identify_page
 from crawler_dedup.signing import parsing
-from crawler_dedup.signing.anchors import MAX_CHARS
 from crawler_dedup.signing.behaviour import BEHAVIOUR
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
@@ -108,9 +107,9 @@ class Signer:
     def _cut_han(self, runs: list[str]) -> Iterable[str]:
         return self._han_cutter(runs)
 
-    def text_of(self, text: str, *, title: str = "", anchors: str = "") -> Text:
+    def text_of(self, text: str, *, title: str = "") -> Text:
         """Return *text* in the form that schemes take: it is normalised, cut into tokens and weighted when needed."""
-        return Text(text, self._cut_han, self.config.fold_han, title, anchors)
+        return Text(text, self._cut_han, self.config.fold_han, title)
 
     @property
     def spec(self) -> dict[str, str]:
@@ -145,7 +144,6 @@ class Signer:
         encoding: str | None,
         key: str | None,
         scope: str | None,
-        anchors: str = "",
     ) -> tuple[SignedPage, str | None]:
         """Sign a page; return it with its main text (``None`` if the text was not extracted).
 
@@ -154,15 +152,13 @@ class Signer:
         Args:
             tree: the body as :func:`parsing.parse` would parse it, if the caller has it already.
             scope: ``None``: the language of the text that the page is compared by.
-            anchors: text of the links that lead to the page, for a scheme with the option ``anchors=yes``. Only the first
-                300 characters count.
         """
         page = identify_page(url, key=key, scope=_language_scope(UNKNOWN) if scope is None else scope, size=len(body))
         try:
             content = self._read(body, tree, encoding)
         except BeyondLimits as limit:
             return _unsigned(page, str(limit)), None
-        main_text = self.text_of(content.text, title=content.title, anchors=anchors[:MAX_CHARS])
+        main_text = self.text_of(content.text, title=content.title)
         try:
             signed = self._sign_content(page, body, content, main_text)
             if scope is None and not signed.unsigned:

@@ -31,14 +31,12 @@ class Text:
         cut_han: cuts runs of Chinese characters.
         fold_han: whether Traditional characters are folded to simplified ones.
         title: title of the page.
-        anchors: text in and around the links that lead to the page.
     """
 
     raw: str
     cut_han: CutHan
     fold_han: bool = True
     title: str = ""
-    anchors: str = ""
 
     @cached_property
     def plain(self) -> str:

@@ -78,7 +78,7 @@ def test_a_page_is_signed_in_a_process_as_in_this_one(tokenizer: Any, log: Log) 
 
     signed = asyncio.run(sign_all())
     signer = Signer(config)
-    assert signed == [signer.sign(JOB.url, page, encoding=None, key=None, scope="", anchors="")[0] for page in pages]
+    assert signed == [signer.sign(JOB.url, page, encoding=None, key=None, scope="")[0] for page in pages]
     shared.release(log)  # type: ignore[arg-type]
 
 

@@ -55,7 +55,7 @@ def test_all_saved_pages_are_signed_alike_in_a_crawl_and_by_the_api(data: Path, 
 
         async def sign(url: str, body: bytes) -> SignedPage:
             encoding = declared_encoding(HtmlResponse(url, body=body))
-            return (await signers.sign(SignJob(url, encoding, None, "global", ""), body, 30)).page
+            return (await signers.sign(SignJob(url, encoding, None, "global"), body, 30)).page
 
         async def sign_all() -> list[SignedPage]:
             return await asyncio.gather(*(sign(url, body) for url, body in pages))
@@ -81,7 +81,7 @@ def test_a_page_has_the_charset_that_scrapy_has_determined(charset: str, tmp_pat
     response = HtmlResponse("http://a/", body=body, headers={"Content-Type": f"text/html; charset={charset}"})
     monitor, signer = Log(), Signer(Config(tokenizer="bigrams"))
     signers = share_signers(signer.config, monitor)  # type: ignore[arg-type]
-    job = SignJob(response.url, declared_encoding(response), None, "", "")
+    job = SignJob(response.url, declared_encoding(response), None, "")
     signed = asyncio.run(signers.sign(job, body, 30)).page
     signers.release(monitor)  # type: ignore[arg-type]
     expected, _ = signer.sign(response.url, body, response.selector.root, encoding=None, key=None, scope="")

@@ -8,7 +8,7 @@ from crawler_dedup.signing.messages import SignJob
 from tests.support.crawling import article
 
 ODD_CONFIG = Config(tokenizer="bigrams", extractor="tests.support.odd_extractor.extract")
-JOB = SignJob("http://example.com/", None, None, "", "")
+JOB = SignJob("http://example.com/", None, None, "")
 GOOD = article("good").encode()
 
 

@@ -39,14 +39,12 @@ class FeatureScheme(LexicalScheme):
         stem: the language by whose rules words are cut to their stems.
         phrases: whether each pair of neighbouring words is a feature too, unless one of the words is a stop word.
         title: how many times the words of the page's title are counted in addition to those of its text.
-        anchors: whether the text in and around the link by which the crawl reached the page counts too.
     """
 
     _: KW_ONLY
     stem: str = option(NO, "|".join((NO, *LANGUAGES)), later=True)
     phrases: str = option(NO, f"{NO}|yes", later=True)
     title: int = option(0, "0 to 10", later=True)
-    anchors: str = option(NO, f"{NO}|yes", later=True)
 
     @classmethod
     def build(cls, options: Mapping[str, str], config: Config) -> Self:
@@ -59,24 +57,19 @@ class FeatureScheme(LexicalScheme):
     def libraries(self) -> Sequence[str]:  # type: ignore[override]
         return ("snowballstemmer",) if self.stem != NO else ()
 
-    @property
-    def uses_anchors(self) -> bool:
-        return self.anchors != NO
-
     @cached_property
     def lexicon(self) -> Lexicon:
         return lexicon_of(self.lexicon_name, "" if self.stem == NO else self.stem)
 
     @cached_property
     def _has_plain_features(self) -> bool:
-        return (self.stem, self.phrases, self.title, self.anchors) == (NO, NO, 0, NO)
+        return (self.stem, self.phrases, self.title) == (NO, NO, 0)
 
     def features_of(self, text: Text) -> Features:
         if self._has_plain_features:
             return text.features
         of_title = self.featured(_tokens(text, text.title)) * self.title if self.title else []
-        of_anchors = self.featured(_tokens(text, text.anchors)) if self.uses_anchors else []
-        return weigh_tokens([*self.featured(text.tokens), *of_title, *of_anchors])
+        return weigh_tokens([*self.featured(text.tokens), *of_title])
 
     def featured(self, tokens: list[str]) -> list[str]:
         """Return the features (stems, phrases) of *tokens*, which are the tokens of a text from its beginning on."""

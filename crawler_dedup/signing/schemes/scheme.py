@@ -121,11 +121,6 @@ class Scheme(ABC):
         """Further entries of the index header: what else signatures depend on, such as the digest of a lexicon."""
         return {}
 
-    @property
-    def uses_anchors(self) -> bool:
-        """Whether signatures depend on the text of links to a page."""
-        return False
-
     def features_of(self, text: Text) -> Features:
         """Return the words of *text* as the scheme weighs them. A lexicon for the scheme counts these words."""
         return text.features
