@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import struct
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,10 +12,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import SignedPage
-from crawler_dedup.index.export import _MAX_UNPACKED, FORMAT, MAX_BLOCK_ROWS, Export, ExportBlock, write_export
+from crawler_dedup.index.export import _MAX_VALUE, FORMAT, MAX_BLOCK_ROWS, Export, ExportBlock, write_export
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Record, encode
 from crawler_dedup.signedpage import PageKind
@@ -26,48 +24,38 @@ from tests.support.indexing import array
 
 ROOT = Path(__file__).parents[2]
 SPEC = {"scheme": "simhash"}
-HEADER = msgspec.json.encode({"export": FORMAT, "index": Header(5, SPEC, {}, "pages")})
+HEADER = msgspec.msgpack.encode(Header(5, SPEC, {}, "pages"))
 MEGABYTE = 1 << 20
-
-
-def frame(kind: bytes, content: bytes, length: int | None = None) -> bytes:
-    size = len(content) if length is None else length
-    return struct.pack("<cIQ", kind, size, xxh3_64_intdigest(kind + content)) + content
-
-
-def export(*frames: bytes, total: int) -> bytes:
-    return b"".join([b"crawler-dedup export\n", *frames, frame(b"E", total.to_bytes(8, "little"))])
-
 
 Part = bytes | tuple[bytes, int]
 """Bytes, and how often they stand there."""
 
 
-def block(*parts: Part, size: int | None = None, window: int = 0, kind: bytes = b"B") -> bytes:
-    """Return a block, or a part of another *kind*, of msgpack *parts*, packed bit by bit.
+def repeated(parts: tuple[Part, ...]) -> list[tuple[bytes, int]]:
+    return [part if isinstance(part, tuple) else (part, 1) for part in parts]
 
-    *size* is what it says it is, where that is a lie.
+
+def length_of(*parts: Part) -> int:
+    return sum(len(part) * times for part, times in repeated(parts))
+
+
+def value(*parts: Part, length: int | None = None) -> list[Part]:
+    """Return a value with its length; *length* is what it says it is, where that is a lie."""
+    return [(length_of(*parts) if length is None else length).to_bytes(4, "little"), *parts]
+
+
+def export(*values: list[Part], total: int, window: int = 0) -> bytes:
+    """Return an export of *values*, of which an empty one is added.
+
     To unpack it takes a window of 2 to the power of *window* bytes, where that is given.
     """
-    repeated = [part if isinstance(part, tuple) else (part, 1) for part in parts]
     packer = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: window})
-    packer.set_pledged_input_size(sum(len(part) * times for part, times in repeated))
-    packed = b""
-    for part, times in repeated:
+    packed = b"crawler-dedup export %d %20d\n" % (FORMAT, total)
+    for part, times in repeated(tuple(part for one in [*values, value()] for part in one)):
         at_once = max(1, MEGABYTE // max(1, len(part)))
         for left in range(times, 0, -at_once):
             packed += packer.compress(part * min(left, at_once))
-    packed += packer.flush()
-    return frame(kind, packed if size is None else _with_content_size(packed, size))
-
-
-def _with_content_size(packed: bytes, size: int) -> bytes:
-    """Return a Zstandard frame with another content size in its header (RFC 8878, section 3.1.1)."""
-    descriptor = packed[4]
-    is_single_segment = bool(descriptor & 0b0010_0000)
-    width = {0: int(is_single_segment), 1: 2, 2: 4, 3: 8}[descriptor >> 6]
-    rest = packed[5 + (not is_single_segment) + width :]
-    return packed[:4] + bytes([0b1110_0000 | descriptor & 0b100]) + size.to_bytes(8, "little") + rest
+    return packed + packer.flush()
 
 
 def array_head(count: int) -> bytes:
@@ -78,58 +66,50 @@ def binary_head(length: int) -> bytes:
     return b"\xc6" + length.to_bytes(4, "big")
 
 
-def number(value: int) -> bytes:
-    return b"\xce" + value.to_bytes(4, "big")
+def one_row(*parts: Part) -> list[Part]:
+    return value(b"\x92", binary_head(8), bytes(8), array_head(1), binary_head(length_of(*parts)), *parts)
 
 
-def one_row(*parts: Part) -> bytes:
-    length = sum(len(part[0]) * part[1] if isinstance(part, tuple) else len(part) for part in parts)
-    return block(b"\x93\x01", binary_head(8), bytes(8), array_head(1), binary_head(length), *parts)
-
-
-def columns(count: int, rows: int) -> bytes:
+def columns(count: int, rows: int) -> list[Part]:
     """Return a block of *count* signatures and *rows* empty rows."""
-    return block(
-        b"\x93", number(count), binary_head(8 * count), (bytes(8), count), array_head(rows), (b"\xc4\x00", rows)
-    )
+    return value(b"\x92", binary_head(8 * count), (bytes(8), count), array_head(rows), (b"\xc4\x00", rows))
 
 
 def _exports() -> dict[str, bytes]:
-    head = frame(b"H", HEADER)
+    head = value(HEADER)
     record = encode(Record(SignedPage("k", "u", "s"), settled=1))
     without_aliases = record.removesuffix(b"\x90")
     aliases = 30 * MEGABYTE
+    most = _MAX_VALUE // 2
     return {
         "rows without end": export(head, columns(80_000_000, 80_000_000), total=80_000_000),
         "more rows than a block has": export(head, columns(1 << 20, 1 << 20), total=1 << 20),
         "signatures without end": export(head, columns(80_000_000, 0), total=80_000_000),
         "more signatures than a block has": export(head, columns(1 << 20, 0), total=1 << 20),
-        "a count without rows": export(
-            head, block(b"\x93\x01", binary_head(8), bytes(8), array_head(2**32 - 1)), total=1
-        ),
-        "a size that is too small": export(head, block((bytes(1), 1 << 30), size=1000), total=1),
-        "a size that is too large": export(head, block(b"\x93\x00\xc4\x00\x90", size=60 * MEGABYTE), total=0),
-        "a size beyond all bounds": export(head, block(b"\x93\x00\xc4\x00\x90", size=2**63), total=0),
-        "two frames in one": export(head, frame(b"B", 2 * block(b"\x93\x00\xc4\x00\x90")[13:]), total=0),
-        "brackets": export(head, block(b"\x94\x00\xc4\x00\x90", (b"\x91", 60 * MEGABYTE)), total=0),
+        "a count without rows": export(head, value(b"\x92", binary_head(8), bytes(8), array_head(2**32 - 1)), total=1),
+        "nothing but rows": export(head, value(b"\x92\xc4\x00", array_head(most), (b"\xc4\x00", most - 8)), total=0),
+        "brackets": export(head, value(b"\x93\xc4\x00\x90", (b"\x91", 60 * MEGABYTE)), total=0),
         "brackets in a large window": export(
-            head, block(b"\x94\x00\xc4\x00\x90", (b"\x91", 60 * MEGABYTE), window=26), total=0
+            head, value(b"\x93\xc4\x00\x90", (b"\x91", 60 * MEGABYTE)), total=0, window=26
         ),
         "brackets in a row": export(head, one_row((b"\x91", 60 * MEGABYTE)), total=1),
         "aliases without end": export(
             head, one_row(without_aliases, array_head(aliases), (b"\xc4\x00", aliases)), total=1
         ),
-        "brackets among sites": export(head, block((b"\x91", 60 * MEGABYTE), kind=b"S"), total=0),
-        "sites without end": export(
-            head, block(array_head(8 * MEGABYTE - 5), (b"\x90", 8 * MEGABYTE - 5), kind=b"S"), total=0
+        "brackets among sites": export(head, value(), value((b"\x91", 60 * MEGABYTE)), total=0),
+        "snapshots without end": export(
+            head,
+            value(),
+            value(b"\x96\xc4\x0c", bytes(12), bytes(3), b"\xc4\0", array_head(most), (b"\x90", most)),
+            total=0,
         ),
-        "a size of sites that is too small": export(head, block((bytes(1), 1 << 30), size=1000, kind=b"S"), total=0),
-        "a part that is not there": export(head, frame(b"B", b"x", length=1 << 28), total=0),
-        "a header that is not there": export(frame(b"H", HEADER, length=1 << 28), total=0),
-        "a header without end": export(frame(b"H", HEADER.ljust(2 * MEGABYTE)), total=0),
-        "brackets in the header": export(frame(b"H", b'{"x":' + b"[" * 500_000), total=0),
-        "a number without end": export(frame(b"H", b'{"export":%s}' % (b"9" * 4000)), total=0),
-        "more rows than the end says": export(head, *[one_row(record)] * 9, total=1),
+        "a value that is not there": export(head, value(b"x", length=1 << 25), total=0),
+        "a value without end": export(head, value(b"x", length=(1 << 32) - 1), total=0),
+        "a header that is not there": export(value(HEADER, length=MEGABYTE), total=0),
+        "a header without end": export(value((b"\x91", 2 * MEGABYTE)), total=0),
+        "brackets in the header": export(value((b"\x91", 500_000)), total=0),
+        "a first line without end": b"crawler-dedup export " + b"9" * 60 * MEGABYTE,
+        "more rows than the first line says": export(head, *[one_row(record)] * 9, total=1),
     }
 
 
@@ -186,7 +166,7 @@ def test_a_file_of_kilobytes_that_expands_to_gigabytes_is_reported_in_a_sentence
     file = hostile["rows without end"]
     assert file.stat().st_size < 100_000
     result = invoke("index", "import", file, tmp_path / "index", status=2)
-    assert result.output == f"Error: {file} cannot be imported: a block is too large.\n"
+    assert result.output == f"Error: {file} cannot be imported: a part is too long.\n"
 
 
 LITTLE_MEMORY = """
@@ -233,7 +213,7 @@ def test_more_signatures_than_fit_into_a_block_are_written_as_several_blocks(tmp
 
 
 def test_a_row_that_is_longer_than_a_block_is_exported_and_imported(tmp_path: Path) -> None:
-    row = random.Random(1).randbytes(_MAX_UNPACKED + 1)
+    row = random.Random(1).randbytes(_MAX_VALUE + 1)
     write_export(tmp_path / "file", Header(5, SPEC, {}, "pages"), [ExportBlock(array([7]), [row])])
     (block,) = Export(tmp_path / "file").blocks()
     assert block.rows == [row]
@@ -242,9 +222,8 @@ def test_a_row_that_is_longer_than_a_block_is_exported_and_imported(tmp_path: Pa
 def test_the_document_names_the_format_and_the_limits() -> None:
     document = " ".join((ROOT / "docs" / "export.md").read_text(encoding="utf-8").split())
     assert f"Version {FORMAT}." in document
-    assert f'{{"export": {FORMAT}, "index": header}}' in document
     assert f"at most {MAX_BLOCK_ROWS:,} rows" in document
-    assert f"{_MAX_UNPACKED:,} bytes" in document
+    assert f"{_MAX_VALUE:,} bytes" in document
     fields = ", ".join("0" if name == "signature" else name for name in SignedPage.__struct_fields__)
     assert f"[{fields}]" in document
     assert f"`[{', '.join(Record.__struct_fields__)}]`" in document
