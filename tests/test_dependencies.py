@@ -24,13 +24,14 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PROJECT: dict[str, Any] = tomllib.loads(TEXT)["project"]
 MODULES = sorted((ROOT / "crawler_dedup").rglob("*.py"))
-BATCH = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "batch")]
+SPARK = ROOT / "crawler_dedup" / "spark.py"
+BATCH = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "batch") or path == SPARK]
 SERVER = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "index" / "redis")]
 REPORT = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "report")]
 OF_AN_EXTRA = {
     **dict.fromkeys(BATCH, ("batch",)),
     **dict.fromkeys(SERVER, ("redis",)),
-    **{path: ("batch", "spark") for path in BATCH if path.parent.name == "spark"},
+    **{path: ("batch", "spark") for path in BATCH if path.parent.name == "spark" or path == SPARK},
     **{path: ("report",) for path in REPORT if path.name == "rendering.py"},
 }
 """Modules that need an extra as soon as they are imported. The packages of these names are imported by commands only."""
@@ -95,7 +96,7 @@ def test_every_declared_package_is_imported_somewhere() -> None:
 
 
 def test_the_modules_of_an_extra_are_imported_by_its_package_only() -> None:
-    of_extras = ("crawler_dedup.report", "crawler_dedup.batch", "crawler_dedup.index.redis")
+    of_extras = ("crawler_dedup.report", "crawler_dedup.batch", "crawler_dedup.spark", "crawler_dedup.index.redis")
     for path in {*MODULES} - {*BATCH, *REPORT, *SERVER}:
         for module, inside_function in imports(ast.parse(path.read_text(encoding="utf-8"))):
             assert inside_function or not module.startswith(of_extras), path

@@ -43,7 +43,7 @@ NOT_RUN = {
     r"pip install": "needs the network",
     r"python3 -m venv": "is what .ci/run does",
     r"(ps|df) ": "is a command of the system",
-    r".* --spark ": "needs Spark (tests/cli/test_batch.py)",
+    r"spark-submit ": "needs Spark (tests/test_spark.py)",
     r"docker ": "needs Docker",
     r"(scrapyd-deploy|curl) ?": "needs a daemon (tests/works_with/test_scrapyd.py)",
     r"export ": "sets a variable for the next command",

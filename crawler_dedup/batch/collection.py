@@ -15,7 +15,6 @@ from crawler_dedup.errors import DedupError, IndexMismatch
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.files import open_replacement
-from crawler_dedup.system.processes import CallAll, call_here
 
 FORMAT = 3
 """Version of the layout of a signed collection."""
@@ -204,29 +203,28 @@ class Collection:
         return [self._shard(source) for source in self.header.sources]
 
     def _shard(self, source: Source) -> Shard:
-        directory = self.directory.absolute()  # executors of Spark have other working directories
-        data, bad, receipt = (directory / f"{source.shard}.{end}" for end in _FILES)
+        data, bad, receipt = (self.directory / f"{source.shard}.{end}" for end in _FILES)
         return Shard(source, data, bad, receipt)
 
-    def require_whole(self, advance: Advance, call_all: CallAll = call_here) -> list[Receipt]:
+    def require_whole(self, advance: Advance) -> list[Receipt]:
         """Return the receipts of all shards.
 
         Args:
             advance: called with numbers of shards that were checked.
-            call_all: calls the function that checks a shard.
 
         Raises:
             DedupError: a shard is missing or damaged; the message names all of them.
         """
         receipts, missing, damaged = [], [], []
-        shards = self.shards
-        for shard, (receipt, is_whole) in zip(shards, call_all(_read_state, shards, advance), strict=True):
+        for shard in self.shards:
+            receipt = shard.read_receipt()
             if receipt is None:
                 missing.append(shard.source.path)
-            elif not is_whole:
+            elif not shard.is_whole(receipt):
                 damaged.append(str(shard.data))
             else:
                 receipts.append(receipt)
+            advance(1)
         problems = [f"not signed yet: {path}" for path in missing] + [f"damaged: {path}" for path in damaged]
         if problems:
             lines = "\n  ".join(problems)

@@ -24,7 +24,6 @@ from crawler_dedup.index.records import Record, name_page
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.system.callbacks import Advance
-from crawler_dedup.system.processes import CallAll, call_here
 
 
 class ExistingBatch(NamedTuple):
@@ -67,19 +66,15 @@ class ExistingPages(Protocol):
             texts_by_key: whether texts, too, are looked up by keys alone.
         """
 
-    def parts(self) -> Iterator[ExistingPages]:
-        """Yield parts that can be read in parallel. Together they have all pages, in the same order."""
-
     def read_records(self, wanted: Flags, matcher: RuleMatcher, profiles: FrozenProfiles) -> Iterator[Record]:
         """Yield the records of the *wanted* pages, in their order."""
 
 
-def open_existing(path: Path, collection: Collection, advance: Advance, call_all: CallAll = call_here) -> ExistingPages:
+def open_existing(path: Path, collection: Collection, advance: Advance) -> ExistingPages:
     """Open the pages against which *collection* is decided: an exported index, or the directory of another collection.
 
     Args:
         advance: called with numbers of shards that were checked.
-        call_all: calls the function that checks a shard.
 
     Raises:
         IndexMismatch: the existing pages were signed in another way.
@@ -88,7 +83,7 @@ def open_existing(path: Path, collection: Collection, advance: Advance, call_all
     if path.is_dir():
         other_collection = Collection.open(path)
         require_same_spec(str(path), other_collection.header.identity, collection.header.identity)
-        return _CollectionPages(path, other_collection.shards, other_collection.require_whole(advance, call_all))
+        return _CollectionPages(path, other_collection.shards, other_collection.require_whole(advance))
     return _ExportPages(path, collection.header.spec)
 
 
@@ -104,9 +99,6 @@ class _ExportPages:
 
     def __len__(self) -> int:
         return len(self._export)
-
-    def parts(self) -> Iterator[ExistingPages]:
-        yield self
 
     def known_sites(self) -> Iterator[StoredSite]:
         return self._export.sites()
@@ -165,10 +157,6 @@ class _CollectionPages:
 
     def __len__(self) -> int:
         return sum(receipt.pages for receipt in self._receipts)
-
-    def parts(self) -> Iterator[ExistingPages]:
-        for shard, receipt in zip(self._shards, self._receipts, strict=True):
-            yield _CollectionPages(self.path, [shard], [receipt])
 
     def known_sites(self) -> Iterator[StoredSite]:
         return iter(())

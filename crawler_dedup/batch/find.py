@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 
 from crawler_dedup.batch.candidates import Candidates, find_candidates
 from crawler_dedup.batch.clusters import CLUSTERS, LEFT_OUT_BYTES, Clusters
-from crawler_dedup.batch.collection import Collection, Receipt, add_counts
+from crawler_dedup.batch.collection import Collection, add_counts
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.existing import ExistingPages, open_existing
 from crawler_dedup.batch.learning import check_profiles, export_header, learn_profiles
@@ -182,31 +182,6 @@ def find_duplicates(
         decided = _decide(rows, existing, candidates, matcher, frozen, output, free + _JOIN_BYTES * count, start)
     with clock.step("writing"):
         write_kept(output / KEPT, rows.shards, rows.starts, decided.codes, decided.duplicates)
-    return write_report(
-        output,
-        collection,
-        receipts,
-        decided,
-        candidates=int(candidates.rows.sum()),
-        known_sites=len(frozen),
-        seconds=clock.seconds,
-        max_distance=signer.config.max_distance,
-    )
-
-
-def write_report(
-    output: Path,
-    collection: Collection,
-    receipts: Sequence[Receipt],
-    decided: Decided,
-    *,
-    candidates: int,
-    known_sites: int,
-    seconds: dict[str, float],
-    max_distance: int,
-) -> Report:
-    """Write the report, after all other files, and return it. The arguments are as in :class:`Report`."""
-    count = len(decided.codes)
     verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
     counts = {str(verdict): number for verdict, number in zip(VERDICTS, verdicts, strict=True)}
     sources = zip(collection.header.sources, receipts, strict=True)
@@ -222,11 +197,11 @@ def write_report(
         unsigned=add_counts([receipt.unsigned for receipt in receipts]),
         passed_over=add_counts([receipt.passed_over for receipt in receipts]),
         bad=add_counts([receipt.bad for receipt in receipts]),
-        candidates=candidates,
-        known_sites=known_sites,
-        seconds=seconds,
+        candidates=int(candidates.rows.sum()),
+        known_sites=len(frozen),
+        seconds=clock.seconds,
         spec=collection.header.spec,
-        max_distance=max_distance,
+        max_distance=signer.config.max_distance,
         format=collection.header.format,
     )
     with open_replacement(output / REPORT) as file:

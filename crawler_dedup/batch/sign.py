@@ -32,7 +32,7 @@ from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
-from crawler_dedup.system.processes import CallAll, map_in_processes, raise_if_stopped
+from crawler_dedup.system.processes import map_in_processes, raise_if_stopped
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class _Job:
     scope: str
 
 
-def sign_collection(  # noqa: PLR0913  (what a command asks for)
+def sign_collection(
     inputs: Sequence[Path],
     directory: Path,
     config: Config,
@@ -83,7 +83,6 @@ def sign_collection(  # noqa: PLR0913  (what a command asks for)
     columns: Columns = DEFAULT_COLUMNS,
     scope: str = "",
     jobs: int = 1,
-    call_all: CallAll | None = None,
 ) -> Signing:
     """Sign the pages of *inputs* into *directory*. Inputs that were signed before and did not change are not signed again.
 
@@ -93,7 +92,6 @@ def sign_collection(  # noqa: PLR0913  (what a command asks for)
         scope: pages are compared with those of the same scope; ``domain``: of the same registered domain, ``language``: in
             the same language; ``""``: as ``config.scope`` says.
         jobs: number of processes.
-        call_all: calls the function that signs an input; ``None``: processes of this machine call it.
 
     Raises:
         ConfigError: ``config.scope`` is a callable, and *scope* is empty.
@@ -118,10 +116,7 @@ def sign_collection(  # noqa: PLR0913  (what a command asks for)
         advance(1)
     job = _Job(signer.config, columns, scope)
     sign_shard, advance = partial(_sign_shard, job), start("signing", len(waiting))
-    if call_all is None:
-        signed = map_in_processes(sign_shard, waiting, min(jobs, len(waiting)), advance, chunk_size=1)
-    else:
-        signed = call_all(sign_shard, waiting, advance)
+    signed = map_in_processes(sign_shard, waiting, min(jobs, len(waiting)), advance, chunk_size=1)
     ignored = sum(not has_format(file) for folder in inputs if folder.is_dir() for file in _walk(folder))
     try:
         for _ in signed:

@@ -9,7 +9,7 @@ from crawler_dedup.errors import ExtraMissing
 EXTRAS = {
     "report": ("jinja2", "markupsafe"),
     "batch": ("pyarrow", "fastwarc"),
-    "spark": ("pyspark", "pandas", "py4j"),
+    "spark": ("pyspark", "pandas"),
     "fast": ("rjieba",),
     "stem": ("snowballstemmer",),
     "redis": ("redis", "hiredis"),

@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context, parent_process
 from multiprocessing.synchronize import Event
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.callbacks import Advance
@@ -70,21 +70,6 @@ def _submit_all(
         # A process that dies meanwhile breaks the pool, which closes the pipes that the next process would get.
         executor.submit(int)  # raises BrokenProcessPool then
         raise
-
-
-class CallAll(Protocol):
-    """A callable that calls a function with each of some arguments, perhaps in other processes; yields results in order."""
-
-    def __call__(
-        self, function: Callable[[_In], _Out], arguments: Sequence[_In], advance: Advance, /
-    ) -> Iterator[_Out]: ...
-
-
-def call_here(function: Callable[[_In], _Out], arguments: Sequence[_In], advance: Advance) -> Iterator[_Out]:
-    """Call *function* with each of *arguments* in this process; yield the results (:class:`CallAll`)."""
-    for argument in arguments:
-        yield function(argument)
-        advance(1)
 
 
 def raise_if_stopped() -> None:

@@ -25,6 +25,8 @@ class Columns(msgspec.Struct, frozen=True):
         id: the identifier; ``""``: the address.
         time: seconds since 1970, a date and time as in ISO 8601, or a timestamp of Parquet; ``""``: not known. A WARC file
             has it in its records.
+        encoding: the charset that the server has declared, of HTML as bytes; ``""``: not known. A WARC file has it in its
+            records.
     """
 
     html: str = "html"
@@ -32,6 +34,7 @@ class Columns(msgspec.Struct, frozen=True):
     url: str = "url"
     id: str = ""
     time: str = ""
+    encoding: str = ""
 
     @property
     def content(self) -> str:
@@ -108,7 +111,7 @@ def read_fields(record: int, fields: dict[str, Any], columns: Columns) -> InputP
     if columns.id and identifier is None:
         detail = _missing(columns.id, "id", fields)
         return PassedOver(record, f"no {columns.id}", name, is_bad=True, detail=detail)
-    body, encoding = _body_of(content, is_text=bool(columns.text))
+    body, encoding = _body_of(content, fields.get(columns.encoding), is_text=bool(columns.text))
     return InputPage(
         record,
         None if identifier is None else str(identifier),
@@ -157,11 +160,11 @@ def _parse_time(text: str) -> datetime | float | None:
         return float(text) if re.fullmatch(r"\s*-?\d{1,18}(\.\d*)?\s*", text) else None
 
 
-def _body_of(content: str | bytes, *, is_text: bool) -> tuple[bytes, str | None]:
+def _body_of(content: str | bytes, declared: str | None, *, is_text: bool) -> tuple[bytes, str | None]:
     """Return *content* as HTML, and its encoding as far as known."""
     if is_text:
         return read_plain_text(content if isinstance(content, str) else content.decode("utf-8", "replace"))
-    return (content.encode("utf-8", "replace"), "utf-8") if isinstance(content, str) else (content, None)
+    return (content.encode("utf-8", "replace"), "utf-8") if isinstance(content, str) else (content, declared)
 
 
 def read_plain_text(text: str) -> tuple[bytes, str]:

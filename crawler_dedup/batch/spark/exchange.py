@@ -6,7 +6,6 @@ with equal or near numbers are linked there (:mod:`~crawler_dedup.batch.spark.li
 
 from __future__ import annotations
 
-from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,9 +21,7 @@ from crawler_dedup.batch.spark.linking import Distinct, Links, link_equal, link_
 from crawler_dedup.batch.spark.schemas import arrow_schema
 from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.index.profiles import FrozenProfiles, site_key
-from crawler_dedup.index.records import decode as decode_record
 from crawler_dedup.rules.matcher import RuleMatcher
-from crawler_dedup.signedpage import PageKind
 
 PACKED_COLUMNS = "part int, kind int, numbers binary, rows binary"
 """Part: rows of one part meet. Kind: what the numbers are, or which table. Numbers, rows: 64 bits for each entry."""
@@ -163,31 +160,6 @@ class SpreadKeys:
                 page = self.matcher.prepare(page, self.profiles.snapshot(site_key(page.scope, page.url)))
                 entries.add(row, page.scope, (*self.matcher.keys(page), *self.matcher.probes(page)))
             yield from _pack_equal(KEYS, entries.keys, entries.places)
-
-
-@dataclass(frozen=True)
-class SpreadRecords:
-    """Sends the keys and aliases of pages that are kept already to parts; :class:`SpreadNumbers` sends their other numbers.
-
-    Attributes:
-        texts_by_key: whether texts, too, are looked up by keys alone.
-    """
-
-    matcher: RuleMatcher
-    texts_by_key: bool
-
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield the packed keys and aliases of rows with the columns row and page; the latter holds a record."""
-        for batch in batches:
-            entries, names, rows = KeyEntries(), array("Q"), array("q")
-            for row, content in zip(*(batch.column(name).to_pylist() for name in ("row", "page")), strict=True):
-                record = decode_record(content)
-                names.extend(int.from_bytes(name[:8], "big") for name in record.aliases)
-                rows.extend([row] * len(record.aliases))
-                if self.texts_by_key or record.page.kind is not PageKind.TEXT:
-                    entries.add(row, record.page.scope, self.matcher.keys(record.page))
-            yield from _pack_equal(KEYS, entries.keys, entries.places)
-            yield from _pack_equal(NAMES, np.array(names, dtype=np.uint64), np.array(rows, dtype=np.int64))
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,9 @@ SIGNED_COLUMNS = (
 """The columns of a shard except the record, which a DataFrame does not have. Spark has no unsigned numbers."""
 SITE_COLUMNS = "key binary, number long, counts binary, snapshot binary"
 
+SIGNED = "signed"
+"""The column that has these columns, in the DataFrame of the pages."""
+
 _SIGNED, _SITE = arrow_schema(SIGNED_COLUMNS), arrow_schema(SITE_COLUMNS)
 _ROWS = 500
 
@@ -38,18 +41,20 @@ class Signing:
     scope: str
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield the signed rows of each batch. A row that cannot be read is unsigned, with the reason."""
+        """Yield each batch with the column :data:`SIGNED`. A row that cannot be read is unsigned, with the reason."""
         signer = cached_signer(self.config)
         for batch in batches:
             for first in range(0, len(batch), _ROWS):
-                records = (read_fields(0, fields, self.columns) for fields in batch.slice(first, _ROWS).to_pylist())
+                part = batch.slice(first, _ROWS)
+                records = (read_fields(0, fields, self.columns) for fields in part.to_pylist())
                 rows = [
                     _unreadable(record)
                     if isinstance(record, PassedOver)
                     else columns_of(SignedRow(0, record.time, sign_page(signer, record, self.scope)))[1:]
                     for record in records
                 ]
-                yield _make_batch(rows)
+                names = [*part.schema.names, SIGNED]
+                yield pa.RecordBatch.from_arrays([*part.columns, _make_batch(rows).to_struct_array()], names)
 
 
 def _unreadable(record: PassedOver) -> tuple[Any, ...]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,6 @@ from crawler_dedup.cli.batch.options import (
     finding_options,
     output_option,
     require_batch,
-    spark_option,
-    spark_session,
 )
 from crawler_dedup.cli.batch.page import write_page
 from crawler_dedup.cli.batch.sign import print_counts
@@ -27,8 +24,6 @@ from crawler_dedup.config import Config
 from crawler_dedup.system.callbacks import Start
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from crawler_dedup.batch.find import Report
 
 
@@ -36,9 +31,8 @@ if TYPE_CHECKING:
 @click.argument("signed", metavar="SIGNED", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @output_option("DECISIONS", "Directory for kept.parquet, clusters.parquet, report.json and report.html.")
 @finding_options
-@spark_option
 @settings_option
-def find(signed: Path, output: Path, search: Search, spark: str, settings: Sequence[str]) -> None:
+def find(signed: Path, output: Path, search: Search, settings: Sequence[str]) -> None:
     """Find the near-duplicates among signed pages.
 
     SIGNED is a directory that `crawler-dedup batch sign` has written. The command first learns what the pages of each
@@ -51,28 +45,17 @@ def find(signed: Path, output: Path, search: Search, spark: str, settings: Seque
     """
     require_batch()
     config = search.limit_distance(read_config(settings))
-    with spark_session(spark) as session, progress_bars() as start:
-        report = find_in(signed, output, config, search, start, session)
+    with progress_bars() as start:
+        report = find_in(signed, output, config, search, start)
     print_report(report, output)
     write_page(signed, output, config, report)
 
 
-def find_in(
-    signed: Path, output: Path, config: Config, search: Search, start: Start, session: SparkSession | None
-) -> Report:
-    """Find the near-duplicates in a collection, with the values of the options.
+def find_in(signed: Path, output: Path, config: Config, search: Search, start: Start) -> Report:
+    """Find the near-duplicates in a collection, with the values of the options."""
+    from crawler_dedup.batch.find import find_duplicates  # noqa: PLC0415  (needs an extra)
 
-    Args:
-        session: the session of Spark that does the work; ``None``: this process does it.
-    """
-    find_in_collection: Callable[..., Report]
-    if session is None:
-        from crawler_dedup.batch.find import find_duplicates as find_in_collection  # noqa: PLC0415  (needs an extra)
-    else:
-        from crawler_dedup.batch.spark.files import find_on_spark  # noqa: PLC0415  (needs an extra)
-
-        find_in_collection = partial(find_on_spark, session)
-    return find_in_collection(
+    return find_duplicates(
         signed,
         output,
         config,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,8 +15,6 @@ from crawler_dedup.config import Config
 from crawler_dedup.system.extras import require_extra
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from crawler_dedup.batch.readers.records import Columns
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -168,27 +165,6 @@ _FINDING: Sequence[Option] = (
         help="Memory that the search may take.",
     ),
 )
-
-
-spark_option = click.option(
-    "--spark",
-    metavar="MASTER",
-    default="",
-    help="Let Spark do the work: local[*] or spark://HOST:PORT. All machines need the same files, and crawler-dedup.",
-)
-
-
-@contextmanager
-def spark_session(master: str) -> Iterator[SparkSession | None]:
-    """Open a session of Spark if the option ``--spark`` is given; yield ``None`` if it is not."""
-    if not master:
-        yield None
-        return
-    require_extra("spark", "--spark")
-    from crawler_dedup.batch.spark.session import open_session  # noqa: PLC0415  (needs an extra)
-
-    with open_session(master) as session:
-        yield session
 
 
 def require_batch() -> None:

@@ -18,8 +18,6 @@ from crawler_dedup.cli.batch.options import (
     output_option,
     reading_options,
     require_batch,
-    spark_option,
-    spark_session,
     strict_option,
 )
 from crawler_dedup.cli.batch.page import write_page
@@ -37,9 +35,8 @@ from crawler_dedup.cli.project import read_config
 @mark_option
 @strict_option
 @jobs_option
-@spark_option
 @settings_option
-def run(  # noqa: PLR0913, PLR0917  (each is an option of the command)
+def run(
     inputs: Sequence[Path],
     output: Path,
     reading: Reading,
@@ -47,7 +44,6 @@ def run(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     mark: str,
     strict: bool,
     jobs: int,
-    spark: str,
     settings: Sequence[str],
 ) -> None:
     """Sign, find and apply in one go.
@@ -66,9 +62,9 @@ def run(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 
     config = search.limit_distance(read_config(settings))
     signed, decided, clean = (output / name for name in ("signed", "decisions", "clean"))
-    with spark_session(spark) as session, progress_bars() as start:
-        signing = sign_inputs(inputs, signed, config, reading, jobs, start, session)
-        report = find_in(signed, decided, config, search, start, session)
+    with progress_bars() as start:
+        signing = sign_inputs(inputs, signed, config, reading, jobs, start)
+        report = find_in(signed, decided, config, search, start)
         applied = apply_decisions(inputs, decided, clean, start, mark=mark, strict=strict, jobs=jobs)
     print_signing(signing, signed)
     print_report(report, decided)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +14,6 @@ from crawler_dedup.cli.batch.options import (
     output_option,
     reading_options,
     require_batch,
-    spark_option,
-    spark_session,
 )
 from crawler_dedup.cli.options import jobs_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
@@ -26,8 +23,6 @@ from crawler_dedup.config import Config
 from crawler_dedup.system.callbacks import Start
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from crawler_dedup.batch.sign import Signing
 
 
@@ -36,11 +31,8 @@ if TYPE_CHECKING:
 @output_option("SIGNED", "Directory for the signed pages.")
 @reading_options
 @jobs_option
-@spark_option
 @settings_option
-def sign(
-    inputs: Sequence[Path], output: Path, reading: Reading, jobs: int, spark: str, settings: Sequence[str]
-) -> None:
+def sign(inputs: Sequence[Path], output: Path, reading: Reading, jobs: int, settings: Sequence[str]) -> None:
     """Sign the pages of files, each file once.
 
     Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. A file makes one shard of signed pages. When
@@ -56,8 +48,8 @@ def sign(
     """
     require_batch()
     config = read_config(settings)
-    with spark_session(spark) as session, progress_bars() as start:
-        signing = sign_inputs(inputs, output, config, reading, jobs, start, session)
+    with progress_bars() as start:
+        signing = sign_inputs(inputs, output, config, reading, jobs, start)
     print_signing(signing, output)
 
 
@@ -68,18 +60,8 @@ def sign_inputs(
     reading: Reading,
     jobs: int,
     start: Start,
-    session: SparkSession | None,
 ) -> Signing:
-    """Sign the pages of files, with the values of the options.
-
-    Args:
-        session: the session of Spark that does the work; ``None``: processes of this machine do it.
-    """
-    call_all = None
-    if session is not None:
-        from crawler_dedup.batch.spark.session import call_on_executors  # noqa: PLC0415  (needs an extra)
-
-        call_all = partial(call_on_executors, session)
+    """Sign the pages of files, with the values of the options."""
     from crawler_dedup.batch.sign import sign_collection  # noqa: PLC0415  (needs an extra)
 
     return sign_collection(
@@ -91,7 +73,6 @@ def sign_inputs(
         columns=reading.columns,
         scope=reading.scope,
         jobs=jobs,
-        call_all=call_all,
     )
 
 

@@ -1,23 +1,19 @@
 """Near-duplicates of a DataFrame of Spark: signed, searched and decided by the executors.
 
-The decisions are those of :func:`crawler_dedup.batch.find.find_duplicates` about the same pages in the same order.
+The decisions are those of ``crawler-dedup batch`` about the same pages in the same order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everybody imports it)
+from pyspark.sql.types import StructField, StructType
 
 from crawler_dedup.batch.decide import RememberingMatcher
 from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.rows import require_order
-from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED
-from crawler_dedup.batch.spark.exchange import Batches
-from crawler_dedup.batch.spark.executors import SIGNED_COLUMNS, Signing
+from crawler_dedup.batch.shard import UNSIGNED
+from crawler_dedup.batch.spark.executors import SIGNED, SIGNED_COLUMNS, Signing
 from crawler_dedup.batch.spark.search import Search, learn_sites
 from crawler_dedup.config import Config
 from crawler_dedup.config.scopes import default_scope
@@ -31,11 +27,12 @@ from crawler_dedup.signing.signer import Signer
 MEMORY = 4 << 30
 """Default of the bytes of memory that a task may take for kept pages."""
 
+_ROW = "row"
 _SPEC = "crawler_dedup"  # metadata of the column with the signed pages: what they depend on
 _AGREEMENT = ("representative", "rule", "distance", "resemblance", "coverage")
 
 
-def signatures(
+def sign(  # noqa: PLR0913  (as the options of a command)
     pages: DataFrame,
     config: Config | None = None,
     *,
@@ -44,34 +41,38 @@ def signatures(
     url: str = "url",
     id: str = "",
     time: str = "",
+    encoding: str = "",
     scope: str = "",
 ) -> DataFrame:
     """Sign the rows of a DataFrame.
 
-    The result has the columns of :data:`~crawler_dedup.batch.spark.executors.SIGNED_COLUMNS` and ``row``, a number that
-    ascends in the order of *pages*. A row that cannot be read is unsigned, with the reason. Signing costs most of the
-    time: write the result as Parquet, and read it again for :func:`duplicates`.
+    The result has two further columns: ``signed``, and ``row``, a number that ascends in the order of *pages*. A row that
+    cannot be read is unsigned, with the reason. Signing costs most of the time: write the result as Parquet, and read it
+    again for :func:`find_duplicates` and :func:`drop_duplicates`.
 
     Args:
         config: the settings of the filter.
         html, text, url, id, time, scope: as the options of ``crawler-dedup batch sign``.
+        encoding: the column with the charset that the server has declared, if *html* is binary.
 
     Raises:
         ConfigError: ``config.scope`` is a callable, and *scope* is empty.
-        DedupError: a column is missing.
+        DedupError: a column is missing, or there is one with the name of a further column.
     """
-    columns = Columns(html, text, url, id, time)
-    wanted = dict.fromkeys(filter(None, [columns.content, id, time, url if not id or url in pages.columns else ""]))
-    if missing := [name for name in wanted if name not in pages.columns]:
+    columns = Columns(html, text, url, id, time, encoding)
+    needed = filter(None, [columns.content, id, time, encoding, "" if id else url])
+    if missing := [name for name in dict.fromkeys(needed) if name not in pages.columns]:
         raise DedupError(f"The DataFrame has no column {', '.join(missing)}; it has {', '.join(pages.columns)}.")
+    if taken := {SIGNED, _ROW} & {*pages.columns}:
+        raise DedupError(f"The DataFrame has a column {', '.join(sorted(taken))} already; rename it.")
     signer = Signer(resolve_tokenizer(config or Config()))
-    signed = pages.select(*wanted).mapInArrow(
-        Signing(signer.config, columns, scope or default_scope(signer.config)).__call__, SIGNED_COLUMNS
-    )
-    return signed.withMetadata("page", {_SPEC: signer.spec}).withColumn("row", F.monotonically_increasing_id())
+    signing = Signing(signer.config, columns, scope or default_scope(signer.config))
+    schema = StructType([*pages.schema.fields, StructField(SIGNED, StructType.fromDDL(SIGNED_COLUMNS))])
+    signed = pages.mapInArrow(signing.__call__, schema)
+    return signed.withMetadata(SIGNED, {_SPEC: signer.spec}).withColumn(_ROW, F.monotonically_increasing_id())
 
 
-def duplicates(
+def find_duplicates(
     signed: DataFrame,
     config: Config | None = None,
     *,
@@ -86,7 +87,7 @@ def duplicates(
     *signed* is read several times, and pages are decided whenever the result is read.
 
     Args:
-        signed: what :func:`signatures` has returned.
+        signed: what :func:`sign` has returned.
         config: the settings with which it was signed, and the thresholds.
         order: in which order pages are decided (:data:`~crawler_dedup.batch.rows.ORDERS`, with a minus the largest first);
             ``""``: by ``row``.
@@ -99,39 +100,33 @@ def duplicates(
     """
     require_order(order)
     signer = Signer(resolve_tokenizer(config or Config()))
-    if spec := signed.schema["page"].metadata.get(_SPEC):
+    if spec := signed.schema[SIGNED].metadata.get(_SPEC):
         require_same_spec("The DataFrame", spec, signer.spec)
-    rows = FrameRows(signed)
+    rows = signed.select(_ROW, f"{SIGNED}.*")
     known = FrozenProfiles.of(learn_sites(rows)) if profiles is None else profiles
     search = Search(rows, RememberingMatcher(signer), known)
     decided = search.decide(search.find_groups(), order, memory)
     verdict = F.when(F.col("kind") == UNSIGNED, str(Verdict.UNCHECKED)).otherwise(str(Verdict.NEW))
     return (
-        signed.select("row", "id", "url", "kind", "reason")
-        .join(decided.select("row", F.col("verdict").alias("decided"), *_AGREEMENT), "row", "left")
+        rows.select(_ROW, "id", "url", "kind", "reason")
+        .join(decided, _ROW, "left")
         .withColumn("verdict", F.coalesce("decided", verdict))
-        .select("row", "id", "url", "verdict", "reason", *_AGREEMENT)
+        .select(_ROW, "id", "url", "verdict", "reason", *_AGREEMENT)
     )
 
 
-@dataclass(frozen=True)
-class FrameRows:
-    """The rows of a DataFrame that :func:`signatures` has returned."""
+def drop_duplicates(
+    signed: DataFrame,
+    config: Config | None = None,
+    *,
+    order: str = "",
+    profiles: FrozenProfiles | None = None,
+    memory: int = MEMORY,
+) -> DataFrame:
+    """Return the rows of the pages that are kept, without the columns that :func:`sign` has added.
 
-    signed: DataFrame
-
-    def count(self) -> int:
-        return int(self.signed.count())
-
-    def select(self, columns: Sequence[str], kinds: Sequence[str] = (TEXT, THIN, UNSIGNED)) -> DataFrame:
-        wanted = self.signed.where(F.col("kind").isin(*kinds))
-        return wanted.select(*(F.col("row").alias(name) if name == "record" else name for name in columns))
-
-    def map(
-        self,
-        function: Callable[[Batches], Iterator[pa.RecordBatch]],
-        schema: str,
-        columns: Sequence[str],
-        kinds: Sequence[str] = (TEXT, THIN, UNSIGNED),
-    ) -> DataFrame:
-        return self.select(columns, kinds).mapInArrow(function, schema)
+    Arguments and errors as for :func:`find_duplicates`.
+    """
+    decided = find_duplicates(signed, config, order=order, profiles=profiles, memory=memory)
+    left_out = decided.where(F.col("verdict").isin(str(Verdict.DUPLICATE), str(Verdict.UNCHANGED))).select(_ROW)
+    return signed.join(left_out, _ROW, "left_anti").drop(SIGNED, _ROW)
