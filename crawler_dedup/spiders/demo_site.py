@@ -7,16 +7,45 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from itertools import count
 from urllib.parse import urlsplit
 
-from crawler_dedup.spiders.demo_texts import CHANGING, CHINESE, ENGLISH, MIRROR_EDITS, MIRROR_ONLY, Article
+import msgspec
 
 Page = tuple[str, str]
 """HTML and the charset in which it is sent."""
 
 _ADS = ("Buy better boots", "Three nights by the lake", "A bank that answers the telephone", "New: soup in a tube")
 _SHELL = '<!doctype html><title>App</title><div id="root"></div><script>start(location.pathname)</script>'
+
+
+class Article(msgspec.Struct, frozen=True):
+    """A text with its heading."""
+
+    slug: str
+    title: str
+    paragraphs: tuple[str, ...]
+
+
+class _Texts(msgspec.Struct, frozen=True):
+    """The texts of both sites.
+
+    Attributes:
+        english, chinese: the articles of the newspaper.
+        changing: a page at each visit.
+        mirror_only: an article that only the mirror has.
+        mirror_edits: the words that the mirror has replaced, by article.
+    """
+
+    english: tuple[Article, ...]
+    chinese: tuple[Article, ...]
+    changing: tuple[Article, ...]
+    mirror_only: Article
+    mirror_edits: dict[str, tuple[tuple[str, str], ...]]
+
+
+DEMO_TEXTS = msgspec.json.decode((files("crawler_dedup") / "data/demo.json").read_bytes(), type=_Texts)
 
 
 class DemoSites:
@@ -47,12 +76,12 @@ class DemoSites:
             "/": self._front,
             "/notice": self._notice,
             "/robots.txt": lambda: ("User-agent: *\nDisallow: /private/\n", "utf-8"),
-            "/gbk/tea-house": partial(self._article, CHINESE[0], lang="zh", charset="gbk"),
+            "/gbk/tea-house": partial(self._article, DEMO_TEXTS.chinese[0], lang="zh", charset="gbk"),
             "/app/map": lambda: (_SHELL, "utf-8"),
             "/app/weather": lambda: (_SHELL, "utf-8"),
-            **{f"/{article.slug}": partial(self._article, article) for article in ENGLISH},
-            **{f"/print/{article.slug}": partial(_print, article) for article in ENGLISH},
-            **{f"/zh/{article.slug}": partial(self._article, article, lang="zh") for article in CHINESE},
+            **{f"/{article.slug}": partial(self._article, article) for article in DEMO_TEXTS.english},
+            **{f"/print/{article.slug}": partial(_print, article) for article in DEMO_TEXTS.english},
+            **{f"/zh/{article.slug}": partial(self._article, article, lang="zh") for article in DEMO_TEXTS.chinese},
             **{f"/archive/{page}": partial(self._archive, page) for page in (1, 2, 3)},
         }
         if path in pages:
@@ -63,15 +92,15 @@ class DemoSites:
         return self._paper("Sorry", "<p>We could not find this page.</p>"), "utf-8"
 
     def _front(self) -> Page:
-        items = [f'<a href="/{article.slug}">{article.title}</a>' for article in ENGLISH]
-        items += [f'<a href="/zh/{article.slug}">{article.title}</a>' for article in CHINESE]
+        items = [f'<a href="/{article.slug}">{article.title}</a>' for article in DEMO_TEXTS.english]
+        items += [f'<a href="/zh/{article.slug}">{article.title}</a>' for article in DEMO_TEXTS.chinese]
         items += ['<a href="/gbk/tea-house">GBK</a>', '<a href="/notice">Harbour office</a>']
         items += [
             '<a href="/app/map">Map</a>',
             '<a href="/app/weather">Weather</a>',
             '<a href="/archive/1">Archive</a>',
         ]
-        items += [f'<a href="/{ENGLISH[0].slug}?s={next(self._visits)}">Most read</a>']
+        items += [f'<a href="/{DEMO_TEXTS.english[0].slug}?s={next(self._visits)}">Most read</a>']
         items += [f'<a href="{self.mirror}/">Our partner</a>']
         return self._paper("The Harbour Gazette", _list(items)), "utf-8"
 
@@ -87,11 +116,11 @@ class DemoSites:
         return self._paper(article.title, body, lang, charset), charset
 
     def _notice(self) -> Page:
-        article = CHANGING[min(next(self._notice_visits), len(CHANGING) - 1)]
+        article = DEMO_TEXTS.changing[min(next(self._notice_visits), len(DEMO_TEXTS.changing) - 1)]
         return self._paper(article.title, f"<h1>{article.title}</h1><article>{_paragraphs(article)}</article>"), "utf-8"
 
     def _archive(self, page: int) -> Page:
-        shown = ENGLISH[2 * page - 2 : 2 * page]
+        shown = DEMO_TEXTS.english[2 * page - 2 : 2 * page]
         items = [f'<a href="/{article.slug}">{article.title}</a>' for article in shown]
         items += [f'<a href="/archive/{number}">Page {number}</a>' for number in (1, 2, 3) if number != page]
         return self._paper(f"Archive, page {page}", _list(items)), "utf-8"
@@ -108,7 +137,7 @@ class DemoSites:
     # The mirror
 
     def _mirror(self, path: str) -> Page | None:
-        articles = {f"/{article.slug}": article for article in (*ENGLISH[:4], MIRROR_ONLY)}
+        articles = {f"/{article.slug}": article for article in (*DEMO_TEXTS.english[:4], DEMO_TEXTS.mirror_only)}
         if path == "/":
             return self._portal(
                 "Daily Reader", _list([f'<a href="{to}">{article.title}</a>' for to, article in articles.items()])
@@ -116,9 +145,9 @@ class DemoSites:
         if path in articles:
             article = articles[path]
             text = _paragraphs(article)
-            for theirs, ours in MIRROR_EDITS.get(article.slug, ()):
+            for theirs, ours in DEMO_TEXTS.mirror_edits.get(article.slug, ()):
                 text = text.replace(theirs, ours)
-            source = "" if article is MIRROR_ONLY else "<p>From the Gazette.</p>"
+            source = "" if article is DEMO_TEXTS.mirror_only else "<p>From the Gazette.</p>"
             return self._portal(article.title, text + source)
         return None
 

@@ -17,7 +17,7 @@ from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import CutHan, han_cutter
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text
-from crawler_dedup.spiders.demo_texts import CHINESE, Article
+from crawler_dedup.spiders.demo_site import DEMO_TEXTS, Article
 from tests.support.chinese import in_other_writing
 from tests.support.data import documents
 
@@ -103,7 +103,7 @@ def differing(first: Text, second: Text) -> float:
 
 
 @every_writing
-@pytest.mark.parametrize("article", CHINESE, ids=lambda article: article.slug)
+@pytest.mark.parametrize("article", DEMO_TEXTS.chinese, ids=lambda article: article.slug)
 def test_a_text_in_traditional_and_simplified_characters_has_nearly_the_same_tokens(
     article: Article, writing: str, cut_han: CutHan
 ) -> None:
@@ -182,7 +182,7 @@ def decisions(directory: Path, kept: list[str], new: list[str], kind: str, *, fo
 def test_a_page_in_the_other_kind_of_characters_is_decided_as_the_page_itself(
     tmp_path: Path, kind: str, writing: str, kept_is: str, title: str
 ) -> None:
-    simple = [page(article, kind, title or article.title) for article in CHINESE]
+    simple = [page(article, kind, title or article.title) for article in DEMO_TEXTS.chinese]
     traditional = [in_other_writing(body, writing) for body in simple]
     kept = (simple if kept_is == "simplified" else traditional)[:2]
     decisions_by_start = {
@@ -196,9 +196,9 @@ def test_a_page_in_the_other_kind_of_characters_is_decided_as_the_page_itself(
 
 @pytest.mark.parametrize("kind", [TEXT, SHORT])
 def test_without_folding_a_page_in_the_other_kind_of_characters_is_another_page(tmp_path: Path, kind: str) -> None:
-    simple = [page(article, kind, "Tea & kites") for article in CHINESE]
+    simple = [page(article, kind, "Tea & kites") for article in DEMO_TEXTS.chinese]
     decided = decisions(tmp_path, simple, [in_other_writing(body) for body in simple], kind, fold_han=False)
-    assert [decision.verdict for decision in decided] == [Verdict.NEW] * len(CHINESE)
+    assert [decision.verdict for decision in decided] == [Verdict.NEW] * len(DEMO_TEXTS.chinese)
 
 
 # The index

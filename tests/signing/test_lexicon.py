@@ -45,7 +45,7 @@ from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.signing.tables import read_phrases
 from crawler_dedup.signing.text import Text
-from crawler_dedup.spiders.demo_texts import CHINESE
+from crawler_dedup.spiders.demo_site import DEMO_TEXTS
 from crawler_dedup.system.compression import compress, zstd
 from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, config, html, prose, text_of
@@ -502,7 +502,7 @@ def test_the_letters_of_a_text_are_first_letters_of_words_and_of_readings_of_cha
     raw = "The 茶馆 opens, 3 mal; ドア Ünder чай 龘"
     plain = normalise(raw)
     assert "".join(LETTERS[letter_number] for letter_number in find_initials(plain).tolist()) == "tcgomd"
-    for article in CHINESE:
+    for article in DEMO_TEXTS.chinese:
         firsts = "".join(unit[0] for unit in split_units(normalise("".join(article.paragraphs))))
         expected = [
             reading[0]

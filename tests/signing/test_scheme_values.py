@@ -38,7 +38,7 @@ from crawler_dedup.signing.schemes.shingling import MAX_MOD, MODULUS, SMALLEST, 
 from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
-from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH
+from crawler_dedup.spiders.demo_site import DEMO_TEXTS
 from tests.support.chinese import exchange_alike
 from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, prose, sentences, text_of
@@ -110,7 +110,7 @@ every_sample = pytest.mark.parametrize("name", SAMPLES)
 
 # Golden values: if one changes, the behaviour changes, and signing.BEHAVIOUR must rise
 
-GOLDEN_TEXTS = ("\n".join(ENGLISH[0].paragraphs), "\n".join(CHINESE[0].paragraphs))
+GOLDEN_TEXTS = ("\n".join(DEMO_TEXTS.english[0].paragraphs), "\n".join(DEMO_TEXTS.chinese[0].paragraphs))
 GOLDEN = {
     "simhash": (
         "a10293fb3dd3ed7c c4f838a3fefb2e2d",

@@ -33,7 +33,7 @@ from crawler_dedup.signedpage import PageKind, Signature
 from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
-from crawler_dedup.spiders.demo_texts import CHINESE
+from crawler_dedup.spiders.demo_site import DEMO_TEXTS
 from crawler_dedup.system.extras import has_extra
 from tests.support.chinese import in_other_writing
 from tests.support.prose import ODD, SAMPLES, Elsewhere, config, html, mixed, prose, sentences, signed, text_of
@@ -594,7 +594,7 @@ def test_no_text_raises_an_error(scheme: Scheme, raw: str, other_text: str) -> N
 # Both writings of Chinese
 
 
-WRITTEN = {article.slug: "\n".join(article.paragraphs) for article in CHINESE}
+WRITTEN = {article.slug: "\n".join(article.paragraphs) for article in DEMO_TEXTS.chinese}
 
 
 def folds_back(text: str) -> bool:

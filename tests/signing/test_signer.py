@@ -14,7 +14,7 @@ from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.behaviour import BEHAVIOUR
 from crawler_dedup.signing.parsing import parse, read_quickly
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH, Article
+from crawler_dedup.spiders.demo_site import DEMO_TEXTS, Article
 from crawler_dedup.system import extras
 from tests.support.crawling import article
 from tests.support.indexing import run
@@ -214,9 +214,9 @@ ROWS = "".join(f"<tr><td>lot {number}<td>{number * number} tons of 茶叶 in {19
 STORIES = "".join(f'<p><a href="{number}.html">story of 茶 {number}</a> by me' for number in range(9))
 PAGES = {
     **{kind: written.html.encode() for kind, written in BY_HAND.items()},
-    "en": page(ENGLISH[0]),
-    "zh": page(CHINESE[0]),
-    "table": page(ENGLISH[1]).replace(b"</article>", f"<table>{ROWS}</table></article>".encode()),
+    "en": page(DEMO_TEXTS.english[0]),
+    "zh": page(DEMO_TEXTS.chinese[0]),
+    "table": page(DEMO_TEXTS.english[1]).replace(b"</article>", f"<table>{ROWS}</table></article>".encode()),
     "short": "<title>Opening | 茶馆</title><p>We open in spring: come and see us. 再见</p><a href=/map>map</a>".encode(),
     "lamp": "<title>Product | 茶馆</title><h1>Lamp, 40 cm</h1><p>Brass, of 1924</p><img src=/1><a href=/>茶馆</a>".encode(),
     "list": f"<title>Archive | 茶馆</title><p>Stories of 2024 from the river, on 茶馆</p>{STORIES}".encode(),
@@ -258,17 +258,17 @@ def test_every_process_signs_a_page_alike(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_signed_page_has_all_that_a_record_needs(signer: Signer) -> None:
-    body = page(ENGLISH[0])
+    body = page(DEMO_TEXTS.english[0])
     signed = sign(signer, body)
-    assert signed.title == ENGLISH[0].title
+    assert signed.title == DEMO_TEXTS.english[0].title
     assert signed.size == len(body)
     assert signed.kind is PageKind.TEXT
-    assert signed.chars == sum(map(len, ENGLISH[0].paragraphs))
+    assert signed.chars == sum(map(len, DEMO_TEXTS.english[0].paragraphs))
     assert (signed.link_count, signed.link_chars, signed.inner_link_chars) == (2, len("nextelsewhere"), 0)
     assert len(signed.links) == 2 * 4
     assert len(signed.sketch) == 3 * signed.features <= 192
     assert not signed.unsigned
-    assert len(signed.blocks) == 6 * (1 + len(ENGLISH[0].paragraphs) + 1)
+    assert len(signed.blocks) == 6 * (1 + len(DEMO_TEXTS.english[0].paragraphs) + 1)
     assert (signed.heading, signed.named) == (0, 1)
 
 
@@ -314,7 +314,7 @@ def test_the_sketch_of_a_long_text_has_a_limited_size(signer: Signer) -> None:
 
 
 def test_charset_and_template_do_not_change_the_signature(signer: Signer) -> None:
-    text = page(CHINESE[0]).decode()
+    text = page(DEMO_TEXTS.chinese[0]).decode()
     gbk = text.replace("<head>", "<head><meta charset=gbk>").encode("gbk")
     framed = text.replace("<body>", "<body><nav><a href=/>Home</a></nav>").encode()
     assert sign(signer, gbk).signature == sign(signer, framed).signature == sign(signer, text.encode()).signature
@@ -328,7 +328,7 @@ def test_the_three_tokenizers_have_three_specs() -> None:
 
 def test_jieba_and_rjieba_sign_alike(signer: Signer) -> None:
     rust = Signer(Config(tokenizer="rjieba"))
-    for text in CHINESE:
+    for text in DEMO_TEXTS.chinese:
         assert sign(rust, page(text)) == sign(signer, page(text))
 
 
@@ -365,7 +365,7 @@ def test_auto_is_jieba_where_rjieba_is_not_installed() -> None:
     ],
 )
 def test_a_page_beyond_a_limit_is_returned_unsigned(limit: Config, reason: str) -> None:
-    assert sign(Signer(limit), page(ENGLISH[0])).unsigned == reason
+    assert sign(Signer(limit), page(DEMO_TEXTS.english[0])).unsigned == reason
 
 
 @pytest.mark.parametrize("content", [f"<p>{article(0)}</p>", "<a href=/>on</a>" + "<div>short and visible</div>" * 30])

@@ -5,7 +5,7 @@ from pathlib import Path
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.visits import without_visits
-from crawler_dedup.spiders.demo_texts import ENGLISH
+from crawler_dedup.spiders.demo_site import DEMO_TEXTS
 
 COUNTING = """123 views|1.2k views|1,234 views · 13 shares|Views: 1,234|12 comments|1 comment|Comments (5)
 25 minutes ago|1 hour ago|5 min read|5-minute read|Reading time: 5 min|You are visitor 3813
@@ -42,7 +42,7 @@ def test_numbers_in_sentences_stay_and_lines_keep_their_places() -> None:
 
 def test_a_page_with_other_counts_is_a_duplicate_and_with_another_fact_it_is_not(tmp_path: Path) -> None:
     def page(line: str) -> bytes:
-        article = ENGLISH[0]
+        article = DEMO_TEXTS.english[0]
         paragraphs = "".join(f"<p>{paragraph}</p>" for paragraph in article.paragraphs)
         return f"<title>{article.title}</title><h1>{article.title}</h1><p>{line}</p>{paragraphs}".encode()
 

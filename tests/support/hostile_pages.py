@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from unicodedata import combining, normalize
 
-from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH
+from crawler_dedup.spiders.demo_site import DEMO_TEXTS
 
 URL = "http://example.com/hostile"
 ANY = "any"
@@ -47,12 +47,12 @@ class HostilePage:
 
 def english() -> str:
     """Return a sound page in English."""
-    return _page(ENGLISH[0].title, ENGLISH[0].paragraphs)
+    return _page(DEMO_TEXTS.english[0].title, DEMO_TEXTS.english[0].paragraphs)
 
 
 def chinese() -> str:
     """Return a page in simplified Chinese."""
-    return _page(CHINESE[0].title, CHINESE[0].paragraphs)
+    return _page(DEMO_TEXTS.chinese[0].title, DEMO_TEXTS.chinese[0].paragraphs)
 
 
 def traditional() -> str:
@@ -250,7 +250,7 @@ LARGE_ONES = (
     HostilePage("199,000 ligatures of 18 letters", _repeated("\ufdfa", 597_000, "<p>"), ANY),
     HostilePage(
         "1,600,000 Han in short blocks",
-        lambda: _utf8(_SHORT + f"<div>{CHINESE[0].paragraphs[0][:32]}</div>" * 48_000),
+        lambda: _utf8(_SHORT + f"<div>{DEMO_TEXTS.chinese[0].paragraphs[0][:32]}</div>" * 48_000),
         LONG,
     ),
 )

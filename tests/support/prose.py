@@ -21,7 +21,7 @@ from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.segmentation import han_cutter
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
-from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH
+from crawler_dedup.spiders.demo_site import DEMO_TEXTS
 from crawler_dedup.system.compression import decompress
 
 _OF_A_TEXT = 360
@@ -100,7 +100,7 @@ SAMPLES = {
     "Chinese": prose(0, chinese=True),
     "both": mixed(1),
     "short": prose(2, 3),
-    **{article.slug: "\n".join(article.paragraphs) for article in (*ENGLISH, *CHINESE)},
+    **{article.slug: "\n".join(article.paragraphs) for article in (*DEMO_TEXTS.english, *DEMO_TEXTS.chinese)},
 }
 """Different texts as they occur on pages."""
 
