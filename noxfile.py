@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nox
 
-PYTHON = ("3.10", "3.11", "3.12", "3.13")
+PYTHON = ("3.11", "3.12", "3.13")
 SCRAPY = ("2.13", "2.14", "2.15", "2.16", "2.17", "2.18", "2.19")
 
 nox.options.default_venv_backend = "uv"

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.table import Table
@@ -32,7 +32,6 @@ from tests.support.sitecrawl import run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 STEPS = {
     "process_response, decider, monitor": ["middleware:DedupMiddleware.process_response"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from crawler_dedup.urls import text_without_credentials, without_credentials
 
@@ -14,7 +14,7 @@ NO_ANSWER = "no answer from the index"
 """Reason of an ``unchecked`` page of a batch, if the index has answered for other pages of the batch only."""
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """The answer for one page."""
 
     NEW = "new"
@@ -27,8 +27,6 @@ class Verdict(str, Enum):
     """The page itself is kept with another content; the new content replaces it."""
     UNCHECKED = "unchecked"
     """The page could not be judged (too little text, a limit, an error): it passes and stands for nothing."""
-
-    __str__ = str.__str__
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from scrapy import Spider, signals
 from scrapy.http import Request, Response
@@ -21,7 +21,6 @@ from crawler_dedup.errors import DedupError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 
 class _Marking:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, Spider, signals
@@ -25,7 +25,6 @@ from crawler_dedup.middleware import DedupMiddleware
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 
 @dataclass(frozen=True)

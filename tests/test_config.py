@@ -109,7 +109,7 @@ def test_the_reference_of_settings_is_current() -> None:
 
 
 def test_a_member_of_an_enum_is_read_as_its_value() -> None:
-    class Word(str, Enum):
+    class Word(str, Enum):  # noqa: UP042  (a user may have one)
         DOMAIN = "domain"
         MARK = "mark"
         PATH = "package.function"

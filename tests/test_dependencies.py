@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -17,8 +18,6 @@ from crawler_dedup.system.extras import EXTRAS
 from tests.support.crawling import article
 from tests.support.indexing import run
 from tests.support.labelled import write_set
-
-tomllib = pytest.importorskip("tomllib", reason="a module of Python 3.11")
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

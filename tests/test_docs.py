@@ -6,7 +6,7 @@ import ast
 import importlib
 import importlib.util
 import re
-import sys
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -20,11 +20,6 @@ from crawler_dedup.journal import entry
 from crawler_dedup.rules import table
 from crawler_dedup.signing import behaviour, schemes
 from crawler_dedup.signing.signer import Signer
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    tomllib = None
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "crawler_dedup"
@@ -166,7 +161,6 @@ def test_only_the_middlewares_what_they_load_and_commands_import_scrapy() -> Non
     assert {name for name in importing if name not in CRAWL and not name.startswith(("cli/", "spiders/"))} == set()
 
 
-@pytest.mark.skipif(tomllib is None, reason="Python 3.10 reads no TOML")
 def test_the_import_rules_name_every_module_and_package() -> None:
     rules = tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"]
     by_id = {rule["id"]: rule for rule in rules}
@@ -372,7 +366,6 @@ def test_the_tree_of_the_architecture_page_is_the_tree_of_the_package() -> None:
     assert named == existing
 
 
-@pytest.mark.skipif(tomllib is None, reason="Python 3.10 reads no TOML")
 def test_the_layers_of_the_architecture_page_are_those_of_the_import_rules() -> None:
     block = read(ARCHITECTURE).split("## Who may import whom")[1].split("```")[1]
     contracts = tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"]

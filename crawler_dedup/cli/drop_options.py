@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
@@ -73,10 +73,10 @@ def _parse_since(text: str) -> str:
     seconds = parse_duration(text)
     try:
         if seconds is not None:
-            time = datetime.now(timezone.utc) - timedelta(seconds=seconds)
+            time = datetime.now(UTC) - timedelta(seconds=seconds)
         else:
             time = datetime.fromisoformat(text.removesuffix("Z"))
-            time = time.astimezone(timezone.utc) if time.tzinfo else time
+            time = time.astimezone(UTC) if time.tzinfo else time
     except (ValueError, OverflowError):
         raise click.BadParameter(
             f"{text!r} is neither a time (2026-11-21T18:00) nor a duration (2h, 3d, 1w)."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,7 +75,7 @@ def report(
     with progress_bars() as start, closing(open_pages(target.index)) as pages:
         read_records, read_journals = start("index", len(pages)), start("journal", journal_bytes)
         figures = report.collect(pages, target.journals, run, read_records, read_journals)
-        content = report.render(figures, target.config, datetime.now(timezone.utc)).encode()
+        content = report.render(figures, target.config, datetime.now(UTC)).encode()
         with open_replacement(output) as file:
             file.write(content)
     if json:

@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,7 @@ def quantity(count: int, noun: str) -> str:
 def format_time(seconds: float) -> str:
     """Return ``2026-11-21 23:10:02 UTC`` for seconds since 1970."""
     try:
-        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):  # an imported record may have any number
         return f"{seconds} s after 1970"
 
@@ -51,7 +51,7 @@ def format_time(seconds: float) -> str:
 def iso_time(seconds: float) -> str | None:
     """Return ``2026-11-21T23:10:02Z`` for seconds since 1970; ``None`` if the time is not known, which 0 stands for."""
     try:
-        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") if seconds else None
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if seconds else None
     except (ValueError, OverflowError, OSError):
         return None
 

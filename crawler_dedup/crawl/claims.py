@@ -166,7 +166,7 @@ class Claims:
 
         Raises:
             IndexUnusable: the index cannot be used.
-            asyncio.TimeoutError: the index does not answer.
+            TimeoutError: the index does not answer.
         """
         offer = partial(self._offer, page, alias, is_dry=is_dry)
         decision = await offer()
@@ -283,7 +283,7 @@ class Claims:
         event = self._awaited.setdefault(place, asyncio.Event())
         try:
             await asyncio.wait_for(event.wait(), timeout)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             # Other pages that wait for it ask the index again by themselves.
             if self._awaited.get(place) is event:
                 del self._awaited[place]

@@ -5,7 +5,6 @@ Every error in these steps lets the page pass: the filter may miss a duplicate, 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from dataclasses import dataclass, replace
 from typing import Any
@@ -114,9 +113,9 @@ class Decider:
             response.status,
             decision.url,
             name,
-            str(error) or ("no answer within DEDUP_TIMEOUT" if isinstance(error, asyncio.TimeoutError) else ""),
+            str(error) or ("no answer within DEDUP_TIMEOUT" if isinstance(error, TimeoutError) else ""),
             f"\n{error.trace}" if isinstance(error, SigningError) else "",
-            exc_info=None if isinstance(error, (DedupError, asyncio.TimeoutError)) else error,
+            exc_info=None if isinstance(error, (DedupError, TimeoutError)) else error,
         )
         self._session.note_error(error)
         return decision

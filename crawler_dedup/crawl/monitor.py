@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +74,7 @@ class Monitor:
         self._shown_hosts: set[str] = set()
         self._forms: list[tuple[FormUse, Decision, SignedPage]] = []
         self._pace = Pace()
-        self._made = datetime.now(timezone.utc)
+        self._made = datetime.now(UTC)
         self._skipped = SkippedResponses()
         self._has_warned_of_start = False
         self._signed = 0
@@ -102,7 +102,7 @@ class Monitor:
             _place_of_signing(self._config.processes),
         )
         self._run = deduplicator.run
-        began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")
+        began = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
         if journal:
             self._journal = JournalWriter(Path(journal % {"time": began, "name": safe_name(self._spider)}))
             if deduplicator.has_emptied_index:

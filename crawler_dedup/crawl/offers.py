@@ -53,7 +53,7 @@ class Offers:
 
         Raises:
             IndexUnusable: the index cannot be used.
-            asyncio.TimeoutError: the index does not answer.
+            TimeoutError: the index does not answer.
         """
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._gathering.add(_Offer(page, alias, is_dry, answer))
@@ -116,7 +116,7 @@ class Offers:
 
 def _give_up(future: Future[list[Decision]], batch: Sequence[_Offer]) -> None:
     future.cancel()
-    _fail(batch, asyncio.TimeoutError())
+    _fail(batch, TimeoutError())
 
 
 def _fail(batch: Sequence[_Offer], error: BaseException) -> None:

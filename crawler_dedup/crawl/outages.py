@@ -86,7 +86,7 @@ class Outages:
             pages: how many pages wait for the answer.
 
         Raises:
-            ConnectionLost, asyncio.TimeoutError: the outage has lasted for too long, or the crawl was interrupted.
+            ConnectionLost, TimeoutError: the outage has lasted for too long, or the crawl was interrupted.
         """
         if not self.seconds:
             return await question()
@@ -95,7 +95,7 @@ class Outages:
             asked = time.monotonic()
             try:
                 answer = await question()
-            except (ConnectionLost, asyncio.TimeoutError) as error:
+            except (TimeoutError, ConnectionLost) as error:
                 until = self._note_failure(error)
                 begins_to_wait, give_up = not give_up, give_up or until
                 if time.monotonic() >= give_up:  # until then it waits, also if another outage has begun meanwhile

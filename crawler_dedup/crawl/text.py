@@ -49,7 +49,7 @@ def declared_encoding(response: Any) -> str | None:
 
 async def _extract(body: bytes, encoding: str | None) -> str:
     for whole in (False, True):
-        with suppress(NotSigned, asyncio.TimeoutError):
+        with suppress(NotSigned, TimeoutError):
             return await _extract_once(body, encoding, whole=whole)
     return ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Literal, TypeVar
 
 import msgspec
@@ -223,7 +223,7 @@ def index_emptied(run: int, spider: str, time: datetime) -> Entry:
 
 
 def _now() -> str:
-    return _format_time(datetime.now(timezone.utc))
+    return _format_time(datetime.now(UTC))
 
 
 def _format_time(time: datetime) -> str:

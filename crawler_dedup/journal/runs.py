@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 _MAX_RUNS = 100_000
 _MAX_SPIDERS = 5
@@ -81,7 +81,7 @@ def parse_time(time: str) -> float:
 def format_period(first: float, last: float) -> str:
     """Return ``2026-11-20 10:00 to 2026-11-22 09:12 UTC`` for two times in seconds since 1970; 0 means unknown."""
     try:
-        began, ended = (f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%d %H:%M}" for seconds in (first, last))
+        began, ended = (f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}" for seconds in (first, last))
     except (ValueError, OverflowError, OSError):  # a journal or an imported record may say anything
         return "time not known"
     if not first:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from typing import Any, Generic, Self, TypeVar, overload
 
 _T = TypeVar("_T")
 

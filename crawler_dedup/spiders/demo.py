@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import scrapy
 from scrapy import signals
@@ -22,9 +22,6 @@ from crawler_dedup.signing.signer import Signer
 from crawler_dedup.spiders.demo_output import Comparison, DemoResult, print_result
 from crawler_dedup.spiders.demo_site import DemoSites
 from crawler_dedup.spiders.site import SiteSpider
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _DAY = 86_400
 _LOCK = "demo.lock"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
 import scrapy
@@ -20,9 +20,6 @@ from twisted.python.failure import Failure
 from crawler_dedup import NearDuplicate, main_text
 from crawler_dedup.cli.terminal import printable
 from crawler_dedup.urls import text_without_credentials, without_credentials
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _REQUESTS_OF_A_SLOT = 2
 """One is under way, one waits for it."""

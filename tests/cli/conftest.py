@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -29,7 +29,7 @@ def dropped(tmp_path: Path, outside: None) -> Path:
 def mixed(dropped: Path) -> Path:
     """Return the journal of an index with drops of all kinds."""
     entry = entries_of(dropped / FIRST)[0]
-    now = datetime.now(timezone.utc)
+    now = datetime.now(UTC)
     entries = [
         replace(entry, url="http://www.b.org/1", time="2026-01-01T10:00:00.500Z", run="0000000a", rule="same bytes"),
         replace(entry, url="http://b.org:8080/2", time="2026-01-02T10:00:00.500Z", run="0000000b"),

@@ -661,7 +661,7 @@ class Spider(Walker):
         self.slow_is_handled.set()
         try:
             await asyncio.wait_for(self.all_others_are_through.wait(), 8)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             self.notes.append("held up")
         else:
             self.notes.append("slow ends")
@@ -865,7 +865,7 @@ class Spider(Walker):
             yield self.request(path + "/deed", callback=self.deed)
             try:
                 await asyncio.wait_for(self.handled.wait(), 20)
-            except asyncio.TimeoutError:
+            except TimeoutError:
                 self.notes.append("held up")
 
     async def deed(self, response):

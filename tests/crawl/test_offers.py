@@ -120,7 +120,7 @@ def test_no_page_waits_for_ever_whatever_the_index_raises(tmp_path: Path) -> Non
     with Deduplicator.open(tmp_path, CONFIG) as index:
         watched = _Watched(index, bad="a", error=StopIteration)  # before Python 3.12 no future of asyncio takes it
         (answer,) = offer_all(watched, sign(index, "a"), timeout=0.05)
-        assert isinstance(answer, (asyncio.TimeoutError, RuntimeError))
+        assert isinstance(answer, (TimeoutError, RuntimeError))
 
 
 def test_every_page_gets_an_error_if_the_index_is_closed(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_pages_that_get_no_answer_in_time_are_withdrawn(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, CONFIG) as index:
         watched = _Watched(index, silent="a")
         answers = offer_all(watched, sign(index, "a", "b"), timeout=0.05)
-        assert verdicts(answers) == [asyncio.TimeoutError] * 2
+        assert verdicts(answers) == [TimeoutError] * 2
         ((future, _),) = watched.unanswered
         assert future.cancelled()
 
@@ -150,7 +150,7 @@ def test_after_a_failure_pages_do_not_wait_longer_than_before(tmp_path: Path) ->
     with Deduplicator.open(tmp_path, CONFIG) as index:
         watched = FailsTogether(index, silent="b")
         answers = offer_all(watched, sign(index, "a", "b"), timeout=0.05)
-        assert verdicts(answers) == ["new", asyncio.TimeoutError]
+        assert verdicts(answers) == ["new", TimeoutError]
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 3])

@@ -239,7 +239,7 @@ def test_an_outage_is_timed_from_its_beginning_also_if_the_server_only_does_not_
             await outages.ask(fail, int, pages=1)
         assert await outages.ask(answer, int, pages=1) == "answer"
 
-    errors = itertools.chain([asyncio.TimeoutError()], itertools.repeat(ConnectionLost("The server is away.")))
+    errors = itertools.chain([TimeoutError()], itertools.repeat(ConnectionLost("The server is away.")))
     monitor = _Monitor()
     outages = Outages(0.6, cast("Any", monitor), lambda: False)
     asyncio.run(asyncio.wait_for(crawl(), 60))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -112,8 +112,8 @@ def test_a_missing_file_is_reported_in_a_sentence(tmp_path: Path) -> None:
     ("time", "seconds"),
     [
         ("1970-01-01T00:00:10.500Z", 10.5),
-        ("2026-11-21T18:00:00.000Z", datetime(2026, 11, 21, 18, tzinfo=timezone.utc).timestamp()),
-        ("2026-11-21T19:00:00.000+01:00", datetime(2026, 11, 21, 18, tzinfo=timezone.utc).timestamp()),
+        ("2026-11-21T18:00:00.000Z", datetime(2026, 11, 21, 18, tzinfo=UTC).timestamp()),
+        ("2026-11-21T19:00:00.000+01:00", datetime(2026, 11, 21, 18, tzinfo=UTC).timestamp()),
         ("", 0),
         ("yesterday", 0),
     ],

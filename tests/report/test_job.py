@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -24,7 +24,7 @@ from crawler_dedup.urls import host_of
 from tests.support.collections import CONFIG, Page, find, make_pages, sign, table, write_lines, write_pages
 from tests.support.crawling import article
 
-MADE = datetime(2026, 11, 22, tzinfo=timezone.utc)
+MADE = datetime(2026, 11, 22, tzinfo=UTC)
 PAGES = make_pages(7, 200)
 
 

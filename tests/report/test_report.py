@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -35,7 +35,7 @@ from tests.support.crawling import article
 from tests.support.indexing import FILING, clusters
 
 CONFIG = Config(tokenizer="bigrams")
-BEGAN = datetime(2026, 11, 21, 18, tzinfo=timezone.utc)
+BEGAN = datetime(2026, 11, 21, 18, tzinfo=UTC)
 RUN, OTHER_RUN = 0xABC, 0xDEF
 
 

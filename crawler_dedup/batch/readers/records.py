@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from itertools import islice
 from typing import Any
 
@@ -148,7 +148,7 @@ def seconds_of(time: Any) -> int:
     elif isinstance(time, date) and not isinstance(time, datetime):
         time = datetime(time.year, time.month, time.day)
     if isinstance(time, datetime):
-        time = (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
+        time = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     return int(time) if isinstance(time, int | float) and abs(time) < 1 << 62 else 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ def write_page(signed: Path, output: Path, config: Config, report: Report) -> No
     from crawler_dedup.batch.summary import summarise_job  # noqa: PLC0415  (needs an extra)
     from crawler_dedup.report.job import render_job  # noqa: PLC0415  (it needs the extra)
 
-    content = render_job(summarise_job(signed, output, report), config, datetime.now(timezone.utc)).encode()
+    content = render_job(summarise_job(signed, output, report), config, datetime.now(UTC)).encode()
     with open_replacement(output / PAGE) as file:
         file.write(content)
     click.echo(f"{output / PAGE}: {decimal(len(content))}.")

@@ -1,8 +1,7 @@
 """Schemes that compare the words of two texts as sets, and the options that define their features.
 
 Options as in Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §2 (stemming, phrases) and
-§6 (sensitivity to features); texts of links as Haveliwala, Gionis, Klein and Indyk, "Evaluating strategies for similarity
-search on the web", WWW 2002.
+§6 (sensitivity to features).
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Self
 
 from crawler_dedup.config import Config
 from crawler_dedup.signing.features import Features, normalise, tokenise, weigh_tokens
@@ -22,9 +21,6 @@ from crawler_dedup.signing.stemming import LANGUAGES, stem_words
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.system.extras import require_extra
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 NO = "no"
 

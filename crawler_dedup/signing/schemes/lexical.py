@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Self
 
 from crawler_dedup.config import Config
 from crawler_dedup.signing.lexicon import GENERAL, Lexicon, lexicon_digest, lexicon_of
 from crawler_dedup.signing.schemes.scheme import Scheme
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @dataclass(frozen=True)

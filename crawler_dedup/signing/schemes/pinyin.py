@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,6 @@ from crawler_dedup.signing.schemes.lexical import LexicalScheme
 from crawler_dedup.signing.schemes.passages import PassageScheme, PieceIndex, Pieces, Positions
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option
 from crawler_dedup.signing.text import Text
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 MAX_LETTERS = 1 << 21
 MAX_PROBES = 8_192

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
@@ -16,9 +16,6 @@ from crawler_dedup.hamming import Numbers, sort_distinct
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.features import Features
 from crawler_dedup.signing.text import Text
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @dataclass(frozen=True)

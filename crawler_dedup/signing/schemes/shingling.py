@@ -11,7 +11,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from crawler_dedup.signing.schemes.lexical import LexicalScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option
 from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.text import Text
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 SMALLEST = 64
 MODULUS = 25

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from crawler_dedup.signing.features import STOP_WORD_UNIT, WEIGHT_UNIT, Features
 from crawler_dedup.signing.schemes.featured import FeatureScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, option
 from crawler_dedup.signing.text import Text
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _SLICE = 8192  # features that are unpacked at a time: 512 bytes each
 _UNKNOWN = 0.25  # rarity of names and numbers, which the lexicon lacks; other values found fewer labelled pairs

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from crawler_dedup.signing.features import find_unit_positions, split_units
 from crawler_dedup.signing.schemes.passages import PassageScheme, PieceIndex, Pieces, Positions
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option, share_members
 from crawler_dedup.signing.text import Text
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 MAX_CHOSEN = 1 << 17
 """Maximum number of hashes of a text: those of about a million Chinese characters, or four million letters."""

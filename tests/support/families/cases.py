@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from tests.support.families.pages import Page
 
 
-class Expected(str, Enum):
+class Expected(StrEnum):
     """The expected verdict of the filter about the new page."""
 
     DUPLICATE = "duplicate"
     NEW = "new"
     NOT_DUPLICATE = "not duplicate"
     """New, or unchecked because the page has too little content."""
-
-    __str__ = str.__str__
 
 
 @dataclass(frozen=True)
