@@ -195,8 +195,8 @@ def _start(file_descriptor: int) -> subprocess.Popen[bytes]:
     """Start a process that gets *file_descriptor*, and finds the modules that this process finds."""
     if os.name == "nt":
         raise OSError("On Windows a process cannot get a socket of its parent")
-    safe_path = ["-P"] if sys.version_info >= (3, 11) else []  # the working directory is not searched for modules
-    command = [sys.executable or "", *safe_path, "-m", "crawler_dedup.signing.process", str(file_descriptor)]
+    # -P: the working directory is not searched for modules.
+    command = [sys.executable or "", "-P", "-m", "crawler_dedup.signing.process", str(file_descriptor)]
     path = os.pathsep.join(entry or os.curdir for entry in sys.path if isinstance(entry, str))
     # A process that is just starting must not be ended by Ctrl-C, which a terminal sends to all processes.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
