@@ -10,7 +10,7 @@ _INDEX_COMMANDS = {
     "stats": LazyCommand(
         "crawler_dedup.cli.index.stats:stats", "Print the configuration, size and contents of an index."
     ),
-    "verify": LazyCommand("crawler_dedup.cli.index.verify:verify", "Check an index for damage."),
+    "verify": LazyCommand("crawler_dedup.cli.index.verify:verify", "Check an index for damage. Nothing is changed."),
     "compact": LazyCommand("crawler_dedup.cli.index.compact:compact", "Rewrite an index without its free space."),
     "export": LazyCommand("crawler_dedup.cli.index.transfer:export_", "Write an index to one portable file."),
     "import": LazyCommand("crawler_dedup.cli.index.transfer:import_", "Merge an exported index into an index."),

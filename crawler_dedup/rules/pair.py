@@ -111,7 +111,7 @@ class Pair:
         is_strict = (
             (same_design and is_known)
             or (self.same_host and (same_design or not self.names_itself))
-            or (not self.new_site.is_known and is_beside_subject(self.new))
+            or is_beside_subject(self.new)
         )
         return Cover(self.new, self.kept, self.content.site_of_new, self.kept_site, is_strict)
 

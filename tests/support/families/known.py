@@ -5,7 +5,6 @@ A trial that succeeds fails the tests until it is removed here. ``python -m test
 
 from __future__ import annotations
 
-_FAR = "A part is found by its title only if both pages name the same part of it, or are larger than half of the whole."
 _KINDS = "A short page or a list is never compared with a long text."
 _TITLES = "Other titles of one text, or one title before the names of two sites, veto."
 _SHORT = "Of short pages all words, links and parts of the title must be the same."
@@ -35,7 +34,6 @@ KNOWN: dict[str, str] = {
     "editions / a recipe as a card and with its story, the part last / warm": _KINDS,
     "editions / a short note for printing / cold": _SHORT,
     "editions / a short note for printing / warm": _SHORT,
-    "translations / English, and English and German, the part last / cold": _FAR,
     "calendars / a month before and after two events were added, the part last / cold": _GROWN,
     "search / nothing found, twice / cold": _ADDRESS,
     "search / nothing found, twice / warm": _ADDRESS,
