@@ -162,7 +162,7 @@ def test_pages_for_which_there_was_no_time_are_distinguished_from_those_with_too
     assert counts["without a decision in time"] > 0
     assert counts.get("too short to judge", 0) <= 2
     assert sum(counts.values()) == int(checked)
-    assert "TimeoutError: no answer within DEDUP_TIMEOUT" in crawl.stderr
+    assert "TimeoutError: no answer of the index in time" in crawl.stderr
     assert "Traceback" not in crawl.stderr
 
 

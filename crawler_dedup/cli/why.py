@@ -231,7 +231,10 @@ def _print_nearest(record: Record, config: Config, target: Target) -> None:
     signer = Signer(config)
     page = _fetch(signer, record.page.url, record.page.scope)
     with closing(maintenance.open_pages(target.index)) as pages:
-        pair = None if page.page.unsigned else find_nearest(pages, signer, page.page)
+        pair = None if page.page.unsigned else find_nearest(pages, signer, page.page, record.page.url)
+    if page.page.unsigned:
+        click.echo(f"As it is now, it is not compared with other pages: {page.page.unsigned}.")
+        return
     if pair is None:
         click.echo("No other kept page is similar to it as it is now.")
         return

@@ -53,6 +53,11 @@ class ChildProcess:
         """Number of the process."""
         return self._process.pid
 
+    @property
+    def is_sending(self) -> bool:
+        """Whether a part of what was sent is still to be read by the process."""
+        return bool(self._unsent)
+
     def wait_until_ready(self, start: bytes) -> None:
         """Block until the process is ready for the first page.
 
@@ -72,7 +77,10 @@ class ChildProcess:
         except OSError as error:
             raise DedupError(f"It does not answer ({error})") from error
         if message:
-            answer = msgspec.msgpack.decode(message, type=Answer)
+            try:
+                answer = msgspec.msgpack.decode(message, type=Answer)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise DedupError(f"It answers with something that is no message ({error})") from error
             raise DedupError(f"{answer.error}: {answer.message}")
 
     def attach(self, receive: Callable[[bytes], None], end: Callable[[], None]) -> None:
@@ -123,7 +131,7 @@ class ChildProcess:
         try:
             while not self._has_ended and (message := self._next_message()) is not None:
                 self._receive(message)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError):
             piece = b""
         if not piece and not self._has_ended:
             self._end()

@@ -146,7 +146,7 @@ class Signers:
         for key in [key for key, signers in _shared.items() if signers is self]:
             del _shared[key]
         for queue in self._queues:
-            queue.end()
+            queue.close()
 
     def add_user(self, monitor: Monitor) -> None:
         """Note that a crawl uses the processes."""

@@ -16,6 +16,7 @@ from crawler_dedup.signing.messages import Answer
 NOT_IN_TIME = "not signed in time"
 DIED = "the signing process died"
 PAUSED = "signing processes die too often"
+ENDED = "the signing processes have ended"
 
 _AHEAD_BYTES = 256 << 10
 """Bytes of pages that a process gets before it answers. A larger page is sent once the process has answered all others."""
@@ -56,6 +57,7 @@ class Task:
         added: when it was added, a time of the event loop.
         began: when a process began with it; 0: none works on it.
         tries: how many processes have begun with it.
+        is_late: whether its time was over before all of it was sent, and began again.
     """
 
     message: bytes
@@ -65,13 +67,14 @@ class Task:
     added: float
     began: float = 0.0
     tries: int = 0
+    is_late: bool = False
 
     @property
     def size(self) -> int:
         return len(self.message) + len(self.body)
 
     def fail(self, reason: str) -> None:
-        if not self.answer.done():
+        if not (self.answer.done() or self.answer.get_loop().is_closed()):
             self.answer.set_exception(NotSigned(reason))
 
 
@@ -88,6 +91,7 @@ class Queue:
         self.size = 0
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
         self._use(child, is_ready=True)
 
     def _use(self, child: ChildProcess | None, *, is_ready: bool = False) -> None:
@@ -96,6 +100,9 @@ class Queue:
         self._sent = self._sent_bytes = 0
 
     def add(self, task: Task) -> None:
+        if self._is_closed:
+            task.fail(ENDED)
+            return
         loop = asyncio.get_running_loop()
         if self._loop is None and self.child is not None:
             self.child.attach(self._receive, self._died)
@@ -165,6 +172,11 @@ class Queue:
 
     def _give_up(self) -> None:
         """Replace a process that takes too long, with its first page or to start."""
+        first = self._tasks[0]
+        if self._is_ready and self.child is not None and self.child.is_sending and not first.is_late:
+            first.is_late = True  # the event loop was blocked: the process cannot have begun
+            self._set_timer(first.seconds)
+            return
         if self._is_ready:
             self._take_first().fail(NOT_IN_TIME)
         else:
@@ -201,6 +213,12 @@ class Queue:
             child.send(self._owner.start)
             self._owner.note_restart()
             self._set_timer(PATIENCE)
+
+    def close(self) -> None:
+        """End the process, and sign no page any more."""
+        self._is_closed = True
+        self.end()
+        self._fail_all(ENDED)
 
     def end(self) -> None:
         """End the process."""

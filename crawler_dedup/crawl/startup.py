@@ -15,6 +15,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import project_data_dir
 
 from crawler_dedup.config import Config
+from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.errors import ConfigError, DedupError
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -97,6 +98,7 @@ def config_of(crawler: Crawler) -> Config:
     """
     config = Config.from_settings({name: crawler.settings[name] for name in crawler.settings})
     if not config.enabled or _is_check_or_bench(crawler):
+        discard_ahead()
         raise FilterOff
     return config
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,7 +11,7 @@ from lxml.html import HtmlElement
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.signers import find_signers
-from crawler_dedup.crawl.signingqueue import NotSigned
+from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, NotSigned
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.messages import TextJob
@@ -35,6 +34,8 @@ async def main_text(response: Any) -> str:
 
     Raises:
         SigningError: an exception in the process, such as :class:`MemoryError` for a page that takes too much memory.
+        NotSigned: signing processes have died too often within the last minute. As with any exception in its callback, the
+            page represents no other page.
     """
     if response not in _texts:
         _texts[response] = asyncio.ensure_future(_extract(response.body, declared_encoding(response)))
@@ -49,14 +50,21 @@ def declared_encoding(response: Any) -> str | None:
 
 async def _extract(body: bytes, encoding: str | None) -> str:
     for whole in (False, True):
-        with suppress(NotSigned, TimeoutError):
+        try:
             return await _extract_once(body, encoding, whole=whole)
+        except TimeoutError:
+            continue
+        except NotSigned as error:
+            if str(error) not in (NOT_IN_TIME, DIED):
+                raise
+            if str(error) == DIED:  # with the whole text it would probably die again
+                break
     return ""
 
 
 async def _extract_once(body: bytes, encoding: str | None, *, whole: bool) -> str:
     signers = find_signers()
-    if signers is None or signers.is_pausing:
+    if signers is None:
         return await asyncio.wait_for(run_in_own_thread(extract_text, body, encoding, whole=whole), TIMEOUT)
     return await signers.extract_text(TextJob(encoding, whole), body, TIMEOUT)
 

@@ -11,6 +11,7 @@ import msgspec
 from crawler_dedup.decision import Match
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.inspection.compare import InspectedPage
+from crawler_dedup.rules.cover import is_part_of
 from crawler_dedup.rules.keeping import without_unneeded
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.rules.pair import Pair
@@ -88,7 +89,7 @@ def _name_lack(block: CoverBlock, text: str, pair: Pair) -> Lack:
         if facts or (lacks_numbers(block, nearest) and not text):
             shortest = [fact for fact in facts if not any(other != fact and other in fact for other in facts)]
             return Lack("another number in a sentence", ", ".join(dict.fromkeys(shortest)), block.size)
-        if pair.cover.is_strict and lacks_names(block, nearest, is_part=False):
+        if pair.cover.is_strict and lacks_names(block, nearest, is_part=is_part_of(block, nearest)):
             words = dict.fromkeys(_WORD.findall(text))
             names = [word for word in words if lacks_names(_block_of([], word, block.needed), nearest, is_part=True)]
             if names or lacks_names(block._replace(needed=block.needed & NAME_BITS), nearest, is_part=True):
@@ -103,14 +104,17 @@ def _block_of(numbers: list[str], name: str = "", needed: int = 0) -> CoverBlock
     return CoverBlock(keys_of_texts([(b"", numbers, 0)])[0], 0, 0, names)
 
 
-def find_nearest(pages: Backend, signer: Signer, page: SignedPage) -> Pair | None:
+def find_nearest(pages: Backend, signer: Signer, page: SignedPage, recorded: str) -> Pair | None:
     """Return *page* with the other kept page for which the latest rule decides, by what the index knows of the sites now.
 
     Of several such pages it is the one that a crawl compares first.
+
+    Args:
+        recorded: the address under which the page was kept, from which it may be redirected now.
     """
     matcher = _RecordingMatcher(signer)
     pages.look(msgspec.structs.replace(page, key=""), matcher)
-    others = [pair for pair in matcher.pairs if pair.kept.url != page.url]
+    others = [pair for pair in matcher.pairs if pair.kept.url not in (page.url, recorded)]
     return max(others, key=lambda pair: NAMES.index(decide(pair)[0]), default=None)
 
 

@@ -24,7 +24,6 @@ from crawler_dedup.signing.blocks import PackedBlock, hash_of_file, unpack_block
 _ENTRY, _HEADING, _MAIN, _NAME = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN, Trait.NAME))
 _HIDDEN, _EMBEDDED, _NUMBER = map(int, (Trait.HIDDEN, Trait.EMBEDDED, Trait.NUMBER))
 _NAMED = int(Trait.HEADING | Trait.NAME)
-_NAMING = _NAMED | _ENTRY
 _MARK = int(Trait.HEADING | Trait.NUMBER)
 
 

@@ -286,9 +286,13 @@ class Cover:
 
 def _is_edit(new: CoverBlock, kept: CoverBlock, least: int) -> bool:
     """Return whether two longer blocks have *least* min-hashes in common, and *kept* the numbers and names of *new*."""
-    is_part = kept.size > GROWTH * new.size + GROWTH_LETTERS
-    has_facts = not (lacks_numbers(new, kept) or lacks_names(new, kept, is_part=is_part))
+    has_facts = not (lacks_numbers(new, kept) or lacks_names(new, kept, is_part=is_part_of(new, kept)))
     return has_facts and count_common(new, kept) >= least
+
+
+def is_part_of(new: CoverBlock, kept: CoverBlock) -> bool:
+    """Return whether a block is so much shorter than the kept one that it is rather a part of it."""
+    return kept.size > GROWTH * new.size + GROWTH_LETTERS
 
 
 def _has_other_numbers(block: CoverBlock, kept: Sequence[CoverBlock]) -> bool:

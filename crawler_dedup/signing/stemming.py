@@ -32,6 +32,6 @@ def stem_words(words: list[str], language: str) -> list[str]:
 def _stem(word: str, language: str) -> str:
     import snowballstemmer  # noqa: PLC0415  (optional)
 
-    # A stemmer for each call: it stores the word that it works on, and pages are signed in two threads.
+    # A stemmer for each call: it stores the word that it works on, and several threads may sign pages.
     stem: str = snowballstemmer.stemmer(language).stemWord(word)
     return stem

@@ -21,7 +21,7 @@ from crawler_dedup import Config, SignedPage, main_text
 from crawler_dedup.crawl import signers as signers_module
 from crawler_dedup.crawl import signingqueue, text
 from crawler_dedup.crawl.signers import Signers, SigningError, find_signers, share_signers
-from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, PAUSED
+from crawler_dedup.crawl.signingqueue import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signing.extractors import extract_with_trafilatura
 from crawler_dedup.signing.messages import TextJob
@@ -268,12 +268,26 @@ def test_the_text_of_a_page_that_takes_too_much_memory_is_an_error(signers: Sign
     asyncio.run(extract())
 
 
-def test_while_processes_die_often_texts_are_extracted_in_a_thread(signers: Signers) -> None:
+def test_while_processes_die_often_no_text_is_extracted(signers: Signers) -> None:
+    """Not in the crawl's process either, which the page may end: its callback fails, and it represents no page."""
     for _ in range(signers_module._MAX_DEATHS):
         signers.note_death()
     (pid,) = pids(signers)
-    stop(pid)
-    assert asyncio.run(main_text(response())) == extract_with_trafilatura(parse(GOOD))
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(NotSigned, match="too often"):
+        asyncio.run(main_text(response()))
+
+
+def test_pages_that_wait_when_the_last_crawl_ends_are_not_signed(signers: Signers) -> None:
+    async def end() -> None:
+        waiting = [asyncio.ensure_future(sign(signers, body)) for body in (odd("sleep"), GOOD)]
+        await asyncio.sleep(0.1)
+        for monitor in list(signers.users):
+            signers.release(monitor)
+        assert await all_of(*waiting, sign(signers)) == [ENDED] * 3
+        assert pids(signers) == []
+
+    asyncio.run(end())
 
 
 # Sharing
@@ -362,7 +376,8 @@ from tests.support.signing import Log, pids, odd, sign, ODD_CONFIG
 import asyncio
 
 async def crawl():
-    signers = share_signers(ODD_CONFIG, Log())
+    log = Log()
+    signers = share_signers(ODD_CONFIG, log)
     asyncio.ensure_future(sign(signers, odd("loop in C")))
     await asyncio.sleep(0.5)
     print(*pids(signers), flush=True)
