@@ -1,4 +1,4 @@
-"""The way of a page without Scrapy: sign, look up, decide, file."""
+"""Sign, look up, decide and record a page, independently of Scrapy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The downloader middleware: the way of a response through the filter."""
+"""Downloader middleware: runs each response through the filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``crawler-dedup judge``: ask a person which of some drops are right."""
+"""``crawler-dedup judge``: interactively label a sample of dropped pages."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ _LEAST_LIKENESS = 0.8
 
 
 def find_nearest(wrong_name: str, names: Sequence[str]) -> list[str]:
-    """Return the *names* that *wrong_name* may stand for, the likeliest first; at most three, often none.
+    """Return up to three close matches for *wrong_name* among *names*, best first.
 
     They differ from *wrong_name* in few letters, or have all its words and other words.
     """

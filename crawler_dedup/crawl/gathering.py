@@ -1,4 +1,4 @@
-"""Pages of a crawl that are ready at nearly the same time are offered together, and go on a few at a time.
+"""Batch index look-ups that become ready together, and resume the waiting pages a few per loop turn.
 
 A transaction for each page would cost more processor time than the decision: a commit, and a turn of the writing thread and
 of the event loop. But if all callbacks of pages that were offered together ran in one turn of the event loop, nothing else

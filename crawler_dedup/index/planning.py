@@ -120,7 +120,7 @@ def _split(bits: int, max_distance: int, prefix: int, blocks: int) -> LeastTable
 
 
 def _choices(bits: int, max_distance: int, blocks: int) -> Iterator[tuple[int, int]]:
-    """Yield (leading bits, number of choices of blocks with so many): some blocks are one bit longer than the others."""
+    """Yield (prefix length, number of block combinations with that length): some blocks are one bit longer than others."""
     size, longer = divmod(bits, blocks)
     chosen = blocks - max_distance
     for of_longer in range(max(0, chosen - (blocks - longer)), min(chosen, longer) + 1):

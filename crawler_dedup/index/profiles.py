@@ -34,7 +34,7 @@ class Encodable(Protocol):
     """An object that can be stored as a row."""
 
     def encode(self) -> bytes:
-        """Return the object as it is stored."""
+        """Serialise."""
 
 
 class Counts(Encodable, Protocol):

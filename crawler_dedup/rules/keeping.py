@@ -44,7 +44,7 @@ def is_telling(block: PackedBlock) -> bool:
 
 
 def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBlock]) -> bool:
-    """Return whether the main text of a page is less than half of its own blocks, or mainly not among them.
+    """Return whether the main text makes up less than half of the page's own text, or mostly is not its own.
 
     Args:
         blocks: the blocks of the page.

@@ -18,7 +18,7 @@ class Links:
 
     Attributes:
         new: the page that may be dropped.
-        kept: the page that would stand for it.
+        kept: the page that would represent it.
         new_site: what is known about the site of the new page.
         same_host: whether both are on one host.
     """

@@ -18,7 +18,7 @@ class Naming:
 
     Attributes:
         new: the page that may be dropped.
-        kept: the page that would stand for it.
+        kept: the page that would represent it.
         new_site: what is known about the site of the new page.
         kept_site: what is known about the site of the kept page.
         same_host: whether both are on one host.

@@ -33,7 +33,7 @@ class Pair:
 
     Attributes:
         new: the page that may be dropped.
-        kept: the page that would stand for it.
+        kept: the page that would represent it.
         limits: the settings with the thresholds.
         scheme: the scheme by which both pages are signed.
         new_site: what is known about the new page's site.

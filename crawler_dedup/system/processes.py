@@ -73,7 +73,7 @@ def _submit_all(
 
 
 def raise_if_stopped() -> None:
-    """Raise :class:`KeyboardInterrupt` if the program that has started this process no longer wants its results."""
+    """Raise :class:`KeyboardInterrupt` if the parent process has gone away, or was interrupted."""
     if _stop is not None and _stop.is_set():
         raise KeyboardInterrupt
 

@@ -125,7 +125,7 @@ class Catalogue:
             self.tables.remove(txn, scope, filing.keys(page), page.signature)
 
     def _stand(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
-        """Let a recorded page stand for others, if there is room under its signature."""
+        """Make the page a representative of its signature unless the limit is reached."""
         scope, signature = hash_scope(record.page.scope), record.page.signature
         place = place_of_signature(scope, signature)
         is_filed = self._has_standing(txn, scope, signature)

@@ -76,7 +76,7 @@ def unusable_error(directory: Path, fault: str, error: Exception | None = None) 
 
 
 def no_index_error(directory: Path) -> IndexMissing:
-    """Make an error that says that there is no index in *directory*."""
+    """Build the "no index in *directory*" error."""
     return IndexMissing(f"There is no index in {directory}.")
 
 

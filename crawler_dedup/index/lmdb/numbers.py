@@ -28,7 +28,7 @@ class RecordNumbers:
         self._buckets.insert(txn, _SCOPE, [key], payload)
 
     def remove(self, txn: lmdb.Transaction, place: int, number: int) -> None:
-        """Make *place* no longer lead to *number*; do nothing if it does not."""
+        """Remove *number* from *place* if present."""
         key, payload = place_entry(place, number)
         self._buckets.remove(txn, _SCOPE, [key], payload)
 

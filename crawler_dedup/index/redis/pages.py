@@ -121,7 +121,7 @@ class PagesOnServer(RunsInTransaction):
         return msgspec.structs.replace(record, aliases=tuple(free)) if record.aliases else record
 
     def _stand(self, number: int, record: Record, filing: Filing) -> Record:
-        """Let a recorded page stand for others, if there is room under its signature; return the record to store."""
+        """Make the page a representative of its signature unless the limit is reached; return the record to store."""
         scope, signature = hash_scope(record.page.scope), record.page.signature
         place = place_of_signature(scope, signature)
         is_filed = bool(numbers := self._numbers_at(place)) and self._has_standing(scope, signature)
