@@ -52,6 +52,7 @@ from crawler_dedup.urls import site_of
 if TYPE_CHECKING:
     from crawler_dedup.index.profiles import StoredSite
 
+_ONCE_BYTES = 3
 _MAX_TAUGHT = 1 << 30  # accepted of an imported site: the number must fit a name, and grow
 
 _NO_COUNTERS: Numbers = np.empty(0, dtype=np.uint64)
@@ -146,8 +147,9 @@ class SiteCounts:
 
     def encode(self) -> bytes:
         """Return the counts as they are stored: see :meth:`decode`."""
-        numbers = self._counters.astype("<u8").tobytes(), self._once.astype("<u4").tobytes()
-        return _encode_counts(_PackedCounts(self.taught, self._pages, self._titles, *numbers))
+        once = self._once.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_ONCE_BYTES]
+        counters = self._counters.astype("<u8").tobytes()
+        return _encode_counts(_PackedCounts(self.taught, self._pages, self._titles, counters, once.tobytes()))
 
     @classmethod
     def decode(cls, content: bytes) -> SiteCounts:
@@ -161,10 +163,12 @@ class SiteCounts:
             return counts
         packed = _decode_counts(content)
         counts.taught, counts._pages, counts._titles = packed.taught, packed.pages, packed.titles
-        if len(packed.counters) % 8 or len(packed.once) % 4:
+        if len(packed.counters) % 8 or len(packed.once) % _ONCE_BYTES:
             raise msgspec.DecodeError("the counts of a site have a length that they cannot have")
         counts._counters = counters = np.frombuffer(packed.counters, "<u8").copy()  # they are counted in place
-        counts._once = once = np.frombuffer(packed.once, "<u4")
+        columns = np.zeros((len(packed.once) // _ONCE_BYTES, 4), dtype=np.uint8)
+        columns[:, :_ONCE_BYTES] = np.frombuffer(packed.once, np.uint8).reshape(-1, _ONCE_BYTES)
+        counts._once = once = columns.view("<u4").ravel()
         times = counters >> COUNT & COUNT_BITS
         least = 1 if len(times) or len(once) else 0
         if (
@@ -187,7 +191,7 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
         pages: how many of them still count: this number is halved together with the counts.
         titles: the bits that their titles have set.
         counters: 8 bytes each.
-        once: the items that were counted once, 4 bytes each.
+        once: the items that were counted once, 3 bytes each.
     """
 
     taught: Count
