@@ -42,7 +42,7 @@ _LISTED = 10
 @click.option(
     "--fetch",
     is_flag=True,
-    help="Fetch the page again, and compare it with the page that stands for it, or comes nearest to it.",
+    help="Fetch the page again, and compare it with its representative, or with the kept page nearest to it.",
 )
 @click.option("--all", "everything", is_flag=True, help=f"List more than {_LISTED} duplicates.")
 @json_option
@@ -239,7 +239,7 @@ def _print_nearest(record: Record, config: Config, target: Target) -> None:
         click.echo("No other kept page is similar to it as it is now.")
         return
     rule, is_duplicate = decide(pair)
-    answer = "would stand for it now" if is_duplicate else "does not stand for it"
+    answer = "would represent it now" if is_duplicate else "does not represent it"
     click.echo(f"Of the other kept pages, {printable(pair.kept.url)} comes nearest; it {answer}: rule “{rule}”.")
     make_console().print(describe_lacks("other", find_lacks(page, pair)))
 

@@ -249,7 +249,7 @@ class Monitor:
             self.log(level, message, *args, exc_info=exc_info)
 
     def note_signing(self, waited: float) -> None:
-        """Note that a page was signed, and has *waited* for a signing process for so many seconds."""
+        """Note that a page was signed, after it had *waited* some seconds for a signing process."""
         self._signed += 1
         self._signing_waits += waited
         self._longest_signing_wait = max(self._longest_signing_wait, waited)

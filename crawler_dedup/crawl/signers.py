@@ -26,7 +26,7 @@ from crawler_dedup.signing.messages import SETTINGS, Answer, Job, SignJob, Start
 
 _MAX_DEATHS = 5
 _DEATH_SECONDS = 60.0
-"""After ``_MAX_DEATHS`` deaths within so many seconds, no page is signed for as many seconds."""
+"""After ``_MAX_DEATHS`` deaths within this time, no page is signed for the same time."""
 
 
 class SigningError(DedupError):
@@ -171,7 +171,7 @@ class LoopSigner:
 
 
 _shared: dict[tuple[int, int, bytes], Signers] = {}
-"""By thread, because each has an event loop of its own, number of processes, and settings."""
+"""Keyed by thread (each has its own event loop), number of processes, and first message."""
 
 
 def share_signers(config: Config, monitor: Monitor) -> Signers:
