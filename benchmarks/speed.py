@@ -1,4 +1,4 @@
-"""A crawl with and without the filter: ``python -m benchmarks.speed [--rounds 4] [--site debian-faq]``.
+"""A crawl with and without the filter: ``python -m benchmarks.speed [--rounds 4] [--site debian-faq] [--skip 100]``.
 
 The crawl has one core; the site's server and the signing process share the other one. There are no delays. Four kinds of
 crawls alternate: without the filter (*off*), with it (*mark*), with a filter that signs on the event loop (*loop*:
@@ -7,7 +7,7 @@ claims. There are three spiders: ``links`` only follows links, so that all work 
 extracts each page's main text with ``main_text``; ``extract`` follows links and extracts the text, without the filter with
 ``trafilatura.extract`` in its callback, with the filter with ``main_text``. Processor time is that of the crawl's process,
 of its event loop and its writing thread, and of the signing process. Stalls: a task on the event loop sleeps 5 ms again and
-again; the tables show how much later than asked it woke.
+again; the tables show how much later than asked it woke. With ``--skip``, all figures begin after that many pages.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ import argparse
 import os
 import statistics
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from tests.support import withoutclaims
-from tests.support.data import require_data, served
+from tests.support.data import DATA, require_data, served
 from tests.support.sitecrawl import SPIDERS, Crawled, run
 
 SITES = ("adrianmejia-2016", "devtang-2015")
@@ -50,7 +52,12 @@ def main() -> None:
     """Measure and print a table for each site."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--site", action="append", help=f"may be given again; default: {', '.join(SITES)}")
+    parser.add_argument(
+        "--site", action="append", help=f"may be given again, SITE,SITE: both in a crawl; default: {', '.join(SITES)}"
+    )
+    parser.add_argument("--folder", type=Path, default=DATA, help="has sites/")
+    parser.add_argument("--kind", choices=_KINDS, action="append", help="may be given again; default: all")
+    parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--spider", choices=SPIDERS, action="append", help="may be given again; default: all")
     parser.add_argument("--tokenizer", default="rjieba")
     given = parser.parse_args()
@@ -61,7 +68,8 @@ def main() -> None:
         for column in table.columns[2:]:
             column.justify = "right"
         for spider in given.spider or SPIDERS:
-            _measure(table, site, spider, given.tokenizer, given.rounds)
+            crawl = partial(_crawl, site.split(","), given.folder, spider, given.tokenizer, given.skip)
+            _measure(table, spider, crawl, given.kind or _KINDS, given.rounds)
         table.title = (
             f"{site}, {given.rounds} rounds, median (least … most), tokenizer {given.tokenizer}; {before}, then"
             f" {describe_load()}"
@@ -74,14 +82,14 @@ def describe_load() -> str:
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 
-def _measure(table: Table, site: str, spider: str, tokenizer: str, rounds: int) -> None:
-    """Crawl in turn without the filter, with it and without claims, and add a row for each."""
-    done: dict[str, list[Crawled]] = {kind: [] for kind in _KINDS}
+def _measure(table: Table, spider: str, crawl: Callable[[str], Crawled], kinds: Sequence[str], rounds: int) -> None:
+    """Crawl in turn with each kind of filter, and add a row for each."""
+    done: dict[str, list[Crawled]] = {kind: [] for kind in kinds}
     for number in range(rounds):
         # The kind that comes first in one round comes last in the next, because the speed of the machine varies.
-        for kind in _KINDS if number % 2 else reversed(_KINDS):
-            done[kind].append(_once(site, spider, kind, tokenizer))
-    plain = statistics.median(map(_rate, done["off"]))
+        for kind in kinds if number % 2 else reversed(kinds):
+            done[kind].append(crawl(kind))
+    plain = statistics.median(map(_rate, done[kinds[0]]))
     for kind, runs in done.items():
         rates = sorted(map(_rate, runs))
         rate = statistics.median(rates)
@@ -90,18 +98,18 @@ def _measure(table: Table, site: str, spider: str, tokenizer: str, rounds: int) 
             spider,
             kind,
             f"{rate:.1f} ({rates[0]:.1f} … {rates[-1]:.1f})",
-            _shares(map(_rate, runs), map(_rate, done["off"])),
-            _shares(map(_rate, runs), map(_rate, done["no claims"])),
+            _shares(map(_rate, runs), map(_rate, done[kinds[0]])),
+            _shares(map(_rate, runs), map(_rate, done["no claims"])) if "no claims" in done else "",
             f"{1000 / rate:.1f} (+{1000 / rate - 1000 / plain:.1f})",
             f"{statistics.median(map(_cpu, runs)):.2f}",
             f"{statistics.median(_cpu_of(crawled, 'MainThread') for crawled in runs):.2f}",
             f"{statistics.median(_cpu_of(crawled, 'crawler-dedup-committer') for crawled in runs):.2f}",
-            f"{statistics.median(1000 * crawled.signing / _pages(crawled) for crawled in runs):.2f}",
+            f"{statistics.median(1000 * crawled.signing / crawled.pages for crawled in runs):.2f}",
             *(f"{stalls[int(share * (len(stalls) - 1))]:.1f}" for share in (0.5, 0.99, 1)),
         )
 
 
-def _once(site: str, spider: str, kind: str, tokenizer: str) -> Crawled:
+def _crawl(sites: Sequence[str], folder: Path, spider: str, tokenizer: str, skip: int, kind: str) -> Crawled:
     # Every page passes with `mark`, so that all kinds fetch, parse and follow the same pages.
     settings = {"DEDUP_ACTION": "mark", "DEDUP_TOKENIZER": tokenizer}
     settings = {
@@ -110,13 +118,15 @@ def _once(site: str, spider: str, kind: str, tokenizer: str) -> Crawled:
         "no claims": {**settings, **withoutclaims.SETTINGS},
         "mark": settings,
     }[kind]
-    with tempfile.TemporaryDirectory() as folder, served(site, core=1) as origin:
+    with tempfile.TemporaryDirectory() as working, ExitStack() as servers:
+        origins = [servers.enter_context(served(site, core=1, folder=folder)) for site in sites]
         done = run(
-            f"{origin}/_all.html",
-            items=Path(folder) / "items.jsonl",
+            ",".join(f"{origin}/_all.html" for origin in origins),
+            items=Path(working) / "items.jsonl",
             spider=spider,
-            settings={"DEDUP_DIR": f"{folder}/index", **settings},
+            settings={"DEDUP_DIR": f"{working}/index", **settings},
             core=0,
+            skip=skip,
         )
     assert done is not None
     return done
@@ -128,20 +138,16 @@ def _shares(values: Iterable[float], plain_values: Iterable[float]) -> str:
     return f"{statistics.median(shares):.2f} ({shares[0]:.2f} … {shares[-1]:.2f})"
 
 
-def _pages(done: Crawled) -> int:
-    return int(done.stats["response_received_count"])
-
-
 def _cpu(done: Crawled) -> float:
-    return 1000 * done.cpu / _pages(done)
+    return 1000 * done.cpu / done.pages
 
 
 def _cpu_of(done: Crawled, thread: str) -> float:
-    return 1000 * done.threads.get(thread, 0.0) / _pages(done)
+    return 1000 * done.threads.get(thread, 0.0) / done.pages
 
 
 def _rate(done: Crawled) -> float:
-    return _pages(done) / float(done.stats["elapsed_time_seconds"])
+    return done.pages / done.seconds
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice, takewhile
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from crawler_dedup.rules.computed import computed
@@ -33,9 +33,10 @@ from crawler_dedup.signing.cover import (
     CoverBlock,
     count_common,
     decode_cover,
-    encode_cover,
+    keep_blocks,
     lacks_names,
     lacks_numbers,
+    read_traits,
 )
 
 _ENTRY, _HEADING, _NAME, _MAIN = map(int, (Trait.ENTRY, Trait.HEADING, Trait.NAME, Trait.MAIN))
@@ -58,15 +59,20 @@ class _Row(NamedTuple):
 
 def _read_rows(page: SignedPage) -> list[_Row]:
     blocks = decode_cover(page.cover)
-    main = [place for place, block in enumerate(blocks) if block.traits & _MAIN]
-    first, last = (main[0], main[-1]) if main else (0, -1)
-    names = [place for place, block in enumerate(islice(blocks, first)) if block.traits & _NAMED == _NAMED]
-    start = max(names, default=first)
+    near = _near([block.traits for block in blocks])
     hashes = block_hashes(page.blocks).tolist() if blocks else []  # a thin page has blocks, but no cover
     return [
-        _Row(number, block, start <= place <= last)
-        for place, (number, block) in enumerate(zip(hashes, blocks, strict=True))
+        _Row(number, block, place in near) for place, (number, block) in enumerate(zip(hashes, blocks, strict=True))
     ]
+
+
+def _near(traits: Sequence[int]) -> range:
+    """Return the places from the heading that names the page to the end of the main text, given the traits of all blocks."""
+    main = [place for place, trait in enumerate(traits) if trait & _MAIN]
+    if not main:
+        return range(0)
+    names = [place for place, trait in enumerate(traits[: main[0]]) if trait & _NAMED == _NAMED]
+    return range(max(names, default=main[0]), main[-1] + 1)
 
 
 def _is_frame(row: _Row, site: SiteProfile) -> bool:
@@ -79,10 +85,12 @@ def cover_of(page: SignedPage) -> bytes:
 
     What all pages of the site have now stays: it is compared once fewer pages have it.
     """
-    rows = [row for row in _read_rows(page) if row.block.size and not row.block.traits & _NAME]
-    return encode_cover(
-        [row.block for row in rows if row.is_near or row.block.traits & (_ENTRY | _HEADING) != _ENTRY], is_new=False
-    )
+    have_size, traits = read_traits(page.cover)
+    kept = have_size & (traits & _NAME == 0) & (traits & (_ENTRY | _HEADING) != _ENTRY)
+    near = _near(traits.tolist())
+    beside = slice(near.start, near.stop)
+    kept[beside] = have_size[beside] & (traits[beside] & _NAME == 0)
+    return keep_blocks(page.cover, kept)
 
 
 def is_beside_subject(page: SignedPage) -> bool:

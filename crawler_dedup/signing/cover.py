@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signedpage import COVER_IS_NEW, COVER_SET_END, LONGEST_FACT, Trait, split_cover
+from crawler_dedup.signedpage import COVER_IS_NEW, COVER_SET_END, LONGEST_FACT, CoverParts, Trait, split_cover
 from crawler_dedup.signing.names import DENIAL_BITS, NAME_BITS
 
 LONG = 60
@@ -188,9 +189,7 @@ def decode_cover(packed: bytes) -> tuple[CoverBlock, ...]:
     """Return the blocks that :func:`encode_cover` has packed. Raises :class:`msgspec.DecodeError`."""
     if not packed:
         return ()
-    parts = split_cover(packed)
-    if parts is None:
-        raise msgspec.DecodeError("the blocks of a text have a length that they cannot have")
+    parts = _split(packed)
     codes = np.frombuffer(parts.sizes, dtype=np.uint8)
     count, is_text = len(codes), codes > LONGEST_FACT
     texts = int(is_text.sum())
@@ -210,6 +209,45 @@ def decode_cover(packed: bytes) -> tuple[CoverBlock, ...]:
         keys[place] = _SKETCHED | keys[place] << _SKETCH | names << _SET_BITS | numbers
         needed[place] = sets[2 * texts + at] if parts.is_new else 0
     return tuple(map(CoverBlock, keys, traits, _SIZES[codes].tolist(), needed))
+
+
+def _split(packed: bytes) -> CoverParts:
+    parts = split_cover(packed)
+    if parts is None:
+        raise msgspec.DecodeError("the blocks of a text have a length that they cannot have")
+    return parts
+
+
+def read_traits(packed: bytes) -> tuple[NDArray[np.bool_], NDArray[np.uint8]]:
+    """Return, for each block of a new page, whether it has a size, and its traits. Raises :class:`msgspec.DecodeError`."""
+    parts = _split(packed)
+    return np.frombuffer(parts.sizes, dtype=np.uint8) > 0, np.frombuffer(parts.traits, dtype=np.uint8)
+
+
+def keep_blocks(packed: bytes, is_kept: NDArray[np.bool_]) -> bytes:
+    """Return those blocks of a new page that are kept, as :func:`encode_cover` packs the blocks of a kept page."""
+    if not is_kept.any():
+        return b""
+    parts = _split(packed)
+    sizes, traits, members = (
+        np.frombuffer(column, dtype=np.uint8) for column in (parts.sizes, parts.traits, parts.members)
+    )
+    is_text = sizes > LONGEST_FACT
+    kept_texts = is_kept[is_text]
+    has_members = np.unpackbits(np.frombuffer(parts.flags, dtype=np.uint8), count=3 * len(kept_texts)).view(np.bool_)
+    # A kept page has no names that another one needs, which are the last third of the sets.
+    kept_sets = np.concatenate([np.repeat(kept_texts, 2), np.zeros(len(kept_texts), dtype=np.bool_)])
+    ends = members >= COVER_SET_END
+    kept_members = kept_sets[has_members][np.cumsum(ends) - ends]
+    columns = (
+        sizes[is_kept],
+        np.packbits(traits[is_kept] & _HIDDEN > 0),
+        np.frombuffer(parts.facts, dtype="<u2")[is_kept[~is_text]],
+        np.frombuffer(parts.sketches, dtype=np.uint8).reshape(-1, 3)[kept_texts],
+        np.packbits(has_members[kept_sets]),
+        members[kept_members],
+    )
+    return int(is_kept.sum()).to_bytes(2, "little") + b"".join([column.tobytes() for column in columns])
 
 
 def _unpack_sets(packed: bytes) -> Iterator[int]:

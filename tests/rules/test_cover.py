@@ -10,6 +10,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from crawler_dedup.rules.cover import longest_rising
 from crawler_dedup.rules.thresholds import MIN_PAGES
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.blocks import MAX_BLOCKS
-from crawler_dedup.signing.cover import LONG, CoverBlock, decode_cover, encode_cover
+from crawler_dedup.signing.cover import LONG, CoverBlock, decode_cover, encode_cover, keep_blocks
 from tests.support.crawling import paragraphs, words
 from tests.support.prose import sentences
 from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, page, story
@@ -473,6 +474,14 @@ def test_packed_blocks_are_read_back_with_sizes_rounded_up(page_blocks: list[Cov
     for length in range(1, len(packed)):
         with pytest.raises(msgspec.DecodeError):
             decode_cover(packed[:length])
+
+
+@given(st.data(), st.lists(blocks(), max_size=40))
+def test_kept_blocks_are_packed_as_those_of_a_kept_page(data: st.DataObject, page_blocks: list[CoverBlock]) -> None:
+    packed = encode_cover(page_blocks, is_new=True)
+    are_kept = data.draw(st.lists(st.booleans(), min_size=len(page_blocks), max_size=len(page_blocks)))
+    kept = [block for block, is_kept in zip(decode_cover(packed), are_kept, strict=True) if is_kept]
+    assert keep_blocks(packed, np.array(are_kept, dtype=np.bool_)) == encode_cover(kept, is_new=False)
 
 
 @given(st.binary(max_size=60))

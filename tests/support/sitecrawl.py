@@ -69,13 +69,17 @@ SPIDERS: dict[str, type[SiteSpider]] = {"links": LinksSpider, "site": SiteSpider
 
 @dataclass(frozen=True)
 class Crawled:
-    """The results of a crawl: statistics, drops (dropped URL, kept URL, distance, rule), event-loop delays in seconds, and
-    the processor time from the first request to the end, in seconds, of the process, of each of its threads, and of its
-    signing processes.
+    """The results of a crawl: statistics, and drops (dropped URL, kept URL, distance, rule).
+
+    What follows was measured from a number of responses on to the end: the number of pages, the seconds, the delays of the
+    event loop in seconds, and the processor time, in seconds, of the process, of each of its threads, and of its signing
+    processes.
     """
 
     stats: dict[str, Any]
     drops: list[dict[str, Any]]
+    pages: int
+    seconds: float
     stalls: list[float]
     cpu: float
     threads: dict[str, float]
@@ -90,8 +94,13 @@ def run(
     settings: Mapping[str, object] | None = None,
     core: int | None = None,
     kill_after: float | None = None,
+    skip: int = 0,
 ) -> Crawled | None:
-    """Crawl in a subprocess; return ``None`` if it was killed with SIGKILL after *kill_after* seconds."""
+    """Crawl in a subprocess; return ``None`` if it was killed with SIGKILL after *kill_after* seconds.
+
+    Args:
+        skip: number of responses after which measuring begins.
+    """
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         command = [
@@ -104,6 +113,8 @@ def run(
             spider,
             "--items",
             str(items),
+            "--skip",
+            str(skip),
         ]
         for name, value in (settings or {}).items():
             command += ["-s", f"{name}={value}"]
@@ -126,6 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("result", type=Path)
     parser.add_argument("--spider", choices=SPIDERS, default="site")
     parser.add_argument("--items", type=Path, required=True)
+    parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
     given = parser.parse_args(arguments)
     settings = get_project_settings()
@@ -141,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings.update(command_line, priority="cmdline")
     process = crawler_process(settings)
     crawler = process.create_crawler(SPIDERS[given.spider])
-    watch = _Watch(crawler)
+    watch = _Watch(crawler, given.skip)
     process.crawl(crawler, url=given.url)
     process.start()
     stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))}
@@ -150,6 +162,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             {
                 "stats": stats,
                 "drops": watch.drops,
+                "pages": watch.pages,
+                "seconds": watch.seconds,
                 "stalls": watch.stalls,
                 "cpu": watch.cpu,
                 "threads": watch.threads,
@@ -161,16 +175,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 class _Watch:
-    """Records drops, and measures by how much a sleep of 5 ms on the event loop ends too late."""
+    """Records drops, and measures by how much a sleep of 5 ms on the event loop ends too late, after *skip* responses."""
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, skip: int) -> None:
         self.drops: list[dict[str, Any]] = []
+        self.pages = -skip
+        self.seconds = 0.0
         self.stalls: list[float] = []
         self.cpu = 0.0
         self.threads: dict[str, float] = {}
         self.signing = 0.0
         crawler.signals.connect(self.dropped, signal=near_duplicate_dropped)
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
+        crawler.signals.connect(self.received, signal=signals.response_received)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
     def dropped(self, decision: Decision) -> None:
@@ -185,15 +202,25 @@ class _Watch:
         )
 
     def opened(self) -> None:
-        self.cpu, self._threads_before = -time.process_time(), _time_of_threads()
         for child in children(
             os.getpid()
         ):  # a crawl that is bound to one core leaves the others to its signing processes
             os.sched_setaffinity(child, set(range(os.cpu_count() or 1)) - os.sched_getaffinity(0) or {0})
-        self.signing = -_time_of_children()
         self._probe = asyncio.ensure_future(self._sleep())
+        self._begin()
+
+    def received(self) -> None:
+        self.pages += 1
+        if not self.pages:
+            self._begin()
+
+    def _begin(self) -> None:
+        self.stalls.clear()
+        self.seconds, self.cpu, self._threads_before = -time.monotonic(), -time.process_time(), _time_of_threads()
+        self.signing = -_time_of_children()
 
     def closed(self) -> None:
+        self.seconds += time.monotonic()
         self.cpu += time.process_time()
         self.signing += _time_of_children()
         self.threads = {name: spent - self._threads_before.get(name, 0.0) for name, spent in _time_of_threads().items()}
