@@ -30,12 +30,12 @@ from rich.table import Table
 
 import crawler_dedup
 from crawler_dedup import Config, ConfigError
-from crawler_dedup.crawl.forms import forms_of
 from crawler_dedup.errors import BeyondLimits, ExtraMissing
 from crawler_dedup.signing import parsing, titles
 from crawler_dedup.signing.characters import simplify_han
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import weigh_tokens
+from crawler_dedup.signing.forms import forms_of
 from crawler_dedup.signing.hidden import hidden_elements, without_hidden
 from crawler_dedup.signing.maintext import find_main_blocks
 from crawler_dedup.signing.outline import read_outline

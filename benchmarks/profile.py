@@ -1,6 +1,7 @@
-"""Where the filter's processor time goes in a crawl: ``python -m benchmarks.profile [--site devtang-2015]``.
+"""Where the filter's processor time goes in a crawl: ``python -m benchmarks.profile [--site devtang-2015] [--processes 1]``.
 
-A saved site is crawled by a spider that only follows links, without delays, and pages are signed on the event loop. The
+A saved site is crawled by a spider that only follows links, without delays. Pages are signed on the event loop, so that the
+steps of signing are measured, too, or in signing processes. The
 processor time of each step is measured within its thread, without the steps inside it. Measuring a call takes one or two
 microseconds, which count for the step around it. Therefore compare steps, not sums; ``python -m benchmarks.speed`` compares
 whole crawls.
@@ -37,13 +38,19 @@ STEPS = {
     "process_response, decider, monitor": ["middleware:DedupMiddleware.process_response"],
     "marking of requests": ["middleware:_Marking.request_scheduled", "middleware:_Marking.process_request"],
     "gate: identity": ["crawl.gate:Gate.identity_of"],
-    "tree of the response": ["crawl.text:tree_of"],
+    "sending to signing processes": [
+        "crawl.signers:Signers.sign",
+        "crawl.signers:Signers._answer",
+        "crawl.signingqueue:Queue.add",
+        "crawl.signingqueue:Queue._receive",
+        "crawl.decider:Decider._sign",
+    ],
     "claims": ["crawl.claims:Claims.decide", "crawl.claims:Claims.end"],
     "settling": [
         f"settling:SettlingMiddleware.{name}"
         for name in ("process_spider_input", "item_scraped", "_begin_pass", "_end_pass", "_pass_ended")
     ]
-    + ["settling:_note_output"],
+    + ["settling:SettlingMiddleware._note_output"],
     "sign: the rest": ["signing.signer:Signer.sign"],
     "blocks of the tree": ["signing.outline:read_outline"],
     "main text": ["signing.maintext:find_main_blocks", "signing.maintext:join_text"],
@@ -189,11 +196,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--site", action="append", help=f"may be given again; default: {', '.join(SITES)}")
     parser.add_argument("--tokenizer", default="rjieba")
+    parser.add_argument("--processes", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     require_data()
     for site in given.site or SITES:
-        rounds = [_crawl(site, given.tokenizer) for _ in range(given.rounds)]
+        rounds = [_crawl(site, given.tokenizer, given.processes) for _ in range(given.rounds)]
         pages = int(rounds[0]["response_received_count"])
         table = Table(
             title=f"{site}, {pages} pages, tokenizer {given.tokenizer}, median of {given.rounds} rounds; {describe_load()}"
@@ -209,7 +217,7 @@ def main() -> None:
         Console(width=120).print(table)
 
 
-def _crawl(site: str, tokenizer: str) -> dict[str, Any]:
+def _crawl(site: str, tokenizer: str, processes: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, served(site, core=1) as origin:
         done = run(
             f"{origin}/_all.html",
@@ -219,7 +227,7 @@ def _crawl(site: str, tokenizer: str) -> dict[str, Any]:
                 "DEDUP_DIR": f"{folder}/index",
                 "DEDUP_ACTION": "mark",
                 "DEDUP_TOKENIZER": tokenizer,
-                "DEDUP_PROCESSES": 0,
+                "DEDUP_PROCESSES": processes,
                 "EXTENSIONS": '{"benchmarks.profile.StepTimer": 0}',
             },
             core=0,

@@ -11,8 +11,6 @@ from os import PathLike
 from pathlib import Path
 from types import TracebackType
 
-from lxml.html import HtmlElement
-
 from crawler_dedup.config import Config
 from crawler_dedup.config.scopes import default_scope, scope_of
 from crawler_dedup.decision import Decision, Match, Verdict
@@ -83,6 +81,9 @@ class Deduplicator:
 
     Safe to use from several threads, and from several processes on one index.
 
+    Attributes:
+        signer: signs the pages.
+
     Each opening is a run of the index, which ends with :meth:`close`. If the process is killed instead, the pages that it
     settled in its last ``Config.grace`` seconds count as lost, and stand for nothing.
     """
@@ -90,7 +91,7 @@ class Deduplicator:
     def __init__(self, location: Location, signer: Signer, profiles: FrozenProfiles | None = None) -> None:
         """Use :meth:`open`."""
         self._location = location
-        self._signer = signer
+        self.signer = signer
         self._profiles = profiles
         self._profile_check = ProfileCheck(profiles or FrozenProfiles({}))
         self._matcher = RuleMatcher(signer)
@@ -134,7 +135,7 @@ class Deduplicator:
         return with_tokenizer_of_index(config or Config(), open_with)
 
     def _open(self, *, fresh: bool, lock: Run | None = None) -> _Opened:
-        signer, config = self._signer, self._signer.config
+        signer, config = self.signer, self.signer.config
         store = make_pages(
             self._location,
             signer.spec,
@@ -195,26 +196,26 @@ class Deduplicator:
     @property
     def scheme(self) -> str:
         """The signature scheme in a few words."""
-        config = self._signer.config
+        config = self.signer.config
         return (
             f"{config.scheme}, distance {config.max_distance}"
-            if self._signer.scheme.name == SimHash.name
+            if self.signer.scheme.name == SimHash.name
             else config.scheme
         )
 
     @property
     def tokenizer(self) -> str:
         """Name of the tokenizer, which cuts Chinese into words, as in the header of the index."""
-        return self._signer.config.tokenizer
+        return self.signer.config.tokenizer
 
     @property
     def config(self) -> Config:
         """The configuration, with the tokenizer of the index."""
-        return self._signer.config
+        return self.signer.config
 
     def load(self) -> None:
         """Load all dictionaries now, not with the first page that needs them. Takes up to a second."""
-        self._signer.load()
+        self.signer.load()
 
     def sign(
         self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = None
@@ -231,26 +232,9 @@ class Deduplicator:
         Raises:
             ConfigError: *scope* is ``None``, and ``Config.scope`` is a callable, which only a crawl can call.
         """
-        return self.sign_with_text(url, body, encoding=encoding, key=key, scope=scope)[0]
-
-    def sign_with_text(
-        self,
-        url: str,
-        body: bytes,
-        tree: HtmlElement | None = None,
-        *,
-        encoding: str | None = None,
-        key: str | None = None,
-        scope: str | None = None,
-    ) -> tuple[SignedPage, str | None]:
-        """Sign a page as :meth:`sign` does; return also its main text (``None`` if extraction was not reached).
-
-        Args:
-            tree: the parsed page, if the caller has it.
-        """
         if scope is None:
-            scope = scope_of(url, default_scope(self._signer.config))
-        return self._signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope)
+            scope = scope_of(url, default_scope(self.config))
+        return self.signer.sign(url, body, encoding=encoding, key=key, scope=scope)[0]
 
     def check(
         self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = None
@@ -289,7 +273,7 @@ class Deduplicator:
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """Return the match if *kept* covers *new*, by the rules of crawls without profiles of their sites; else ``None``."""
         kept = without_unneeded(kept)
-        return table.compare(Pair(new, kept, self._signer.config, self._signer.scheme))
+        return table.compare(Pair(new, kept, self.signer.config, self.signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
         """Settle or release the claim of *decision* without waiting; it is written a moment later, with other changes."""

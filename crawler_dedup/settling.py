@@ -17,7 +17,7 @@ from scrapy.http import Response
 from crawler_dedup.crawl.claims import Claim
 from crawler_dedup.crawl.gate import note_inherited_redirections
 from crawler_dedup.crawl.monitor import Monitor
-from crawler_dedup.crawl.repetitions import is_repetition, was_repeated
+from crawler_dedup.crawl.repetitions import MARKS, is_repetition, was_repeated
 from crawler_dedup.crawl.signals import META_DECISION, page_handled
 from crawler_dedup.crawl.startup import FilterOff, config_of, only_looks, refusal_logged, require_companion
 from crawler_dedup.decision import Decision
@@ -159,9 +159,10 @@ class SettlingMiddleware:
     def _note_output(self, output: Any, response: Response, handling: _Handling | None) -> bool:
         """Note an *output* of a callback, and return whether to pass it on to the engine."""
         if isinstance(output, Request):
-            note_inherited_redirections(output)
-            if handling is not None and is_repetition(output, response, self.crawler):
-                handling.outcome = replace(handling.outcome, asked_again=True)
+            if output.dont_filter or not MARKS.isdisjoint(output.meta):  # not so for nearly all links
+                note_inherited_redirections(output)
+                if handling is not None and is_repetition(output, response, self.crawler):
+                    handling.outcome = replace(handling.outcome, asked_again=True)
         elif output is not None and handling is not None:
             if handling.discards_items:
                 handling.monitor.count("items_discarded")

@@ -6,18 +6,18 @@ Every error in these steps lets the page pass: the filter may miss a duplicate, 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.forms import MAX_BYTES, Forms
+from crawler_dedup.crawl.forms import Forms
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.signers import LoopSigner, SigningError
 from crawler_dedup.crawl.signingqueue import NotSigned
-from crawler_dedup.crawl.text import declared_encoding, tree_of
+from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.crawl.watchdog import Watchdog
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
@@ -60,6 +60,7 @@ class Decider:
         """Decide about *response*; return ``None`` if it is not checked. Errors let it pass."""
         action: str = self._config.action
         page = None
+        forms: Sequence[bytes] = ()
         try:
             self._gate.take_scheduled_mark(request)  # a middleware may have answered before ours saw the request
             reason = self._gate.skip_reason(request, response)
@@ -68,7 +69,7 @@ class Decider:
                 return None
             action = action_of(request, action)
             identity = self._gate.identity_of(request, response)
-            page = await self._sign(response, identity)
+            page, forms = await self._sign(response, identity)
             decision = await self._ask_index(page, identity.alias, is_dry=self._config.is_dry and action == "mark")
         except Exception as error:
             decision = self._failed(response, error)
@@ -77,10 +78,10 @@ class Decider:
         if drops and self._watchdog.dropped_too_often(decision):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
         if page is not None and decision.verdict is Verdict.NEW:
-            self._watch_form(response, page, decision)
+            self._watch_form(page, forms, decision)
         return CheckedResponse(page, decision, drops, follows=drops and action == "follow")
 
-    async def _sign(self, response: Response, identity: Identity) -> SignedPage:
+    async def _sign(self, response: Response, identity: Identity) -> tuple[SignedPage, Sequence[bytes]]:
         job = SignJob(
             escape_surrogates(response.url),
             declared_encoding(response),
@@ -89,10 +90,10 @@ class Decider:
         )
         # A page that is too large is refused without being parsed.
         is_too_large = len(response.body) > self._config.max_bytes
-        signers = LoopSigner(self._session.deduplicator) if is_too_large else self._session.signers
+        signers = LoopSigner(self._session.deduplicator.signer) if is_too_large else self._session.signers
         signed = await signers.sign(job, response.body, self._config.timeout)
         self._monitor.note_signing(signed.waited)
-        return signed.page
+        return signed.page, signed.forms
 
     async def _ask_index(self, page: SignedPage, alias: str, *, is_dry: bool) -> Decision:
         with self._monitor.count_waiting():
@@ -120,18 +121,9 @@ class Decider:
         self._session.note_error(error)
         return decision
 
-    def _watch_form(self, response: Any, page: SignedPage, decision: Decision) -> None:
+    def _watch_form(self, page: SignedPage, forms: Sequence[bytes], decision: Decision) -> None:
         """Warn about kept pages that differ by nothing but facts. The decision stays as it is."""
-        try:
-            if len(response.body) > MAX_BYTES or not self._forms.should_read(page):
-                return
-            tree = tree_of(response, self._config)
-            form = None if tree is None else self._forms.add(page.url, tree)
-        except Exception as error:
-            self._monitor.log_throttled(
-                "form", logging.WARNING, "The form of %s could not be read: %s", page.url, error
-            )
-            return
+        form = self._forms.add(page.url, forms)
         if form is not None:
             self._monitor.report_form(form, decision, page)
 

@@ -1,67 +1,23 @@
 """Kept pages of one host that differ by nothing but facts: a calendar without end, an error page with status 200.
 
-The form of a page is its text without numbers, dates and parts of its own address. Nothing is dropped because of it.
+The signing process reads their forms (:mod:`crawler_dedup.signing.forms`). Nothing is dropped because of them.
 """
 
 from __future__ import annotations
 
-import re
-from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from itertools import takewhile
-from typing import cast
-from urllib.parse import unquote, urlsplit
-
-from lxml.etree import XPath
-from lxml.html import HtmlElement
 
 from crawler_dedup.counting.heavyhitters import HeavyHitters
-from crawler_dedup.signedpage import SignedPage, Trait
-from crawler_dedup.signing.blocks import unpack_blocks
-from crawler_dedup.urls import host_of
 
 LIMIT = 100
 """Number of kept pages of one form from which on the form is reported."""
-MAX_BYTES = 256 << 10
-"""Maximum size of the body of a page whose form is read, on the event loop."""
 MAX_FORMS = 2_000
 """Number of forms that are counted at the same time."""
-MAX_BLOCKS = 50_000
-"""Number of hosts, and of their blocks with text and without a digit, that are remembered."""
-_MAX_NEW_BLOCKS = 8
-"""A page with more blocks of text that its host never had before, and without a digit, differs by more than facts."""
-_MAX_CHARS = 20_000
-_MAX_PARTS = 20  # of an address
-_MAX_PART_CHARS = 200
 _EXAMPLES = 3
 _MAX_URL_CHARS = 500
-
-# In one expression with "|", they would take quadratic time.
-_texts = XPath(
-    "descendant-or-self::text()[not(parent::script or parent::style or parent::noscript or parent::template)]",
-    smart_strings=False,
-)
-_pictures = XPath("descendant::img/@src", smart_strings=False)
-_FACT = "0"  # replaces each number, date and part of the address
-_NAMES_IN_DATES = """
-    jan(?:uary)? feb(?:ruary)? mar(?:ch)? apr(?:il)? may june? july? aug(?:ust)? sept?(?:ember)? oct(?:ober)? nov(?:ember)?
-    dec(?:ember)? mon(?:day)? tue(?:s(?:day)?)? wed(?:nesday)? thu(?:r?s(?:day)?)? fri(?:day)? sat(?:urday)? sun(?:day)?
-    januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag
-    janvier février mars avril juin juillet août septembre octobre novembre décembre lundi mardi mercredi jeudi vendredi
-    samedi dimanche enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre lunes martes
-    miércoles jueves viernes sábado domingo gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre lunedì
-    martedì mercoledì giovedì venerdì sabato domenica [ap]m th st nd rd
-"""
-_numbers = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_names_in_dates = re.compile(
-    rf"\b(?:{'|'.join(_NAMES_IN_DATES.split())})\b\.?|(?:星期|周|週)[一二三四五六日天]|[日月火水木金土]曜日?"
-)
-_LONG_LINE = 40
-"""Characters from which on a line without a number is no date."""
-_word = re.compile(r"[^\W_]+")
-_several_facts = re.compile(rf"{_FACT}(?:[^\w\n]*{_FACT})+")
 
 
 @dataclass(slots=True)
@@ -87,38 +43,16 @@ class FormUse:
 
 
 class Forms:
-    """Counts the forms of kept pages, for the forms that come most often.
-
-    Each page is counted under two forms: in one, only its whole path is left out of the text, in the other, each part of
-    the address. A page of a form that was reported is counted only there. Reading a form takes as long as signing, so it is
-    done only for pages most of whose blocks their host has had before, and for the first page of a host. If the blocks are
-    too many, all those of the host that was used least recently are forgotten, and its next page counts as the first.
-    """
+    """Counts the forms of the kept pages of a crawl: those that come most often."""
 
     def __init__(self) -> None:
         self._uses: HeavyHitters[bytes, FormUse] = HeavyHitters(MAX_FORMS, FormUse)
-        self._blocks: OrderedDict[str, set[int]] = OrderedDict()  # of each host, the host that was used last at the end
-        self._remembered = 0  # hosts and blocks
 
-    def should_read(self, page: SignedPage) -> bool:
-        """Remember the blocks of a kept page. Return whether its form is to be read."""
-        host = host_of(page.url)
-        is_first_of_host = host not in self._blocks
-        known = self._blocks.setdefault(host, set())
-        self._blocks.move_to_end(host)
-        blocks = unpack_blocks(page.blocks)
-        new = {block.hash for block in blocks if block.size and not block.traits & int(Trait.NUMBER)} - known
-        has_few_new_blocks = len(new) <= _MAX_NEW_BLOCKS
-        known |= new
-        self._remembered += is_first_of_host + len(new)
-        while self._remembered > MAX_BLOCKS:
-            _, forgotten = self._blocks.popitem(last=False)
-            self._remembered -= 1 + len(forgotten)
-        return is_first_of_host or has_few_new_blocks
+    def add(self, url: str, forms: Sequence[bytes]) -> FormUse | None:
+        """Count a kept page. Return its form if that is to be reported now.
 
-    def add(self, url: str, tree: HtmlElement) -> FormUse | None:
-        """Count a kept page. Return its form if that is to be reported now."""
-        forms = [blake2b(form.encode("utf-8", "replace"), digest_size=12).digest() for form in forms_of(url, tree)]
+        A page of a form that was reported is counted only there.
+        """
         reported = [form for form in forms if (use := self._uses.get(form)) is not None and use.count >= LIMIT]
         for form in reported[:1] or forms:
             use = self._uses.add(form)
@@ -126,50 +60,6 @@ class Forms:
             if use.count == LIMIT:
                 return use
         return None
-
-
-def forms_of(url: str, tree: HtmlElement) -> Iterator[str]:
-    """Yield the forms of the page at *url*, one or two. Each step takes linear time: it runs on the event loop."""
-    url = url[:_MAX_CHARS]
-    texts = cast("list[str]", _texts(tree)) + cast("list[str]", _pictures(tree))
-    text = "\n".join([" ".join(text.split()) for text in texts])[:_MAX_CHARS].lower()
-    split = urlsplit(url)
-    path = f"{split.path}?{split.query}" if split.query else split.path
-    wholes = {whole.strip("/").lower() for whole in (url, path, unquote(path))} - {""}
-    for whole in sorted(wholes, key=len, reverse=True):
-        text = text.replace(
-            whole if "/" in whole else f"/{whole}", _FACT
-        )  # a single word is a path only behind a slash
-    without_path = _form(_without_dates(line) for line in set(_numbers.sub(_FACT, text).split("\n")))
-    yield f"{host_of(url)}\n{without_path}"  # also if all of it is facts
-    without_parts = without_path
-    for part in _parts(path):
-        without_parts = without_parts.replace(part, f" {_FACT} ")
-    without_parts = _form(without_parts.split("\n"))
-    if without_parts and without_parts != without_path:
-        yield f"{host_of(url)}\n{without_parts}"
-
-
-def _parts(path: str) -> list[str]:
-    """Return the last parts of an address as they are in a form, the longest first."""
-    values = re.split(r"[/?&=;]", _numbers.sub(_FACT, unquote(path.replace("+", " ")).lower()))
-    parts = {_words(value[:_MAX_PART_CHARS]) for value in values[-_MAX_PARTS:]}
-    return sorted(parts - {"", f" {_FACT} "}, key=len, reverse=True)
-
-
-def _without_dates(line: str) -> str:
-    return _names_in_dates.sub(_FACT, line) if _FACT in line or len(line) < _LONG_LINE else line
-
-
-def _form(lines: Iterable[str]) -> str:
-    """Return the words of different *lines* that are not only facts, with one sign for all facts that follow each other."""
-    joined = (_several_facts.sub(_FACT, _words(line)) for line in lines)
-    return "\n".join(sorted({line for line in joined if any(map(str.isalpha, line))}))
-
-
-def _words(text: str) -> str:
-    """Return the words of *text* with a space before and after each, so that several in a row can be replaced."""
-    return "".join([f" {word} " for word in _word.findall(text)])
 
 
 def _directory(url: str) -> str:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Scope = Callable[[Request, Response], "str | None"]
 
 _META_SCHEDULED = "_dedup_scheduled"
-_META_INHERITED = "_dedup_redirects"
+META_INHERITED = "_dedup_redirects"
+META_REDIRECTIONS = "redirect_urls"
 
 
 class Identity(NamedTuple):
@@ -55,13 +56,13 @@ class Gate:
         self._scheduled: WeakSet[Request] = WeakSet()
 
     def mark_scheduled(self, request: Request) -> None:
-        """Note in its ``meta`` that *request* was scheduled."""
-        request.meta[_META_SCHEDULED] = self._key(request)
+        """Note in its ``meta`` that *request* was scheduled. A page has many links, so this has to be quick."""
+        request.meta[_META_SCHEDULED] = request.url
 
     def take_scheduled_mark(self, request: Request) -> None:
         """Remember whether *request* was scheduled, and remove the mark from its ``meta``."""
         mark = request.meta.pop(_META_SCHEDULED, None)
-        if mark is not None and mark == self._key(request):
+        if mark is not None and mark == request.url:
             self._scheduled.add(request)
 
     def skip_reason(self, request: Request, response: Response) -> str:  # noqa: PLR0911  (one return a reason)
@@ -107,19 +108,18 @@ def action_of(request: Request, default: str) -> str:
 
 def note_inherited_redirections(request: Request) -> None:
     """Note the redirections that *request*, which a callback yields, has only copied with the ``meta`` of its parent."""
-    inherited = len(_redirections(request))
-    if inherited or _META_INHERITED in request.meta:
-        request.meta[_META_INHERITED] = inherited
+    if META_REDIRECTIONS in request.meta or META_INHERITED in request.meta:
+        request.meta[META_INHERITED] = len(_redirections(request))
 
 
 def first_address(request: Request) -> str:
     """Return the address from which *request* was redirected, ``""`` if it was not."""
-    redirected = _redirections(request)[request.meta.get(_META_INHERITED, 0) :]
+    redirected = _redirections(request)[request.meta.get(META_INHERITED, 0) :]
     return str(redirected[0]) if redirected else ""
 
 
 def _redirections(request: Request) -> list[Any]:
-    addresses = request.meta.get("redirect_urls")
+    addresses = request.meta.get(META_REDIRECTIONS)
     return addresses if isinstance(addresses, list) else []
 
 

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 from scrapy.http import Request, Response
 
-from crawler_dedup.crawl.gate import first_address
+from crawler_dedup.crawl.gate import META_INHERITED, META_REDIRECTIONS, first_address
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 _META_REPEATED = "_dedup_repeated"
 _META_RETRIES = "retry_times"
+MARKS = frozenset((_META_RETRIES, META_REDIRECTIONS, META_INHERITED))
+"""Keys in the ``meta`` of requests that are repetitions, or whose redirections have to be noted; or else they have
+``dont_filter``."""
 
 
 def is_repetition(output: Request, response: Response, crawler: Crawler) -> bool:

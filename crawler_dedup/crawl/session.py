@@ -87,7 +87,7 @@ class Session:
 
     def _open_signers(self) -> Signers | LoopSigner:
         if not self._config.processes:
-            return LoopSigner(self.deduplicator)
+            return LoopSigner(self.deduplicator.signer)
         try:
             return share_signers(self.deduplicator.config, self.monitor)
         except DedupError:

@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from typing import NamedTuple
 from weakref import WeakSet, finalize
 
@@ -19,10 +20,11 @@ from crawler_dedup.config import Config
 from crawler_dedup.crawl.childprocess import ChildProcess, take_child
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.signingqueue import Queue, Task
-from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.crawlsigner import CrawlSigner
 from crawler_dedup.signing.messages import SETTINGS, Answer, Job, SignJob, Start, TextJob, pack
+from crawler_dedup.signing.signer import Signer
 
 _MAX_DEATHS = 5
 _DEATH_SECONDS = 60.0
@@ -43,10 +45,11 @@ class SigningError(DedupError):
 
 
 class Signed(NamedTuple):
-    """A signed page, and the seconds for which it waited in a queue."""
+    """A signed page, its forms, and the seconds for which it waited in a queue."""
 
     page: SignedPage
-    waited: float
+    forms: Sequence[bytes] = ()
+    waited: float = 0.0
 
 
 class Signers:
@@ -96,7 +99,7 @@ class Signers:
         task, answer = await self._answer(job, body, seconds)
         if answer.page is None:
             raise SigningError(answer)
-        return Signed(answer.page, task.began - task.added)
+        return Signed(answer.page, answer.forms, task.began - task.added)
 
     async def extract_text(self, job: TextJob, body: bytes, seconds: float) -> str:
         """Extract the text of a page. Arguments and exceptions as for :meth:`sign`."""
@@ -158,13 +161,14 @@ class Signers:
 class LoopSigner:
     """Signs pages on the event loop, where no process can be started. Nothing protects the loop from a page."""
 
-    def __init__(self, deduplicator: Deduplicator) -> None:
-        self._deduplicator = deduplicator
+    def __init__(self, signer: Signer) -> None:
+        self._signer = CrawlSigner(signer)
 
     async def sign(self, job: SignJob, body: bytes, seconds: float) -> Signed:  # noqa: ARG002
         """Sign a page, however many *seconds* it takes."""
-        page, _ = self._deduplicator.sign_with_text(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope)
-        return Signed(page, 0.0)
+        answer = self._signer.sign(job, body)
+        assert answer.page is not None
+        return Signed(answer.page, answer.forms)
 
     def release(self, monitor: Monitor) -> None:
         """Do nothing."""

@@ -6,16 +6,12 @@ import asyncio
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from lxml.html import HtmlElement
-
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.signers import find_signers
 from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, NotSigned
-from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.messages import TextJob
-from crawler_dedup.signing.parsing import check_attributes, check_body, is_charset
 
 TIMEOUT = Config().timeout
 """Seconds after which :func:`main_text` returns the visible text."""
@@ -67,20 +63,3 @@ async def _extract_once(body: bytes, encoding: str | None, *, whole: bool) -> st
     if signers is None:
         return await asyncio.wait_for(run_in_own_thread(extract_text, body, encoding, whole=whole), TIMEOUT)
     return await signers.extract_text(TextJob(encoding, whole), body, TIMEOUT)
-
-
-def tree_of(response: Any, config: Config) -> HtmlElement | None:
-    """Parse a response whose page was decided about; the response keeps the tree for the spider.
-
-    Returns ``None`` if the response should not be parsed, because it would take too long, or if it declares an encoding that
-    is not a charset, with which its text cannot be read.
-    """
-    try:
-        check_body(response.body, config)
-        if not is_charset(response.encoding):
-            return None
-        check_attributes(response.text)
-    except BeyondLimits:
-        return None
-    root: HtmlElement = response.selector.root
-    return root

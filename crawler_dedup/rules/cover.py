@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
@@ -57,13 +58,16 @@ class _Row(NamedTuple):
     is_near: bool
 
 
+# The same as _Row._make, without calling a function in Python for each block.
+_make_row = partial(tuple.__new__, _Row)
+
+
 def _read_rows(page: SignedPage) -> list[_Row]:
     blocks = decode_cover(page.cover)
     near = _near([block.traits for block in blocks])
     hashes = block_hashes(page.blocks).tolist() if blocks else []  # a thin page has blocks, but no cover
-    return [
-        _Row(number, block, place in near) for place, (number, block) in enumerate(zip(hashes, blocks, strict=True))
-    ]
+    are_near = [place in near for place in range(len(blocks))]
+    return list(map(_make_row, zip(hashes, blocks, are_near, strict=True)))
 
 
 def _near(traits: Sequence[int]) -> range:

@@ -7,8 +7,8 @@ recognised (Broder, "On the resemblance and containment of documents", 1997), an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import msgspec
@@ -44,6 +44,7 @@ _SIZES = np.array(
 )
 _REMEMBERED = 128
 _HIDDEN = int(Trait.HIDDEN)
+_BIT_OF = [1 << (byte & ~COVER_SET_END) for byte in range(256)]
 
 
 class CoverBlock(NamedTuple):
@@ -66,6 +67,10 @@ class CoverBlock(NamedTuple):
     def is_fact(self) -> bool:
         """Whether another block in its place makes another page."""
         return self.key < _SKETCHED
+
+
+# The same as CoverBlock._make, without calling a function in Python for each block.
+_make_block = partial(tuple.__new__, CoverBlock)
 
 
 def count_common(first: CoverBlock, second: CoverBlock) -> int:
@@ -202,13 +207,13 @@ def decode_cover(packed: bytes) -> tuple[CoverBlock, ...]:
     values[is_text] = sketches.view("<u4").ravel()
     keys: list[int] = values.tolist()
     needed = [0] * count
-    members = _unpack_sets(parts.members)
+    members = iter(_unpack_sets(parts.members))
     sets = [next(members) if flag else 0 for flag in _unpack_flags(parts.flags, (2 + parts.is_new) * texts)]
     for at, place in enumerate(np.flatnonzero(is_text).tolist()):
         numbers, names = sets[2 * at : 2 * at + 2]
         keys[place] = _SKETCHED | keys[place] << _SKETCH | names << _SET_BITS | numbers
         needed[place] = sets[2 * texts + at] if parts.is_new else 0
-    return tuple(map(CoverBlock, keys, traits, _SIZES[codes].tolist(), needed))
+    return tuple(map(_make_block, zip(keys, traits, _SIZES[codes].tolist(), needed, strict=True)))
 
 
 def _split(packed: bytes) -> CoverParts:
@@ -250,10 +255,11 @@ def keep_blocks(packed: bytes, is_kept: NDArray[np.bool_]) -> bytes:
     return int(is_kept.sum()).to_bytes(2, "little") + b"".join([column.tobytes() for column in columns])
 
 
-def _unpack_sets(packed: bytes) -> Iterator[int]:
-    bits = 0
+def _unpack_sets(packed: bytes) -> list[int]:
+    sets, bits = [], 0
     for byte in packed:
-        bits |= 1 << (byte & ~COVER_SET_END)
+        bits |= _BIT_OF[byte]
         if byte & COVER_SET_END:
-            yield bits
+            sets.append(bits)
             bits = 0
+    return sets

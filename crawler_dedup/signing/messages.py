@@ -7,6 +7,7 @@ before it loads a dictionary.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 from typing import Any
 
@@ -62,9 +63,10 @@ Job = SignJob | TextJob
 
 
 class Answer(msgspec.Struct, array_like=True, frozen=True):
-    """The signed page, the text, or the exception (its class, message and traceback) that prevented it."""
+    """The signed page with its forms, the text, or the exception (its class, message and traceback) that prevented it."""
 
     page: SignedPage | None = None
+    forms: Sequence[bytes] = ()
     text: str = ""
     error: str = ""
     message: str = ""

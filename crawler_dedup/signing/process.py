@@ -15,6 +15,7 @@ import msgspec
 
 from crawler_dedup.config import Config
 from crawler_dedup.signedpage import escape_surrogates
+from crawler_dedup.signing.crawlsigner import CrawlSigner
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.messages import HEAD, Answer, Job, Start, TextJob, pack
 from crawler_dedup.signing.signer import Signer
@@ -61,18 +62,18 @@ def _sign_all(connection: _Connection) -> None:
         return
     _limit_memory()
     connection.send(None)
+    crawl_signer = CrawlSigner(signer)
     decoder = msgspec.msgpack.Decoder(Job)
     while True:
         message, body = connection.read()
-        connection.send(_answer(signer, decoder.decode(message), body))
+        connection.send(_answer(crawl_signer, decoder.decode(message), body))
 
 
-def _answer(signer: Signer, job: Job, body: bytes) -> Answer:
+def _answer(signer: CrawlSigner, job: Job, body: bytes) -> Answer:
     try:
         if isinstance(job, TextJob):
             return Answer(text=extract_text(body, job.encoding, whole=job.whole))
-        page, _ = signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope)
-        return Answer(page=page)
+        return signer.sign(job, body)
     except Exception as error:
         return _failure(error)
 

@@ -150,7 +150,7 @@ class Signer:
         Never raises because of the content of a page: a page beyond a limit is returned with ``unsigned`` set.
 
         Args:
-            tree: the body as :func:`parsing.parse` would parse it, if the caller has it already.
+            tree: the body as :meth:`parse` parses it, if the caller has it already.
             scope: ``None``: the language of the text that the page is compared by.
         """
         page = identify_page(url, key=key, scope=_language_scope(UNKNOWN) if scope is None else scope, size=len(body))
@@ -174,11 +174,15 @@ class Signer:
             raise BeyondLimits(TOO_LONG)
         return text
 
+    def parse(self, body: bytes, encoding: str | None = None) -> HtmlElement:
+        """Parse a page that is not too large. Raises :class:`BeyondLimits`."""
+        parsing.check_body(body, self.config)
+        return parsing.parse(body, encoding)
+
     def _read(self, body: bytes, tree: HtmlElement | None, encoding: str | None) -> _Content:
         """Read the body within the limits into tree, outline and main text. Raises :class:`BeyondLimits`."""
-        parsing.check_body(body, self.config)
         if tree is None:
-            tree = parsing.parse(body, encoding)
+            tree = self.parse(body, encoding)
         parsing.check_nodes(tree, len(body), self.config)
         if self.config.extractor != "paragraphs":
             parsing.check_depth(tree, self.config)

@@ -13,8 +13,11 @@ import pytest
 from lxml.html import document_fromstring
 
 from crawler_dedup import Config
-from crawler_dedup.crawl.forms import LIMIT, MAX_BLOCKS, MAX_FORMS, Forms, FormUse
+from crawler_dedup.crawl.forms import LIMIT, MAX_FORMS, Forms, FormUse
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.crawlsigner import CrawlSigner
+from crawler_dedup.signing.forms import MAX_BLOCKS, FormReader
+from crawler_dedup.signing.messages import SignJob
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra
 from tests.support.commandline import command
@@ -81,12 +84,12 @@ def lists(number: int) -> tuple[str, str]:
 
 def reported(page: Page, pages: int = 3 * LIMIT) -> list[tuple[int, FormUse]]:
     """Return at which page which form is reported."""
-    forms, signer, reports = Forms(), Signer(Config(tokenizer="bigrams")), []
+    forms, signer, reports = Forms(), CrawlSigner(Signer(Config(tokenizer="bigrams"))), []
     for number in range(pages):
         path, body = page(number)
         url = f"http://site{path}"
-        signed, _ = signer.sign(url, body.encode(), encoding="utf-8", key=None, scope="")
-        if forms.should_read(signed) and (form := forms.add(url, document_fromstring(body))):
+        answer = signer.sign(SignJob(url, "utf-8", None, ""), body.encode())
+        if form := forms.add(url, answer.forms):
             reports.append((number + 1, form))
     return reports
 
@@ -114,23 +117,29 @@ def test_pages_with_content_of_their_own_are_not_reported(page: Page) -> None:
 
 
 def test_pages_of_different_hosts_have_different_forms() -> None:
-    forms = Forms()
-    tree = document_fromstring(NOT_FOUND.format(path="/x"))
-    assert not any(forms.add(f"http://site{number % 4}/x", tree) for number in range(4 * LIMIT - 4))
-    assert forms.add("http://site0/x", tree) is not None
+    forms, reader, signer = Forms(), FormReader(), Signer(Config(tokenizer="bigrams"))
+    body = NOT_FOUND.format(path="/x").encode()
+
+    def add(host: int) -> FormUse | None:
+        url = f"http://site{host}/x"
+        page, _ = signer.sign(url, body, encoding="utf-8", key=None, scope="")
+        return forms.add(url, reader.read(page, document_fromstring(body)))
+
+    assert not any(add(number % 4) for number in range(4 * LIMIT - 4))
+    assert add(0) is not None
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    forms, signer = Forms(), Signer(Config(tokenizer="bigrams"))
-    thin = signed(signer, "http://h/", 0, 0)
+    reader, forms, signer = FormReader(), Forms(), Signer(Config(tokenizer="bigrams"))
+    thin, tree = signed(signer, "http://h/", 0, 0), document_fromstring("<p>The same text")
     for number in range(MAX_BLOCKS // 400 + 50):
-        forms.should_read(signed(signer, f"http://h{number % 3}/{number}", number, 400))
+        reader.read(signed(signer, f"http://h{number % 3}/{number}", number, 400), tree)
     for number in range(MAX_BLOCKS + 50):
-        forms.should_read(msgspec.structs.replace(thin, url=f"http://h{number}/"))
+        reader.read(msgspec.structs.replace(thin, url=f"http://h{number}/"), tree)
         if number % 1000 == 0:
-            assert len(forms._blocks) + sum(map(len, forms._blocks.values())) == forms._remembered <= MAX_BLOCKS
+            assert len(reader._blocks) + sum(map(len, reader._blocks.values())) == reader._remembered <= MAX_BLOCKS
     for number in range(MAX_FORMS + 50):
-        forms.add(f"http://h{number}/", document_fromstring("<p>The same text"))
+        forms.add(f"http://h{number}/", [number.to_bytes(12, "big")])
     assert len(forms._uses) <= MAX_FORMS
 
 
@@ -141,10 +150,11 @@ def signed(signer: Signer, url: str, seed: int, blocks: int) -> SignedPage:
 
 
 def test_only_the_first_page_of_a_host_is_read_if_it_has_many_new_blocks() -> None:
-    forms, signer = Forms(), Signer(Config(tokenizer="bigrams"))
+    reader, signer = FormReader(), Signer(Config(tokenizer="bigrams"))
+    tree = document_fromstring("<p>The same text")
 
     def reads(host: str, seed: int, blocks: int = 20) -> bool:
-        return forms.should_read(signed(signer, f"http://{host}/{seed}", seed, blocks))
+        return bool(reader.read(signed(signer, f"http://{host}/{seed}", seed, blocks), tree))
 
     assert [reads("a", 1), reads("a", 2), reads("a", 2), reads("b", 2)] == [True, False, True, True]
     for seed in range(MAX_BLOCKS // 400 + 1):
@@ -154,7 +164,7 @@ def test_only_the_first_page_of_a_host_is_read_if_it_has_many_new_blocks() -> No
 
 HOSTILE = """
 from lxml.html import document_fromstring
-from crawler_dedup.crawl import forms
+from crawler_dedup.signing import forms
 
 forms._MAX_CHARS = 500_000
 texts = ["/", "a-", "a_", "-", "0 ", "1.", "/a", "jan ", "\\u4e00 ", "x<img src=/a>", "<p>jan 1</p>"]
