@@ -6,6 +6,7 @@ They differ from visit to visit, and say nothing about the content of a page.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _LONGEST_LINE = 60
 """A number in a longer line is a part of a sentence."""
@@ -56,6 +57,7 @@ _PHRASES = re.compile(
     r"|阅读时间|阅读时长)[ :]*(?:ca |about |约)?\d+"
 )
 _DIGIT = re.compile(r"\d")
+_REMEMBERED = 4096
 
 
 def without_visits(plain: str) -> str:
@@ -67,7 +69,12 @@ def without_visits(plain: str) -> str:
         return plain
     return "\n".join(
         [
-            _PHRASES.sub("", line) if len(line) <= _LONGEST_LINE and _DIGIT.search(line) else line
+            _without_phrases(line) if len(line) <= _LONGEST_LINE and _DIGIT.search(line) else line
             for line in plain.split("\n")
         ]
     )
+
+
+@lru_cache(maxsize=_REMEMBERED)  # the pages of a site have many lines in common
+def _without_phrases(line: str) -> str:
+    return _PHRASES.sub("", line)
