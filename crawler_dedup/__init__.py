@@ -6,93 +6,55 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crawler_dedup.addon import Addon
-    from crawler_dedup.config import Config
-    from crawler_dedup.crawl.claims import release, settle
-    from crawler_dedup.crawl.signals import NearDuplicate, near_duplicate_dropped, page_handled
-    from crawler_dedup.crawl.text import main_text
-    from crawler_dedup.decision import Decision, Match, Verdict
-    from crawler_dedup.deduplicator import Deduplicator
-    from crawler_dedup.errors import (
-        ConfigError,
-        DedupError,
-        ExportUnreadable,
-        IndexDamaged,
-        IndexGone,
-        IndexMismatch,
-        IndexUnusable,
-    )
-    from crawler_dedup.hamming import Numbers, SignatureMatch
-    from crawler_dedup.index.export import Export
-    from crawler_dedup.index.lmdb.permuted import PermutedIndex
-    from crawler_dedup.signedpage import SignedPage
-    from crawler_dedup.signing.schemes.scheme import Agreement, Scheme, ValueScheme, option
-    from crawler_dedup.signing.text import Text
-
-__all__ = [
-    "Addon",
-    "Agreement",
-    "Config",
-    "ConfigError",
-    "Decision",
-    "DedupError",
-    "Deduplicator",
-    "Export",
-    "ExportUnreadable",
-    "IndexDamaged",
-    "IndexGone",
-    "IndexMismatch",
-    "IndexUnusable",
-    "Match",
-    "NearDuplicate",
-    "Numbers",
-    "PermutedIndex",
-    "Scheme",
-    "SignatureMatch",
-    "SignedPage",
-    "Text",
-    "ValueScheme",
-    "Verdict",
-    "main_text",
-    "near_duplicate_dropped",
-    "option",
-    "page_handled",
-    "release",
-    "settle",
-]
+    from crawler_dedup.addon import Addon as Addon
+    from crawler_dedup.config import Config as Config
+    from crawler_dedup.crawl.claims import release as release
+    from crawler_dedup.crawl.claims import settle as settle
+    from crawler_dedup.crawl.signals import NearDuplicate as NearDuplicate
+    from crawler_dedup.crawl.signals import near_duplicate_dropped as near_duplicate_dropped
+    from crawler_dedup.crawl.signals import page_handled as page_handled
+    from crawler_dedup.crawl.text import main_text as main_text
+    from crawler_dedup.decision import Decision as Decision
+    from crawler_dedup.decision import Match as Match
+    from crawler_dedup.decision import Verdict as Verdict
+    from crawler_dedup.deduplicator import Deduplicator as Deduplicator
+    from crawler_dedup.errors import ConfigError as ConfigError
+    from crawler_dedup.errors import DedupError as DedupError
+    from crawler_dedup.errors import ExportUnreadable as ExportUnreadable
+    from crawler_dedup.errors import IndexDamaged as IndexDamaged
+    from crawler_dedup.errors import IndexGone as IndexGone
+    from crawler_dedup.errors import IndexMismatch as IndexMismatch
+    from crawler_dedup.errors import IndexUnusable as IndexUnusable
+    from crawler_dedup.hamming import Numbers as Numbers
+    from crawler_dedup.hamming import SignatureMatch as SignatureMatch
+    from crawler_dedup.index.export import Export as Export
+    from crawler_dedup.index.lmdb.permuted import PermutedIndex as PermutedIndex
+    from crawler_dedup.signedpage import SignedPage as SignedPage
+    from crawler_dedup.signing.schemes.scheme import Agreement as Agreement
+    from crawler_dedup.signing.schemes.scheme import Scheme as Scheme
+    from crawler_dedup.signing.schemes.scheme import ValueScheme as ValueScheme
+    from crawler_dedup.signing.schemes.scheme import option as option
+    from crawler_dedup.signing.text import Text as Text
 
 # Imported on first use: the core works without loading Scrapy, and Scrapy without loading the extractor too early.
-_MODULES = {
-    "Addon": "addon",
-    "Agreement": "signing.schemes.scheme",
-    "Config": "config",
-    "ConfigError": "errors",
-    "Decision": "decision",
-    "DedupError": "errors",
-    "Deduplicator": "deduplicator",
-    "Export": "index.export",
-    "ExportUnreadable": "errors",
-    "IndexDamaged": "errors",
-    "IndexGone": "errors",
-    "IndexMismatch": "errors",
-    "IndexUnusable": "errors",
-    "Match": "decision",
-    "NearDuplicate": "crawl.signals",
-    "Numbers": "hamming",
-    "PermutedIndex": "index.lmdb.permuted",
-    "Scheme": "signing.schemes.scheme",
-    "SignatureMatch": "hamming",
-    "SignedPage": "signedpage",
-    "Text": "signing.text",
-    "ValueScheme": "signing.schemes.scheme",
-    "Verdict": "decision",
-    "main_text": "crawl.text",
-    "near_duplicate_dropped": "crawl.signals",
-    "option": "signing.schemes.scheme",
-    "page_handled": "crawl.signals",
-    "release": "crawl.claims",
-    "settle": "crawl.claims",
+_NAMES = {
+    "addon": "Addon",
+    "config": "Config",
+    "crawl.claims": "release settle",
+    "crawl.signals": "NearDuplicate near_duplicate_dropped page_handled",
+    "crawl.text": "main_text",
+    "decision": "Decision Match Verdict",
+    "deduplicator": "Deduplicator",
+    "errors": "ConfigError DedupError ExportUnreadable IndexDamaged IndexGone IndexMismatch IndexUnusable",
+    "hamming": "Numbers SignatureMatch",
+    "index.export": "Export",
+    "index.lmdb.permuted": "PermutedIndex",
+    "signedpage": "SignedPage",
+    "signing.schemes.scheme": "Agreement Scheme ValueScheme option",
+    "signing.text": "Text",
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+__all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
