@@ -61,7 +61,7 @@ STEPS = {
     "Chinese dictionary": ["signing.signer:Signer._cut_han"],
     "hashes and weights": ["signing.features:weigh_tokens"],
     "simhash": ["signing.schemes.simhash:simhash"],
-    "sketches": ["signing.summary:with_signature"],
+    "sketches": ["signing.signer:with_signature"],
     "embedded content": ["signing.embedded:find_embedded_content"],
     "packed blocks": ["signing.blocks:pack_blocks"],
     "writing thread: commit": ["index.lmdb.committer:Committer._commit"],

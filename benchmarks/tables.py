@@ -1,7 +1,7 @@
 """Write the tables of words and characters in ``crawler_dedup/data``: ``python -m benchmarks.tables [FOLDER]``.
 
 They are made from packages that the filter itself does not need: OpenCC, stopwordsiso and pypinyin (extra ``test``).
-Signatures depend on the tables: if a table changes, ``BEHAVIOUR`` of ``crawler_dedup.signing.behaviour`` has to be raised.
+Signatures depend on the tables: if a table changes, ``BEHAVIOUR`` of ``crawler_dedup.signing.signer`` has to be raised.
 """
 
 from __future__ import annotations

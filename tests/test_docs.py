@@ -18,8 +18,8 @@ from crawler_dedup import Config
 from crawler_dedup.index import export, header
 from crawler_dedup.journal import entry
 from crawler_dedup.rules import table
-from crawler_dedup.signing import behaviour, schemes
-from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing import schemes
+from crawler_dedup.signing.signer import BEHAVIOUR, Signer
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "crawler_dedup"
@@ -205,7 +205,7 @@ def test_the_document_names_everything_in_the_header() -> None:
 @pytest.mark.parametrize(
     ("page", "sentence"),
     [
-        ("docs/index.md", f"This is behaviour {behaviour.BEHAVIOUR}"),
+        ("docs/index.md", f"This is behaviour {BEHAVIOUR}"),
         ("docs/index.md", f"This is format {header.FORMAT}"),
         ("docs/export.md", f"Version {export.FORMAT}."),
         ("docs/journal.md", f"| `version` | of this table: {entry.VERSION} |"),

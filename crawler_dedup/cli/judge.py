@@ -31,7 +31,7 @@ from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import ScopedUrl, Selection, sample
 from crawler_dedup.signing.signer import Signer, config_from_spec
-from crawler_dedup.signing.storedtext import unpack_text
+from crawler_dedup.signing.text import unpack_text
 
 
 @click.command()

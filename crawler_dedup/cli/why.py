@@ -31,7 +31,7 @@ from crawler_dedup.rules.keeping import without_unneeded
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import decide
 from crawler_dedup.signing.signer import Signer, config_from_spec
-from crawler_dedup.signing.storedtext import unpack_text
+from crawler_dedup.signing.text import unpack_text
 
 _LISTED = 10
 

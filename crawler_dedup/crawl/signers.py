@@ -22,7 +22,7 @@ from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.signingqueue import Queue, Task
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.crawlsigner import CrawlSigner
+from crawler_dedup.signing.forms import CrawlSigner
 from crawler_dedup.signing.messages import SETTINGS, Answer, Job, SignJob, Start, TextJob, pack
 from crawler_dedup.signing.signer import Signer
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.signing.plaintext import write_html
+from crawler_dedup.signing.text import write_html
 from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
 
 ANSWERS = "answers.jsonl"

@@ -9,8 +9,7 @@ from pathlib import Path
 from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.index.maintenance import has_index, open_pages
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.signing.storedtext import unpack_text
-from crawler_dedup.signing.text import Text
+from crawler_dedup.signing.text import Text, unpack_text
 from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
 
 _HTML = (".html", ".htm", ".html.gz", ".htm.gz")

@@ -28,8 +28,8 @@ from crawler_dedup.signing.cover import (
     lacks_numbers,
 )
 from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.lines import find_facts
 from crawler_dedup.signing.names import NAME_BITS, find_names
-from crawler_dedup.signing.quantities import find_facts
 from crawler_dedup.signing.signer import Signer
 
 if TYPE_CHECKING:

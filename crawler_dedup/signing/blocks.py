@@ -25,14 +25,15 @@ from crawler_dedup.signing.features import normalise, split_units, unify
 from crawler_dedup.signing.headings import Heading, describe_page, read_heading
 from crawler_dedup.signing.lines import (
     BEGINS_NO_DIGIT,
+    counts_lines,
+    find_facts,
     hash_line,
     hash_text,
     numbers_in,
     without_punctuation,
+    without_visits,
 )
 from crawler_dedup.signing.names import find_names
-from crawler_dedup.signing.quantities import counts_lines, find_facts
-from crawler_dedup.signing.visits import without_visits
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.maintext import MainBlocks

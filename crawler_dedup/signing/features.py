@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import count
 
 import numpy as np
@@ -56,6 +56,18 @@ _BMP = 0x10000
 _LAST_MARK = 0x1F000
 """Characters above this one (emoji, ideographs, tags, private use) do not combine."""
 _RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(_LAST_MARK - 1)}]")
+
+LANGUAGES = (
+    "arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hindi",
+    "hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian", "portuguese", "romanian", "russian",
+    "serbian", "spanish", "swedish", "tamil", "turkish", "yiddish",
+)  # fmt: skip
+"""The languages of snowballstemmer 2.2; later versions have more."""
+
+_LONGEST_WORD = 40
+"""Maximum number of letters of a word that is stemmed: longer strings are not words, and take long."""
+_FIRST_WIDE = "\u2e80"
+"""First character of the range with kana, Han and Hangul, which no algorithm changes."""
 
 TOO_LONG = "too many characters"
 """Why a text is not read."""
@@ -249,3 +261,21 @@ def weigh_tokens(tokens: Collection[str]) -> Features:
     weights = np.rint(np.sqrt(tf * np.sqrt(tf)) * np.where(telling, WEIGHT_UNIT, STOP_WORD_UNIT))
     order = np.argsort(hashes)
     return Features(hashes[order], weights[order], telling[order], tf[order])
+
+
+def stem_words(words: list[str], language: str) -> list[str]:
+    """Return the stems of *words* by the rules of *language*. Stop words, which are listed unstemmed, are not changed."""
+    ignored = stop_words()
+    return [
+        word if word >= _FIRST_WIDE or len(word) > _LONGEST_WORD or word in ignored else _stem(word, language)
+        for word in words
+    ]
+
+
+@lru_cache(maxsize=1 << 15)
+def _stem(word: str, language: str) -> str:
+    import snowballstemmer  # noqa: PLC0415  (optional)
+
+    # A stemmer for each call: it stores the word that it works on, and several threads may sign pages.
+    stem: str = snowballstemmer.stemmer(language).stemWord(word)
+    return stem

@@ -1,4 +1,4 @@
-"""The form of a page: its text without numbers, dates and parts of its own address.
+"""Sign the pages of a crawl, and read their forms: their text without numbers, dates and parts of their own address.
 
 Many pages of one form are a calendar without end, or an error page with status 200.
 """
@@ -15,8 +15,11 @@ from urllib.parse import unquote, urlsplit
 from lxml.etree import XPath
 from lxml.html import HtmlElement
 
+from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signedpage import SignedPage, Trait
 from crawler_dedup.signing.blocks import unpack_blocks
+from crawler_dedup.signing.messages import Answer, SignJob
+from crawler_dedup.signing.signer import Signer
 from crawler_dedup.urls import host_of
 
 MAX_BYTES = 256 << 10
@@ -133,3 +136,20 @@ def _form(lines: Iterable[str]) -> str:
 def _words(text: str) -> str:
     """Return the words of *text* with a space before and after each, so that several in a row can be replaced."""
     return "".join([f" {word} " for word in _word.findall(text)])
+
+
+class CrawlSigner:
+    """Signs the pages of a crawl in its signing process, or on its event loop."""
+
+    def __init__(self, signer: Signer) -> None:
+        self._signer = signer
+        self._forms = FormReader()
+
+    def sign(self, job: SignJob, body: bytes) -> Answer:
+        """Answer *job* with the signed page and its forms."""
+        try:
+            tree = self._signer.parse(body, job.encoding)
+        except BeyondLimits:
+            tree = None  # the page is refused below, with the reason
+        page, _ = self._signer.sign(job.url, body, tree, encoding=job.encoding, key=job.key, scope=job.scope)
+        return Answer(page, () if tree is None or page.unsigned else self._forms.read(page, tree))

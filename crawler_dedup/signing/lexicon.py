@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.signing.features import Features, normalise
+from crawler_dedup.signing.features import Features, normalise, stem_words
 from crawler_dedup.signing.initials import LETTERS, NO_INITIAL, find_initials, initial_of_each
 from crawler_dedup.signing.segmentation import jieba_file
-from crawler_dedup.signing.stemming import stem_words
 from crawler_dedup.signing.text import Text, hash_words
 from crawler_dedup.system.compression import compress, decompress
 from crawler_dedup.system.files import open_replacement

@@ -15,8 +15,8 @@ import msgspec
 
 from crawler_dedup.config import Config
 from crawler_dedup.signedpage import escape_surrogates
-from crawler_dedup.signing.crawlsigner import CrawlSigner
 from crawler_dedup.signing.extractors import extract_text
+from crawler_dedup.signing.forms import CrawlSigner
 from crawler_dedup.signing.messages import HEAD, Answer, Job, Start, TextJob, pack
 from crawler_dedup.signing.signer import Signer
 

@@ -18,13 +18,12 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import BeyondLimits, ConfigError, IndexDamaged
-from crawler_dedup.signedpage import PageKind, SignedPage, identify_page
+from crawler_dedup.signedpage import PageKind, Signature, SignedPage, identify_page
 from crawler_dedup.signing import parsing
-from crawler_dedup.signing.behaviour import BEHAVIOUR
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.extractors import find_extractor, load_trafilatura
-from crawler_dedup.signing.features import TOO_LONG, size_in_letters
+from crawler_dedup.signing.features import TOO_LONG, Features, size_in_letters
 from crawler_dedup.signing.language import UNKNOWN, find_language
 from crawler_dedup.signing.maintext import (
     MainBlocks,
@@ -38,12 +37,14 @@ from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.schemes.scheme import Scheme
 from crawler_dedup.signing.segmentation import CutHan, han_cutter, resolve_tokenizer
-from crawler_dedup.signing.sketch import digest
-from crawler_dedup.signing.storedtext import pack_text
-from crawler_dedup.signing.summary import with_signature
+from crawler_dedup.signing.sketch import digest, set_digest, sketch
 from crawler_dedup.signing.tables import stop_words
-from crawler_dedup.signing.text import Text
+from crawler_dedup.signing.text import Text, pack_text
 from crawler_dedup.signing.titles import split_title
+
+BEHAVIOUR = 9
+"""Version of everything between bytes and signature. It rises whenever the golden values change."""
+
 
 _LEAST_LETTERS = 20
 _LEAST_SHOWN = 1 / 2
@@ -246,7 +247,7 @@ class Signer:
         # The shown text may be a small part of the page: a frame that waits for a script, or one of many tabs.
         if _is_mostly_hidden(content.text, shown):
             return _unsigned(page, _MOSTLY_HIDDEN)
-        return with_signature(page, self._loaded_scheme.sign(main_text), main_text.features)
+        return _with_signature(page, self._loaded_scheme.sign(main_text), main_text.features)
 
     def _sign_thin(self, page: SignedPage, content: _Content) -> SignedPage:
         """Sign a page with little main text by its blocks, or not at all."""
@@ -275,6 +276,20 @@ def _is_mostly_hidden(text: str, shown: str) -> bool:
 
 def _unsigned(page: SignedPage, reason: str) -> SignedPage:
     return msgspec.structs.replace(page, unsigned=reason)
+
+
+def _with_signature(page: SignedPage, signature: Signature, features: Features) -> SignedPage:
+    """Return *page* with its signature and a summary of the features that it is compared by."""
+    content = features.content
+    return msgspec.structs.replace(
+        page,
+        kind=PageKind.TEXT,
+        signature=signature.number,
+        value=signature.value,
+        features=len(content),
+        sketch=sketch(content),
+        feature_digest=set_digest(content),
+    )
 
 
 def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:

@@ -1,9 +1,11 @@
-"""A main text in the forms that schemes use: normalised, cut into tokens, weighted, in shingles."""
+"""A main text in the forms that schemes use: normalised, cut into tokens, weighted, in shingles; stored, and as a page."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,10 @@ from crawler_dedup.signing.features import (
     weigh_tokens,
 )
 from crawler_dedup.signing.segmentation import CutHan
+from crawler_dedup.system.compression import FrameDamaged, compress, decompress
+
+_MAX_BYTES = 1 << 28
+
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing
 
@@ -84,3 +90,23 @@ def hash_words(words: list[str]) -> NDArray[np.uint64]:
     places = {word: place for place, word in enumerate(dict.fromkeys(words))}
     hashes = np.array([xxh3_64_intdigest(word.encode("utf-8", "replace")) for word in places], dtype=np.uint64)
     return hashes[np.fromiter(map(places.__getitem__, words), dtype=np.intp, count=len(words))]
+
+
+def pack_text(text: str) -> bytes:
+    """Compress *text* for index and journal."""
+    return compress(text.encode("utf-8", "replace"))
+
+
+def unpack_text(packed: bytes) -> str:
+    """Return the text that :func:`pack_text` was given; ``""`` if *packed* is empty or damaged."""
+    with suppress(FrameDamaged):
+        return decompress(packed, _MAX_BYTES).decode("utf-8", "replace")
+    return ""
+
+
+def write_html(text: str, title: str = "") -> bytes:
+    """Return *text*, paragraphs separated by empty lines, as HTML in UTF-8."""
+    paragraphs = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in text.split("\n\n") if paragraph.strip())
+    head = f"<title>{escape(title)}</title>" if title else ""
+    page = f"<html><head><meta charset='utf-8'>{head}</head><body>{paragraphs}</body></html>"
+    return page.encode("utf-8", "replace")

@@ -15,8 +15,7 @@ from lxml.html import document_fromstring
 from crawler_dedup import Config
 from crawler_dedup.crawl.forms import LIMIT, MAX_FORMS, Forms, FormUse
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.crawlsigner import CrawlSigner
-from crawler_dedup.signing.forms import MAX_BLOCKS, FormReader
+from crawler_dedup.signing.forms import MAX_BLOCKS, CrawlSigner, FormReader
 from crawler_dedup.signing.messages import SignJob
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra

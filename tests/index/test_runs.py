@@ -26,7 +26,7 @@ from crawler_dedup.index.records import MAX_ALIASES, Record
 from crawler_dedup.index.runs import RunEntry
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.lookup import lookup_of
-from crawler_dedup.signing.storedtext import unpack_text
+from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_store, page, program, running_program, settle

@@ -15,8 +15,8 @@ from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.inspection.trace import Source, find_sources
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.schemes import scheme_of
-from crawler_dedup.signing.schemes.lettercounts import Layout, VectorIndex
 from crawler_dedup.signing.schemes.passages import PassageScheme
+from crawler_dedup.signing.schemes.pinyin import Layout, VectorIndex
 from tests.support.chinese import alike as homophones
 from tests.support.chinese import chinese, exchange_alike, in_other_writing
 from tests.support.prose import config, html, text_of
@@ -119,13 +119,13 @@ def test_windows_are_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     for starts in (np.arange(1_953), np.arange(0, 1_953, 24)):
         whole = layout.count(letters, expected, 48, starts)
         for together in (1, 7, 1_000):
-            monkeypatch.setattr("crawler_dedup.signing.schemes.lettercounts._TOGETHER", together)
+            monkeypatch.setattr("crawler_dedup.signing.schemes.pinyin._TOGETHER", together)
             assert layout.count(letters, expected, 48, starts).tolist() == whole.tolist()
         monkeypatch.undo()
 
 
 def test_equal_windows_match_however_many_have_the_same_half(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler_dedup.signing.schemes.lettercounts.MAX_PAIRS", 100)
+    monkeypatch.setattr("crawler_dedup.signing.schemes.pinyin.MAX_PAIRS", 100)
     source = np.random.default_rng(2)
     vectors = np.unique(np.uint64(7) << np.uint64(32) | source.integers(0, 2**32, 5_000, dtype=np.uint64))
     index = VectorIndex(Layout(16, 15), vectors, 4)

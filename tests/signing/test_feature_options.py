@@ -17,12 +17,11 @@ from crawler_dedup import Config, ConfigError
 from crawler_dedup.errors import ExtraMissing
 from crawler_dedup.hamming import DESIGNS
 from crawler_dedup.signedpage import Signature
-from crawler_dedup.signing.features import Features, normalise, tokenise
+from crawler_dedup.signing.features import LANGUAGES, Features, normalise, stem_words, tokenise
 from crawler_dedup.signing.lexicon import build, general
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.schemes.simhash import SimHash
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.signing.stemming import LANGUAGES, stem_words
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.system.extras import has_extra

@@ -28,8 +28,7 @@ from crawler_dedup.signing.schemes.checksums import Checksums
 from crawler_dedup.signing.schemes.ddw import DDW
 from crawler_dedup.signing.schemes.exact import Exact
 from crawler_dedup.signing.schemes.imatch import IMatch
-from crawler_dedup.signing.schemes.minhash import BINS, MinHash
-from crawler_dedup.signing.schemes.minwise import estimate_resemblance, one_permutation
+from crawler_dedup.signing.schemes.minhash import BINS, MinHash, estimate_resemblance, one_permutation
 from crawler_dedup.signing.schemes.passages import Pieces
 from crawler_dedup.signing.schemes.pinyin import MAX_LETTERS, MAX_PROBES, Pinyin
 from crawler_dedup.signing.schemes.scheme import ValueScheme

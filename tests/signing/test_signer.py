@@ -11,9 +11,8 @@ from lxml import html
 
 from crawler_dedup import Config, ConfigError, SignedPage
 from crawler_dedup.signedpage import PageKind
-from crawler_dedup.signing.behaviour import BEHAVIOUR
 from crawler_dedup.signing.parsing import parse, read_quickly
-from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.signer import BEHAVIOUR, Signer
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS, Article
 from crawler_dedup.system import extras
 from tests.support.crawling import article

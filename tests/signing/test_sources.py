@@ -10,7 +10,7 @@ import pytest
 
 from crawler_dedup.hamming import DESIGNS, Numbers, distance
 from crawler_dedup.signing.features import Features
-from crawler_dedup.signing.schemes.minwise import one_permutation
+from crawler_dedup.signing.schemes.minhash import one_permutation
 from crawler_dedup.signing.schemes.shingling import Shingling
 from crawler_dedup.signing.schemes.simhash import simhash
 from tests.support.prose import text_of

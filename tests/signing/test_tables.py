@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crawler_dedup.signing.behaviour import BEHAVIOUR
 from crawler_dedup.signing.characters import HAN
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import initial_of_each
+from crawler_dedup.signing.signer import BEHAVIOUR
 from crawler_dedup.signing.tables import (
     READ_CODES,
     read_denials,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.visits import without_visits
+from crawler_dedup.signing.lines import without_visits
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS
 
 COUNTING = """123 views|1.2k views|1,234 views · 13 shares|Views: 1,234|12 comments|1 comment|Comments (5)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from crawler_dedup.signing.storedtext import pack_text, unpack_text
+from crawler_dedup.signing.text import pack_text, unpack_text
 from crawler_dedup.system.compression import FrameDamaged, compress, decompress, zstd
 
 CONTENT = random.Random(1).randbytes(3_000) * 100

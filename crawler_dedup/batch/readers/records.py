@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from crawler_dedup.signing.plaintext import write_html
+from crawler_dedup.signing.text import write_html
 from crawler_dedup.urls import stand_in_address
 
 

@@ -7,20 +7,55 @@ Options as in Manku, Jain and Das Sarma, "Detecting near-duplicates for web craw
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Self
+from types import ModuleType
+from typing import TYPE_CHECKING, Self, cast
 
 from crawler_dedup.config import Config
-from crawler_dedup.signing.features import Features, normalise, tokenise, weigh_tokens
-from crawler_dedup.signing.lexicon import Lexicon, lexicon_of
-from crawler_dedup.signing.schemes.lexical import LexicalScheme
-from crawler_dedup.signing.schemes.scheme import option
-from crawler_dedup.signing.stemming import LANGUAGES, stem_words
+from crawler_dedup.signing.features import LANGUAGES, Features, normalise, stem_words, tokenise, weigh_tokens
+from crawler_dedup.signing.schemes.scheme import Scheme, option
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.system.extras import require_extra
+
+if TYPE_CHECKING:
+    from crawler_dedup.signing.lexicon import Lexicon
+
+
+@dataclass(frozen=True)
+class LexicalScheme(Scheme):
+    """A scheme whose signatures depend on a lexicon, whose digest is in the index header.
+
+    Attributes:
+        lexicon_name: the lexicon, as in ``DEDUP_LEXICON``.
+    """
+
+    lexicon_name: str = field(default=Config.lexicon, kw_only=True)
+
+    @classmethod
+    def build(cls, options: Mapping[str, str], config: Config) -> Self:
+        return cls(**cls.read(options), lexicon_name=config.lexicon)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """Counts of a collection, read when they are first needed."""
+        return cast("Lexicon", _lexicon().lexicon_of(self.lexicon_name))
+
+    @property
+    def needs_lexicon(self) -> bool:
+        """Whether the scheme needs a lexicon with these options."""
+        return True
+
+    @property
+    def depends_on(self) -> dict[str, str]:
+        return {"lexicon": _lexicon().lexicon_digest(self.lexicon_name)} if self.needs_lexicon else {}
+
+    def load(self) -> None:
+        if self.needs_lexicon:
+            _ = self.lexicon
+
 
 NO = "no"
 
@@ -55,7 +90,7 @@ class FeatureScheme(LexicalScheme):
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        return lexicon_of(self.lexicon_name, "" if self.stem == NO else self.stem)
+        return cast("Lexicon", _lexicon().lexicon_of(self.lexicon_name, "" if self.stem == NO else self.stem))
 
     @cached_property
     def _has_plain_features(self) -> bool:
@@ -79,3 +114,10 @@ class FeatureScheme(LexicalScheme):
 
 def _tokens(text: Text, raw: str) -> list[str]:
     return tokenise(normalise(raw, fold_han=text.fold_han), text.cut_han)
+
+
+def _lexicon() -> ModuleType:
+    """Import the module of lexicons, which simhash needs with some options only."""
+    from crawler_dedup.signing import lexicon  # noqa: PLC0415
+
+    return lexicon
