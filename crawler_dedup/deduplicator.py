@@ -23,9 +23,9 @@ from crawler_dedup.index.runs import Run
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import can_read
-from crawler_dedup.rules.keeping import without_unneeded
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
@@ -272,8 +272,7 @@ class Deduplicator:
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """Return the match if *kept* covers *new*, by the rules of crawls without profiles of their sites; else ``None``."""
-        kept = without_unneeded(kept)
-        return table.compare(Pair(new, kept, self.signer.config, self.signer.scheme))
+        return table.compare(Pair(new, trim(kept), self.signer.config, self.signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
         """Settle or release the claim of *decision* without waiting; it is written a moment later, with other changes."""

@@ -20,7 +20,7 @@ from crawler_dedup.index.export import write_export
 from crawler_dedup.index.header import FORMAT, Header
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite, site_key, warn_of_unknown_sites
 from crawler_dedup.rules.counts import SiteCounts
-from crawler_dedup.rules.thresholds import MIN_PAGES
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance
 

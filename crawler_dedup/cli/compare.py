@@ -28,8 +28,8 @@ from crawler_dedup.inspection.fetching import load_page
 from crawler_dedup.inspection.lacks import find_lacks, turn
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.rules import table
-from crawler_dedup.rules.keeping import is_list, without_unneeded
 from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.trimming import is_list, trim
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.urls import without_credentials
@@ -93,7 +93,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if unsigned:
         print_error("; ".join(unsigned))
     sites = PairSites() if target is None else _find_sites(target, new_page.page, kept_page.page)
-    pair = Pair(new_page.page, without_unneeded(kept_page.page), config, signer.scheme, sites.new, sites.kept)
+    pair = Pair(new_page.page, trim(kept_page.page), config, signer.scheme, sites.new, sites.kept)
     rule, duplicate = ("", None) if unsigned else table.decide(pair)
     if json:
         print_json([_line(new_page, kept_page, pair, brief=brief)])
@@ -139,7 +139,7 @@ def _line(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -
         signatures=None if signatures is None else SignatureResult(**asdict(signatures)),
         kept_lacks=[Lack(**lack._asdict()) for lack in find_lacks(new, pair)],
         new_lacks=[Lack(**lack._asdict()) for lack in find_lacks(kept, turn(pair, kept))],
-        same_links=pair.links.are_same if signed else None,
+        same_links=pair.same_links if signed else None,
         snapshot=pair.new_site.number,
         kept_snapshot=pair.kept_site.number,
         rules=rules,

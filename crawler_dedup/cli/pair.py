@@ -16,8 +16,8 @@ from crawler_dedup.inspection.compare import (
     compare_signatures,
 )
 from crawler_dedup.inspection.lacks import Lack, find_lacks, turn
-from crawler_dedup.rules.keeping import is_list
 from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.trimming import is_list
 
 _SHOWN_TOKENS = 60
 _SHOWN_BLOCKS = 10
@@ -61,7 +61,7 @@ def _figures(pair: Pair) -> Table:
     table.add_row("distance", "–" if pair.distance is None else str(pair.distance))
     table.add_row("resemblance", f"{pair.resemblance:.2f}")
     table.add_row("coverage of new by kept", f"{pair.coverage:.2f}")
-    table.add_row("same links", "yes" if pair.links.are_same else "no")
+    table.add_row("same links", "yes" if pair.same_links else "no")
     signatures = compare_signatures(pair)
     if signatures is not None:
         _add_signatures(table, signatures)

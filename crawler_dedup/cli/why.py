@@ -27,9 +27,9 @@ from crawler_dedup.inspection.lacks import find_lacks, find_nearest
 from crawler_dedup.inspection.sites import PairSites
 from crawler_dedup.inspection.why import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.rules.keeping import without_unneeded
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import decide
+from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.text import unpack_text
 
@@ -254,7 +254,7 @@ def _print_fetched(sites: PairSites, last: Entry, config: Config) -> None:
         console,
         new,
         kept,
-        Pair(new.page, without_unneeded(kept.page), config, signer.scheme, sites.new, sites.kept),
+        Pair(new.page, trim(kept.page), config, signer.scheme, sites.new, sites.kept),
     )
     click.echo(f"The pages were compared as they are now, with the settings of the index. {sites.source}")
 

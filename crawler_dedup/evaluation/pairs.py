@@ -20,9 +20,9 @@ from crawler_dedup.evaluation.labelled import LabelledPair, LabelledSet
 from crawler_dedup.hamming import MAX_DISTANCE
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import learn_sites
-from crawler_dedup.rules.keeping import with_site_keys, without_unneeded
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import Sites
+from crawler_dedup.rules.trimming import trim, with_site_keys
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of
@@ -137,7 +137,7 @@ def decide_direction(
 ) -> DirectionResult:
     """Decide as a crawl does if it meets *new* and *kept* is kept."""
     new = with_site_keys(new, sites.profile_of(new))
-    kept = without_unneeded(with_site_keys(kept, sites.profile_of(kept)))
+    kept = trim(with_site_keys(kept, sites.profile_of(kept)))
     result = _apply_rules(Pair(new, kept, config, scheme, sites.profile_of(new), sites.profile_of(kept)))
     if result.is_duplicate and not Lookup(scheme).finds(new, kept):
         return DirectionResult(result.pair, "not met in the index", False)

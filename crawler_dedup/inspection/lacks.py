@@ -12,11 +12,11 @@ from crawler_dedup.decision import Match
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.inspection.compare import InspectedPage
 from crawler_dedup.rules.cover import is_part_of
-from crawler_dedup.rules.keeping import without_unneeded
+from crawler_dedup.rules.limits import ALIKE
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import NAMES, decide
-from crawler_dedup.rules.thresholds import ALIKE
+from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signedpage import PageKind, SignedPage, Trait
 from crawler_dedup.signing.cover import (
     LONG,
@@ -62,7 +62,7 @@ def find_lacks(new: InspectedPage, pair: Pair) -> list[Lack]:
     if pair.new.unsigned or pair.kept.unsigned or pair.new.key == pair.kept.key:
         return []
     if pair.are_thin:
-        thin = pair.content.missing
+        thin = pair.missing_blocks
         return [Lack(_kind_of(block.traits, block.size), new.blocks.get(block.hash, ""), block.size) for block in thin]
     if not pair.new.kind is pair.kept.kind is PageKind.TEXT:
         return []
@@ -72,7 +72,7 @@ def find_lacks(new: InspectedPage, pair: Pair) -> list[Lack]:
 
 def turn(pair: Pair, kept: InspectedPage) -> Pair:
     """Return the pair in which the *kept* page of *pair* is the new page, and its new page is kept."""
-    return Pair(kept.page, without_unneeded(pair.new), pair.limits, pair.scheme, pair.kept_site, pair.new_site)
+    return Pair(kept.page, trim(pair.new), pair.limits, pair.scheme, pair.kept_site, pair.new_site)
 
 
 def _kind_of(traits: int, size: int) -> str:

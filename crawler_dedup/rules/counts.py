@@ -1,37 +1,25 @@
-"""Counts of the pages of a site that have each block, link and part of a title, from handled pages in their order."""
+"""Counts of the pages of a site that have each block, link and part of a title, from handled pages in their order.
+
+A counter has 64 bits: 2 for the kind of the item that is counted, 32 for its hash, 8 for the count and 16 for titles.
+Each title sets a bit, so that there were at least as many different titles as bits that are set (linear counting: Whang,
+Vander-Zanden and Taylor, "A linear-time probabilistic counting algorithm for database applications", TODS 15, 1990).
+
+An item that was counted once has 32 bits: its kind (2 bits), 16 bits of its hash, and 4 for the number of the bit that the
+title of its page has set.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.hamming import Numbers, mix_bits
-from crawler_dedup.rules.counters import (
-    BLOCK,
-    COUNT,
-    COUNT_BITS,
-    HASH_BITS,
-    ITEM,
-    KIND,
-    KINDS,
-    LINK,
-    ONE,
-    PART,
-    SHORT_BITS,
-    TITLE_BITS,
-    TITLE_SHIFT,
-    TITLES_COUNTED,
-    Once,
-    count_page,
-    is_ascending,
-    without_least,
-)
-from crawler_dedup.rules.sites import SiteProfile, Sites, decode_profile, hash_part
-from crawler_dedup.rules.thresholds import (
+from crawler_dedup.rules.limits import (
     COUNTERS_LEFT,
     FURNITURE_SHARE,
     HALVE_AT,
@@ -45,18 +33,37 @@ from crawler_dedup.rules.thresholds import (
     TITLE_SHARE,
     TITLES,
 )
+from crawler_dedup.rules.sites import SiteProfile, Sites, decode_profile, hash_part
 from crawler_dedup.signedpage import Count, SignedPage
+from crawler_dedup.signing.blocks import block_hashes
 from crawler_dedup.signing.titles import split_title
 from crawler_dedup.urls import site_of
 
 if TYPE_CHECKING:
     from crawler_dedup.index.profiles import StoredSite
 
+_KINDS = 3
+_SHORT_BITS = np.uint32(16)
+_KIND, _ITEM, _COUNT = np.uint64(56), np.uint64(24), np.uint64(16)
+"""The lowest bits of the kind, of the hash and of the count in a counter."""
+_BLOCK, _LINK, _PART = (np.uint64(kind) << _KIND for kind in range(_KINDS))
+_HASH_BITS, _COUNT_BITS, _TITLE_BITS = np.uint64(0xFFFFFFFF), np.uint64(0xFF), np.uint64(0xFFFF)
+_TITLES_COUNTED = 16
+_TITLE_SHIFT, _ANY_TITLE = np.uint32(4), np.uint32(_TITLES_COUNTED - 1)
+"""The lowest bit of the hash of an item that was counted once, and the bits below it."""
+
+_ONE = np.uint64(1)
+_FIRST, _TWICE, _LOWER = np.uint64(1 << 16), np.uint64(2 << 16), np.uint64((1 << 24) - 1)
+_SHORT_MASK = np.uint64((1 << 16) - 1)
+
+_Number = TypeVar("_Number", np.uint32, np.uint64)
+_Once = NDArray[np.uint32]
+
 _ONCE_BYTES = 3
 _MAX_TAUGHT = 1 << 30  # accepted of an imported site: the number must fit a name, and grow
 
 _NO_COUNTERS: Numbers = np.empty(0, dtype=np.uint64)
-_NOTHING: Once = np.empty(0, dtype=np.uint32)
+_NOTHING: _Once = np.empty(0, dtype=np.uint32)
 
 
 class SiteCounts:
@@ -91,18 +98,18 @@ class SiteCounts:
             self._halve()
         self.taught += 1
         self._pages += 1
-        title = xxh3_64_intdigest(page.title.encode("utf-8", "replace")) % TITLES_COUNTED
+        title = xxh3_64_intdigest(page.title.encode("utf-8", "replace")) % _TITLES_COUNTED
         self._titles |= 1 << title
         parts = [hash_part(part) for part in split_title(page.title)]
-        self._counters, self._once = count_page(self._counters, self._once, page.blocks, page.links, parts, title)
+        self._counters, self._once = _count_page(self._counters, self._once, page.blocks, page.links, parts, title)
         if len(self._counters) + len(self._once) > MAX_COUNTERS:
             self._forget_rarest()
 
     def _halve(self) -> None:
         """Halve all counts, and forget the items that were counted once."""
         self._pages //= 2
-        counts = self._counters >> COUNT & COUNT_BITS
-        halved = self._counters & ~(COUNT_BITS << COUNT) | counts >> ONE << COUNT
+        counts = self._counters >> _COUNT & _COUNT_BITS
+        halved = self._counters & ~(_COUNT_BITS << _COUNT) | counts >> _ONE << _COUNT
         self._counters = halved[counts > 1]
         self._once = _NOTHING
 
@@ -114,10 +121,10 @@ class SiteCounts:
         """
         excess = len(self._counters) + len(self._once) - COUNTERS_LEFT
         from_once = min(excess, len(self._once))
-        self._once = without_least(self._once, self._shuffle(self._once.astype(np.uint64)), from_once)
-        counts = self._counters >> COUNT & COUNT_BITS
-        order = counts << KIND | self._shuffle(self._counters >> ITEM) >> np.uint64(8)
-        self._counters = without_least(self._counters, order, excess - from_once)
+        self._once = _without_least(self._once, self._shuffle(self._once.astype(np.uint64)), from_once)
+        counts = self._counters >> _COUNT & _COUNT_BITS
+        order = counts << _KIND | self._shuffle(self._counters >> _ITEM) >> np.uint64(8)
+        self._counters = _without_least(self._counters, order, excess - from_once)
 
     def _shuffle(self, items: Numbers) -> Numbers:
         return mix_bits(items + np.uint64(self.taught << 34))
@@ -125,14 +132,14 @@ class SiteCounts:
     def publish(self) -> SiteProfile:
         """Return a snapshot of the present counts."""
         titles = TITLES if self._titles.bit_count() >= TITLES else 1
-        furniture = self._frequent(BLOCK, FURNITURE_SHARE * self._pages, titles)
+        furniture = self._frequent(_BLOCK, FURNITURE_SHARE * self._pages, titles)
         more_than = max(int(SHARED_SHARE * self._pages) + 1, TITLES)
         return SiteProfile(
             self.taught,
             furniture,
-            self._frequent(BLOCK, more_than, titles) - furniture,
-            self._frequent(LINK, max(MIN_SHARED, NAVIGATION_SHARE * self._pages), titles),
-            self._frequent(PART, max(MIN_SHARED, TITLE_SHARE * self._pages)),
+            self._frequent(_BLOCK, more_than, titles) - furniture,
+            self._frequent(_LINK, max(MIN_SHARED, NAVIGATION_SHARE * self._pages), titles),
+            self._frequent(_PART, max(MIN_SHARED, TITLE_SHARE * self._pages)),
         )
 
     def _frequent(self, kind: np.uint64, pages: float, titles: int = 1) -> frozenset[int]:
@@ -140,10 +147,12 @@ class SiteCounts:
 
         On few pages, one title less than pages is enough: two different titles may have set the same bit.
         """
-        counters = self._counters[self._counters.searchsorted(kind) : self._counters.searchsorted(kind + (ONE << KIND))]
-        counts, bits = counters >> COUNT & COUNT_BITS, np.bitwise_count(counters & TITLE_BITS)
-        is_frequent = (counts >= pages) & (bits >= np.minimum(titles, counts - ONE))
-        return frozenset((counters[is_frequent] >> ITEM & HASH_BITS).tolist())
+        counters = self._counters[
+            self._counters.searchsorted(kind) : self._counters.searchsorted(kind + (_ONE << _KIND))
+        ]
+        counts, bits = counters >> _COUNT & _COUNT_BITS, np.bitwise_count(counters & _TITLE_BITS)
+        is_frequent = (counts >= pages) & (bits >= np.minimum(titles, counts - _ONE))
+        return frozenset((counters[is_frequent] >> _ITEM & _HASH_BITS).tolist())
 
     def encode(self) -> bytes:
         """Return the counts as they are stored: see :meth:`decode`."""
@@ -169,15 +178,15 @@ class SiteCounts:
         columns = np.zeros((len(packed.once) // _ONCE_BYTES, 4), dtype=np.uint8)
         columns[:, :_ONCE_BYTES] = np.frombuffer(packed.once, np.uint8).reshape(-1, _ONCE_BYTES)
         counts._once = once = columns.view("<u4").ravel()
-        times = counters >> COUNT & COUNT_BITS
+        times = counters >> _COUNT & _COUNT_BITS
         least = 1 if len(times) or len(once) else 0
         if (
             len(counters) + len(once) > MAX_COUNTERS
             or not max(least, times.max(initial=0)) <= packed.pages <= HALVE_AT
             or (times < least).any()
-            or not (is_ascending(counters >> ITEM) and is_ascending(once >> TITLE_SHIFT))
-            or max(counters[-1:] >> KIND, default=0) >= KINDS
-            or max(once[-1:] >> TITLE_SHIFT + SHORT_BITS, default=0) >= KINDS
+            or not (_is_ascending(counters >> _ITEM) and _is_ascending(once >> _TITLE_SHIFT))
+            or max(counters[-1:] >> _KIND, default=0) >= _KINDS
+            or max(once[-1:] >> _TITLE_SHIFT + _SHORT_BITS, default=0) >= _KINDS
         ):
             raise msgspec.DecodeError("the counts of a site have values that are not possible")
         return counts
@@ -196,7 +205,7 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
 
     taught: Count
     pages: Count
-    titles: Annotated[int, msgspec.Meta(ge=0, lt=1 << TITLES_COUNTED)]
+    titles: Annotated[int, msgspec.Meta(ge=0, lt=1 << _TITLES_COUNTED)]
     counters: bytes
     once: bytes
 
@@ -225,3 +234,87 @@ def learn_sites(pages: Iterable[SignedPage]) -> Sites:
     for page in pages:
         counts.setdefault((page.scope, site_of(page.url)), SiteCounts()).add(page)
     return Sites({key: learned.publish() for key, learned in counts.items() if key[1] and learned.taught >= MIN_PAGES})
+
+
+def _count_page(
+    counters: Numbers, once: _Once, blocks: bytes, links: bytes, parts: Sequence[int], title: int
+) -> tuple[Numbers, _Once]:
+    """Count a page. Return the counters and the items that were counted once, both ascending; *counters* may be changed.
+
+    An item without a counter gets one if it was on another page, too.
+
+    Args:
+        blocks: the blocks of the page, packed.
+        links: 32 bits of each of its outlinks.
+        parts: the hashes of the parts of its title.
+        title: number of the bit that its title sets.
+    """
+    items, bit = _read_items(blocks, links, parts), _ONE << np.uint64(title)
+    places, is_counted = _find(counters, items, _LOWER)
+    counted = places[is_counted]
+    counters[counted] = counters[counted] + _FIRST | bit
+    items = items[~is_counted]
+    short = _shorten(items)
+    places, is_known = _find(once, short, _ANY_TITLE)
+    if is_known.any():
+        known = places[is_known]
+        bits = bit | _ONE << (once[known] & _ANY_TITLE).astype(np.uint64)
+        counters = _merge(counters, items[is_known] | _TWICE | bits)
+        is_left = np.ones(len(once), dtype=bool)
+        is_left[known] = False
+        once, short = once[is_left], short[~is_known]
+    return counters, _distinct(_merge(once, short | np.uint32(title)))
+
+
+def _shorten(items: Numbers) -> _Once:
+    """Return the bits that are kept of *items* that were counted once; the bits of the title are 0."""
+    short = items >> _KIND << np.uint64(_SHORT_BITS) | items >> _ITEM & _SHORT_MASK
+    shortened: _Once = short.astype(np.uint32) << _TITLE_SHIFT
+    return shortened
+
+
+def _is_ascending(numbers: NDArray[_Number]) -> bool:
+    """Return whether each of *numbers* is greater than the one before."""
+    return bool((numbers[1:] > numbers[:-1]).all())
+
+
+def _without_least(numbers: NDArray[_Number], order: Numbers, count: int) -> NDArray[_Number]:
+    """Return *numbers* without the *count* numbers whose values in *order* are least."""
+    return numbers[np.sort(np.argpartition(order, count)[count:])] if 0 < count < len(numbers) else numbers[count:]
+
+
+def _read_items(blocks: bytes, links: bytes, parts: Sequence[int]) -> Numbers:
+    """Return the items of a page that are counted, distinct and ascending: kind and hash, placed as in a counter."""
+    hashes, outlinks = block_hashes(blocks), np.frombuffer(links, dtype="<u4")
+    items = np.concatenate([hashes, outlinks, np.array(parts, dtype=np.uint32)]).astype(np.uint64) << _ITEM
+    items[len(hashes) :] |= _LINK
+    items[len(hashes) + len(outlinks) :] ^= _LINK | _PART
+    items.sort()
+    return _distinct(items)
+
+
+def _find(
+    numbers: NDArray[_Number], wanted: NDArray[_Number], lower: _Number
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return for each of *wanted* its place in the ascending *numbers*, and whether the number there has the same bits.
+
+    The bits of *lower* are not compared. In *wanted* they are 0.
+    """
+    places = numbers.searchsorted(wanted)
+    if not len(numbers):
+        return places, places != 0
+    return places, numbers.take(places, mode="clip") ^ wanted <= lower
+
+
+def _merge(first: NDArray[_Number], second: NDArray[_Number]) -> NDArray[_Number]:
+    """Return the members of two arrays, ascending, of which *first* is ascending already."""
+    merged = np.concatenate([first, second])
+    merged.sort(kind="stable")  # fast if much is in order
+    return merged
+
+
+def _distinct(numbers: NDArray[_Number]) -> NDArray[_Number]:
+    """Return ascending *numbers*, each once."""
+    is_first = np.ones(len(numbers), dtype=bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
+    return numbers[is_first]

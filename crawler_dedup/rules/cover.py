@@ -10,8 +10,7 @@ from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from crawler_dedup.rules.computed import computed
-from crawler_dedup.rules.sites import SiteProfile
-from crawler_dedup.rules.thresholds import (
+from crawler_dedup.rules.limits import (
     ALIKE,
     ALONE_ALIKE,
     ANSWERS,
@@ -19,16 +18,17 @@ from crawler_dedup.rules.thresholds import (
     CELL,
     CUT,
     DESCRIPTION,
+    DISTINCTIVE_HEADING,
     FRAME_LETTERS,
     FRAME_SHARE,
     GROWTH,
     GROWTH_LETTERS,
     MOST_MOVED,
     SAME_TEXT,
-    TELLING_HEADING,
 )
+from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import SignedPage, Trait
-from crawler_dedup.signing.blocks import block_hashes
+from crawler_dedup.signing.blocks import PackedBlock, block_hashes
 from crawler_dedup.signing.cover import (
     LONG,
     CoverBlock,
@@ -179,13 +179,13 @@ class Cover:
         return any(block.traits & _HIDDEN and block.key in self._shown for block in decode_cover(self.kept.cover))
 
     @computed
-    def _standing(self) -> frozenset[int]:
+    def _visible_keys(self) -> frozenset[int]:
         return frozenset(block.key for block in self._kept)
 
     @computed
     def missing(self) -> Sequence[CoverBlock]:
         """The compared blocks that the kept page lacks, in the same words or as an edit."""
-        if all(block.key in self._standing for block in self.compared):
+        if all(block.key in self._visible_keys for block in self.compared):
             return ()
         added: list[CoverBlock] = []
         edited: list[list[tuple[CoverBlock, Sequence[CoverBlock]]]] = []
@@ -259,7 +259,7 @@ class Cover:
         matched = longest_rising([(at, place[block.key]) for at, block in enumerate(new) if block.key in place])
         begin, kept_begin = 0, 0
         for end, kept_end in [*matched, (len(new), len(kept))]:
-            lacking = [block for block in new[begin:end] if block.key not in self._standing]
+            lacking = [block for block in new[begin:end] if block.key not in self._visible_keys]
             if lacking:
                 yield lacking, [block for block in kept[kept_begin:kept_end] if block.key not in new_keys]
             begin, kept_begin = end + 1, kept_end + 1
@@ -272,7 +272,7 @@ class Cover:
         """
         above = takewhile(lambda row: not row.block.traits & _MAIN, self._new_rows)
         texts = [row.block for row in above if not (row.block.is_fact or row.block.traits & _ENTRY)]
-        return size_of(block for block in texts if block.key not in self._standing) > CAPTION
+        return size_of(block for block in texts if block.key not in self._visible_keys) > CAPTION
 
     def find_missing_headings(self, *, beside_text: bool) -> Sequence[CoverBlock]:
         """Return those headings that the kept page lacks, if the new page has several texts, each under a heading.
@@ -288,12 +288,12 @@ class Cover:
             if row.block.traits & _HEADING
             and not row.block.traits & _NAME
             and row.hash not in self.site.common
-            and row.block.size >= TELLING_HEADING
+            and row.block.size >= DISTINCTIVE_HEADING
             and (
                 row.block.traits & (_MAIN | _ENTRY) == _MAIN | _ENTRY or (beside_text and not row.block.traits & _MAIN)
             )
         ]
-        return [block for block in headings if block.key not in self._standing] if len(headings) > 1 else ()
+        return [block for block in headings if block.key not in self._visible_keys] if len(headings) > 1 else ()
 
 
 def _is_edit(new: CoverBlock, kept: CoverBlock, least: int) -> bool:
@@ -320,7 +320,7 @@ def _has_other_numbers(block: CoverBlock, kept: Sequence[CoverBlock]) -> bool:
     return bool(same) and all(lacks_numbers(block, other) for other in same)
 
 
-def size_of(blocks: Iterable[CoverBlock]) -> int:
+def size_of(blocks: Iterable[CoverBlock | PackedBlock]) -> int:
     """Return the size of *blocks*, in letters."""
     return sum([block.size for block in blocks])
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from crawler_dedup.decision import Match
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import SiteCounts
-from crawler_dedup.rules.keeping import with_site_keys, without_unneeded
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import SiteProfile, decode_profile
+from crawler_dedup.rules.trimming import trim, with_site_keys
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 
@@ -33,7 +33,7 @@ class RuleMatcher(Lookup):
         return with_site_keys(page, decode_profile(snapshot.content))
 
     def trim(self, page: SignedPage) -> SignedPage:
-        return without_unneeded(page)
+        return trim(page)
 
     def choose(
         self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]

@@ -16,7 +16,7 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.rules.computed import computed
-from crawler_dedup.rules.thresholds import MAX_COUNTERS
+from crawler_dedup.rules.limits import MAX_COUNTERS
 from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.signing.titles import split_title
 from crawler_dedup.urls import site_of

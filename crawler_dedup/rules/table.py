@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from crawler_dedup.decision import Match
-from crawler_dedup.rules.keeping import is_list
 from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.trimming import is_list
 from crawler_dedup.signedpage import SignedPage
 
 
@@ -36,7 +36,7 @@ class Rule:
 
 def _same_bytes(pair: Pair) -> bool | None:
     # The same bytes at another path may lead elsewhere, by relative links.
-    return True if pair.new.digest == pair.kept.digest and pair.links.are_same else None
+    return True if pair.new.digest == pair.kept.digest and pair.same_links else None
 
 
 def _same_thin_page(pair: Pair) -> bool | None:
@@ -44,7 +44,7 @@ def _same_thin_page(pair: Pair) -> bool | None:
 
 
 def _same_title_or_list(pair: Pair) -> bool:
-    return pair.naming.same_title or pair.is_retitled_copy or pair.same_list
+    return pair.same_title or pair.is_retitled_copy or pair.same_list
 
 
 def _different_if(condition: Callable[[Pair], bool]) -> Callable[[Pair], bool | None]:
@@ -55,7 +55,7 @@ def _different_if(condition: Callable[[Pair], bool]) -> Callable[[Pair], bool | 
 
 
 def _describe_links(pair: Pair) -> str:
-    return "the same links" if pair.links.are_same else "all links known" if pair.links.are_covered else "other links"
+    return "the same links" if pair.same_links else "all links known" if pair.links_covered else "other links"
 
 
 def _describe_bytes(pair: Pair) -> str:
@@ -65,7 +65,7 @@ def _describe_bytes(pair: Pair) -> str:
 def _describe_thin_page(pair: Pair) -> str:
     if not pair.are_thin:
         return f"{pair.new.kind.name.lower()} and {pair.kept.kind.name.lower()}"
-    return f"{'the same' if pair.content.same_blocks else 'other'} blocks, {_describe_links(pair)}"
+    return f"{'the same' if pair.same_blocks else 'other'} blocks, {_describe_links(pair)}"
 
 
 def _describe_signatures(pair: Pair) -> str:
@@ -81,20 +81,20 @@ def _describe_signatures(pair: Pair) -> str:
 
 
 def _describe_titles(pair: Pair) -> str:
-    if pair.naming.same_title:
+    if pair.same_title:
         return "the same title"
     return "renamed" if pair.is_retitled_copy else "two lists of the same entries" if pair.same_list else "other titles"
 
 
 def _describe_own_size(pair: Pair) -> str:
-    return f"{pair.content.own_size} letters of its own" if pair.are_thin else "a text"
+    return f"{pair.own_size} letters of its own" if pair.are_thin else "a text"
 
 
 def _describe_coverage(pair: Pair) -> str:
     if pair.are_thin and pair.lacks_marks:
         return "a heading, number, entry or picture is missing"
     if pair.are_thin:
-        return f"coverage {pair.content.whole_coverage:.2f} of all but furniture"
+        return f"coverage {pair.whole_coverage:.2f} of all but furniture"
     if pair.missing_headings:
         return "the kept page lacks a heading"
     if pair.words_covered and pair.cover.missing:
@@ -127,7 +127,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("nothing of its own", _different_if(lambda pair: pair.says_nothing_of_its_own), _describe_own_size),
     Rule("not covered", _different_if(lambda pair: not pair.all_covered), _describe_coverage),
     # One new link is reason enough to keep a list: it may lead to a page that was not crawled.
-    Rule(OTHER_LINKS, _different_if(lambda pair: pair.links.lead_further), _describe_list),
+    Rule(OTHER_LINKS, _different_if(lambda pair: pair.links_lead_further), _describe_list),
     Rule("alike", lambda _: True, lambda _: ""),
 )
 """The rules in the order in which they are asked; the last one always decides."""

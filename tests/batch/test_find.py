@@ -29,7 +29,7 @@ from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.rows import read_rows
 from crawler_dedup.index.maintenance import export_index, import_index, open_pages
 from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.rules.thresholds import MIN_PAGES
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import ignore_progress

@@ -11,8 +11,8 @@ from crawler_dedup import Config, Deduplicator
 from crawler_dedup.index import maintenance
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.journal.reader import Journals
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import UNKNOWN_SITE
-from crawler_dedup.rules.thresholds import MIN_PAGES
 from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, json_lines, printed_text, write
 from tests.support.crawling import article
 

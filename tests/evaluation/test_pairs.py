@@ -30,8 +30,8 @@ from crawler_dedup.evaluation.pairs import (
     evaluate_pairs,
     grey_shares,
 )
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import Sites
-from crawler_dedup.rules.thresholds import MIN_PAGES
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.sketch import sketch
 from tests.support.commandline import lines_by_type

@@ -25,9 +25,9 @@ from crawler_dedup.index.maintenance import SiteCheck
 from crawler_dedup.index.profiles import MAX_SNAPSHOTS, Snapshot
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules.counts import SiteCounts, can_read
-from crawler_dedup.rules.keeping import without_unneeded
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import decode_profile
-from crawler_dedup.rules.thresholds import MIN_PAGES
+from crawler_dedup.rules.trimming import trim
 from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_backend, open_store, run
@@ -156,7 +156,7 @@ def test_all_blocks_and_links_of_a_page_are_kept_until_it_is_settled(tmp_path: P
         assert signed.blocks
         deduplicator.settle(decision)
         ((record,),) = store.records(10)
-        assert (record.page.blocks, record.page.links) == (without_unneeded(signed).blocks, b"")
+        assert (record.page.blocks, record.page.links) == (trim(signed).blocks, b"")
         store.close()
 
 

@@ -9,9 +9,9 @@ import pytest
 from crawler_dedup import Config
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.lacks import find_lacks, turn
-from crawler_dedup.rules.keeping import without_unneeded
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import decide
+from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import paragraphs, words
 from tests.support.sitepages import MENU, SITE, STORIES, listing, page
@@ -31,7 +31,7 @@ def inspect(content: str, path: str) -> InspectedPage:
 
 
 def pair_of(new: InspectedPage, kept: InspectedPage) -> Pair:
-    return Pair(new.page, without_unneeded(kept.page), SIGNER.config, SIGNER.scheme)
+    return Pair(new.page, trim(kept.page), SIGNER.config, SIGNER.scheme)
 
 
 def text(*parts: str) -> str:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, Deduplicator, Verdict
 from crawler_dedup.rules.cover import longest_rising
-from crawler_dedup.rules.thresholds import MIN_PAGES
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.blocks import MAX_BLOCKS
 from crawler_dedup.signing.cover import LONG, CoverBlock, decode_cover, encode_cover, keep_blocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawler_dedup import Verdict
-from crawler_dedup.rules.thresholds import MIN_PAGES
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import paragraphs, words
 from tests.support.sitepages import MENU, SITE, STORIES, Crawl, is_duplicate, listing, page, story

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from crawler_dedup import SignedPage
 from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.rules.counts import SiteCounts, can_read, learn_sites
+from crawler_dedup.rules.limits import MAX_COUNTERS, MIN_PAGES
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, hash_part
-from crawler_dedup.rules.thresholds import MAX_COUNTERS, MIN_PAGES
 from crawler_dedup.signing.links import MAX_PACKED, Links, unpack_links
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.parsing import parse

@@ -10,11 +10,11 @@ import pytest
 
 from crawler_dedup import Config, SignedPage
 from crawler_dedup.rules.counts import SiteCounts
-from crawler_dedup.rules.keeping import is_list, with_site_keys, without_unneeded
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, hash_part
 from crawler_dedup.rules.table import NAMES, TABLE, compare, decide, first_match
-from crawler_dedup.rules.thresholds import MIN_PAGES
+from crawler_dedup.rules.trimming import is_list, trim, with_site_keys
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.cover import decode_cover
 from crawler_dedup.signing.sketch import resemblance, sketch
@@ -616,22 +616,22 @@ ABOVE, NEAR, BELOW = (
 def test_links_and_blocks_of_texts_are_stored_if_a_rule_reads_them(fields: dict[str, Any], has_links: bool) -> None:
     """A block that many pages have stays: if fewer pages have it later, it is compared again."""
     page = kept(**fields, blocks=b"".join((*ABOVE, *NEAR, *BELOW)))
-    trimmed = without_unneeded(page)
+    trimmed = trim(page)
     assert [block.key for block in decode_cover(trimmed.cover) if block.is_fact] == [1, 81, 91, 4, 82, 92, 5, 7, 8]
     assert not trimmed.blocks
     assert bool(trimmed.links) is has_links
-    assert without_unneeded(trimmed) == trimmed
+    assert trim(trimmed) == trimmed
 
 
 def test_all_blocks_of_thin_pages_are_stored() -> None:
     page = kept(**thin(*ABOVE))
-    assert without_unneeded(page) is page
+    assert trim(page) is page
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_rules_decide_the_same_if_the_kept_page_lacks_what_no_rule_reads(name: str) -> None:
     pair, row, duplicate = CASES[name]
-    trimmed = replace(pair, kept=without_unneeded(pair.kept))
+    trimmed = replace(pair, kept=trim(pair.kept))
     assert decide(trimmed) == (row, duplicate)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator, Verdict
-from crawler_dedup.rules.thresholds import MIN_PAGES
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import paragraphs, words
 from tests.support.sitepages import MENU, SITE, STORIES, Crawl, is_duplicate, listing, page, story

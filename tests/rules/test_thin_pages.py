@@ -9,7 +9,7 @@ import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.index import maintenance
-from crawler_dedup.rules.thresholds import MIN_PAGES
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import paragraphs, words
 from tests.support.indexing import FILING

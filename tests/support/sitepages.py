@@ -5,7 +5,7 @@ from __future__ import annotations
 import html as markup
 
 from crawler_dedup import Decision, Deduplicator, Verdict
-from crawler_dedup.rules.thresholds import MIN_PAGES
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import paragraphs, words
 

@@ -31,7 +31,7 @@ from crawler_dedup.batch.spark.exchange import (
 from crawler_dedup.batch.spark.executors import SITE_COLUMNS, learn_site
 from crawler_dedup.batch.spark.linking import Groups, Links, find_groups
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite
-from crawler_dedup.rules.thresholds import MIN_PAGES
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signing.schemes import SimHash
 
 _COLLECTING = 8  # tasks that send rows to the driver

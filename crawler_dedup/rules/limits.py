@@ -1,4 +1,4 @@
-"""Every number of the rules that was chosen by measurement, with its reason.
+"""Every number of the rules, with its reason.
 
 Sizes are in Latin letters, as blocks measure them (:class:`crawler_dedup.signing.blocks.PackedBlock`). The four thresholds
 that users can set are in :class:`crawler_dedup.config.Config`.
@@ -33,9 +33,9 @@ site with fewer titles, such as an archive, titles do not count."""
 
 # Blocks
 
-TELLING_HEADING = 16
+DISTINCTIVE_HEADING = 16
 """A shorter heading may be "Categories" or "Comments"."""
-TELLING_ENTRY = 20
+DISTINCTIVE_ENTRY = 20
 """A shorter link of a thin page may be "PDF" or "read more"."""
 
 # Thin pages
