@@ -87,6 +87,7 @@ _FORMAT = """\
 
 # What differs from run to run: ports, identifiers of runs, times, speeds.
 _VARIABLE = (
+    (r"(crawler-dedup-demo)-\w+", r"\1"),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d[:-]\d\d\b", "TIME"),
     (r"\brun [0-9a-f]{8}\b", "run ID"),

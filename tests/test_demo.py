@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ import pytest
 
 from crawler_dedup.cli.crawl_output import print_summary
 from crawler_dedup.cli.jsontypes.crawl import Crawl
-from crawler_dedup.spiders.demo import DemoDirectory
-from crawler_dedup.spiders.demo_output import DemoResult, print_result
 from tests.support import processes
 from tests.support.commandline import PROGRAM, command, environment
 
@@ -63,9 +60,9 @@ def crawl_slowly(temporary: Path, *options: str) -> subprocess.CompletedProcess[
     )
 
 
-def without_program(output: str) -> str:
-    """Return *output* without the path of the command, which depends on the working directory."""
-    return re.sub(r"\S*(crawler-dedup (?:report|crawl) )", r"\1", output)
+def without_paths(output: str) -> str:
+    """Return *output* without the paths of the command and of its index."""
+    return re.sub(r"\S*(crawler-dedup (?:report|crawl) )(/\S+)?", r"\1", output)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +113,7 @@ def test_the_command_for_the_report_can_be_pasted(output: str, temporary: Path, 
     program, *arguments = shlex.split(line)
     assert Path(program).name == "crawler-dedup"
     assert Path(program).exists() or program == "crawler-dedup"
-    assert arguments == ["report", str(temporary / "crawler-dedup-demo")]
+    assert arguments == ["report", *map(str, temporary.glob("crawler-dedup-demo-*"))]
     assert command(tmp_path, *arguments).returncode == 0
     assert "/lighthouse" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
@@ -125,45 +122,25 @@ def test_a_recommended_command_names_the_extra_that_it_needs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    print_result(DemoResult((), {}, None, tmp_path, str))
     fields: dict[str, Any] = dict.fromkeys(Crawl.__struct_fields__, 1)
     crawl = Crawl(**fields | {"feeds": [], "index": str(tmp_path)})
     print_summary(crawl, is_usual_index=True)
-    lines = [line for line in capsys.readouterr().out.splitlines() if " report " in line]
-    assert len(lines) == 2
-    assert all(line.startswith("Report for the browser (needs the extra report):  ") for line in lines)
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if " report " in line]
+    assert line.startswith("Report for the browser (needs the extra report):  ")
 
 
 def test_the_index_of_the_demo_explains_each_drop_with_its_text(output: str, temporary: Path, tmp_path: Path) -> None:
-    index = temporary / "crawler-dedup-demo"
+    (index,) = temporary.glob("crawler-dedup-demo-*")
     listed = command(tmp_path, "drops", index).stdout
     (url,) = re.findall(r"\tdrop\t(http://[^/]+/night-train)\t", listed)
     assert "From the Gazette." in command(tmp_path, "why", url, index).stdout
 
 
-def test_the_checkout_has_the_same_demo_which_replaces_its_index_however_slow_the_machine_is(
-    output: str, temporary: Path
-) -> None:
-    index = temporary / "crawler-dedup-demo"
-    (index / "of-the-first-run").touch()
-    second = crawl_slowly(temporary)
-    assert without_program(second.stdout) == without_program(output)
+def test_the_checkout_has_the_same_demo_however_slow_the_machine_is(output: str, tmp_path: Path) -> None:
+    second = crawl_slowly(tmp_path)
+    assert without_paths(second.stdout) == without_paths(output)
     assert "Traceback" not in second.stderr
     assert " WARNING: " not in second.stderr
-    assert not (index / "of-the-first-run").exists()
-    assert len(list(index.glob("journal-*.jsonl"))) == 1
-    assert list(temporary.glob("crawler-dedup-demo*")) == [index]
-
-
-def test_pages_for_which_there_was_no_time_are_distinguished_from_those_with_too_little_text(tmp_path: Path) -> None:
-    crawl = crawl_slowly(tmp_path, "-s", "DEDUP_TIMEOUT=0.1")
-    ((checked, listed),) = re.findall(r" (\d+) pages: (.*?)\.", " ".join(crawl.stdout.split()))
-    counts = {label: int(number) for number, label in re.findall(r"(\d+) ([^,]+)", listed)}
-    assert counts["without a decision in time"] > 0
-    assert counts.get("too short to judge", 0) <= 2
-    assert sum(counts.values()) == int(checked)
-    assert "TimeoutError: no answer of the index in time" in crawl.stderr
-    assert "Traceback" not in crawl.stderr
 
 
 def test_a_reader_that_ends_early_is_no_error(tmp_path: Path) -> None:
@@ -172,19 +149,3 @@ def test_a_reader_that_ends_early_is_no_error(tmp_path: Path) -> None:
     done = processes.run([PROGRAM, "demo"], cwd=tmp_path, env=environment(TMPDIR=str(tmp_path)), stdout=writing)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_two_simultaneous_demos_have_an_index_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    first, second = DemoDirectory(), DemoDirectory()
-    assert first.path == tmp_path / "crawler-dedup-demo"
-    assert second.path.parent == tmp_path
-    assert second.path != first.path
-    assert all(directory.path.is_dir() for directory in (first, second))
-
-
-def test_another_directory_of_this_name_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    (tmp_path / "crawler-dedup-demo").write_text("a file")
-    assert DemoDirectory().path.is_dir()
-    assert (tmp_path / "crawler-dedup-demo").read_text() == "a file"

@@ -12,7 +12,7 @@ def demo() -> None:
     """Show what the filter drops on two small sites.
 
     The sites come with the package and are served on this machine: no network is needed. Nothing is written to the working
-    directory. The index is kept in the system's directory for temporary files, where the next demo replaces it.
+    directory. The index is kept in a new directory among the system's temporary files.
 
     \b
     Example:

@@ -2,71 +2,64 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import suppress
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Self
 
 import scrapy
-from scrapy import signals
+from rich.table import Table
+from rich.text import Text
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
 from crawler_dedup import Config, Decision, near_duplicate_dropped
-from crawler_dedup.cli.terminal import discard_output
-from crawler_dedup.index.lmdb.locks import ProcessLock, is_held
+from crawler_dedup.cli.diff import print_side_by_side
+from crawler_dedup.cli.terminal import discard_output, make_console, print_commands, quantity
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.spiders.demo_output import Comparison, DemoResult, print_result
 from crawler_dedup.spiders.demo_site import DemoSites
 from crawler_dedup.spiders.site import SiteSpider
+from crawler_dedup.system.extras import note_on_extra
 
 _DAY = 86_400
-_LOCK = "demo.lock"
+_SETTINGS = {
+    "AUTOTHROTTLE_ENABLED": False,
+    "CONCURRENT_REQUESTS": 1,
+    "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1,  # the next request waits until the callback and its items are done
+    "DEDUP_CLAIM_TIMEOUT": _DAY,
+    "DEDUP_STORE_TEXT": True,  # the sites are gone when somebody looks at the drops
+    "DEDUP_TIMEOUT": _DAY,
+    "DOWNLOAD_DELAY": 0,
+    "DOWNLOAD_TIMEOUT": _DAY,
+    "LOG_LEVEL": "WARNING",
+}
+_EDITED = "/night-train"
+"""The article that is shown with its edited copy."""
 
 
 class DemoSpider(SiteSpider):
     """``crawler-dedup demo``: needs no network, and gives the same result every time, however slow the machine is."""
 
     name = "demo"
-    directory: ClassVar[DemoDirectory]
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         """Take one page after the other and give up on none; the index is the demo's own."""
         super().update_settings(settings)
-        own = {
-            "AUTOTHROTTLE_ENABLED": False,
-            "CONCURRENT_REQUESTS": 1,
-            "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1,  # the next request waits until the callback and its items are done
-            "DEDUP_CLAIM_TIMEOUT": _DAY,
-            "DEDUP_STORE_TEXT": True,  # the sites are gone when somebody looks at the drops
-            "DEDUP_TIMEOUT": _DAY,
-            "DOWNLOAD_DELAY": 0,
-            "DOWNLOAD_TIMEOUT": _DAY,
-            "LOG_LEVEL": "WARNING",
-        }
-        for name, value in own.items():
-            settings.set(name, value, priority="spider")
-        cls.directory = DemoDirectory()
-        settings.set("DEDUP_DIR", str(cls.directory.path), priority="cmdline")
+        settings.setdict(_SETTINGS, priority="spider")
+        settings.set("DEDUP_DIR", tempfile.mkdtemp(prefix="crawler-dedup-demo-"), priority="cmdline")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Connect the signals of dropped pages and of the end."""
+        """Connect the signal of dropped pages."""
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider.dropped, signal=near_duplicate_dropped)
-        crawler.signals.connect(spider.print_result, signal=signals.engine_stopped)
         return spider
 
     def __init__(self) -> None:
         self.sites = DemoSites()
         self.drops: list[Decision] = []
-        self.edited = f"{self.sites.mirror}/night-train", f"{self.sites.newspaper}/night-train"
-        self.texts: dict[str, str] = {}
-        self.is_complete = False
+        self.bodies: dict[str, bytes] = {}
         hosts = (origin.removeprefix("http://") for origin in (self.sites.newspaper, self.sites.mirror))
         super().__init__(url=f"{self.sites.newspaper}/", allow=",".join(hosts))
 
@@ -79,53 +72,82 @@ class DemoSpider(SiteSpider):
 
     async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:
         """Yield the page and its links."""
-        self._note_text(response)
+        self.bodies[response.url] = response.body
         async for result in super().parse(response, is_start):
             yield result
 
     def dropped(self, decision: Decision, response: Response) -> None:
         """Note a dropped page."""
-        self._note_text(response)
+        self.bodies[response.url] = response.body
         self.drops.append(decision)
 
-    def _note_text(self, response: Response) -> None:
-        if response.url in self.edited:
-            self.texts[response.url] = Signer(Config(tokenizer="bigrams")).main_text(response.body)
-
     def closed(self, reason: str) -> None:
-        """Stop the sites."""
+        """Stop the sites, and print what was fetched, kept and dropped, unless the crawl was interrupted."""
         self.sites.close()
-        self.is_complete = reason == "finished"
+        if reason == "finished":
+            try:
+                self._print_result()
+            except BrokenPipeError:  # the reader has ended, as `| head` does
+                discard_output()
 
-    def print_result(self) -> None:
-        """Print what was fetched, kept and dropped, unless the crawl was interrupted."""
-        if not self.is_complete:
-            return
-        stats = self.crawler.stats.get_stats()
-        counts = {name.removeprefix("dedup/"): count for name, count in stats.items() if name.startswith("dedup/")}
-        new, kept = self.edited
-        is_dropped = any(drop.url == new for drop in self.drops) and self.texts.keys() >= {new, kept}
-        pair = Comparison(new, self.texts[new], kept, self.texts[kept]) if is_dropped else None
-        try:
-            print_result(DemoResult(self.drops, counts, pair, self.directory.path, self.sites.name))
-        except BrokenPipeError:  # the reader has ended, as `| head` does
-            discard_output()
+    def _print_result(self) -> None:
+        console = make_console()
+        console.print(_summarise(self.crawler.stats.get_stats()), end="\n\n")
+        console.print(self._list_drops())
+        console.print()
+        new, kept = self.sites.mirror + _EDITED, self.sites.newspaper + _EDITED
+        if any(drop.url == new for drop in self.drops) and kept in self.bodies:
+            titles = f"dropped: {self.sites.name(new)}", f"kept: {self.sites.name(kept)}"
+            signer = Signer(Config(tokenizer="bigrams"))
+            texts = (signer.main_text(self.bodies[url]) for url in (new, kept))
+            print_side_by_side(console, *texts, folded=True, titles=titles, context=0)
+            console.print()
+        print_commands(
+            console,
+            {
+                f"Report for the browser{note_on_extra('report')}": ["report", self.settings["DEDUP_DIR"]],
+                "Try it on a site": ["crawl", "https://example.com/", "--dry-run"],
+            },
+        )
+
+    def _list_drops(self) -> Table:
+        """Return the kept pages, each with the pages that were dropped because of it."""
+        groups: dict[str, list[Decision]] = {}
+        for drop in self.drops:
+            groups.setdefault(drop.duplicate_of, []).append(drop)
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+        table.add_column("kept page", style="cyan")
+        table.add_column("dropped because of it", overflow="fold")
+        table.add_column("same text", justify="right", style="dim")
+        for kept, drops in groups.items():
+            names = "  ".join(self.sites.name(drop.url) for drop in drops)
+            table.add_row(self.sites.name(kept), names, _shares([drop.match.coverage for drop in drops if drop.match]))
+        return table
 
 
-class DemoDirectory:
-    """The directory of a demo's index, in the system's directory for temporary files. The next demo replaces it.
+def _summarise(stats: Mapping[str, int]) -> Text:
+    """Return how many pages were crawled, and what became of them."""
 
-    It has another name while the process of an earlier demo lives, or where somebody else has a directory of this name.
+    def count(*names: str) -> int:
+        return sum(stats.get(f"dedup/{name}", 0) for name in names)
 
-    Attributes:
-        path: the directory, which exists and is empty but for the file of its lock.
-    """
+    short = count("unchecked/too_little_text")
+    parts = {
+        "dropped": count("dropped"),
+        "kept": count("kept"),
+        "seen again": count("changed", "unchanged"),
+        "too short to judge": short,
+        "not judged for another reason": count("unchecked") - short,
+    }
+    listed = ", ".join(f"{number} {label}" for label, number in parts.items() if number)
+    return Text.assemble(
+        "Crawled a newspaper and its mirror, two small sites on this machine.\n",
+        (quantity(count("checked"), "page"), "bold"),
+        f": {listed}.",
+    )
 
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="crawler-dedup-demo-"))
-        self._lock = ProcessLock(self.path / _LOCK)
-        usual = self.path.with_name("crawler-dedup-demo")
-        if is_held(usual / _LOCK) is False:
-            shutil.rmtree(usual, ignore_errors=True)
-            with suppress(OSError):
-                self.path = self.path.rename(usual)
+
+def _shares(shares: Sequence[float]) -> str:
+    """Return ``96–100%``: how much of the dropped pages the kept page has."""
+    lowest, highest = round(100 * min(shares)), round(100 * max(shares))
+    return f"{highest}%" if lowest == highest else f"{lowest}–{highest}%"
