@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from crawler_dedup.batch.clusters import CLUSTERS, ClusterFile
+from crawler_dedup.batch.clusters import CLUSTERS, read_clusters
 from crawler_dedup.batch.collection import FORMAT, checksum_of
 from crawler_dedup.batch.find import REPORT, Report, ReportInput
 from crawler_dedup.batch.sign import find_files
@@ -82,7 +82,7 @@ class _Copy:
 class _Job:
     """The parameters with which copies are written."""
 
-    clusters: ClusterFile
+    clusters: Path
     decisions: str
     mark: str
     strict: bool
@@ -115,8 +115,8 @@ def apply_decisions(
             or an input cannot be copied (all others are copied then).
     """
     copies = _find_copies(inputs, _read_report(decisions), output)
-    clusters = ClusterFile.open(decisions / CLUSTERS)
-    job = _Job(clusters, checksum_of(clusters.path), mark, strict)
+    clusters = decisions / CLUSTERS
+    job = _Job(clusters, checksum_of(clusters), mark, strict)
     waiting = [copy for copy in copies if not _is_done(job, copy)]
     results = map_in_processes(
         partial(_try_to_write, job), waiting, min(jobs, len(waiting)), start("writing", len(waiting)), chunk_size=1
@@ -191,7 +191,7 @@ def _write_copy(job: _Job, copy: _Copy) -> None:
         raise DedupError(f"{copy.source.path}: {error}") from None
     left_out = {
         row["record"]: LeftOut(row["representative"], row["rule"], row["resemblance"], row["coverage"])
-        for row in job.clusters.read(copy.source.path)
+        for row in read_clusters(job.clusters, copy.source.path)
     }
     copy.receipt.unlink(missing_ok=True)
     copy.target.parent.mkdir(parents=True, exist_ok=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import struct
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from crawler_dedup.batch.decide import PickedPages, PlacedDecision
+from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.output import VERDICTS, open_table
 from crawler_dedup.batch.rows import Rows
 from crawler_dedup.errors import DedupError
@@ -41,10 +40,14 @@ LEFT_OUT_BYTES = 48
 """Bytes of memory that a page that is left out takes."""
 
 _GROUP_ROWS = 50_000
-_NO_DISTANCE = -1
-_NO_PLACE = -1
+_NOTHING = -1
+"""The distance, or the place of the representative, of a page that has none."""
 _RULES = pa.array(NAMES, pa.string())
 _VERDICTS = pa.array([str(verdict) for verdict in VERDICTS], pa.string())
+_ROW = struct.Struct("=qqqihffbb")
+_NAMES = ("place", "kept", "start", "length", "distance", "resemblance", "coverage", "verdict", "rule")
+_COLUMNS = np.dtype({"names": _NAMES, "formats": ["i8", "i8", "i8", "i4", "i2", "f4", "f4", "i1", "i1"]})
+"""What is held of a page: its place and that of its representative, or the representative's address; and the match."""
 
 
 class Clusters:
@@ -61,113 +64,74 @@ class Clusters:
         self._pages = pages
         self._file = file
         self._against = against
-        self._places, self._representatives = array("q"), array("q")
-        self._verdicts, self._rules, self._distances = array("b"), array("b"), array("h")
-        self._resemblances, self._coverages = array("f"), array("f")
-        self._address_ends = array("Q", [0])
+        self._left_out = bytearray()
+        self._written = 0
 
     def add(self, decided: PlacedDecision) -> None:
         """Add a page, if it has a representative."""
         match = decided.match
         if match is None:
             return
-        self._places.append(decided.place)
-        self._verdicts.append(VERDICTS.index(decided.verdict))
-        self._rules.append(NAMES.index(match.rule))
-        self._distances.append(_NO_DISTANCE if match.distance is None else match.distance)
-        self._resemblances.append(match.resemblance)
-        self._coverages.append(match.coverage)
-        self._representatives.append(_NO_PLACE if decided.representative is None else decided.representative)
-        self._address_ends.append(self._address_ends[-1] + self._file.write(decided.address.encode()))
+        kept, distance = (_NOTHING if value is None else value for value in (decided.representative, match.distance))
+        length = self._file.write(decided.address.encode())
+        codes = VERDICTS.index(decided.verdict), NAMES.index(match.rule)
+        self._left_out += _ROW.pack(
+            decided.place, kept, self._written, length, distance, match.resemblance, match.coverage, *codes
+        )
+        self._written += length
 
     def write(self, path: Path) -> None:
         """Write the file, in the order of the inputs."""
-        order = np.argsort(np.frombuffer(self._places, np.int64)) if self._places else np.empty(0, np.int64)
+        left_out = np.frombuffer(self._left_out, _COLUMNS)
+        order = np.argsort(left_out["place"])
         with open_table(path, CLUSTERS_SCHEMA) as writer:
             for first in range(0, len(order), _GROUP_ROWS):
-                writer.write_table(self._make_table(order[first : first + _GROUP_ROWS]))
+                writer.write_table(self._make_table(left_out[order[first : first + _GROUP_ROWS]]))
 
-    def _make_table(self, chosen: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
-        """Return the rows about the pages that were added with the numbers *chosen*."""
-
-        def take(values: array[Any]) -> np.ndarray[Any, Any]:
-            taken: np.ndarray[Any, Any] = np.array(values)[chosen]
-            return taken
-
-        places, kept = take(self._places), take(self._representatives)
-        is_known = kept != _NO_PLACE
-        distances = take(self._distances)
-        records = self._pages.records
-        columns = {
-            "duplicate": pa.array([self._pages.read_id(place) for place in places.tolist()], pa.string()),
+    def _make_table(self, pages: np.ndarray[Any, Any]) -> pa.Table:
+        """Return the rows about *pages*, which are in the order of the inputs."""
+        columns = {name: pages[name].copy() for name in _NAMES}
+        kept, records = columns["kept"], self._pages.records
+        is_known = kept != _NOTHING
+        representatives = zip(kept.tolist(), columns["start"].tolist(), columns["length"].tolist(), strict=True)
+        values = {
+            "duplicate": pa.array([self._pages.read_id(place) for place in columns["place"].tolist()], pa.string()),
             "representative": pa.array(
                 [
-                    self._read_address(number) if place == _NO_PLACE else self._pages.read_id(place)
-                    for number, place in zip(chosen.tolist(), kept.tolist(), strict=True)
+                    self._read_address(start, length) if place == _NOTHING else self._pages.read_id(place)
+                    for place, start, length in representatives
                 ],
                 pa.string(),
             ),
-            "verdict": _VERDICTS.take(pa.array(take(self._verdicts))),
-            "rule": _RULES.take(pa.array(take(self._rules))),
-            "distance": pa.array(distances, mask=distances == _NO_DISTANCE),
-            "resemblance": pa.array(take(self._resemblances)),
-            "coverage": pa.array(take(self._coverages)),
-            "input": self._inputs_of(places),
-            "record": pa.array(records[places]),
+            "verdict": _VERDICTS.take(pa.array(columns["verdict"])),
+            "rule": _RULES.take(pa.array(columns["rule"])),
+            "distance": pa.array(columns["distance"], mask=columns["distance"] == _NOTHING),
+            "resemblance": pa.array(columns["resemblance"]),
+            "coverage": pa.array(columns["coverage"]),
+            "input": self._inputs_of(columns["place"]),
+            "record": pa.array(records[columns["place"]]),
             "representative_input": pc.if_else(pa.array(is_known), self._inputs_of(kept), self._against),
             "representative_record": pa.array(records[kept], mask=~is_known),
         }
-        return pa.table([columns[name] for name in CLUSTERS_SCHEMA.names], schema=CLUSTERS_SCHEMA)
+        return pa.table([values[name] for name in CLUSTERS_SCHEMA.names], schema=CLUSTERS_SCHEMA)
 
-    def _read_address(self, number: int) -> str:
-        start = self._address_ends[number]
+    def _read_address(self, start: int, length: int) -> str:
         self._file.seek(start)
-        return self._file.read(self._address_ends[number + 1] - start).decode()
+        return self._file.read(length).decode()
 
-    def _inputs_of(self, places: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Array:
+    def _inputs_of(self, places: Places) -> pa.Array:
         rows = self._pages.rows[places]
         shards = np.searchsorted(self._rows.starts, rows, side="right") - 1
         paths = pa.array([shard.source.path for shard in self._rows.shards], pa.string())
         return paths.take(pa.array(shards))
 
 
-@dataclass(frozen=True)
-class ClusterFile:
-    """A file of the pages that have a representative.
-
-    Attributes:
-        path: path of the file.
-        groups: the row groups that have pages of each input.
-    """
-
-    path: Path
-    groups: Mapping[str, range]
-
-    @classmethod
-    def open(cls, path: Path) -> ClusterFile:
-        """Open a file. Raises :class:`DedupError` where it is damaged."""
-        groups: dict[str, range] = {}
-        for number, inputs in enumerate(_read_inputs(path)):
-            for name in inputs:
-                groups[name] = range(groups[name].start if name in groups else number, number + 1)
-        return cls(path, groups)
-
-    def read(self, source: str) -> list[dict[str, Any]]:
-        """Return the rows about the pages of one input. Raises :class:`DedupError` where they are damaged."""
-        try:
-            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
-                tables = [file.read_row_group(number) for number in self.groups.get(source, range(0))]
-                own = [table.filter(pc.equal(table["input"], source)).to_pylist() for table in tables]
-        except (pa.ArrowException, OSError) as error:
-            raise DedupError(f"{self.path} is damaged: {error}") from None
-        return [row for rows in own for row in rows]
-
-
-def _read_inputs(path: Path) -> Iterator[list[str]]:
-    """Yield the distinct inputs in each row group."""
+def read_clusters(path: Path, source: str) -> list[dict[str, Any]]:
+    """Return the rows about the pages of one input. Raises :class:`DedupError` where the file is damaged."""
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            for number in range(file.metadata.num_row_groups):
-                yield file.read_row_group(number, columns=["input"])["input"].unique().to_pylist()
+        rows: list[dict[str, Any]] = pq.read_table(
+            path, filters=[("input", "=", source)], page_checksum_verification=True
+        ).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise DedupError(f"{path} is damaged: {error}") from None
+    return rows

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from crawler_dedup.batch.clusters import CLUSTERS, ClusterFile
+from crawler_dedup.batch.clusters import CLUSTERS, read_clusters
 from crawler_dedup.batch.collection import Collection, Shard
 from crawler_dedup.batch.find import Report
 from crawler_dedup.batch.neighbours import Flags, Places
@@ -54,7 +54,7 @@ def summarise_job(collection: Path, output: Path, report: Report) -> JobData:
         DedupError: a file is damaged.
     """
     shards = {shard.source.path: shard for shard in Collection.open(collection).shards}
-    clusters, hosts, inputs = _Clusters(ClusterFile.open(output / CLUSTERS)), _Hosts(), []
+    clusters, hosts, inputs = _Clusters(output / CLUSTERS), _Hosts(), []
     for source in report.inputs:
         records, are_unchanged = clusters.read(source.path)
         pages = hosts.add_input(shards[source.path], records, are_unchanged)
@@ -101,7 +101,7 @@ class _Clusters:
         coverages: the same by coverage in per cent.
     """
 
-    def __init__(self, file: ClusterFile) -> None:
+    def __init__(self, file: Path) -> None:
         self._file = file
         self.groups: HeavyHitters[_Kept, list[tuple[str, str]]] = HeavyHitters(_COUNTERS, list)
         self.distances: Counter[int] = Counter()
@@ -110,7 +110,7 @@ class _Clusters:
 
     def read(self, source: str) -> tuple[Places, Flags]:
         """Count the pages of an input; return their records, and which of them are unchanged."""
-        rows = self._file.read(source)
+        rows = read_clusters(self._file, source)
         for row in rows:
             kept = _Kept(row["representative"], row["representative_input"], row["representative_record"])
             examples = self.groups.add(kept)
