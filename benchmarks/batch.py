@@ -31,11 +31,10 @@ from benchmarks.self_joins import join_in_duckdb, join_in_polars
 from crawler_dedup.batch.apply import apply_decisions
 from crawler_dedup.batch.collection import FORMAT, Collection, CollectionHeader, Receipt, Source, checksum_of
 from crawler_dedup.batch.find import Clock, find_duplicates
-from crawler_dedup.batch.neighbours import Flags, find_neighbours
+from crawler_dedup.batch.neighbours import Flags, ResidentSignatures, find_neighbours
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS
 from crawler_dedup.batch.shard import ShardWriter, SignedRow
 from crawler_dedup.batch.sign import sign_collection
-from crawler_dedup.batch.streaming import ResidentSignatures
 from crawler_dedup.config import Config
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signedpage import SignedPage

@@ -8,12 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from crawler_dedup.batch.existing import ExistingBatch, ExistingPages
-from crawler_dedup.batch.keyentries import ENTRY_BYTES, KeyEntries
-from crawler_dedup.batch.membership import is_repeated
-from crawler_dedup.batch.memory import format_memory
-from crawler_dedup.batch.neighbours import Flags, Places, find_neighbours
-from crawler_dedup.batch.rows import Rows
-from crawler_dedup.batch.streaming import ResidentSignatures, estimate_bytes
+from crawler_dedup.batch.neighbours import (
+    Flags,
+    Places,
+    ResidentSignatures,
+    estimate_bytes,
+    find_neighbours,
+    is_repeated,
+)
+from crawler_dedup.batch.rows import ENTRY_BYTES, KeyEntries, Rows, format_memory
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.profiles import FrozenProfiles, site_key

@@ -10,9 +10,8 @@ from typing import IO, NamedTuple
 import msgspec
 import numpy as np
 
-from crawler_dedup.batch.memory import format_memory
 from crawler_dedup.batch.neighbours import Places
-from crawler_dedup.batch.rows import StoredPages
+from crawler_dedup.batch.rows import StoredPages, format_memory
 from crawler_dedup.batch.shard import decode_page
 from crawler_dedup.decision import Match, Verdict
 from crawler_dedup.errors import DedupError

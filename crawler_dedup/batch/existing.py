@@ -10,9 +10,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from crawler_dedup.batch.collection import Collection, Receipt, Shard
-from crawler_dedup.batch.keyentries import KeyEntries
 from crawler_dedup.batch.neighbours import Flags, Places
-from crawler_dedup.batch.rows import Rows, read_rows
+from crawler_dedup.batch.rows import KeyEntries, Rows, read_rows
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.backend import KIND

@@ -19,9 +19,8 @@ from crawler_dedup.batch.collection import Collection, add_counts
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.existing import ExistingPages, open_existing
 from crawler_dedup.batch.learning import check_profiles, export_header, learn_profiles
-from crawler_dedup.batch.memory import format_memory
 from crawler_dedup.batch.output import KEPT, VERDICTS, write_kept
-from crawler_dedup.batch.rows import ROW_BYTES, Rows, read_rows
+from crawler_dedup.batch.rows import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError

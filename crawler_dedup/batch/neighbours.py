@@ -1,4 +1,4 @@
-"""Find the signatures of a collection that have a neighbour. A text with another signature is near no other text.
+"""Find the signatures that have a neighbour, among those of a collection or among others that are read past them.
 
 As in Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §3: signatures within distance k,
 cut into b blocks, agree in b - k of these blocks. For each choice of b - k blocks, all signatures are sorted with these
@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations, pairwise
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.batch.membership import is_among
 from crawler_dedup.hamming import BITS, Numbers, sort_distinct
 
 Flags = NDArray[np.bool_]
@@ -27,8 +26,9 @@ LONG = 1_024
 
 _MORE_BLOCKS = 4  # maximum of b - k
 _SORTING, _COMPARING = 25, 0.6  # nanoseconds that it takes for a number, and for a pair
-_WORKING_BYTES = 18  # bytes for each number while one table is searched
-_PIECE = 1 << 16  # signatures that are permuted at a time: their arrays fit into the cache of the processor
+_WORKING_BYTES = 26  # bytes for each number while one table is searched
+_PIECE = 1 << 16  # numbers that are processed at a time: their arrays fit into the cache of the processor
+_TABLE_BYTES = 16  # bytes for each resident signature in a table: its permuted bits, and its place
 _TRIES = 64  # in a long run of n numbers, so many times n pairs are compared at most
 
 
@@ -107,6 +107,30 @@ def tables_for(max_distance: int, count: int, agreeing: int = 0) -> tuple[Table,
     return _choose_tables(max_distance, min(choices, key=cost), agreeing)
 
 
+def is_among(numbers: Numbers, others: Numbers) -> Flags:
+    """Return for each of *numbers* whether it is one of *others*."""
+    if not len(others):
+        return np.zeros(len(numbers), dtype=bool)
+    ascending = np.sort(others)
+    flags = np.empty(len(numbers), dtype=bool)
+    for first in range(0, len(numbers), _PIECE):
+        sought = numbers[first : first + _PIECE]
+        order = np.argsort(sought)  # ascending numbers are looked up several times as fast
+        sought = sought[order]
+        flags[first + order] = ascending.take(ascending.searchsorted(sought), mode="clip") == sought
+    return flags
+
+
+def is_repeated(numbers: Numbers) -> Flags:
+    """Return for each of *numbers* whether it occurs more than once."""
+    return is_among(numbers, _find_repeated(numbers))
+
+
+def _find_repeated(numbers: Numbers) -> Numbers:
+    ascending = np.sort(numbers)
+    return ascending[1:][ascending[1:] == ascending[:-1]]
+
+
 def find_neighbours(signatures: Numbers, max_distance: int, *, memory: int = 1 << 30) -> Flags:
     """Return for each of *signatures* whether another signature equals it or is within *max_distance*.
 
@@ -114,66 +138,24 @@ def find_neighbours(signatures: Numbers, max_distance: int, *, memory: int = 1 <
         memory: bytes that a table may take. If they are too few for all signatures, the table is searched part by part.
     """
     distinct = sort_distinct(signatures)
-    near = [_repeated(signatures, distinct)]
+    near = _find_repeated(signatures)
     if max_distance and len(distinct) > 1:
         parts = max(1, -(-_WORKING_BYTES * len(distinct) // memory))
-        buffer = _Buffer(-(-len(distinct) // parts))
         for table in tables_for(max_distance, len(distinct)):
-            near += _near_in(table, distinct, max_distance, parts, buffer)
-            joined = np.concatenate(near)
-            near.clear()
-            near.append(sort_distinct(joined))
-    return is_among(signatures, near[0])
+            near = sort_distinct(np.concatenate([near, *_near_in(table, distinct, max_distance, parts)]))
+    return is_among(signatures, near)
 
 
-def _repeated(signatures: Numbers, distinct: Numbers) -> Numbers:
-    """Return the *distinct* signatures that occur more than once in *signatures*."""
-    if len(distinct) == len(signatures):
-        return distinct[:0]
-    ascending = np.sort(signatures)
-    return sort_distinct(ascending[1:][ascending[1:] == ascending[:-1]])
-
-
-class _Buffer:
-    """An array of numbers that grows and is reused, because allocating memory takes longer than sorting.
-
-    Args:
-        size: roughly how many numbers there will be.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._numbers = np.empty(size, dtype=np.uint64)
-        self._count = 0
-
-    def clear(self) -> None:
-        """Remove all numbers."""
-        self._count = 0
-
-    def add(self, numbers: Numbers) -> None:
-        """Add *numbers*."""
-        end = self._count + len(numbers)
-        if end > len(self._numbers):
-            larger = np.empty(end * 5 // 4, dtype=np.uint64)
-            larger[: self._count] = self.numbers
-            self._numbers = larger
-        self._numbers[self._count : end] = numbers
-        self._count = end
-
-    @property
-    def numbers(self) -> Numbers:
-        """All numbers. Valid until others are added."""
-        return self._numbers[: self._count]
-
-
-def _near_in(table: Table, signatures: Numbers, max_distance: int, parts: int, buffer: _Buffer) -> Iterator[Numbers]:
+def _near_in(table: Table, signatures: Numbers, max_distance: int, parts: int) -> Iterator[Numbers]:
     """Yield signatures with a neighbour that shares their leading bits in *table*, processing *parts* partitions."""
     limits = [((1 << table.leading) * part // parts << BITS - table.leading) for part in range(parts + 1)]
     for low, high in pairwise(limits):
-        buffer.clear()
+        pieces = []
         for first in range(0, len(signatures), _PIECE):
             permuted = table.permute(signatures[first : first + _PIECE])
-            buffer.add(permuted if parts == 1 else permuted[(permuted >= low) & (permuted <= high - 1)])
-        values = buffer.numbers
+            pieces.append(permuted if parts == 1 else permuted[(permuted >= low) & (permuted <= high - 1)])
+        values = np.concatenate(pieces)
+        del pieces
         values.sort()
         yield table.restore(values[flag_near(values, table.leading, max_distance)])
 
@@ -248,3 +230,97 @@ def _flag_long_run(values: Numbers, max_distance: int, flags: Flags) -> bool:
             return False
         flags |= near
     return bool(flags.all())
+
+
+class ResidentSignatures:
+    """Signatures that are held in memory, sorted once for each permuted table, with which others are compared.
+
+    As in §3.3 of the same paper: the tables are made of the new signatures, which are few and fit into memory, and the file
+    of existing ones is read once.
+
+    Args:
+        signatures: the signatures, each once.
+        max_distance: largest distance of near signatures, in bits.
+        agreeing: how many of the highest bits are the same in all signatures that are compared.
+    """
+
+    def __init__(self, signatures: Numbers, max_distance: int, agreeing: int = 0) -> None:
+        self._signatures = signatures
+        self._max_distance = max_distance
+        tables = tables_for(max_distance, len(signatures), agreeing) if len(signatures) else ()
+        self._tables = [_SortedTable(table, signatures) for table in tables]
+        self.flags = np.zeros(len(signatures), dtype=bool)
+        """For each signature, whether a near one has passed by."""
+
+    def pass_by(self, others: Numbers) -> Flags:
+        """Return for each of *others* whether a resident signature is near it, and flag the resident signatures that are."""
+        near_some = np.zeros(len(others), dtype=bool)
+        for sorted_table in self._tables:
+            permuted = sorted_table.table.permute(others)
+            order = np.argsort(permuted)
+            values = permuted[order]
+            own, flags = np.zeros(len(self.flags), dtype=bool), np.zeros(len(others), dtype=bool)
+            remaining_bits = BITS - sorted_table.table.leading
+            unfinished = _cross_runs(sorted_table.values, values, remaining_bits, self._max_distance, own, flags)
+            if unfinished.any():
+                crowd = sorted_table.crowd(self._max_distance)
+                flags[unfinished] = crowd.pass_by(values[unfinished])
+                own[sorted_table.are_crowded] |= crowd.flags
+            near_some[order[flags]] = True
+            self.flags[sorted_table.order[own]] = True
+        return near_some
+
+
+class _SortedTable:
+    """Signatures in the order of one permuted table."""
+
+    def __init__(self, table: Table, signatures: Numbers) -> None:
+        self.table = table
+        permuted = table.permute(signatures)
+        self.order = np.argsort(permuted)
+        self.values = permuted[self.order]
+        self._crowd: ResidentSignatures | None = None
+
+    @cached_property
+    def are_crowded(self) -> Flags:
+        """For each signature, whether very many others have the same leading bits."""
+        prefixes = self.values >> np.uint64(BITS - self.table.leading)
+        ends = np.append(np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1, len(prefixes))
+        lengths = np.diff(ends, prepend=0)
+        return np.repeat(lengths > LONG, lengths)
+
+    def crowd(self, max_distance: int) -> ResidentSignatures:
+        """Return the crowded signatures (:attr:`are_crowded`), sorted by more of their bits."""
+        if self._crowd is None:
+            values = self.values[self.are_crowded]
+            self._crowd = ResidentSignatures(values, max_distance, self.table.leading)
+        return self._crowd
+
+
+def estimate_bytes(count: int, max_distance: int) -> int:
+    """Return the bytes of memory that the tables of *count* signatures take."""
+    return _TABLE_BYTES * count * len(tables_for(max_distance, count))
+
+
+def _cross_runs(
+    first: Numbers, second: Numbers, rest_bits: int, max_distance: int, first_flags: Flags, second_flags: Flags
+) -> Flags:
+    """Flag the numbers of two sorted arrays that have a near number with the same leading bits in the other.
+
+    Returns:
+        Which numbers of the second array were not compared, because too many of the first have the same leading bits.
+    """
+    shift = np.uint64(rest_bits)
+    prefixes, sought = first >> shift, second >> shift
+    starts, ends = (np.searchsorted(prefixes, sought, side) for side in ("left", "right"))
+    unfinished: Flags = ends - starts > LONG
+    left = np.flatnonzero(~unfinished & (ends > starts))
+    step = 0
+    while len(left):
+        places = starts[left] + step
+        near = np.bitwise_count(first[places] ^ second[left]) <= max_distance
+        first_flags[places[near]] = True
+        second_flags[left[near]] = True
+        step += 1
+        left = left[starts[left] + step < ends[left]]
+    return unfinished

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -13,13 +15,20 @@ from crawler_dedup.batch.collection import Receipt, Shard
 from crawler_dedup.batch.neighbours import Flags, Places
 from crawler_dedup.batch.shard import TEXT, THIN, decode_page, read_columns
 from crawler_dedup.errors import DedupError
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.index.records import hash_scope
 from crawler_dedup.signedpage import SignedPage
 
 ROW_BYTES = 42
 """Bytes of memory that a row takes."""
 ORDERS = ("time", "size", "chars")
 """Columns by which rows can be ordered."""
+ENTRY_BYTES = 56
+"""Bytes of memory that a key of a page takes while keys are compared."""
+
+_SPREAD = 0x9E3779B97F4A7C15
+_ALL_BITS = (1 << 64) - 1
+_UNITS = ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K"))
 
 
 class StoredPages(NamedTuple):
@@ -134,3 +143,40 @@ def require_order(order: str) -> None:
     if order and order.removeprefix("-") not in ORDERS:
         column = order.removeprefix("-")
         raise DedupError(f"Pages cannot be ordered by {column!r}; they can by {', '.join(ORDERS)}, also with a minus.")
+
+
+class KeyEntries:
+    """The keys of pages: 64 bits that stand for each key in its scope, and the place of its page."""
+
+    def __init__(self) -> None:
+        self._keys = array("Q")
+        self._places = array("q")
+
+    def __len__(self) -> int:
+        """Return how many keys of pages there are."""
+        return len(self._keys)
+
+    def add(self, place: int, scope: str, keys: Iterable[int]) -> None:
+        """Add the keys of a page."""
+        spread = hash_scope(scope) * _SPREAD
+        distinct = {(spread ^ key) & _ALL_BITS for key in keys}
+        self._keys.extend(distinct)
+        self._places.extend([place] * len(distinct))
+
+    @property
+    def keys(self) -> Numbers:
+        """All keys, as 64 bits that stand for each in its scope."""
+        return mix_bits(np.array(self._keys, dtype=np.uint64))
+
+    @property
+    def places(self) -> Places:
+        """The place of the page of each key."""
+        return np.array(self._places, dtype=np.int64)
+
+
+def format_memory(size: int) -> str:
+    """Return ``1.5G`` or ``283M`` for a number of bytes, rounded up, as ``--memory`` reads it."""
+    for unit, letter in _UNITS:
+        if size >= unit:
+            return f"{ceil(10 * size / unit) / 10:g}{letter}" if letter == "G" else f"{ceil(size / unit)}{letter}"
+    return str(size)

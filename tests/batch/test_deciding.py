@@ -26,14 +26,14 @@ from crawler_dedup.batch.find import PROFILES
 from crawler_dedup.batch.neighbours import tables_for
 from crawler_dedup.batch.output import KEPT
 from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED, read_columns
-from crawler_dedup.batch.spark.deciding import GROUPED, Deciding
-from crawler_dedup.batch.spark.exchange import LinkEqual, LinkNear, SpreadKeys, SpreadNumbers, read_links
+from crawler_dedup.batch.spark.exchange import LinkEqual, LinkNear, SpreadKeys, SpreadNumbers
+from crawler_dedup.batch.spark.executors import GROUPED, Deciding
 from crawler_dedup.batch.spark.linking import find_groups
 from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.signer import Signer
 from tests.support.collections import Page, find, make_pages, sign, table, write_pages
-from tests.support.sparkexchange import exchanged
+from tests.support.sparkexchange import exchanged, read_links
 
 FIELDS = ("representative", "rule", "distance", "resemblance", "coverage")
 

@@ -22,11 +22,10 @@ from crawler_dedup.batch.clusters import CLUSTERS
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import FURTHER_KEY_BYTES, KEPT_BYTES, PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.find import PROFILES
-from crawler_dedup.batch.keyentries import ENTRY_BYTES
 from crawler_dedup.batch.learning import LEARNED_PAGES
 from crawler_dedup.batch.output import KEPT
 from crawler_dedup.batch.readers.records import Columns
-from crawler_dedup.batch.rows import read_rows
+from crawler_dedup.batch.rows import ENTRY_BYTES, read_rows
 from crawler_dedup.index.maintenance import export_index, import_index, open_pages
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.limits import MIN_PAGES

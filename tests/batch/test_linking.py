@@ -16,12 +16,11 @@ import pyarrow as pa
 from crawler_dedup.batch import neighbours
 from crawler_dedup.batch.neighbours import find_neighbours, tables_for
 from crawler_dedup.batch.shard import TEXT
-from crawler_dedup.batch.spark import exchange
-from crawler_dedup.batch.spark.exchange import LINKS, LinkEqual, LinkNear, SpreadNumbers, read_links
+from crawler_dedup.batch.spark.exchange import LINKS, LinkEqual, LinkNear, SpreadNumbers
 from crawler_dedup.batch.spark.linking import Groups, find_groups
 from crawler_dedup.hamming import Numbers
 from tests.support.indexing import clusters
-from tests.support.sparkexchange import exchanged
+from tests.support.sparkexchange import exchanged, read_links
 
 
 def groups_of(signatures: Numbers, max_distance: int, names: Numbers, titles: Numbers, partitions: int) -> Groups:
@@ -80,12 +79,3 @@ def test_dense_signatures_are_linked_without_comparing_all_pairs(monkeypatch: py
     near = np.flatnonzero(find_neighbours(signatures, 3))
     assert groups.rows.tolist() == (7 * near).tolist()
     assert len(set(groups.numbers.tolist())) == 1
-
-
-def test_many_rows_are_packed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "_PIECE", 10)
-    signatures = np.array(clusters(3, 200), dtype=np.uint64)
-    names = np.arange(200, dtype=np.uint64)
-    groups = groups_of(signatures, 3, names, np.zeros_like(names), 2)
-    expected = expected_groups(signatures, 3, names, np.zeros_like(names))
-    assert dict(zip(groups.rows.tolist(), groups.numbers.tolist(), strict=True)) == expected

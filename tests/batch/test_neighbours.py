@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
 
-from crawler_dedup.batch.neighbours import find_neighbours, flag_runs, tables_for
-from crawler_dedup.hamming import BITS
+from crawler_dedup.batch import neighbours
+from crawler_dedup.batch.neighbours import (
+    ResidentSignatures,
+    find_neighbours,
+    flag_runs,
+    is_among,
+    is_repeated,
+    tables_for,
+)
+from crawler_dedup.hamming import BITS, Numbers
 from tests.support.indexing import SPREADS, array
 
 
@@ -66,3 +74,57 @@ def test_a_table_permutes_the_bits_of_a_signature_and_loses_none(max_distance: i
         pair = np.array([signatures[0], neighbour])
         prefixes = [table.permute(pair) >> np.uint64(BITS - table.leading) for table in tables]
         assert any(first == second for first, second in prefixes)
+
+
+def near(signatures: Numbers, targets: Numbers, max_distance: int) -> list[bool]:
+    return [bool((np.bitwise_count(targets ^ signature) <= max_distance).any()) for signature in signatures]
+
+
+@given(
+    spread=st.sampled_from(sorted(SPREADS)),
+    seed=st.integers(0, 1 << 32),
+    size=st.integers(0, 200),
+    cuts=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    max_distance=st.integers(0, 7),
+)
+def test_signatures_near_resident_ones_are_those_of_brute_force(
+    spread: str, seed: int, size: int, cuts: tuple[float, float], max_distance: int
+) -> None:
+    signatures = np.random.default_rng(seed).permutation(array(SPREADS[spread](seed, size)))
+    new, first, second = np.split(signatures, sorted(int(cut * size) for cut in cuts))
+    new = np.unique(new)
+    resident = ResidentSignatures(new, max_distance)
+    for passing in (first, second):
+        assert resident.pass_by(passing).tolist() == near(passing, new, max_distance)
+    assert resident.flags.tolist() == near(new, np.concatenate([first, second]), max_distance)
+
+
+@pytest.mark.parametrize(("bits", "max_distance"), [(26, 1), (30, 4), (24, 4), (46, 7)])
+def test_signatures_that_agree_in_many_bits_are_not_all_compared(bits: int, max_distance: int) -> None:
+    generator = np.random.default_rng(1)
+    new, existing = (generator.integers(0, 1 << bits, 4_000, dtype=np.uint64) << np.uint64(9) for _ in range(2))
+    new = np.unique(new)
+    resident = ResidentSignatures(new, max_distance)
+    assert resident.pass_by(existing).tolist() == near(existing, new, max_distance)
+    assert resident.flags.tolist() == near(new, existing, max_distance)
+
+
+NUMBERS = st.lists(st.integers(0, 40) | st.integers(0, (1 << 64) - 1), max_size=80)
+
+
+@given(numbers=NUMBERS, members=NUMBERS)
+def test_numbers_are_members_as_in_a_set(numbers: list[int], members: list[int]) -> None:
+    flags = is_among(np.array(numbers, dtype=np.uint64), np.array(members, dtype=np.uint64))
+    assert flags.tolist() == [number in members for number in numbers]
+
+
+@given(numbers=NUMBERS)
+def test_repeated_numbers_are_flagged(numbers: list[int]) -> None:
+    assert is_repeated(np.array(numbers, dtype=np.uint64)).tolist() == [numbers.count(number) > 1 for number in numbers]
+
+
+def test_many_numbers_are_looked_up_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "_PIECE", 1_000)
+    members = np.random.default_rng(1).integers(0, 1 << 64, 20_000, dtype=np.uint64)
+    numbers = np.random.default_rng(2).permutation(np.concatenate([members[:5_000], members + np.uint64(1)]))
+    assert is_among(numbers, members).tolist() == np.isin(numbers, members).tolist()

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from crawler_dedup.batch.spark.linking import Links
+
 
 def exchanged(batches: Iterator[pa.RecordBatch], partitions: int) -> list[list[pa.RecordBatch]]:
     """Distribute the rows of each part over some partitions, as Spark does."""
@@ -16,3 +18,8 @@ def exchanged(batches: Iterator[pa.RecordBatch], partitions: int) -> list[list[p
         for part in np.unique(parts).tolist():
             arrived[part].append(batch.filter(pa.array(parts == part)))
     return arrived
+
+
+def read_links(batch: pa.RecordBatch) -> Links:
+    """Return the links in a batch."""
+    return Links(batch.column("number").to_numpy(), batch.column("row").to_numpy())

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812  (as everybody imports it)
@@ -18,17 +19,15 @@ from crawler_dedup.batch.decide import RememberingMatcher
 from crawler_dedup.batch.learning import COPIES, LEARNED_PAGES
 from crawler_dedup.batch.neighbours import tables_for
 from crawler_dedup.batch.shard import TEXT, THIN
-from crawler_dedup.batch.spark.deciding import DECIDED_COLUMNS, GROUPED, Deciding
 from crawler_dedup.batch.spark.exchange import (
     LINKS,
-    PACKED_COLUMNS,
+    SENT_COLUMNS,
     LinkEqual,
     LinkNear,
     SpreadKeys,
     SpreadNumbers,
-    read_links,
 )
-from crawler_dedup.batch.spark.executors import SITE_COLUMNS, learn_site
+from crawler_dedup.batch.spark.executors import DECIDED_COLUMNS, GROUPED, SITE_COLUMNS, Deciding, learn_site
 from crawler_dedup.batch.spark.linking import Groups, Links, find_groups
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite
 from crawler_dedup.rules.limits import MIN_PAGES
@@ -64,18 +63,18 @@ class Search:
             tables = ()
         columns = ("row", "kind", "signature", "name", "title")
         spread_numbers = SpreadNumbers(by_distance is not None)
-        numbers = self.rows.select(*columns).mapInArrow(spread_numbers.__call__, PACKED_COLUMNS)
+        numbers = self.rows.select(*columns).mapInArrow(spread_numbers.__call__, SENT_COLUMNS)
         spread_keys = SpreadKeys(self.matcher, self.profiles)
         by_key = (TEXT, THIN) if looks_up_by_keys(scheme) else (THIN,)
-        keys = of_kinds(self.rows, *by_key).select("row", "page").mapInArrow(spread_keys.__call__, PACKED_COLUMNS)
-        linked = numbers.union(keys).repartition("part").mapInArrow(LinkEqual(tables).__call__, PACKED_COLUMNS)
+        keys = of_kinds(self.rows, *by_key).select("row", "page").mapInArrow(spread_keys.__call__, SENT_COLUMNS)
+        linked = numbers.union(keys).repartition("part").mapInArrow(LinkEqual(tables).__call__, SENT_COLUMNS)
         if by_distance and tables:
             near = LinkNear(tables, by_distance.max_distance)
-            linked = linked.repartition("part").mapInArrow(near.__call__, PACKED_COLUMNS)
+            linked = linked.repartition("part").mapInArrow(near.__call__, SENT_COLUMNS)
         return find_groups(_collect_links(linked))
 
     def decide(self, groups: Groups, order: str, memory: int) -> DataFrame:
-        """Decide about the rows of *groups*; the result has :data:`~crawler_dedup.batch.spark.deciding.DECIDED_COLUMNS`.
+        """Decide about the rows of *groups*; the result has :data:`~crawler_dedup.batch.spark.executors.DECIDED_COLUMNS`.
 
         A signed row that is not in *groups* is new.
 
@@ -99,9 +98,9 @@ def of_kinds(rows: DataFrame, *kinds: str) -> DataFrame:
 
 def _collect_links(linked: DataFrame) -> Iterator[Links]:
     """Yield the links of all partitions."""
-    schema = pa.schema([("numbers", pa.binary()), ("rows", pa.binary())])
-    for row in _collect(linked.where(F.col("kind") == LINKS).select("numbers", "rows")):
-        yield read_links(pa.RecordBatch.from_pylist([row.asDict()], schema))
+    lists = [F.collect_list(name).alias(name) for name in ("number", "row")]
+    for part in _collect(linked.where(F.col("kind") == LINKS).groupBy("part").agg(*lists)):
+        yield Links(np.array(part.number, dtype=np.int64), np.array(part.row, dtype=np.int64))
 
 
 def _collect(frame: DataFrame) -> Iterator[Row]:
