@@ -11,40 +11,14 @@ from pathlib import Path
 import msgspec
 
 from crawler_dedup.batch.clusters import CLUSTERS, read_clusters
-from crawler_dedup.batch.collection import FORMAT, checksum_of
+from crawler_dedup.batch.collection import FORMAT
 from crawler_dedup.batch.find import REPORT, Report, ReportInput
 from crawler_dedup.batch.sign import find_files
-from crawler_dedup.batch.writers import LeftOut, writer_of
+from crawler_dedup.batch.writers import Copied, LeftOut, writer_of
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
 from crawler_dedup.system.processes import map_in_processes
-
-
-class CopyReceipt(msgspec.Struct, frozen=True):
-    """The receipt of a copy, by which later calls see that the copy is complete and up to date.
-
-    Attributes:
-        source: the input, as it was signed.
-        decisions: checksum of the file with the decisions.
-        mark: the column with the mark; ``""``: there is none.
-        bytes: length of the copy.
-        checksum: checksum of the copy.
-        records: how many records it has.
-        left_out: how many pages are left out, or marked.
-        damaged: in how many places the input is damaged. What cannot be read there is left out.
-        cut_off: the records that are left out because they are cut off: address, or number in the input.
-    """
-
-    source: ReportInput
-    decisions: str
-    mark: str
-    bytes: int
-    checksum: str
-    records: int
-    left_out: int
-    damaged: int
-    cut_off: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -53,14 +27,12 @@ class Applied:
 
     Attributes:
         files: how many copies there are.
-        written_now: how many of them were written by this call; the others had been written before.
         left_out: how many pages are left out of the copies, or marked in them.
-        damaged: in how many places each damaged input is damaged.
-        cut_off: the records of each that are left out because they are cut off.
+        damaged: in how many places each damaged input is damaged. What cannot be read there is left out.
+        cut_off: the records of each that are left out because they are cut off: address, or number in the input.
     """
 
     files: int
-    written_now: int
     left_out: int
     damaged: dict[str, int]
     cut_off: dict[str, Sequence[str]]
@@ -68,14 +40,10 @@ class Applied:
 
 @dataclass(frozen=True)
 class _Copy:
-    """A copy to write: its source, its path, and the path of its receipt."""
+    """A copy to write: its source and its path."""
 
     source: ReportInput
     target: Path
-
-    @property
-    def receipt(self) -> Path:
-        return self.target.with_name(f"{self.target.name}.receipt.json")
 
 
 @dataclass(frozen=True)
@@ -83,13 +51,11 @@ class _Job:
     """The parameters with which copies are written."""
 
     clusters: Path
-    decisions: str
     mark: str
     strict: bool
 
 
 _decode_report = msgspec.json.Decoder(Report).decode
-_decode_receipt = msgspec.json.Decoder(CopyReceipt).decode
 
 
 def apply_decisions(
@@ -102,7 +68,7 @@ def apply_decisions(
     strict: bool = False,
     jobs: int = 1,
 ) -> Applied:
-    """Write copies of *inputs* into *output*. Copies that are complete and up to date are not written again.
+    """Write copies of *inputs* into *output*. A copy is there once it is whole.
 
     Args:
         decisions: the directory with the decisions.
@@ -115,23 +81,18 @@ def apply_decisions(
             or an input cannot be copied (all others are copied then).
     """
     copies = _find_copies(inputs, _read_report(decisions), output)
-    clusters = decisions / CLUSTERS
-    job = _Job(clusters, checksum_of(clusters), mark, strict)
-    waiting = [copy for copy in copies if not _is_done(job, copy)]
-    results = map_in_processes(
-        partial(_try_to_write, job), waiting, min(jobs, len(waiting)), start("writing", len(waiting)), chunk_size=1
-    )
-    problems = [problem for problem in results if problem]
-    if problems:
+    write = partial(_try_to_write, _Job(decisions / CLUSTERS, mark, strict))
+    results = [*map_in_processes(write, copies, min(jobs, len(copies)), start("writing", len(copies)), chunk_size=1)]
+    if problems := [result for result in results if isinstance(result, str)]:
         raise DedupError("\n".join(["These inputs were not copied, all others were.", *problems]))
-    receipts = [_decode_receipt(copy.receipt.read_bytes()) for copy in copies]
-    damaged = [receipt for receipt in receipts if receipt.damaged]
+    done = [
+        (copy.source.path, *result) for copy, result in zip(copies, results, strict=True) if not isinstance(result, str)
+    ]
     return Applied(
         len(copies),
-        len(waiting),
-        sum(receipt.left_out for receipt in receipts),
-        {receipt.source.path: receipt.damaged for receipt in damaged},
-        {receipt.source.path: receipt.cut_off for receipt in damaged},
+        sum(left_out for _, left_out, _ in done),
+        {path: copied.damaged for path, _, copied in done if copied.damaged},
+        {path: copied.cut_off for path, _, copied in done if copied.damaged},
     )
 
 
@@ -163,59 +124,32 @@ def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_
     return copies
 
 
-def _is_done(job: _Job, copy: _Copy) -> bool:
-    """Return whether a copy is complete and up to date."""
+def _try_to_write(job: _Job, copy: _Copy) -> tuple[int, Copied] | str:
+    """Write one copy; return how many pages are left out or marked, and its counts; or the message of an error."""
     try:
-        receipt = _decode_receipt(copy.receipt.read_bytes())
-        is_same = (receipt.source, receipt.decisions, receipt.mark) == (copy.source, job.decisions, job.mark)
-        is_same &= not (job.strict and receipt.damaged)
-        return is_same and checksum_of(copy.target) == receipt.checksum
-    except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
-        return False
-
-
-def _try_to_write(job: _Job, copy: _Copy) -> str:
-    """Write one copy; return the message of an error, or ``""``."""
-    try:
-        _write_copy(job, copy)
+        return _write_copy(job, copy)
     except DedupError as error:
         return str(error)
-    return ""
 
 
-def _write_copy(job: _Job, copy: _Copy) -> None:
+def _write_copy(job: _Job, copy: _Copy) -> tuple[int, Copied]:
     """Write one copy, in a process that does nothing else meanwhile."""
-    try:
-        writer = writer_of(copy.source.format)
-    except DedupError as error:
-        raise DedupError(f"{copy.source.path}: {error}") from None
+    path = Path(copy.source.path)
+    writer = writer_of(copy.source.format, path)
     left_out = {
         row["record"]: LeftOut(row["representative"], row["rule"], row["resemblance"], row["coverage"])
         for row in read_clusters(job.clusters, copy.source.path)
     }
-    copy.receipt.unlink(missing_ok=True)
     copy.target.parent.mkdir(parents=True, exist_ok=True)
     with open_replacement(copy.target) as file:
-        copied = writer.copy_input(Path(copy.source.path), file, left_out, job.mark)
+        copied = writer.copy_input(path, file, left_out, job.mark)
         if copied.damaged and job.strict:
-            raise DedupError(f"{copy.source.path} is damaged in {copied.damaged:,} places.")
+            raise DedupError(f"{path} is damaged in {copied.damaged:,} places.")
     records = writer.count_records(copy.target)
     if records != copied.records - len(copied.cut_off) - len(left_out) + copied.noted:
         copy.target.unlink()
         raise DedupError(
-            f"{copy.source.path}: the copy had {records:,} records and was removed. The input has {copied.records:,}, of"
-            f" which {len(copied.cut_off):,} are cut off and {len(left_out):,} left out; {copied.noted:,} have a note."
+            f"{path}: the copy had {records:,} records and was removed. The input has {copied.records:,}, of which"
+            f" {len(copied.cut_off):,} are cut off and {len(left_out):,} left out; {copied.noted:,} have a note."
         )
-    receipt = CopyReceipt(
-        copy.source,
-        job.decisions,
-        job.mark,
-        copy.target.stat().st_size,
-        checksum_of(copy.target),
-        records,
-        len(left_out),
-        copied.damaged,
-        copied.cut_off,
-    )
-    with open_replacement(copy.receipt) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(receipt)))
+    return len(left_out), copied

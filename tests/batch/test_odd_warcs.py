@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import struct
 from pathlib import Path
 
@@ -73,10 +72,8 @@ def test_copies_of_odd_files_have_all_their_pages_and_are_read_to_the_end_by_oth
             for page in read(source)
             if isinstance(page, InputPage) and (str(source), page.record) not in left_out
         ]
-        receipt = json.loads((tmp_path / "clean" / f"{source.name}.receipt.json").read_bytes())
-        assert len(read(copy)) == receipt["records"] >= 4
         others = read_with_fastwarc(copy)
-        assert len(others) == receipt["records"]
+        assert len(read(copy)) == len(others) >= 4
         if suffix != ".zst":  # warcio does not read it
             assert read_with_warcio(copy) == others
 

@@ -60,8 +60,10 @@ class Writer(Protocol):
         """Return how many records a copy has. Raises :class:`DedupError` where it cannot be read."""
 
 
-def writer_of(input_format: str) -> Writer:
-    """Import and return the writer of a format. Raises :class:`DedupError` for a format that is only read."""
+def writer_of(input_format: str, path: Path) -> Writer:
+    """Import and return the writer of the format of *path*. Raises :class:`DedupError` for a format that is only read."""
     if input_format == "wacz":
-        raise DedupError("WACZ files are not written: unpack them, and use the WARC files in their folder archive.")
+        raise DedupError(
+            f"{path}: WACZ files are not written: unpack them, and use the WARC files in their folder archive."
+        )
     return cast("Writer", import_module(f"{__name__}.{input_format}"))

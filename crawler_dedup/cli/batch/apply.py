@@ -36,8 +36,7 @@ def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, stri
     """Write copies of files without near-duplicates.
 
     Each INPUT is a file that was signed, or a folder of such files. Its copy has the same format. A copy of a WARC file
-    has a metadata record for each page that is left out. When the command is called again, it writes only copies that are
-    missing, damaged or out of date.
+    has a metadata record for each page that is left out.
 
     \b
     Examples:
@@ -54,11 +53,9 @@ def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, stri
 
 def print_applied(applied: Applied, output: Path, mark: str) -> None:
     """Print what was written."""
-    before = applied.files - applied.written_now
     click.echo(
         f"{output}: {quantity(applied.files, 'file')}, {quantity(applied.left_out, 'page')}"
-        f" {'marked' if mark else 'left out'}"
-        + (f"; {quantity(before, 'file')} had been written before." if before else ".")
+        f" {'marked' if mark else 'left out'}."
     )
     for name, count in applied.damaged.items():
         click.echo(f"{name} is damaged in {quantity(count, 'place')}: what cannot be read is left out.", err=True)

@@ -50,7 +50,7 @@ def run(
 
     Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. In the output directory, the folder signed
     gets the signed pages, decisions what is kept, and clean copies of the files without near-duplicates. When the command is
-    called again, it goes on where it was interrupted.
+    called again, it does not sign again what was signed.
 
     \b
     Examples:
