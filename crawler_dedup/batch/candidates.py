@@ -16,10 +16,10 @@ from crawler_dedup.batch.neighbours import (
     find_neighbours,
     is_repeated,
 )
-from crawler_dedup.batch.rows import ENTRY_BYTES, KeyEntries, Rows, format_memory
+from crawler_dedup.batch.rows import ENTRY_BYTES, KeyEntries, Rows, format_memory, prepare_page
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.profiles import FrozenProfiles, site_key
+from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.schemes import Scheme, SimHash
 from crawler_dedup.system.callbacks import Advance
@@ -90,7 +90,7 @@ def collect_keys(
     entries = KeyEntries()
     wanted = rows.thins | rows.texts if looks_up_by_keys(scheme) else rows.thins
     for row, signed in rows.read_pages(wanted):
-        page = matcher.prepare(signed, profiles.snapshot(site_key(signed.scope, signed.url)))
+        page = prepare_page(signed, matcher, profiles)
         entries.add(row, page.scope, (*matcher.keys(page), *matcher.probes(page)))
         if ENTRY_BYTES * len(entries) > memory:
             raise DedupError(

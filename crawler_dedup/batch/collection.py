@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +12,7 @@ import msgspec
 from xxhash import xxh3_64_hexdigest, xxh3_128
 
 from crawler_dedup.batch.readers.records import Columns
-from crawler_dedup.errors import DedupError, IndexMismatch
-from crawler_dedup.index.header import require_same_spec
+from crawler_dedup.errors import DedupError
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.files import open_replacement
 
@@ -83,20 +83,6 @@ class Receipt(msgspec.Struct, frozen=True):
     passed_over: dict[str, int]
     bad: dict[str, int]
     details: dict[str, str]
-
-
-class CollectionMismatch(IndexMismatch):
-    """The pages in the directory were signed in another way."""
-
-    def _describe(self) -> str:
-        lines = [f"  {name}: {theirs!r} there / you have {ours!r}" for name, (theirs, ours) in self.differences.items()]
-        return "\n".join(
-            [
-                f"The pages in {self.directory} were signed in another way:",
-                *lines,
-                "Name another directory with -o, or delete this one.",
-            ]
-        )
 
 
 _decode_header = msgspec.json.Decoder(CollectionHeader).decode
@@ -241,18 +227,16 @@ def _read_receipt(path: Path) -> Receipt | None:
         return None
 
 
-def _read_state(shard: Shard) -> tuple[Receipt | None, bool]:
-    """Return the receipt of a shard, and whether the shard is whole."""
-    receipt = shard.read_receipt()
-    return receipt, receipt is not None and shard.is_whole(receipt)
-
-
 def _require_same_terms(directory: Path, theirs: CollectionHeader, ours: CollectionHeader) -> None:
-    """Raise :class:`CollectionMismatch` if pages were signed in another way."""
-    try:
-        require_same_spec(str(directory), _terms_of(theirs), _terms_of(ours))
-    except IndexMismatch as error:
-        raise CollectionMismatch(str(directory), error.differences) from None
+    """Raise :class:`DedupError` if pages were signed in another way."""
+    there, here = _terms_of(theirs), _terms_of(ours)
+    if differing := [name for name in dict.fromkeys([*there, *here]) if there.get(name) != here.get(name)]:
+        lines = [f"  {name}: {there.get(name)!r} there / you have {here.get(name)!r}" for name in differing]
+        first, last = (
+            f"The pages in {directory} were signed in another way:",
+            "Name another directory with -o, or delete this one.",
+        )
+        raise DedupError("\n".join([first, *lines, last]))
 
 
 def _terms_of(header: CollectionHeader) -> dict[str, str]:
@@ -276,10 +260,11 @@ def checksum_of(path: Path) -> str:
     return state.hexdigest()
 
 
-def add_counts(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    """Add up counts by reason, the most frequent first."""
-    total: dict[str, int] = {}
-    for part in counts:
-        for reason, count in part.items():
-            total[reason] = total.get(reason, 0) + count
-    return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+def count_reasons(receipts: Sequence[Receipt]) -> dict[str, dict[str, int]]:
+    """Return the counts by reason of all *receipts* as keywords: ``unsigned``, ``passed_over``, ``bad``."""
+    totals: dict[str, Counter[str]] = {name: Counter() for name in ("unsigned", "passed_over", "bad")}
+    for receipt in receipts:
+        for name, total in totals.items():
+            total.update(getattr(receipt, name))
+    by_count = {name: sorted(total.items(), key=lambda item: (-item[1], item[0])) for name, total in totals.items()}
+    return {name: dict(counts) for name, counts in by_count.items()}

@@ -32,6 +32,7 @@ FURTHER_KEY_BYTES = 150
 _KEYS = 4
 
 _NO_PLACE = -1
+_NO_ROWS = np.empty(0, dtype=np.int64)
 _KEPT = (Verdict.NEW, Verdict.CHANGED)
 
 
@@ -57,10 +58,14 @@ class PickedPages:
     """
 
     def __init__(self, file: IO[bytes], picked: Iterable[StoredPages]) -> None:
-        parts = [_Written.of(stored, file) for stored in picked]
+        parts = [(_NO_ROWS, _NO_ROWS, _NO_ROWS)]
+        for stored in picked:
+            file.write(b"".join(stored.contents))
+            lengths = np.fromiter(map(len, stored.contents), np.int64, len(stored.contents))
+            parts.append((stored.rows, stored.records, lengths))
         file.flush()
         self._descriptor = file.fileno()
-        self.rows, self.records, lengths = map(np.concatenate, zip(_Written.of(_NOTHING, file), *parts, strict=True))
+        self.rows, self.records, lengths = map(np.concatenate, zip(*parts, strict=True))
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
 
     def read(self, place: int) -> SignedPage:
@@ -74,25 +79,6 @@ class PickedPages:
     def _read(self, place: int) -> bytes:
         start, end = self._starts[place : place + 2].tolist()
         return os.pread(self._descriptor, end - start, start)
-
-
-class _Written(NamedTuple):
-    """Columns of pages that were written to a file one after another, with their lengths in it."""
-
-    rows: Places
-    records: Places
-    lengths: Places
-
-    @classmethod
-    def of(cls, stored: StoredPages, file: IO[bytes]) -> _Written:
-        """Write pages at the end of *file*."""
-        file.write(b"".join(stored.contents))
-        lengths = np.fromiter(map(len, stored.contents), np.int64, len(stored.contents))
-        return cls(stored.rows, stored.records, lengths)
-
-
-_NO_ROWS = np.empty(0, dtype=np.int64)
-_NOTHING = StoredPages(_NO_ROWS, _NO_ROWS, ())
 
 
 class RememberingMatcher(RuleMatcher):
@@ -152,56 +138,38 @@ def decide_pages(
     Raises:
         DedupError: memory does not suffice.
     """
-    decider = _Decider(pages, existing, matcher, profiles, file, memory)
+    filed = MemoryPages(file, profiles)
+    verdicts = Verdicts(filed, matcher, OfferTerms(), now=1, runs=NO_RUNS)
+    place_of = array("q", [_NO_PLACE])  # the place of each filed page, by its number
+    for record in existing:
+        filed.add(record, matcher)
+        place_of.append(_NO_PLACE)
+        _require_memory(filed, memory)
     for place in order.tolist():
-        yield decider.decide(place)
-
-
-class _Decider:
-    """Decides about pages as an index does, by looking up pages that are filed."""
-
-    def __init__(
-        self,
-        pages: PickedPages,
-        existing: Iterable[Record],
-        matcher: RememberingMatcher,
-        profiles: FrozenProfiles,
-        file: IO[bytes],
-        memory: int,
-    ) -> None:
-        self._pages = pages
-        self._matcher = matcher
-        self._memory = memory
-        self._kept = MemoryPages(file, profiles)
-        self._verdicts = Verdicts(self._kept, matcher, OfferTerms(), now=1, runs=NO_RUNS)
-        self._place_of = array("q", [_NO_PLACE])  # the place of each kept page, by its number
-        for record in existing:
-            self._kept.add(record, matcher)
-            self._note_filed(_NO_PLACE)
-
-    def decide(self, place: int) -> PlacedDecision:
-        """Decide about a page, and file it if it is kept."""
-        page = self._pages.read(place)
-        decision = self._verdicts.decide(page)
+        page = pages.read(place)
+        decision = verdicts.decide(page)
         if decision.verdict in _KEPT:
-            self._note_filed(place)
-        kept = self._matcher.kept
+            place_of.append(place)
+            _require_memory(filed, memory)
+        kept = matcher.kept
         if decision.verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED) or kept is None:
-            return PlacedDecision(place, decision.verdict)
-        number = self._kept.number_of(page.scope, kept.key)
-        representative = _NO_PLACE if number is None else self._place_of[number]
+            yield PlacedDecision(place, decision.verdict)
+            continue
+        number = filed.number_of(page.scope, kept.key)
+        representative = _NO_PLACE if number is None else place_of[number]
         if representative == _NO_PLACE:
             address = decision.duplicate_of or decision.url
-            return PlacedDecision(place, decision.verdict, decision.match, address=address)
-        return PlacedDecision(place, decision.verdict, decision.match, representative)
+            yield PlacedDecision(place, decision.verdict, decision.match, address=address)
+        else:
+            yield PlacedDecision(place, decision.verdict, decision.match, representative)
 
-    def _note_filed(self, place: int) -> None:
-        """Note the place of the page that was filed last. Raises :class:`DedupError` if memory does not suffice."""
-        self._place_of.append(place)
-        count = self._kept.last_number
-        further = max(0, self._kept.key_count - _KEYS * count)
-        if KEPT_BYTES * count + FURTHER_KEY_BYTES * further > self._memory:
-            raise DedupError(
-                f"More than {count - 1:,} pages are kept that another one is near to, which takes"
-                f" {format_memory(self._memory)} beside everything else: more memory is needed (--memory)."
-            )
+
+def _require_memory(filed: MemoryPages, memory: int) -> None:
+    """Raise :class:`DedupError` if the *filed* pages take more than *memory* bytes."""
+    count = filed.last_number
+    further = max(0, filed.key_count - _KEYS * count)
+    if KEPT_BYTES * count + FURTHER_KEY_BYTES * further > memory:
+        raise DedupError(
+            f"More than {count - 1:,} pages are kept that another one is near to, which takes {format_memory(memory)}"
+            " beside everything else: more memory is needed (--memory)."
+        )

@@ -11,17 +11,17 @@ import numpy as np
 
 from crawler_dedup.batch.collection import Collection, Receipt, Shard
 from crawler_dedup.batch.neighbours import Flags, Places
-from crawler_dedup.batch.rows import KeyEntries, Rows, read_rows
+from crawler_dedup.batch.rows import KeyEntries, Rows, prepare_page, read_rows
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.backend import KIND
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.index.maintenance import decode_records
-from crawler_dedup.index.profiles import FrozenProfiles, StoredSite, site_key
+from crawler_dedup.index.profiles import FrozenProfiles, StoredSite
 from crawler_dedup.index.records import Record, name_page
 from crawler_dedup.rules.matcher import RuleMatcher
-from crawler_dedup.signedpage import PageKind, SignedPage
+from crawler_dedup.signedpage import PageKind
 from crawler_dedup.system.callbacks import Advance
 
 
@@ -165,7 +165,7 @@ class _CollectionPages:
             entries = KeyEntries()
             by_key = rows.thins | rows.texts if texts_by_key else rows.thins
             for place, signed in rows.read_pages(by_key) if by_key.any() else ():
-                page = _prepare(signed, matcher, profiles)
+                page = prepare_page(signed, matcher, profiles)
                 entries.add(place, page.scope, matcher.keys(page))
             places = np.flatnonzero(rows.texts | rows.thins)
             yield ExistingBatch(rows.texts, rows.signatures, rows.titles, rows.names[places], places, entries)
@@ -176,13 +176,9 @@ class _CollectionPages:
             own = wanted[first : first + len(rows)]
             first += len(rows)
             for _, page in rows.read_pages(own):
-                kept = matcher.trim(_prepare(page, matcher, profiles))
+                kept = matcher.trim(prepare_page(page, matcher, profiles))
                 yield Record(kept, filed=1, seen=1, settled=1)
 
     def _rows_by_shard(self) -> Iterator[Rows]:
         for shard, receipt in zip(self._shards, self._receipts, strict=True):
             yield read_rows([shard], [receipt])
-
-
-def _prepare(page: SignedPage, matcher: RuleMatcher, profiles: FrozenProfiles) -> SignedPage:
-    return matcher.prepare(page, profiles.snapshot(site_key(page.scope, page.url)))

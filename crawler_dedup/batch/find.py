@@ -15,7 +15,7 @@ import numpy as np
 
 from crawler_dedup.batch.candidates import Candidates, find_candidates
 from crawler_dedup.batch.clusters import CLUSTERS, LEFT_OUT_BYTES, Clusters
-from crawler_dedup.batch.collection import Collection, add_counts
+from crawler_dedup.batch.collection import Collection, count_reasons
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.existing import ExistingPages, open_existing
 from crawler_dedup.batch.learning import check_profiles, export_header, learn_profiles
@@ -193,9 +193,7 @@ def find_duplicates(
         kept=count - counts[Verdict.DUPLICATE] - counts[Verdict.UNCHANGED],
         verdicts=counts,
         rules=dict(decided.rules.most_common()),
-        unsigned=add_counts([receipt.unsigned for receipt in receipts]),
-        passed_over=add_counts([receipt.passed_over for receipt in receipts]),
-        bad=add_counts([receipt.bad for receipt in receipts]),
+        **count_reasons(receipts),
         candidates=int(candidates.rows.sum()),
         known_sites=len(frozen),
         seconds=clock.seconds,

@@ -16,7 +16,9 @@ from crawler_dedup.batch.neighbours import Flags, Places
 from crawler_dedup.batch.shard import TEXT, THIN, decode_page, read_columns
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.index.profiles import FrozenProfiles, site_key
 from crawler_dedup.index.records import hash_scope
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import SignedPage
 
 ROW_BYTES = 42
@@ -180,3 +182,8 @@ def format_memory(size: int) -> str:
         if size >= unit:
             return f"{ceil(10 * size / unit) / 10:g}{letter}" if letter == "G" else f"{ceil(size / unit)}{letter}"
     return str(size)
+
+
+def prepare_page(page: SignedPage, matcher: RuleMatcher, profiles: FrozenProfiles) -> SignedPage:
+    """Return *page* with the keys under which it is filed and looked up."""
+    return matcher.prepare(page, profiles.snapshot(site_key(page.scope, page.url)))

@@ -17,11 +17,11 @@ from crawler_dedup.batch.collection import (
     Receipt,
     Shard,
     Source,
-    add_counts,
     checksum_of,
+    count_reasons,
     name_shard,
 )
-from crawler_dedup.batch.readers import format_of, has_format, reader_of
+from crawler_dedup.batch.readers import find_format, format_of, reader_of
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns, InputPage, PassedOver
 from crawler_dedup.batch.shard import ShardWriter, SignedRow
 from crawler_dedup.config import Config
@@ -117,7 +117,7 @@ def sign_collection(
     job = _Job(signer.config, columns, scope)
     sign_shard, advance = partial(_sign_shard, job), start("signing", len(waiting))
     signed = map_in_processes(sign_shard, waiting, min(jobs, len(waiting)), advance, chunk_size=1)
-    ignored = sum(not has_format(file) for folder in inputs if folder.is_dir() for file in _walk(folder))
+    ignored = sum(find_format(file) is None for folder in inputs if folder.is_dir() for file in _walk(folder))
     try:
         for _ in signed:
             pass
@@ -144,7 +144,7 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
 
 def _files_in(folder: Path) -> list[Path]:
     """Return the files below *folder* whose suffixes belong to a format, in the order of their names."""
-    return sorted(filter(has_format, _walk(folder)))
+    return sorted(filter(find_format, _walk(folder)))
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -156,7 +156,6 @@ def _sum_up(
     shards: Sequence[Shard], signed_now: int, damaged: list[Path], dropped: Sequence[str], ignored: int
 ) -> Signing:
     receipts = [receipt for shard in shards if (receipt := shard.read_receipt()) is not None]
-    bad = add_counts([receipt.bad for receipt in receipts])
     signing = Signing(
         inputs=len(shards),
         signed_now=signed_now,
@@ -164,17 +163,15 @@ def _sum_up(
         dropped=dropped,
         ignored=ignored,
         pages=sum(receipt.pages for receipt in receipts),
-        unsigned=add_counts([receipt.unsigned for receipt in receipts]),
-        passed_over=add_counts([receipt.passed_over for receipt in receipts]),
-        bad=bad,
+        **count_reasons(receipts),
         details={reason: text for receipt in reversed(receipts) for reason, text in receipt.details.items()},
     )
     if not signing.pages:
-        reasons = "".join(
+        lines = "".join(
             f"\n  {reason}: {count:,}" + (f" ({signing.details[reason]})" if reason in signing.details else "")
-            for reason, count in {**signing.passed_over, **bad}.items()
+            for reason, count in {**signing.passed_over, **signing.bad}.items()
         )
-        raise DedupError(f"The inputs have no page that can be read.{reasons}")
+        raise DedupError(f"The inputs have no page that can be read.{lines}")
     return signing
 
 

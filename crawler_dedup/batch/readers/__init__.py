@@ -10,17 +10,10 @@ from typing import Protocol, cast
 from crawler_dedup.batch.readers.records import Columns, InputPage, PassedOver
 from crawler_dedup.errors import DedupError
 
+_PACKED = {"warc": "warc", "jsonl": "jsonl", "ndjson": "jsonl"}
 _SUFFIXES = {
-    ".warc": "warc",
-    ".warc.gz": "warc",
-    ".warc.zst": "warc",
+    **{f".{name}{packing}": kind for name, kind in _PACKED.items() for packing in ("", ".gz", ".zst")},
     ".wacz": "wacz",
-    ".jsonl": "jsonl",
-    ".jsonl.gz": "jsonl",
-    ".jsonl.zst": "jsonl",
-    ".ndjson": "jsonl",
-    ".ndjson.gz": "jsonl",
-    ".ndjson.zst": "jsonl",
     ".parquet": "parquet",
 }
 
@@ -45,15 +38,14 @@ def reader_of(input_format: str) -> Reader:
     return cast("Reader", import_module(f"{__name__}.{input_format}"))
 
 
-def has_format(path: Path) -> bool:
-    """Return whether the suffix of a file belongs to a format."""
-    return path.name.lower().endswith(tuple(_SUFFIXES))
+def find_format(path: Path) -> str | None:
+    """Return the format to which the suffix of a file belongs; ``None`` if there is none."""
+    name = path.name.lower()
+    return next((kind for suffix, kind in _SUFFIXES.items() if name.endswith(suffix)), None)
 
 
 def format_of(path: Path) -> str:
     """Return the format to which the suffix of a file belongs; raise :class:`DedupError` if there is none."""
-    name = path.name.lower()
-    for suffix, input_format in _SUFFIXES.items():
-        if name.endswith(suffix):
-            return input_format
+    if input_format := find_format(path):
+        return input_format
     raise DedupError(f"{path}: the name does not say a format ({', '.join(_SUFFIXES)}); --format does.")

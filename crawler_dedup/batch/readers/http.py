@@ -1,18 +1,23 @@
-"""HTTP responses as they are stored in WARC files, also those that servers and crawlers have written in another way."""
+"""HTTP responses as they are stored in WARC files, also those that servers and crawlers have written in another way.
+
+The heads of responses and of WARC records are parsed in the same way.
+"""
 
 from __future__ import annotations
 
 import re
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from io import BytesIO
 from typing import NamedTuple
 
 from fastwarc.warc import ArchiveIterator
 
-from crawler_dedup.batch.readers.fields import END, Fields, parse_fields
 from crawler_dedup.system.compression import zstd
 
+END = re.compile(rb"\r?\n\r?\n")
+"""The end of a head: the end of its last line, and an empty line."""
 LONGEST_HEAD = 1 << 16
 """Length of the longest head that is read."""
 
@@ -27,6 +32,47 @@ _BLANK = b" \t\r\n\f\v\0\xef\xbb\xbf\xfe\xff"  # also the bytes of byte order ma
 _SNIFFED = 1445  # bytes at the start of a body that show whether it is text, as in the standard above
 _BYTES_PER_BINARY = 50  # in text, at least; compressed bodies have a binary byte per ten bytes
 _SEARCHED = 5000  # bytes in which Scrapy looks for HTML
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Parsed head: its first line, and the names and values of its fields."""
+
+    first_line: str
+    items: tuple[tuple[str, str], ...]
+
+    def first(self, name: str) -> str | None:
+        """Return the value of the first field named *name* (in lower case), or ``None``."""
+        return next((value for key, value in self.items if key.lower() == name), None)
+
+    def last(self, name: str) -> str | None:
+        """Return the value of the last field named *name* (in lower case), or ``None``."""
+        return next((value for key, value in reversed(self.items) if key.lower() == name), None)
+
+    def every(self, name: str) -> list[str]:
+        """Return the values of all fields named *name* (in lower case)."""
+        return [value for key, value in self.items if key.lower() == name]
+
+
+def parse_fields(head: bytes) -> Fields:
+    """Parse a head. Lines may end with a line feed only, and a line without a colon is ignored."""
+    first_line, *lines = re.split(r"\r?\n", decode_head(head))
+    unfolded: list[str] = []
+    for line in lines:
+        if unfolded and line[:1] in (" ", "\t"):
+            unfolded[-1] += f" {line.strip()}"
+        else:
+            unfolded.append(line)
+    parts = (line.partition(":") for line in unfolded if ":" in line)
+    return Fields(first_line.strip(), tuple((name.strip(), value.strip()) for name, _, value in parts))
+
+
+def decode_head(head: bytes) -> str:
+    """Decode a head, which is in UTF-8, or else in Latin-1."""
+    try:
+        return head.decode()
+    except UnicodeDecodeError:
+        return head.decode("latin-1")
 
 
 class Message(NamedTuple):

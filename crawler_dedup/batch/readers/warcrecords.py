@@ -11,8 +11,8 @@ from typing import IO, Protocol, cast
 from zipfile import BadZipFile
 from zlib import error as ZlibError  # noqa: N812
 
-from crawler_dedup.batch.readers.fields import END, Fields, parse_fields
 from crawler_dedup.batch.readers.gzipmembers import MAGIC, GzipMembers
+from crawler_dedup.batch.readers.http import END, Fields, parse_fields
 from crawler_dedup.system.compression import decompress, zstd
 
 DAMAGE = (OSError, ValueError, EOFError, BadZipFile, ZlibError, zstd.ZstdError)

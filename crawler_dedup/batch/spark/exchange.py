@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawler_dedup.batch.neighbours import Places, Table
-from crawler_dedup.batch.rows import KeyEntries
+from crawler_dedup.batch.rows import KeyEntries, prepare_page
 from crawler_dedup.batch.shard import TEXT, decode_page
 from crawler_dedup.batch.spark.linking import Links, link_equal, link_near
 from crawler_dedup.batch.spark.schemas import arrow_schema
 from crawler_dedup.hamming import BITS, Numbers
-from crawler_dedup.index.profiles import FrozenProfiles, site_key
+from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.matcher import RuleMatcher
 
 SENT_COLUMNS = "part int, kind int, number long, row long"
@@ -98,8 +98,7 @@ class SpreadKeys:
         for batch in batches:
             entries = KeyEntries()
             for row, content in zip(*(batch.column(name).to_pylist() for name in ("row", "page")), strict=True):
-                page = decode_page(content)
-                page = self.matcher.prepare(page, self.profiles.snapshot(site_key(page.scope, page.url)))
+                page = prepare_page(decode_page(content), self.matcher, self.profiles)
                 entries.add(row, page.scope, (*self.matcher.keys(page), *self.matcher.probes(page)))
             yield from _send_equal(KEYS, entries.keys, entries.places)
 
