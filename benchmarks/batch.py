@@ -33,7 +33,7 @@ from crawler_dedup.batch.collection import FORMAT, Collection, CollectionHeader,
 from crawler_dedup.batch.find import Clock, find_duplicates
 from crawler_dedup.batch.neighbours import Flags, ResidentSignatures, find_neighbours
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS
-from crawler_dedup.batch.shard import ShardWriter, SignedRow
+from crawler_dedup.batch.shard import columns_of, write_shard
 from crawler_dedup.batch.sign import sign_collection
 from crawler_dedup.config import Config
 from crawler_dedup.hamming import Numbers
@@ -204,10 +204,10 @@ def write_collection(directory: Path, count: int, sites: int, share: float) -> N
     header = CollectionHeader(FORMAT, signer.spec, signer.libraries, DEFAULT_COLUMNS, "global", sources)
     for first, shard in zip(range(0, count, _SHARD), Collection.create(directory, header).shards, strict=True):
         part = signatures[first : first + _SHARD].tolist()
-        with shard.data.open("wb") as file, ShardWriter(file) as writer:
-            for record, signature in enumerate(part):
-                page = _make_page(f"http://host-{(first + record) % sites}.test/{first + record}", signature)
-                writer.write(SignedRow(record, 0, page))
+        with shard.data.open("wb") as file:
+            urls = (f"http://host-{number % sites}.test/{number}" for number in range(first, first + len(part)))
+            pages = map(_make_page, urls, part)
+            write_shard(file, (columns_of(record, 0, page) for record, page in enumerate(pages)))
         receipt = Receipt(0, 0, shard.data.stat().st_size, checksum_of(shard.data), len(part), {}, {}, {}, {})
         shard.receipt.write_text(json.dumps({name: getattr(receipt, name) for name in receipt.__struct_fields__}))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -70,13 +69,15 @@ def find_candidates(
     flags[entries.places[is_repeated(entries.keys)]] = True
     if by_distance:
         flags[rows.texts] |= find_neighbours(rows.signatures[rows.texts], by_distance.max_distance, memory=memory)
-    past = np.zeros(0, dtype=bool)
+    past = [np.zeros(0, dtype=bool)]
     if existing is not None:
         resident = ResidentPages(rows, entries, scheme, memory)
         batches = existing.batches(matcher, profiles, texts_by_key=looks_up_by_keys(scheme))
-        past = _pass_by(resident, batches, advance)
+        for batch in batches:
+            past.append(resident.pass_by(batch))
+            advance(len(past[-1]))
         flags |= resident.flags
-    return Candidates(flags & (rows.texts | rows.thins), past)
+    return Candidates(flags & (rows.texts | rows.thins), np.concatenate(past))
 
 
 def collect_keys(
@@ -163,12 +164,3 @@ class _SortedNumbers:
         for start, end in zip(starts[matched].tolist(), ends[matched].tolist(), strict=True):
             flags[self._places[start:end]] = True
         return np.isin(others, sought[matched])
-
-
-def _pass_by(resident: ResidentPages, batches: Iterable[ExistingBatch], advance: Advance) -> Flags:
-    """Return for each existing page whether it matches a row, and flag the rows that match."""
-    flags = [np.zeros(0, dtype=bool)]
-    for batch in batches:
-        flags.append(resident.pass_by(batch))
-        advance(len(flags[-1]))
-    return np.concatenate(flags)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import msgspec
 import pyarrow as pa
@@ -53,19 +54,15 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(SignedPage).decode
 
 
-class SignedRow(NamedTuple):
-    """A signed page, the number of its record in the input, and its time in seconds since 1970 (0: not known)."""
+def columns_of(record: int, time: int, page: SignedPage) -> tuple[Any, ...]:
+    """Return the values of a row, in the order of :data:`SCHEMA`.
 
-    record: int
-    time: int
-    page: SignedPage
-
-
-def columns_of(row: SignedRow) -> tuple[Any, ...]:
-    """Return the values of a row, in the order of :data:`SCHEMA`."""
-    page = row.page
+    Args:
+        record: the number of the page's record in the input.
+        time: in seconds since 1970; 0: not known.
+    """
     return (
-        row.record,
+        record,
         page.key,
         page.url,
         UNSIGNED if page.unsigned else KINDS[page.kind],
@@ -74,46 +71,33 @@ def columns_of(row: SignedRow) -> tuple[Any, ...]:
         int.from_bytes(name_page(page.scope, page.key)[:8], "big"),
         title_key(page),
         int.from_bytes(site_key(page.scope, page.url)[:8], "big"),
-        row.time,
+        time,
         page.size,
         page.chars,
         _encode(page),
     )
 
 
-class ShardWriter:
-    """Writes a signed shard into an open file. Use it as a context manager."""
+def write_shard(file: IO[bytes], rows: Iterable[Sequence[Any]]) -> None:
+    """Write *rows*, which are made meanwhile, as a signed shard into an open file."""
+    with pq.ParquetWriter(
+        file,
+        SCHEMA,
+        compression=_COMPRESSION,
+        compression_level={name: 1 for name, codec in _COMPRESSION.items() if codec == "zstd"},
+        write_page_checksum=True,
+        use_dictionary=["kind", "reason"],
+    ) as writer:
+        for batch in make_batches(rows, SCHEMA, _GROUP_ROWS):
+            writer.write_batch(batch)
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._writer = pq.ParquetWriter(
-            file,
-            SCHEMA,
-            compression=_COMPRESSION,
-            compression_level={name: 1 for name, codec in _COMPRESSION.items() if codec == "zstd"},
-            write_page_checksum=True,
-            use_dictionary=["kind", "reason"],
-        )
-        self._rows: list[tuple[Any, ...]] = []
 
-    def write(self, row: SignedRow) -> None:
-        """Add a row."""
-        self._rows.append(columns_of(row))
-        if len(self._rows) == _GROUP_ROWS:
-            self._flush()
-
-    def _flush(self) -> None:
-        columns = zip(*self._rows, strict=True) if self._rows else [()] * len(SCHEMA)
-        arrays = [pa.array(column, type=field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-        self._writer.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA))
-        self._rows = []
-
-    def __enter__(self) -> ShardWriter:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None and self._rows:
-            self._flush()
-        self._writer.close()
+def make_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
+    """Yield *rows* as batches of *schema*, of at most *size* rows each."""
+    waiting = iter(rows)
+    while batch := list(islice(waiting, size)):
+        columns = zip(zip(*batch, strict=True), schema, strict=True)
+        yield pa.RecordBatch.from_arrays([pa.array(column, field.type) for column, field in columns], schema=schema)
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import IO, Any
 
 import msgspec
 
@@ -22,8 +23,8 @@ from crawler_dedup.batch.collection import (
     name_shard,
 )
 from crawler_dedup.batch.readers import find_format, format_of, reader_of
-from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns, InputPage, PassedOver
-from crawler_dedup.batch.shard import ShardWriter, SignedRow
+from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns, InputPage
+from crawler_dedup.batch.shard import columns_of, write_shard
 from crawler_dedup.config import Config
 from crawler_dedup.config.scopes import default_scope, scope_of
 from crawler_dedup.errors import DedupError
@@ -186,36 +187,38 @@ def _sign_shard(job: _Job, shard: Shard) -> None:
     source = Path(shard.source.path)
     state = source.stat()
     shard.receipt.unlink(missing_ok=True)
-    unsigned, passed_over, bad = Counter[str](), Counter[str](), Counter[str]()
+    pages, passed_over, bad = Counter[str](), Counter[str](), Counter[str]()
     details: dict[str, str] = {}
-    signer, pages = cached_signer(job.config), 0
-    reader = reader_of(shard.source.format)
-    with open_replacement(shard.data) as data, open_replacement(shard.bad) as bad_records, ShardWriter(data) as writer:
+
+    def sign_rows(bad_records: IO[bytes]) -> Iterator[tuple[Any, ...]]:
+        signer, reader = cached_signer(job.config), reader_of(shard.source.format)
         for record in reader.read_pages(source, job.columns, job.config.max_bytes):
             raise_if_stopped()
-            if isinstance(record, PassedOver):
-                (bad if record.is_bad else passed_over)[record.reason] += 1
-                if record.is_bad:
-                    line = {"record": record.record, "reason": record.reason, "name": record.name}
-                    line |= {"detail": record.detail} if record.detail else {}
-                    bad_records.write(msgspec.json.encode(line) + b"\n")
-                    if record.detail and record.reason not in details:
-                        details[record.reason] = f"{shard.source.path}, {record.detail}"
+            if isinstance(record, InputPage):
+                page = sign_page(signer, record, job.scope)
+                pages[page.unsigned] += 1
+                yield columns_of(record.record, record.time, page)
                 continue
-            page = sign_page(signer, record, job.scope)
-            unsigned.update([page.unsigned] if page.unsigned else [])
-            pages += 1
-            writer.write(SignedRow(record.record, record.time, page))
+            (bad if record.is_bad else passed_over)[record.reason] += 1
+            if record.is_bad:
+                line = {"record": record.record, "reason": record.reason, "name": record.name}
+                line |= {"detail": record.detail} if record.detail else {}
+                bad_records.write(msgspec.json.encode(line) + b"\n")
+                if record.detail:
+                    details.setdefault(record.reason, f"{source}, {record.detail}")
+
+    with open_replacement(shard.data) as data, open_replacement(shard.bad) as bad_records:
+        write_shard(data, sign_rows(bad_records))
     receipt = Receipt(
-        state.st_size,
-        state.st_mtime_ns,
-        shard.data.stat().st_size,
-        checksum_of(shard.data),
-        pages,
-        dict(unsigned),
-        dict(passed_over),
-        dict(bad),
-        details,
+        source_bytes=state.st_size,
+        source_changed=state.st_mtime_ns,
+        shard_bytes=shard.data.stat().st_size,
+        checksum=checksum_of(shard.data),
+        pages=pages.total(),
+        unsigned={reason: count for reason, count in pages.items() if reason},
+        passed_over=dict(passed_over),
+        bad=dict(bad),
+        details=details,
     )
     with open_replacement(shard.receipt) as file:
         file.write(msgspec.json.format(msgspec.json.encode(receipt)))

@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, cast
 
-import msgspec
-
 from crawler_dedup.batch.readers.records import REST_IS_DAMAGED, Columns, InputPage, PassedOver, read_fields
 from crawler_dedup.system.compression import zstd
 from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
@@ -20,8 +18,6 @@ DAMAGE = (*GZIP_ERRORS, zstd.ZstdError)
 
 _ESCAPED = 6  # bytes that an escaped byte takes in JSON: \u00e9
 _BESIDE_CONTENT = 1 << 20  # bytes of a line beside the content
-
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPage | PassedOver]:
@@ -51,13 +47,8 @@ def decode_line(line: bytes) -> dict[str, Any]:
     Raises:
         ValueError: the line is not a JSON object; the message gives the reason.
     """
-    line = line.removeprefix(codecs.BOM_UTF8)
     try:
-        return _decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    try:
-        fields = json.loads(line)
+        fields = json.loads(line.removeprefix(codecs.BOM_UTF8))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except UnicodeDecodeError as error:

@@ -15,10 +15,9 @@ from crawler_dedup.batch.learning import publish_site
 from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.readers.records import Columns, PassedOver, read_fields
 from crawler_dedup.batch.rows import StoredPages
-from crawler_dedup.batch.shard import SCHEMA, UNSIGNED, SignedRow, columns_of, decode_page
+from crawler_dedup.batch.shard import SCHEMA, UNSIGNED, columns_of, decode_page, make_batches
 from crawler_dedup.batch.sign import cached_signer, sign_page
-from crawler_dedup.batch.spark.exchange import Batches
-from crawler_dedup.batch.spark.schemas import arrow_schema, make_batches
+from crawler_dedup.batch.spark.exchange import Batches, arrow_schema
 from crawler_dedup.config import Config
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.counts import SiteCounts
@@ -65,7 +64,7 @@ class Signing:
                 rows = [
                     _unreadable(record)
                     if isinstance(record, PassedOver)
-                    else columns_of(SignedRow(0, record.time, sign_page(signer, record, self.scope)))[1:]
+                    else columns_of(0, record.time, sign_page(signer, record, self.scope))[1:]
                     for record in records
                 ]
                 names = [*part.schema.names, SIGNED]
