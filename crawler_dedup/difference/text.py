@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 _MAX_COMPARISONS = 1_000_000
@@ -60,17 +60,9 @@ def omit_equal(lines: Sequence[Aligned], context: int = 1) -> Iterator[Aligned |
         if not line.is_equal
         for near in range(number - context, number + context + 1)
     }
-    omitted = 0
-    for number, line in enumerate(lines):
-        if number not in kept:
-            omitted += 1
-            continue
-        if omitted:
-            yield Omission(omitted)
-            omitted = 0
-        yield line
-    if omitted:
-        yield Omission(omitted)
+    for is_kept, rows in groupby(enumerate(lines), lambda row: row[0] in kept):
+        part = [line for _, line in rows]
+        yield from part if is_kept else [Omission(len(part))]
 
 
 def _align(new: Sequence[str], kept: Sequence[str]) -> Iterator[tuple[slice, slice]]:
