@@ -46,15 +46,6 @@ class _Copy:
     target: Path
 
 
-@dataclass(frozen=True)
-class _Job:
-    """The parameters with which copies are written."""
-
-    clusters: Path
-    mark: str
-    strict: bool
-
-
 _decode_report = msgspec.json.Decoder(Report).decode
 
 
@@ -81,7 +72,7 @@ def apply_decisions(
             or an input cannot be copied (all others are copied then).
     """
     copies = _find_copies(inputs, _read_report(decisions), output)
-    write = partial(_try_to_write, _Job(decisions / CLUSTERS, mark, strict))
+    write = partial(_try_to_write, clusters=decisions / CLUSTERS, mark=mark, strict=strict)
     results = [*map_in_processes(write, copies, min(jobs, len(copies)), start("writing", len(copies)), chunk_size=1)]
     if problems := [result for result in results if isinstance(result, str)]:
         raise DedupError("\n".join(["These inputs were not copied, all others were.", *problems]))
@@ -124,26 +115,26 @@ def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_
     return copies
 
 
-def _try_to_write(job: _Job, copy: _Copy) -> tuple[int, Copied] | str:
+def _try_to_write(copy: _Copy, *, clusters: Path, mark: str, strict: bool) -> tuple[int, Copied] | str:
     """Write one copy; return how many pages are left out or marked, and its counts; or the message of an error."""
     try:
-        return _write_copy(job, copy)
+        return _write_copy(copy, clusters, mark, strict=strict)
     except DedupError as error:
         return str(error)
 
 
-def _write_copy(job: _Job, copy: _Copy) -> tuple[int, Copied]:
+def _write_copy(copy: _Copy, clusters: Path, mark: str, *, strict: bool) -> tuple[int, Copied]:
     """Write one copy, in a process that does nothing else meanwhile."""
     path = Path(copy.source.path)
     writer = writer_of(copy.source.format, path)
     left_out = {
         row["record"]: LeftOut(row["representative"], row["rule"], row["resemblance"], row["coverage"])
-        for row in read_clusters(job.clusters, copy.source.path)
+        for row in read_clusters(clusters, copy.source.path)
     }
     copy.target.parent.mkdir(parents=True, exist_ok=True)
     with open_replacement(copy.target) as file:
-        copied = writer.copy_input(path, file, left_out, job.mark)
-        if copied.damaged and job.strict:
+        copied = writer.copy_input(path, file, left_out, mark)
+        if copied.damaged and strict:
             raise DedupError(f"{path} is damaged in {copied.damaged:,} places.")
     records = writer.count_records(copy.target)
     if records != copied.records - len(copied.cut_off) - len(left_out) + copied.noted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,30 +45,6 @@ class ExistingBatch(NamedTuple):
     entries: KeyEntries
 
 
-class ExistingPages(Protocol):
-    """Pages that are kept already. They are read batch by batch, and not held in memory."""
-
-    @property
-    def path(self) -> Path:
-        """Their location."""
-
-    def __len__(self) -> int:
-        """Return how many pages there are."""
-
-    def known_sites(self) -> Iterator[StoredSite]:
-        """Yield what is known about sites."""
-
-    def batches(self, matcher: RuleMatcher, profiles: FrozenProfiles, *, texts_by_key: bool) -> Iterator[ExistingBatch]:
-        """Yield all pages, batch by batch.
-
-        Args:
-            texts_by_key: whether texts, too, are looked up by keys alone.
-        """
-
-    def read_records(self, wanted: Flags, matcher: RuleMatcher, profiles: FrozenProfiles) -> Iterator[Record]:
-        """Yield the records of the *wanted* pages, in their order."""
-
-
 def open_existing(path: Path, collection: Collection, advance: Advance) -> ExistingPages:
     """Open the pages against which *collection* is decided: an exported index, or the directory of another collection.
 
@@ -82,12 +58,12 @@ def open_existing(path: Path, collection: Collection, advance: Advance) -> Exist
     if path.is_dir():
         other_collection = Collection.open(path)
         require_same_spec(str(path), other_collection.header.identity, collection.header.identity)
-        return _CollectionPages(path, other_collection.shards, other_collection.require_whole(advance))
-    return _ExportPages(path, collection.header.spec)
+        return CollectionPages(path, other_collection.shards, other_collection.require_whole(advance))
+    return ExportPages(path, collection.header.spec)
 
 
-class _ExportPages:
-    """The pages of an exported index."""
+class ExportPages:
+    """The pages of an exported index. They are read batch by batch, and not held in memory."""
 
     def __init__(self, path: Path, spec: Mapping[str, str]) -> None:
         self._export = Export(path)
@@ -100,6 +76,7 @@ class _ExportPages:
         return len(self._export)
 
     def known_sites(self) -> Iterator[StoredSite]:
+        """Yield what is known about sites."""
         return self._export.sites()
 
     def batches(
@@ -109,6 +86,11 @@ class _ExportPages:
         *,
         texts_by_key: bool,
     ) -> Iterator[ExistingBatch]:
+        """Yield all pages, batch by batch.
+
+        Args:
+            texts_by_key: whether texts, too, are looked up by keys alone.
+        """
         for block in self._export.blocks():
             texts, titles, names, name_places = array("b"), array("Q"), array("Q"), array("q")
             entries = KeyEntries()
@@ -137,6 +119,7 @@ class _ExportPages:
         matcher: RuleMatcher,  # noqa: ARG002  (records are as they were kept)
         profiles: FrozenProfiles,  # noqa: ARG002
     ) -> Iterator[Record]:
+        """Yield the records of the *wanted* pages, in their order."""
         first = 0
         for block in self._export.blocks():
             places = np.flatnonzero(wanted[first : first + len(block.signatures)])
@@ -146,8 +129,8 @@ class _ExportPages:
                 yield from (decoded[place] for place in places.tolist())
 
 
-class _CollectionPages:
-    """The pages of a signed collection, as if each of them had been kept."""
+class CollectionPages:
+    """The pages of a signed collection, as if each of them had been kept; they are read as those of an export."""
 
     def __init__(self, path: Path, shards: Sequence[Shard], receipts: Sequence[Receipt]) -> None:
         self.path = path
@@ -182,3 +165,6 @@ class _CollectionPages:
     def _rows_by_shard(self) -> Iterator[Rows]:
         for shard, receipt in zip(self._shards, self._receipts, strict=True):
             yield read_rows([shard], [receipt])
+
+
+ExistingPages = ExportPages | CollectionPages

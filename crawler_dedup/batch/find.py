@@ -18,12 +18,14 @@ from crawler_dedup.batch.clusters import CLUSTERS, LEFT_OUT_BYTES, Clusters
 from crawler_dedup.batch.collection import Collection, count_reasons
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.existing import ExistingPages, open_existing
-from crawler_dedup.batch.learning import check_profiles, export_header, learn_profiles
+from crawler_dedup.batch.learning import check_profiles, learn_profiles
 from crawler_dedup.batch.output import KEPT, VERDICTS, write_kept
 from crawler_dedup.batch.rows import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError
+from crawler_dedup.index.backend import KIND
+from crawler_dedup.index.header import FORMAT, Header
 from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.counts import can_read
@@ -166,7 +168,7 @@ def find_duplicates(
     with clock.step("learning sites"):
         if profiles is None:
             profiles = output / PROFILES
-            header = export_header(collection.header.spec, collection.header.libraries)
+            header = Header(FORMAT, collection.header.spec, collection.header.libraries, KIND)
             known = () if existing is None else existing.known_sites()
             learn_profiles(rows, profiles, header, known, start("learning sites", None))
         frozen = read_profiles(profiles, collection.header.spec, can_read)

@@ -15,9 +15,8 @@ from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.neighbours import Flags, Places
 from crawler_dedup.batch.rows import Rows
 from crawler_dedup.batch.shard import decode_page, read_columns
-from crawler_dedup.index.backend import KIND
 from crawler_dedup.index.export import write_export
-from crawler_dedup.index.header import FORMAT, Header
+from crawler_dedup.index.header import Header
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite, site_key, warn_of_unknown_sites
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.limits import MIN_PAGES
@@ -66,11 +65,6 @@ def check_profiles(profiles: FrozenProfiles, collection: Collection, count: int)
     batches = (batch for shard in collection.shards for batch in read_columns(shard.data, ("site",)))
     if len(known) and not any(np.isin(batch.column("site").to_numpy(), known).any() for batch in batches):
         warn_of_unknown_sites(count, collection.header.scope)
-
-
-def export_header(spec: dict[str, str], libraries: dict[str, str]) -> Header:
-    """Return the header of an export of a collection."""
-    return Header(FORMAT, spec, libraries, KIND)
 
 
 def _choose_pages(rows: Rows) -> tuple[Flags, dict[int, int]]:

@@ -128,7 +128,8 @@ def is_repeated(numbers: Numbers) -> Flags:
 
 def _find_repeated(numbers: Numbers) -> Numbers:
     ascending = np.sort(numbers)
-    return ascending[1:][ascending[1:] == ascending[:-1]]
+    repeated: Numbers = ascending[1:][ascending[1:] == ascending[:-1]]
+    return repeated
 
 
 def find_neighbours(signatures: Numbers, max_distance: int, *, memory: int = 1 << 30) -> Flags:

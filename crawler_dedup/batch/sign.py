@@ -65,15 +65,6 @@ class Signing:
     details: dict[str, str]
 
 
-@dataclass(frozen=True)
-class _Job:
-    """The parameters with which the pages of a shard are signed."""
-
-    config: Config
-    columns: Columns
-    scope: str
-
-
 def sign_collection(
     inputs: Sequence[Path],
     directory: Path,
@@ -115,8 +106,8 @@ def sign_collection(
             waiting.append(shard)
             damaged.append(shard.data)
         advance(1)
-    job = _Job(signer.config, columns, scope)
-    sign_shard, advance = partial(_sign_shard, job), start("signing", len(waiting))
+    sign_shard = partial(_sign_shard, config=signer.config, columns=columns, scope=scope)
+    advance = start("signing", len(waiting))
     signed = map_in_processes(sign_shard, waiting, min(jobs, len(waiting)), advance, chunk_size=1)
     ignored = sum(find_format(file) is None for folder in inputs if folder.is_dir() for file in _walk(folder))
     try:
@@ -182,7 +173,7 @@ def cached_signer(config: Config) -> Signer:
     return Signer(config)
 
 
-def _sign_shard(job: _Job, shard: Shard) -> None:
+def _sign_shard(shard: Shard, *, config: Config, columns: Columns, scope: str) -> None:
     """Sign one input, in a process that does nothing else meanwhile."""
     source = Path(shard.source.path)
     state = source.stat()
@@ -191,11 +182,11 @@ def _sign_shard(job: _Job, shard: Shard) -> None:
     details: dict[str, str] = {}
 
     def sign_rows(bad_records: IO[bytes]) -> Iterator[tuple[Any, ...]]:
-        signer, reader = cached_signer(job.config), reader_of(shard.source.format)
-        for record in reader.read_pages(source, job.columns, job.config.max_bytes):
+        signer, reader = cached_signer(config), reader_of(shard.source.format)
+        for record in reader.read_pages(source, columns, config.max_bytes):
             raise_if_stopped()
             if isinstance(record, InputPage):
-                page = sign_page(signer, record, job.scope)
+                page = sign_page(signer, record, scope)
                 pages[page.unsigned] += 1
                 yield columns_of(record.record, record.time, page)
                 continue
