@@ -9,9 +9,12 @@ from tests.support.sitepages import Crawl
 
 
 @pytest.fixture
-def crawl(deduplicator: Deduplicator) -> Crawl:
-    """Return a crawl of a site."""
-    return Crawl(deduplicator)
+def crawl(request: pytest.FixtureRequest, deduplicator: Deduplicator) -> Crawl:
+    """Return a crawl of a site, of which nothing is known unless ``knowing`` asks for it."""
+    crawl = Crawl(deduplicator)
+    if getattr(request, "param", False):
+        crawl.get_known()
+    return crawl
 
 
 @pytest.fixture

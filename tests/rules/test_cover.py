@@ -23,9 +23,7 @@ from crawler_dedup.signing.blocks import MAX_BLOCKS
 from crawler_dedup.signing.cover import LONG, CoverBlock, decode_cover, encode_cover, keep_blocks
 from tests.support.crawling import paragraphs, words
 from tests.support.prose import sentences
-from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, page, story
-
-knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
+from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, knowing, page, story
 
 NAME = "Rigger for a museum ship"
 SHORT, LONGER = paragraphs(words("rigger", 60)), paragraphs(words("rigger", 500))
@@ -39,10 +37,8 @@ def text(*parts: str, name: str = NAME, menu: str = MENU, below: str = "") -> st
     return page(f"{name} | {SITE}", f"<article><h1>{name}</h1>{body}</article>{below}", menu)
 
 
-def check_two(crawl: Crawl, kept: str, new: str, *, known: bool = False, other: Crawl | None = None) -> bool:
+def check_two(crawl: Crawl, kept: str, new: str, *, other: Crawl | None = None) -> bool:
     """Return whether *new* passes after *kept*. If it does, a copy of it is a duplicate of it."""
-    if known:
-        crawl.get_known()
     other = other or crawl
     assert crawl.kind(kept) is crawl.kind(new) is PageKind.TEXT
     assert crawl.check("/kept", kept).verdict is Verdict.NEW
@@ -71,9 +67,9 @@ FACTS = {
 @knowing
 @pytest.mark.parametrize("body", [SHORT, LONGER], ids=["short", "long"])
 @pytest.mark.parametrize("markup", FACTS)
-def test_another_fact_makes_another_page(crawl: Crawl, known: bool, markup: str, body: str) -> None:
+def test_another_fact_makes_another_page(crawl: Crawl, markup: str, body: str) -> None:
     kept, new = (text(FACTS[markup].format(fact, fact), body) for fact in ("Leith", "Hull"))
-    assert check_two(crawl, kept, new, known=known)
+    assert check_two(crawl, kept, new)
 
 
 CELLS = st.lists(st.sampled_from(["Leith", "Hull", "Ghent", "Bergen"]), min_size=2, max_size=2)
@@ -119,10 +115,10 @@ NUMBERS = {
 @knowing
 @pytest.mark.parametrize(("sentence", "values"), NUMBERS.items(), ids=["price", "dose", "date", "score"])
 def test_another_number_in_a_long_sentence_makes_another_page(
-    crawl: Crawl, known: bool, sentence: str, values: tuple[str, str]
+    crawl: Crawl, sentence: str, values: tuple[str, str]
 ) -> None:
     kept, new = (text(LONGER, sentence.format(value), SHORT) for value in values)
-    assert check_two(crawl, kept, new, known=known)
+    assert check_two(crawl, kept, new)
 
 
 def test_a_number_may_be_left_out_of_a_long_sentence(crawl: Crawl) -> None:
@@ -131,45 +127,6 @@ def test_a_number_may_be_left_out_of_a_long_sentence(crawl: Crawl) -> None:
         for when in ("on 4 May ", "")
     )
     assert not check_two(crawl, kept, new)
-
-
-WORDS = {
-    "town": (
-        "You will join our team in {}, where forty colleagues load vehicles by day and by night.",
-        "Leeds",
-        "Hull",
-    ),
-    "person": (
-        "The chair of the board, {}, told the members that the accounts were in order.",
-        "Dr. Keller",
-        "Dr. Hansen",
-    ),
-    "product": (
-        "The fault affects all devices of the series “{}” that were sold in spring this year.",
-        "Kestrel",
-        "Merlin",
-    ),
-    "denial": (
-        "The court has ruled that the owners {} pay for the wall that the town has planned.",
-        "must",
-        "must not",
-    ),
-    "denial less": ("The owners have said that they {} pay for the wall which the town plans.", "won't", "will"),
-    "ort": ("Sie verstärken unser Lager in {}, in dem vierzig Kollegen bei Tag und Nacht arbeiten.", "Graz", "Essen"),
-    "verneinung": ("Das Gericht hat entschieden, dass die Eigentümer die Mauer {} zahlen müssen.", "", "nicht"),
-    "город": ("Вы будете работать на складе в городе {}, где сорок человек грузят машины.", "Омск", "Пермь"),
-    "отрицание": ("Суд решил, что владельцы домов у реки {} должны платить за новую стену.", "", "не"),
-    "否定": ("法院裁定河边房屋的业主{}承担市镇计划修建的防洪墙的全部费用和今后的维护费用。", "应当", "不应当"),
-}
-
-
-@knowing
-@pytest.mark.parametrize(("sentence", "first", "second"), WORDS.values(), ids=WORDS)
-def test_another_name_or_a_denial_in_a_long_sentence_makes_another_page(
-    crawl: Crawl, known: bool, sentence: str, first: str, second: str
-) -> None:
-    kept, new = (text(LONGER, sentence.format(value), SHORT) for value in (first, second))
-    assert check_two(crawl, kept, new, known=known)
 
 
 @pytest.mark.parametrize(
@@ -285,17 +242,17 @@ ADDITIONS = {
 
 @knowing
 @pytest.mark.parametrize(("kept", "new"), ADDITIONS.values(), ids=ADDITIONS)
-def test_additions_are_not_lost(crawl: Crawl, known: bool, kept: str, new: str) -> None:
-    assert check_two(crawl, kept, new, known=known)
+def test_additions_are_not_lost(crawl: Crawl, kept: str, new: str) -> None:
+    assert check_two(crawl, kept, new)
 
 
 @knowing
 @pytest.mark.parametrize("count", [2, 3])
-def test_a_part_is_a_duplicate_of_the_whole(crawl: Crawl, known: bool, count: int) -> None:
+def test_a_part_is_a_duplicate_of_the_whole(crawl: Crawl, count: int) -> None:
     part, whole = text(*POSTS[:count]), text(*POSTS)
     first, second = (crawl.deduplicator.sign("http://h/x", body.encode()).signature for body in (part, whole))
     assert ((first ^ second).bit_count() > 7) == (count == 2)
-    assert not check_two(crawl, whole, part, known=known)
+    assert not check_two(crawl, whole, part)
 
 
 @given(whole=st.integers(3, 7), part=st.integers(3, 7), more=st.booleans(), distance=st.sampled_from([0, 3, 7]))
@@ -340,16 +297,16 @@ def test_under_the_name_of_the_site_a_part_must_be_most_of_the_whole(crawl: Craw
         "{}人浏览 发布于{}分钟前",
     ],
 )
-def test_lines_that_only_count_visits_are_not_compared(crawl: Crawl, known: bool, line: str) -> None:
+def test_lines_that_only_count_visits_are_not_compared(crawl: Crawl, line: str) -> None:
     kept, new = (text(line.format(count, count), SHORT) for count in (12, 48))
-    assert not check_two(crawl, kept, new, known=known)
+    assert not check_two(crawl, kept, new)
 
 
 @knowing
-def test_the_label_of_an_advertisement_is_no_addition_and_the_text_below_it_is(crawl: Crawl, known: bool) -> None:
+def test_the_label_of_an_advertisement_is_no_addition_and_the_text_below_it_is(crawl: Crawl) -> None:
     """The label may be that of an empty place, above the next paragraph of the text."""
     advertised = "<p>The best travel deals from 99 a night, compare them and book instantly</p>"
-    assert not check_two(crawl, text(SHORT), text(SHORT, "<p>Sponsored</p>"), known=known)
+    assert not check_two(crawl, text(SHORT), text(SHORT, "<p>Sponsored</p>"))
     assert crawl.check("/other", text(SHORT, "<p>Sponsored</p>", advertised)).verdict is Verdict.NEW
 
 
@@ -397,7 +354,7 @@ def test_in_another_design_only_more_than_a_little_of_the_main_text_makes_anothe
     assert check_two(crawl, kept, new.replace(MENU, OTHER_MENU), other=other) is passes
 
 
-@knowing
+@pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("host", ["http://h", "http://mirror"])
 @pytest.mark.parametrize("count", [20, 40, 60], ids=lambda count: f"footer of {count} words")
 def test_in_another_design_no_text_of_the_kept_page_makes_room_for_another_text(

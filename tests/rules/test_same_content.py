@@ -8,9 +8,7 @@ from crawler_dedup import Verdict
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import paragraphs, words
-from tests.support.sitepages import MENU, SITE, STORIES, Crawl, is_duplicate, listing, page, story
-
-knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
+from tests.support.sitepages import MENU, SITE, STORIES, Crawl, is_duplicate, knowing, listing, page, story
 
 LATER = 64
 """With so many pages, a block that only half of the first eight have is no longer shared."""
@@ -29,11 +27,7 @@ NEIGHBOURS = '<p>See <a href="ch05.html">the next chapter</a>, <a href="ch03.htm
 
 @knowing
 @pytest.mark.parametrize("ending", ["", "<!-- printed on another day -->"], ids=["same bytes", "a byte more"])
-def test_the_same_text_in_another_folder_is_a_duplicate_whatever_its_bytes(
-    crawl: Crawl, known: bool, ending: str
-) -> None:
-    if known:
-        crawl.get_known()
+def test_the_same_text_in_another_folder_is_a_duplicate_whatever_its_bytes(crawl: Crawl, ending: str) -> None:
     text = chapter(links=NEIGHBOURS)
     assert crawl.check("/v1/ch04.html", text).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/v2/ch04.html", text + ending), "http://h/v1/ch04.html", "alike")
@@ -56,10 +50,8 @@ def listing_with_link(link: str) -> str:
     ],
 )
 def test_a_link_of_a_list_to_the_list_itself_is_no_other_link(
-    crawl: Crawl, known: bool, paths: tuple[str, str], links: tuple[str, str]
+    crawl: Crawl, paths: tuple[str, str], links: tuple[str, str]
 ) -> None:
-    if known:
-        crawl.get_known()
     kept, new = map(listing_with_link, links)
     assert crawl.kind(kept) is PageKind.THIN
     assert crawl.check(paths[0], kept).verdict is Verdict.NEW

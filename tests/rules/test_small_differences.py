@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, Deduplicator
 from tests.support.crawling import paragraphs, words
 from tests.support.prose import sentences
-from tests.support.sitepages import MENU, SITE, Crawl, page
+from tests.support.sitepages import MENU, SITE, Crawl, knowing, page
 
 NAME = "Notes from the harbour"
 SHORT, LONGER = paragraphs(words("harbour", 60)), paragraphs(words("harbour", 400))
-
-knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
 
 
 def text(*parts: str) -> str:
@@ -22,15 +20,16 @@ def text(*parts: str) -> str:
     return page(f"{NAME} | {SITE}", f"<article><h1>{NAME}</h1>{body}</article>", MENU)
 
 
-def is_dropped(kept: str, new: str, *crawls: Crawl, known: bool) -> bool:
+def is_dropped(kept: str, new: str, *crawls: Crawl) -> bool:
     """Return whether *new*, of the last of *crawls*, is dropped after *kept*, of the first."""
-    for crawl in crawls if known else ():
-        crawl.get_known()
     assert crawls[0].check("/kept", kept).passes
     return not crawls[-1].check("/new", new).passes
 
 
 NAMES = {
+    "You will join our team in {}, where forty colleagues load vehicles by day and by night.": ("Leeds", "Hull"),
+    "The chair of the board, {}, told the members that the accounts were in order.": ("Dr. Keller", "Dr. Hansen"),
+    "The fault affects all devices of the series “{}” that were sold in spring this year.": ("Kestrel", "Merlin"),
     "Sie verstärken unser Lager in {}, in dem vierzig Kollegen bei Tag und Nacht arbeiten.": ("Graz", "Brünn"),
     "Am Montag sagte die Vorsitzende {} vor den Mitgliedern, dass die Rechnung stimmt.": ("Eva Moser", "Ida Falk"),
     "Wer ein Gerät der Reihe „{}“ hat, das im Frühling gekauft wurde, bekommt ein neues.": ("Milan", "Bussard"),
@@ -41,6 +40,8 @@ NAMES = {
     "С начала лета новый теплоход каждое утро идёт отсюда до пристани {} и вечером обратно.": ("Кижи", "Валаам"),
 }
 DENIALS = {
+    "The court has ruled that the owners {} pay for the wall that the town has planned.": ("must", "must not"),
+    "The owners have said that they {} pay for the wall which the town plans.": ("will", "won't"),
     "The harbour office says that visitors may {} tie up their boats at the eastern quay.": ("still", "never"),
     "The report says that {} of the pipes below the pumping station had to be replaced.": ("some", "none"),
     "Das Gericht hat entschieden, dass die Eigentümer die neue Mauer {} zahlen müssen.": ("selbst", "nicht"),
@@ -59,27 +60,30 @@ DENIALS = {
 
 
 @knowing
-@pytest.mark.parametrize("others", [0, 8], ids=["short text", "longer text"])
+@pytest.mark.parametrize("others", [0, 40], ids=["short text", "longer text"])
 @pytest.mark.parametrize(("sentence", "values"), [*NAMES.items(), *DENIALS.items()])
 def test_another_name_or_denial_inside_a_sentence_is_not_lost(
-    crawl: Crawl, known: bool, others: int, sentence: str, values: tuple[str, str]
+    crawl: Crawl, others: int, sentence: str, values: tuple[str, str]
 ) -> None:
     around = [" ".join(words(other, 30)).capitalize() + "." for other in range(others)]
-    kept, new = (text(SHORT, *around[:4], sentence.format(value), *around[4:]) for value in values)
-    assert not is_dropped(kept, new, crawl, known=known)
+    kept, new = (text(SHORT, *around[:20], sentence.format(value), *around[20:]) for value in values)
+    assert not is_dropped(kept, new, crawl)
 
 
 @pytest.mark.parametrize("sentence", [sentence for sentence in DENIALS if not sentence.startswith("{}")])
 def test_a_sentence_that_no_longer_denies_is_not_lost(crawl: Crawl, sentence: str) -> None:
+    crawl.get_known()
     kept, new = (text(SHORT, sentence.format(value)) for value in reversed(DENIALS[sentence]))
-    assert not is_dropped(kept, new, crawl, known=True)
+    assert not is_dropped(kept, new, crawl)
 
 
 @pytest.mark.parametrize("count", [20, 40, 80, 160])
 def test_a_paragraph_that_was_added_is_not_lost(crawl: Crawl, mirror: Crawl, count: int) -> None:
     """Not on a known mirror either."""
+    crawl.get_known()
+    mirror.get_known()
     added = " ".join(words("added", count)).capitalize() + "."
-    assert not is_dropped(text(LONGER), text(SHORT, LONGER.removeprefix(SHORT), added), crawl, mirror, known=True)
+    assert not is_dropped(text(LONGER), text(SHORT, LONGER.removeprefix(SHORT), added), crawl, mirror)
 
 
 # A property

@@ -11,9 +11,7 @@ from crawler_dedup import Config, Deduplicator, Verdict
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import paragraphs, words
-from tests.support.sitepages import MENU, SITE, STORIES, Crawl, is_duplicate, listing, page, story
-
-knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
+from tests.support.sitepages import MENU, SITE, STORIES, Crawl, is_duplicate, knowing, listing, page, story
 
 
 @pytest.fixture
@@ -113,11 +111,7 @@ def template(name: str, count: int) -> str:
         400,
     ],
 )
-def test_pages_of_a_template_with_different_names_in_the_title_are_both_kept(
-    crawl: Crawl, count: int, known: bool
-) -> None:
-    if known:
-        crawl.get_known()
+def test_pages_of_a_template_with_different_names_in_the_title_are_both_kept(crawl: Crawl, count: int) -> None:
     for name in ("Adamson", "Bretherton", "Cavendish"):
         assert crawl.kind(template(name, count)) is PageKind.TEXT
         assert crawl.check(f"/{name}", template(name, count)).verdict is (Verdict.NEW)
@@ -126,9 +120,7 @@ def test_pages_of_a_template_with_different_names_in_the_title_are_both_kept(
 
 
 @knowing
-def test_a_page_that_contains_more_than_the_kept_one_is_kept(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_a_page_that_contains_more_than_the_kept_one_is_kept(crawl: Crawl) -> None:
     text = words("a", 120) * 4  # it is the longest part, so that both have nearly the same signature
     short = page(f"Story a | {SITE}", paragraphs(text), MENU)
     long = page(f"Story a | {SITE}", paragraphs(text + words("more", 34)), MENU)
@@ -145,9 +137,7 @@ def test_a_shorter_page_is_dropped_if_it_comes_later(crawl: Crawl) -> None:
 
 
 @knowing
-def test_a_mirror_with_other_links_around_the_text_is_a_duplicate(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_a_mirror_with_other_links_around_the_text_is_a_duplicate(crawl: Crawl) -> None:
     mirror = Crawl(crawl.deduplicator, "http://mirror")
     crawl.check("/story/a", story("a", below=f"<ul>{MENU}</ul>"))
     menu = "".join(f'<li><a href="/cgi/{number}">room {number}</a></li>' for number in range(40))
@@ -177,9 +167,7 @@ SHIPPING = paragraphs(words("shipping", 220))
 
 
 @knowing
-def test_offers_with_the_same_text_below_them_are_all_kept(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_offers_with_the_same_text_below_them_are_all_kept(crawl: Crawl) -> None:
     for name, price in (("Red mug", "7 €"), ("Blue kettle", "30 €"), ("Desk lamp", "19 €")):
         body = f"<div><h1>{name}</h1></div><div>{price}</div><div>{name}, hand made</div><div>{SHIPPING}</div>"
         assert crawl.check(f"/{name}", page(f"{name} | {SITE}", body, MENU)).verdict is Verdict.NEW
@@ -253,9 +241,7 @@ def film(day: str, count: int = 120, *, title: str = "Faust") -> str:
 
 @knowing
 @pytest.mark.parametrize("count", [120, 500])
-def test_two_showings_of_one_film_are_two_pages(crawl: Crawl, known: bool, count: int) -> None:
-    if known:
-        crawl.get_known()
+def test_two_showings_of_one_film_are_two_pages(crawl: Crawl, count: int) -> None:
     for day in ("7. of May", "8. of May", "9. of June at 20:30"):
         assert crawl.kind(film(day, count)) is PageKind.TEXT
         assert crawl.check(f"/film/{day}", film(day, count)).verdict is Verdict.NEW
@@ -271,9 +257,7 @@ def test_on_another_host_another_date_does_not_make_another_page(crawl: Crawl) -
 
 
 @knowing
-def test_a_version_is_one_number_whatever_its_parts_are(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_a_version_is_one_number_whatever_its_parts_are(crawl: Crawl) -> None:
 
     def release(version: str) -> str:
         text = f"<p>Release {version}: 10 repairs, 11 new parts.</p>{paragraphs(words('release', 60))}"
@@ -300,10 +284,8 @@ def test_short_texts_under_one_title_with_different_lines_are_two_pages_of_a_kno
 
 
 @knowing
-def test_source_files_under_one_title_are_distinguished_by_a_number(crawl: Crawl, known: bool) -> None:
+def test_source_files_under_one_title_are_distinguished_by_a_number(crawl: Crawl) -> None:
     """The lines of a program are one block, in which another word is an edit."""
-    if known:
-        crawl.get_known()
 
     def source(kind: str) -> str:
         code = "\n".join([f"def test(value) -> {kind}:", *words("code", 120), f"return {kind}(value)"])
@@ -316,9 +298,7 @@ def test_source_files_under_one_title_are_distinguished_by_a_number(crawl: Crawl
 
 
 @knowing
-def test_a_long_text_with_edited_lines_under_its_own_heading_is_a_duplicate(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_a_long_text_with_edited_lines_under_its_own_heading_is_a_duplicate(crawl: Crawl) -> None:
     assert crawl.check("/1", story("edited")).verdict is Verdict.NEW
     edited = story("edited").replace(words("edited", 30)[29], "corrected").replace(words("edited", 90)[89], "mended")
     assert is_duplicate(crawl.check("/2", edited), "http://h/1", "alike")
@@ -326,17 +306,13 @@ def test_a_long_text_with_edited_lines_under_its_own_heading_is_a_duplicate(craw
 
 @knowing
 @pytest.mark.parametrize(("kept", "new"), [("12a", "12b"), ("7s2p", "7s4p")])
-def test_letters_after_a_number_belong_to_it(crawl: Crawl, known: bool, kept: str, new: str) -> None:
-    if known:
-        crawl.get_known()
+def test_letters_after_a_number_belong_to_it(crawl: Crawl, kept: str, new: str) -> None:
     assert crawl.check("/1", film(f"stage {kept}")).verdict is Verdict.NEW
     assert crawl.check("/2", film(f"stage {new}")).verdict is Verdict.NEW
 
 
 @knowing
-def test_every_dash_between_two_years_is_equal(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_every_dash_between_two_years_is_equal(crawl: Crawl) -> None:
     assert crawl.check("/1", film("days of 2019-2023")).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/2", film("days of 2019–2023")), "http://h/1", "alike")
 
@@ -346,9 +322,7 @@ def lamp(name: str) -> str:
 
 
 @knowing
-def test_two_sizes_under_one_generic_title_are_distinguished_by_their_headings(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_two_sizes_under_one_generic_title_are_distinguished_by_their_headings(crawl: Crawl) -> None:
     for name in ("Lamp, 40 cm", "Lamp, 60 cm"):
         assert crawl.check(f"/{name}", lamp(name)).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/again", lamp("LAMP 40&nbsp;cm")), "http://h/Lamp, 40 cm", "alike")
@@ -365,9 +339,7 @@ def reel(name: str, count: int = 80) -> str:
 
 
 @knowing
-def test_two_parts_of_a_series_under_one_title_are_distinguished_by_their_headings(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_two_parts_of_a_series_under_one_title_are_distinguished_by_their_headings(crawl: Crawl) -> None:
     for name in ("Reel one: the lock", "Reel two: the visit"):
         assert crawl.check(f"/{name}", reel(name)).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/again", reel("")), "http://h/Reel one: the lock", "alike")
@@ -437,12 +409,8 @@ def test_a_short_article_above_one_long_consent_text_is_not_covered_by_another(c
 
 
 @knowing
-def test_a_short_article_below_a_consent_text_is_not_covered_by_another_under_the_same_title(
-    crawl: Crawl, known: bool
-) -> None:
+def test_a_short_article_below_a_consent_text_is_not_covered_by_another_under_the_same_title(crawl: Crawl) -> None:
     """This holds for an unknown site too, because the main text does not stand above its heading."""
-    if known:
-        crawl.get_known()
     consent = f"<div><p>{' '.join(words('consent', 100))}</p><p>{' '.join(words('privacy', 100))}</p></div>"
 
     def brief(name: str) -> str:
@@ -467,11 +435,7 @@ def lamp_for_sale(name: str, *, count: int = 6, notice_first: bool = False, head
 
 @knowing
 @pytest.mark.parametrize("notice_first", [True, False], ids=["above", "below"])
-def test_short_texts_beside_the_same_long_text_do_not_cover_each_other(
-    crawl: Crawl, known: bool, notice_first: bool
-) -> None:
-    if known:
-        crawl.get_known()
+def test_short_texts_beside_the_same_long_text_do_not_cover_each_other(crawl: Crawl, notice_first: bool) -> None:
     assert crawl.check("/swans", lamp_for_sale("swans", notice_first=notice_first)).verdict is Verdict.NEW
     assert crawl.check("/clock", lamp_for_sale("clock", notice_first=notice_first)).verdict is Verdict.NEW
     copy = lamp_for_sale("swans", notice_first=notice_first) + "<!-- -->"
@@ -504,9 +468,7 @@ def test_many_short_texts_beside_one_that_is_taken_for_the_main_text_are_compare
 
 
 @knowing
-def test_a_text_with_a_repeated_part_is_not_covered_by_a_text_without_it(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_a_text_with_a_repeated_part_is_not_covered_by_a_text_without_it(crawl: Crawl) -> None:
     text = words("log", 120)
 
     def log(*parts: list[str]) -> str:
@@ -550,9 +512,7 @@ def results(*names: str) -> str:
 
 
 @knowing
-def test_an_additional_heading_in_the_main_text_makes_another_page(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_an_additional_heading_in_the_main_text_makes_another_page(crawl: Crawl) -> None:
     names = [f"result {number}" for number in range(12)]
     assert crawl.kind(results(*names)) is PageKind.TEXT
     assert crawl.check("/12", results(*names)).verdict is Verdict.NEW
@@ -578,9 +538,7 @@ def linked(count: int) -> str:
 
 
 @knowing
-def test_on_one_host_a_page_with_far_more_links_is_kept(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_on_one_host_a_page_with_far_more_links_is_kept(crawl: Crawl) -> None:
     assert crawl.check("/1", linked(20)).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/2", linked(25)), "http://h/1", "alike")
     assert is_duplicate(Crawl(crawl.deduplicator, "http://mirror").check("/3", linked(120)), "http://h/1", "alike")

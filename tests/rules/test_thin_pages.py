@@ -21,14 +21,12 @@ from tests.support.sitepages import (
     Crawl,
     entries,
     is_duplicate,
+    knowing,
     listing,
     page,
     story,
 )
 from tests.support.verification import verify
-
-knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
-
 
 # Short texts
 
@@ -51,11 +49,7 @@ def notice(
 
 
 @knowing
-def test_short_pages_with_the_same_text_title_and_links_are_duplicates(
-    crawl: Crawl, mirror: Crawl, known: bool
-) -> None:
-    if known:
-        crawl.get_known()
+def test_short_pages_with_the_same_text_title_and_links_are_duplicates(crawl: Crawl, mirror: Crawl) -> None:
     assert crawl.kind(notice()) is PageKind.THIN
     assert crawl.check("/1", notice()).verdict is Verdict.NEW
     copy = notice(extra="<!-- made on another day -->")
@@ -78,9 +72,7 @@ def test_short_pages_with_the_same_text_title_and_links_are_duplicates(
     ],
     ids=["word", "longer", "stop word", "title", "title and heading", "number in title", "no own title", "no title"],
 )
-def test_a_short_page_with_another_text_or_title_is_kept(crawl: Crawl, changed: str, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_a_short_page_with_another_text_or_title_is_kept(crawl: Crawl, changed: str) -> None:
     crawl.check("/1", notice())
     assert crawl.kind(changed) is PageKind.THIN
     assert crawl.check("/2", changed).verdict is Verdict.NEW
@@ -92,9 +84,7 @@ def test_a_short_page_with_another_text_or_title_is_kept(crawl: Crawl, changed: 
     [notice(link="/hours/today"), notice(extra='<p><a href="/files/day.pdf">the paper</a></p>')],
     ids=["leads elsewhere", "one link more"],
 )
-def test_a_short_page_with_another_link_is_kept(crawl: Crawl, changed: str, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_a_short_page_with_another_link_is_kept(crawl: Crawl, changed: str) -> None:
     crawl.check("/1", notice())
     assert crawl.kind(changed) is PageKind.THIN
     assert crawl.check("/2", changed).verdict is Verdict.NEW
@@ -123,11 +113,7 @@ def test_a_short_page_is_no_duplicate_of_an_article_that_quotes_it(crawl: Crawl)
     ],
 )
 @knowing
-def test_short_pages_that_differ_in_elements_without_text_are_all_kept(
-    crawl: Crawl, difference: str, known: bool
-) -> None:
-    if known:
-        crawl.get_known()
+def test_short_pages_that_differ_in_elements_without_text_are_all_kept(crawl: Crawl, difference: str) -> None:
     for number in (1, 2):
         assert crawl.check(f"/{number}", notice(extra=difference.format(number))).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/again", notice(extra=difference.format(1) + "<!-- -->")), "http://h/1")
@@ -225,9 +211,7 @@ def test_a_line_with_a_number_counts_even_if_a_fifth_of_the_site_has_it(crawl: C
 
 
 @knowing
-def test_blocks_that_the_kept_page_hides_do_not_cover_blocks_that_the_new_one_shows(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_blocks_that_the_kept_page_hides_do_not_cover_blocks_that_the_new_one_shows(crawl: Crawl) -> None:
     for number, extra in enumerate(("<p>From 8 pm</p>", "<h2>In winter</h2>", "<img src=/river.jpg>", "<p>Sorry</p>")):
         shown = notice("Closed on Monday", name=f"Notice {number}", title=f"Notice {number} | {SITE}", extra=extra)
         hidden = shown.replace(extra, f"<div hidden>{extra}</div>")
@@ -259,9 +243,7 @@ NO_TEXT = {
 
 @pytest.mark.parametrize("name", NO_TEXT)
 @knowing
-def test_a_page_without_content_passes_unchecked_at_every_address(crawl: Crawl, name: str, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_a_page_without_content_passes_unchecked_at_every_address(crawl: Crawl, name: str) -> None:
     before = len(crawl.deduplicator)
     for number in range(20):
         decision = crawl.check(f"/page/{number}", NO_TEXT[name])
@@ -297,18 +279,14 @@ FRAMES = {
 
 @pytest.mark.parametrize("name", FRAMES)
 @knowing
-def test_frames_that_a_script_fills_are_not_duplicates_of_each_other(crawl: Crawl, name: str, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_frames_that_a_script_fills_are_not_duplicates_of_each_other(crawl: Crawl, name: str) -> None:
     assert crawl.kind(FRAMES[name]) is PageKind.THIN
     for number in range(4):
         assert crawl.check(f"/app/{number}", f"{FRAMES[name]}<!-- {number} -->").verdict is Verdict.NEW
 
 
 @knowing
-def test_equal_bytes_of_an_empty_frame_are_the_same_page(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_equal_bytes_of_an_empty_frame_are_the_same_page(crawl: Crawl) -> None:
     crawl.check("/app/1", FRAMES["name"])
     assert is_duplicate(crawl.check("/app/2", FRAMES["name"]), "http://h/app/1", "same bytes")
 
@@ -385,9 +363,7 @@ def test_on_another_host_a_line_between_the_heading_and_a_list_is_not_furniture(
 
 
 @knowing
-def test_a_dash_and_a_minus_are_equal(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_a_dash_and_a_minus_are_equal(crawl: Crawl) -> None:
     for path, temperature in (("/1", "5"), ("/2", "–5"), ("/3", "15")):
         assert crawl.check(path, notice(extra=f"<p>Tonight {temperature} °C</p>")).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/4", notice(extra="<p>Tonight -5 °C</p>")), "http://h/2")
@@ -428,9 +404,7 @@ def test_a_list_passes_if_it_has_one_new_link(crawl: Crawl) -> None:
 
 
 @knowing
-def test_a_list_passes_if_an_entry_leads_elsewhere(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_a_list_passes_if_an_entry_leads_elsewhere(crawl: Crawl) -> None:
     green = listing("Green", STORIES, heading="Green")
     assert crawl.check("/tag/green", green).verdict is Verdict.NEW
     assert crawl.check("/tag/green/2", green.replace(STORIES[3], "/story/elsewhere")).verdict is Verdict.NEW
@@ -494,9 +468,7 @@ def test_two_lists_with_the_same_links_but_different_words_and_titles_are_both_k
 
 
 @knowing
-def test_a_copy_is_found_among_many_pages_with_its_title(crawl: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_a_copy_is_found_among_many_pages_with_its_title(crawl: Crawl) -> None:
 
     def check(number: int, extra: str = "") -> Decision:
         text = " ".join(words(f"same title {number}", 6))
@@ -515,9 +487,7 @@ VISITED = [notice(text="Loading", name="", title=SITE, menu=MENU), listing("Arch
 
 @knowing
 @pytest.mark.parametrize("body", VISITED, ids=["frame", "list", "lines", "notice"])
-def test_a_page_that_is_visited_again_is_unchanged(crawl: Crawl, known: bool, body: str) -> None:
-    if known:
-        crawl.get_known()
+def test_a_page_that_is_visited_again_is_unchanged(crawl: Crawl, body: str) -> None:
     assert crawl.check("/1", body).verdict is Verdict.NEW
     assert crawl.check("/1", f"{body}<!-- token -->").verdict is Verdict.UNCHANGED
 
@@ -575,19 +545,13 @@ def test_a_short_line_makes_another_page_if_there_is_little_else(
 @pytest.mark.parametrize(
     "other_answers", [("Yes", "No", "No", "No"), ("Yes", "No", "Yes"), ("No", "Yes", "Yes", "Yes")]
 )
-def test_a_repeated_line_counts_as_often_as_it_occurs(
-    crawl: Crawl, other_answers: tuple[str, ...], known: bool
-) -> None:
-    if known:
-        crawl.get_known()
+def test_a_repeated_line_counts_as_often_as_it_occurs(crawl: Crawl, other_answers: tuple[str, ...]) -> None:
     for path, answers in (("/1", ("Yes", "No", "Yes", "Yes")), ("/2", other_answers)):
         assert crawl.check(path, notice(extra=f"<p>{'</p><p>'.join(answers)}</p>")).verdict is Verdict.NEW
 
 
 @knowing
-def test_another_picture_makes_another_page_also_on_another_host(crawl: Crawl, mirror: Crawl, known: bool) -> None:
-    if known:
-        crawl.get_known()
+def test_another_picture_makes_another_page_also_on_another_host(crawl: Crawl, mirror: Crawl) -> None:
     river, lake = (notice(extra=f"<img src='/photo/{name}.jpg'>") for name in ("river", "lake"))
     assert crawl.check("/1", river).verdict is Verdict.NEW
     assert mirror.check("/1", lake).verdict is Verdict.NEW

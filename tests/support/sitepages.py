@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import html as markup
 
+import pytest
+
 from crawler_dedup import Decision, Deduplicator, Verdict
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import paragraphs, words
+
+knowing = pytest.mark.parametrize("crawl", [False, True], ids=["site unknown", "site known"], indirect=True)
+"""Runs a test with a site of which nothing is known, and with a known one."""
 
 MENU = "".join(f'<li><a href="/menu/{number}">section {number}</a></li>' for number in range(6))
 SITE = "Tea House"
