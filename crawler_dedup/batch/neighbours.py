@@ -246,10 +246,9 @@ class ResidentSignatures:
     """
 
     def __init__(self, signatures: Numbers, max_distance: int, agreeing: int = 0) -> None:
-        self._signatures = signatures
         self._max_distance = max_distance
         tables = tables_for(max_distance, len(signatures), agreeing) if len(signatures) else ()
-        self._tables = [_SortedTable(table, signatures) for table in tables]
+        self._tables = [_SortedTable(table, signatures, max_distance) for table in tables]
         self.flags = np.zeros(len(signatures), dtype=bool)
         """For each signature, whether a near one has passed by."""
 
@@ -264,9 +263,8 @@ class ResidentSignatures:
             remaining_bits = BITS - sorted_table.table.leading
             unfinished = _cross_runs(sorted_table.values, values, remaining_bits, self._max_distance, own, flags)
             if unfinished.any():
-                crowd = sorted_table.crowd(self._max_distance)
-                flags[unfinished] = crowd.pass_by(values[unfinished])
-                own[sorted_table.are_crowded] |= crowd.flags
+                flags[unfinished] = sorted_table.crowd.pass_by(values[unfinished])
+                own[sorted_table.are_crowded] |= sorted_table.crowd.flags
             near_some[order[flags]] = True
             self.flags[sorted_table.order[own]] = True
         return near_some
@@ -275,27 +273,23 @@ class ResidentSignatures:
 class _SortedTable:
     """Signatures in the order of one permuted table."""
 
-    def __init__(self, table: Table, signatures: Numbers) -> None:
+    def __init__(self, table: Table, signatures: Numbers, max_distance: int) -> None:
         self.table = table
         permuted = table.permute(signatures)
         self.order = np.argsort(permuted)
         self.values = permuted[self.order]
-        self._crowd: ResidentSignatures | None = None
+        self._max_distance = max_distance
 
     @cached_property
     def are_crowded(self) -> Flags:
         """For each signature, whether very many others have the same leading bits."""
-        prefixes = self.values >> np.uint64(BITS - self.table.leading)
-        ends = np.append(np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1, len(prefixes))
-        lengths = np.diff(ends, prepend=0)
-        return np.repeat(lengths > LONG, lengths)
+        runs = Runs(self.values, BITS - self.table.leading)
+        return np.repeat(runs.are_long, runs.lengths)
 
-    def crowd(self, max_distance: int) -> ResidentSignatures:
-        """Return the crowded signatures (:attr:`are_crowded`), sorted by more of their bits."""
-        if self._crowd is None:
-            values = self.values[self.are_crowded]
-            self._crowd = ResidentSignatures(values, max_distance, self.table.leading)
-        return self._crowd
+    @cached_property
+    def crowd(self) -> ResidentSignatures:
+        """The crowded signatures (:attr:`are_crowded`), sorted by more of their bits."""
+        return ResidentSignatures(self.values[self.are_crowded], self._max_distance, self.table.leading)
 
 
 def estimate_bytes(count: int, max_distance: int) -> int:
