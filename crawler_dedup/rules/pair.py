@@ -32,7 +32,10 @@ from crawler_dedup.urls import site_of
 
 
 class Pair(Content):
-    """A new page and a kept page with all that is measured between them, computed when a rule asks for it."""
+    """A new page and a kept page with all that is measured between them, computed when a rule asks for it.
+
+    The fields are those of :class:`~crawler_dedup.rules.content.Content`.
+    """
 
     @computed
     def are_texts(self) -> bool:
