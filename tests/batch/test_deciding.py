@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ from crawler_dedup.batch.spark.linking import find_groups
 from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.signer import Signer
-from tests.support.collections import Page, find, make_pages, sign, table, write_pages
+from tests.support.collections import Page, example_folder, find, make_pages, sign, table, write_pages
 from tests.support.sparkexchange import exchanged, read_links
 
 FIELDS = ("representative", "rule", "distance", "resemblance", "coverage")
@@ -97,9 +96,7 @@ def test_groups_are_decided_as_all_pages_in_one_process(
     tmp_path: Path, pages: list[Page], cut: int, scheme: str, distance: int, order: str, partitions: int
 ) -> None:
     config = Config(tokenizer="bigrams", scheme=scheme, max_distance=distance)
-    folder = tmp_path / "example"
-    folder.mkdir()
-    try:
+    with example_folder(tmp_path) as folder:
         inputs = [
             write_pages(folder / f"{name}.jsonl", part)
             for name, part in (("a", pages[:cut]), ("b", pages[cut:]))
@@ -120,5 +117,3 @@ def test_groups_are_decided_as_all_pages_in_one_process(
         for number, row in left_out.items():
             assert decided[number]["decided"] == row["verdict"]
             assert [decided[number][name] for name in FIELDS] == [row[name] for name in FIELDS]
-    finally:
-        shutil.rmtree(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections import Counter
 from contextlib import closing
@@ -38,6 +37,7 @@ from tests.support.collections import (
     answer_of,
     answers,
     decide,
+    example_folder,
     find,
     make_pages,
     sign,
@@ -57,9 +57,7 @@ def test_pages_are_decided_as_in_a_crawl_by_the_same_profiles(
     tmp_path: Path, pages: list[Page], cut: int, distance: int
 ) -> None:
     config = Config(tokenizer="bigrams", max_distance=distance)
-    folder = tmp_path / "example"
-    folder.mkdir()
-    try:
+    with example_folder(tmp_path) as folder:
         inputs = [write_pages(folder / "a.jsonl", pages[:cut]), write_pages(folder / "b.jsonl", pages[cut:])]
         sign(inputs, folder / "signed", config)
         find(folder / "signed", folder / "out", config)
@@ -72,8 +70,6 @@ def test_pages_are_decided_as_in_a_crawl_by_the_same_profiles(
         assert len(decided) == len(pages)
         SEEN.update(answer.verdict for answer in expected)
         SEEN.update(answer.rule for answer in expected)
-    finally:
-        shutil.rmtree(folder)
 
 
 def test_the_examples_have_every_verdict() -> None:
@@ -100,9 +96,7 @@ def test_pages_are_decided_as_in_a_crawl_with_every_scheme(tmp_path: Path, schem
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seeds=st.tuples(st.integers(0, 1 << 32), st.integers(0, 1 << 32)), size=st.integers(1, 60))
 def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, seeds: tuple[int, int], size: int) -> None:
-    folder = tmp_path / "example"
-    folder.mkdir()
-    try:
+    with example_folder(tmp_path) as folder:
         with Deduplicator.open(folder / "before", CONFIG) as deduplicator:
             for page in make_pages(seeds[0], size):
                 deduplicator.check(page.url, page.html.encode(), encoding="utf-8")
@@ -119,8 +113,6 @@ def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, see
         ]
         decided = answers(folder / "decisions")
         assert [decided[str(source), number] for number in range(size)] == expected
-    finally:
-        shutil.rmtree(folder)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -129,9 +121,7 @@ def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, see
 def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages(
     tmp_path: Path, seeds: tuple[int, int], size: int
 ) -> None:
-    folder = tmp_path / "example"
-    folder.mkdir()
-    try:
+    with example_folder(tmp_path) as folder:
         source = write_pages(folder / "pages.jsonl", make_pages(seeds[1], size))
         sign([source], folder / "signed")
         find(folder / "signed", folder / "first")
@@ -164,8 +154,6 @@ def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages
                 assert (answer.verdict, answer.rule) == (crawl_answer.verdict, crawl_answer.rule)
             else:
                 assert answer == crawl_answer
-    finally:
-        shutil.rmtree(folder)
 
 
 def test_existing_pages_of_a_collection_must_be_complete_and_signed_in_the_same_way(tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from zipfile import ZIP_STORED, ZipFile
 
@@ -72,6 +74,13 @@ def make_pages(seed: int, size: int) -> list[Page]:
         page = Page(url, body_of(source.randrange(6), source.randrange(contents), source.randrange(3)))
         pages.append(source.choice(pages) if pages and source.random() < 0.1 else page)
     return pages
+
+
+@contextmanager
+def example_folder(parent: Path) -> Iterator[Path]:
+    """Yield a folder for an example of a property, which is removed afterwards."""
+    with TemporaryDirectory(dir=parent) as name:
+        yield Path(name)
 
 
 def start(_: str, __: int | None) -> Advance:
