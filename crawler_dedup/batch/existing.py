@@ -12,9 +12,7 @@ import numpy as np
 from crawler_dedup.batch.collection import Collection, Receipt, Shard
 from crawler_dedup.batch.neighbours import Flags, Places
 from crawler_dedup.batch.rows import KeyEntries, Rows, prepare_page, read_rows
-from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.backend import KIND
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.index.maintenance import decode_records
@@ -67,8 +65,6 @@ class ExportPages:
 
     def __init__(self, path: Path, spec: Mapping[str, str]) -> None:
         self._export = Export(path)
-        if self._export.header.kind != KIND:
-            raise DedupError(f"{path} has bare signatures without pages.")
         require_same_spec(str(path), self._export.header.spec, spec)
         self.path = path
 

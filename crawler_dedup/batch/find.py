@@ -24,8 +24,7 @@ from crawler_dedup.batch.rows import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.backend import KIND
-from crawler_dedup.index.header import FORMAT, Header
+from crawler_dedup.index.header import FORMAT, KIND, Header
 from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.counts import can_read

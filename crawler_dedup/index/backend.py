@@ -30,8 +30,6 @@ from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
-KIND = "pages"
-
 _T = TypeVar("_T")
 _Release = Callable[[Transaction], object]
 _SLICE = 500

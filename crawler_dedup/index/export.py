@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-import reprlib
 import struct
 import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, NamedTuple, TypeVar
 
@@ -21,7 +20,7 @@ import numpy as np
 
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.header import Header
+from crawler_dedup.index.header import KIND, Header
 from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.system.compression import FrameDamaged, decompress_stream, zstd
 from crawler_dedup.system.files import open_replacement
@@ -46,7 +45,7 @@ _Value = TypeVar("_Value")
 
 
 class ExportBlock(NamedTuple):
-    """Up to 65,536 signatures, ascending, and for each the rest of its record (msgpack); no rows for bare signatures."""
+    """Up to 65,536 signatures, ascending, and for each the rest of its record (msgpack)."""
 
     signatures: Numbers
     rows: Sequence[bytes]
@@ -90,8 +89,8 @@ class Export:
         values = self._values()
         self.header = self._decode(next(values), Header, "its header")
         values.close()
-        if self.header.kind not in ("pages", "signatures"):
-            raise self._error(f"it holds {reprlib.repr(self.header.kind)}, which this version does not know")
+        if self.header.kind != KIND:
+            raise self._error(f"it has no pages, but {self.header.kind}")
 
     def __len__(self) -> int:
         """Return the number of signatures as the export states it."""
@@ -166,7 +165,7 @@ class Export:
         count, rest = divmod(len(packed.signatures), 8)
         if count > MAX_BLOCK_ROWS:
             raise self._error("a block is too large")
-        if rest or len(packed.rows) not in (0, count):
+        if rest or len(packed.rows) != count:
             raise self._error("a block has columns of different lengths")
         signatures = _unpack(packed.signatures)
         if (signatures[1:] < signatures[:-1]).any():
@@ -180,7 +179,7 @@ class Export:
 def _pieces(block: ExportBlock) -> Iterator[ExportBlock]:
     """Cut *block* into blocks whose rows are neither too many nor too long for one value."""
     start = size = 0
-    for end, row in enumerate(block.rows or repeat(b"", len(block.signatures))):
+    for end, row in enumerate(block.rows):
         size += len(row)
         if (size > _ROWS_BYTES or end - start == MAX_BLOCK_ROWS) and end > start:
             yield ExportBlock(block.signatures[start:end], block.rows[start:end])

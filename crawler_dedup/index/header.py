@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -15,6 +16,9 @@ logger = logger_without_credentials(__name__)
 
 FORMAT = 9
 """Version of the layout of the databases."""
+Kind = Literal["pages", "signatures"]
+KIND: Kind = "pages"
+"""Kind of an index of pages."""
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -31,7 +35,7 @@ class Header(msgspec.Struct, frozen=True):
     format: int
     spec: dict[str, str]
     libraries: dict[str, str]
-    kind: str = "pages"
+    kind: Kind = KIND
 
 
 _decode = msgspec.json.Decoder(Header).decode

@@ -13,17 +13,13 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.config import INDEX_CACHE, MAP_SIZE
-from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMissing, IndexUnusable
+from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMissing
 from crawler_dedup.index import export, records
-from crawler_dedup.index.backend import KIND, Backend
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.export import Export, ExportBlock
-from crawler_dedup.index.figures import FileFigures
-from crawler_dedup.index.header import FORMAT, Header, require_same_spec
+from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.index.keptpages import Filing
-from crawler_dedup.index.lmdb import permuted
-from crawler_dedup.index.lmdb.engine import DATA_FILE, KEEP_MAP_SIZE, damaged_error
-from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.lmdb.permuted import PermutedIndex, tables_of
+from crawler_dedup.index.lmdb.engine import DATA_FILE, damaged_error
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, StoredSite
@@ -34,9 +30,6 @@ from crawler_dedup.urls import identifier_without_credentials, without_credentia
 
 if TYPE_CHECKING:
     from crawler_dedup.index.redis.opening import ServerIndex
-
-AnyIndex = Backend | PermutedIndex
-"""An index of pages on any backend, or one of bare signatures."""
 
 FilingOf = Callable[[Mapping[str, str]], Filing]
 """Returns the :class:`Filing` of an index, given the spec in its header."""
@@ -70,24 +63,6 @@ class Contents:
     runs: Mapping[int, PagesOfRun]
     open_claims: int
     sites: SiteFigures
-
-
-def open_index(location: Location) -> AnyIndex:
-    """Open the index at *location*, of either kind. Raises :class:`IndexUnusable` if there is none."""
-    return _server().attach(location) if isinstance(location, ServerAddress) else open_directory(location)
-
-
-def open_directory(directory: Path) -> Store | PermutedIndex:
-    """Open the index in *directory*, of either kind. Raises :class:`IndexUnusable` if there is none."""
-    require_index(directory)
-    environment = Environment.open(directory, map_size=KEEP_MAP_SIZE)
-    try:
-        header = environment.existing_header()
-        if header.format == FORMAT and header.kind not in (KIND, permuted.KIND):
-            raise damaged_error(directory, f"its header names the kind {header.kind!r}")
-        return PermutedIndex.open(directory) if header.kind == permuted.KIND else Store.attach(directory)
-    finally:
-        environment.close()
 
 
 def make_pages(
@@ -178,25 +153,10 @@ def file_size(directory: Path) -> int:
     return (directory / DATA_FILE).stat().st_size
 
 
-def read_header(index: AnyIndex) -> Header:
-    """Read the header of *index* as it is now."""
-    return index.read_header() if isinstance(index, Backend) else index.environment.existing_header()
-
-
-def measure(index: AnyIndex) -> FileFigures | None:
-    """Measure the file of *index*; return ``None`` if it is on a server."""
-    return index.measure() if isinstance(index, Backend) else index.environment.measure()
-
-
-def measure_bytes(index: AnyIndex) -> int:
-    """Return the size of *index* in bytes."""
-    return index.stored_bytes if isinstance(index, Backend) else index.environment.measure().disk_bytes
-
-
-def count_entries(index: AnyIndex) -> int | None:
-    """Return how many pages or signatures *index* has; ``None`` if their number is damaged."""
+def count_entries(pages: Backend) -> int | None:
+    """Return how many pages an index has; ``None`` if their number is damaged."""
     try:
-        return len(index)
+        return len(pages)
     except IndexDamaged:
         return None
 
@@ -206,13 +166,6 @@ def read_records(pages: Backend, advance: Advance) -> Iterator[Record]:
     for batch in pages.records(_COUNTED):
         yield from batch
         advance(len(batch))
-
-
-def verify(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) -> list[str]:
-    """Check an index in a directory; return a sentence for each fault. Nothing is changed."""
-    if isinstance(index, PermutedIndex):
-        return index.verify(advance)
-    return index.verify(filing_of(index.header.spec), advance)
 
 
 def count_contents(pages: Backend, advance: Advance) -> Contents:
@@ -229,23 +182,23 @@ def count_contents(pages: Backend, advance: Advance) -> Contents:
 
 
 def export_index(
-    index: AnyIndex,
+    pages: Backend,
     file: Path,
     advance: Advance,
     *,
     note_unreadable: Advance = ignore_progress,
     is_readable: SiteCheck = lambda _: True,
 ) -> int:
-    """Write *index* to *file* and return the number of signatures or pages. What cannot be read is left out.
+    """Write the index *pages* to *file* and return the number of pages. What cannot be read is left out.
 
     Args:
         note_unreadable: called with 1 for each record that cannot be read.
         is_readable: returns whether what is known about a site can be read: if not, an import would refuse the export.
     """
     # They are closed before the index: LMDB before 3.0 raises an error if a transaction of a closed index ends.
-    with closing(_read_blocks(index, note_unreadable)) as blocks, closing(_read_sites(index)) as sites:
+    with closing(_read_pages(pages, note_unreadable)) as blocks, closing(pages.sites()) as sites:
         readable = filter(is_readable, sites)
-        return export.write_export(file, read_header(index), _counted(blocks, advance), readable)
+        return export.write_export(file, pages.read_header(), _counted(blocks, advance), readable)
 
 
 def import_index(
@@ -269,12 +222,12 @@ def import_index(
         is_readable: returns whether what is known about a site can be read; by default this is assumed.
 
     Returns:
-        The number of signatures or pages in the export, and how many of them are new.
+        The number of pages in the export, and how many of them are new.
 
     Raises:
         ExportUnreadable: the file is damaged.
         IndexMismatch: the index was made with another configuration.
-        IndexUnusable: it cannot be opened, or bare signatures are imported into a server.
+        IndexUnusable: it cannot be opened.
     """
     total = 0
     for block in _counted(export.blocks(), checked):
@@ -283,11 +236,6 @@ def import_index(
     if not all(map(is_readable, export.sites())):
         raise ExportUnreadable(f"{export.path} cannot be imported: what is known of a site is damaged.")
     header = export.header
-    if header.kind == permuted.KIND:
-        if isinstance(location, ServerAddress):
-            raise IndexUnusable("Bare signatures are kept in directories only, not on a server.")
-        with PermutedIndex.open(location, tables=tables_of(header)) as index:
-            return total, sum(index.insert(block.signatures) for block in _counted(export.blocks(), advance))
     filing, new = filing_of(header.spec), 0
     pages = make_pages(location, header.spec, header.libraries)
     try:
@@ -298,10 +246,6 @@ def import_index(
     finally:
         pages.close()
     return total, new
-
-
-def _read_blocks(index: AnyIndex, note_unreadable: Advance) -> Generator[ExportBlock, None, None]:
-    return _read_signatures(index) if isinstance(index, PermutedIndex) else _read_pages(index, note_unreadable)
 
 
 def read_profiles(path: Path, spec: Mapping[str, str], is_readable: SiteCheck) -> FrozenProfiles:
@@ -322,16 +266,6 @@ def read_profiles(path: Path, spec: Mapping[str, str], is_readable: SiteCheck) -
     return FrozenProfiles.of(sites)
 
 
-def _read_sites(index: AnyIndex) -> Generator[StoredSite, None, None]:
-    if isinstance(index, Backend):
-        yield from index.sites()
-
-
-def _read_signatures(index: PermutedIndex) -> Generator[ExportBlock, None, None]:
-    for signatures in index.blocks(export.MAX_BLOCK_ROWS):
-        yield ExportBlock(signatures, ())
-
-
 def _read_pages(pages: Backend, note_unreadable: Advance) -> Generator[ExportBlock, None, None]:
     for batch in pages.records(export.MAX_BLOCK_ROWS, handled_only=True, note_unreadable=note_unreadable):
         batch.sort(key=lambda record: record.page.signature)
@@ -341,14 +275,11 @@ def _read_pages(pages: Backend, note_unreadable: Advance) -> Generator[ExportBlo
 
 def decode_records(export: Export, block: ExportBlock) -> list[Record]:
     """Return the records in a block of an export. Raises :class:`ExportUnreadable`."""
-    pages = export.header.kind == KIND
-    if len(block.rows) != len(block.signatures) * pages:
-        raise ExportUnreadable(f"{export.path} cannot be imported: records are missing.")
     try:
         decoded = [records.decode(row) for row in block.rows]
     except msgspec.DecodeError as error:
         raise ExportUnreadable(f"{export.path} cannot be imported: a record is damaged ({error}).") from error
-    pairs = zip(decoded, block.signatures.tolist(), strict=False)
+    pairs = zip(decoded, block.signatures.tolist(), strict=True)
     return [_with_signature(_clean(record), signature) for record, signature in pairs]
 
 

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from crawler_dedup import Config, Deduplicator, PermutedIndex
-from crawler_dedup.index import maintenance
+from crawler_dedup import Config, Deduplicator
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.journal.entry import run_started
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support import processes
 from tests.support.commandline import FIRST, invoke, write
 from tests.support.crawling import article
-from tests.support.indexing import array, clusters
 from tests.support.labelled import write_set
 
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
@@ -44,15 +43,13 @@ app(sys.argv[1:])
 
 @pytest.fixture(scope="module")
 def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a folder with two kinds of indexes, an export, a text, an index for traces, and labelled pages."""
+    """Make a folder with an index, an export, a text, an index for traces, and labelled pages."""
     folder = tmp_path_factory.mktemp("made")
     for name, scheme in (("pages", "simhash"), ("traces", "pinyin")):
         with Deduplicator.open(folder / name, Config(tokenizer="bigrams", scheme=scheme)) as deduplicator:
             deduplicator.check("http://a.org/1", article("x", count=400).encode())
     write(folder / "pages" / FIRST, [run_started(1, "site")])
-    with PermutedIndex.open(folder / "signatures") as index:
-        index.insert(array(clusters(1, 3000)))
-    invoke("index", "export", folder / "export", folder / "signatures")
+    invoke("index", "export", folder / "export", folder / "pages")
     (folder / "x.html").write_text(article("x", count=400), encoding="utf-8")
     pages = {str(number): article(str(number)) for number in range(1, 40)}
     write_set(folder / "labelled", pages, [{"id_a": "1", "id_b": "2", "label": 0}])
@@ -63,9 +60,9 @@ def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "call",
     [
         "index stats pages",
-        "index compact signatures",
-        "index export new signatures",
-        "index import export signatures",
+        "index compact pages",
+        "index export new pages",
+        "index import export pages",
         "index import export new",
         "forget pages --host a.org",
         "forget pages --last --export urls.txt",
@@ -92,16 +89,16 @@ def test_interrupted_work_leaves_nothing_behind(indexes: Path, tmp_path: Path, c
     assert work.returncode == 130
     assert files(folder) - before <= {Path("new"), Path("new/data.mdb"), Path("new/lock.mdb"), Path("new/users.lock")}
     for index in folder.glob("*/data.mdb"):
-        with closing(maintenance.open_directory(index.parent)) as opened:
-            assert maintenance.verify(opened, lookup_of, lambda _: None) == []
+        with closing(Store.attach(index.parent)) as store:
+            assert store.verify(lookup_of(store.header.spec)) == []
 
 
 def test_an_interrupted_verification_ends_its_process_too(indexes: Path, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import sys, time\n"
         "if '--multiprocessing-fork' in sys.argv:\n"
-        "    from crawler_dedup.index import maintenance\n"
-        "    maintenance.verify = lambda *_: print('working', flush=True) or time.sleep(60)\n",
+        "    from crawler_dedup.index.lmdb.store import Store\n"
+        "    Store.verify = lambda *_: print('working', flush=True) or time.sleep(60)\n",
         encoding="utf-8",
     )
     path = os.pathsep.join([str(tmp_path), str(processes.ROOT)])

@@ -9,14 +9,14 @@ from typing import Annotated, Literal
 import pytest
 from msgspec import Meta
 
-from crawler_dedup import Config, Deduplicator, PermutedIndex
+from crawler_dedup import Config, Deduplicator
 from crawler_dedup.cli import jsonlines
 from crawler_dedup.cli.jsontypes import LINES
 from crawler_dedup.cli.jsontypes.base import Line, Part
 from crawler_dedup.rules.table import TABLE
 from tests.support.commandline import json_lines
 from tests.support.crawling import article
-from tests.support.indexing import array, clusters, cut_chunks
+from tests.support.indexing import cut_chunks
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -112,8 +112,8 @@ def test_an_index_is_printed_as_json_lines(tmp_path: Path) -> None:
 
 
 def test_damage_of_an_index_is_printed_as_json_lines(tmp_path: Path) -> None:
-    with PermutedIndex.open(tmp_path) as index:
-        index.insert(array(clusters(1, 1000)))
-    cut_chunks(tmp_path, 0.8)
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
+        deduplicator.check("http://a.org/1", article("x").encode())
+    cut_chunks(tmp_path, 1)
     problems = json_lines("index", "verify", tmp_path, "--json", status=1)
     assert [line["type"] for line in problems] == ["index_problem"]

@@ -88,7 +88,7 @@ _LIMITED = """
     import resource, sys
     from pathlib import Path
     from crawler_dedup import Config, Deduplicator, PermutedIndex
-    from crawler_dedup.index.maintenance import open_index
+    from crawler_dedup.index.maintenance import open_to_write
 
     directory = sys.argv[1]
     Deduplicator.open(f"{directory}/large", Config(tokenizer="bigrams")).close()
@@ -103,7 +103,7 @@ _LIMITED = """
         except Exception as error:
             print(name, error)
     Deduplicator.open(f"{directory}/new", Config(tokenizer="bigrams", map_size=1 << 30)).close()
-    open_index(Path(f"{directory}/large")).close()  # as commands do, which have no such setting
+    open_to_write(Path(f"{directory}/large")).close()  # as commands do, which have no such setting
     print("usable")
 """
 

@@ -24,7 +24,7 @@ from tests.support.indexing import array
 
 ROOT = Path(__file__).parents[2]
 SPEC = {"scheme": "simhash"}
-HEADER = msgspec.msgpack.encode(Header(5, SPEC, {}, "pages"))
+HEADER = msgspec.msgpack.encode(Header(5, SPEC, {}))
 MEGABYTE = 1 << 20
 
 Part = bytes | tuple[bytes, int]
@@ -197,7 +197,7 @@ def test_a_thin_page_with_impossible_keys_is_reported_in_a_sentence_on_the_comma
     tmp_path: Path, value: bytes
 ) -> None:
     row = encode(Record(SignedPage("k", "http://h/", "s", kind=PageKind.THIN, value=value), settled=1))
-    write_export(tmp_path / "file", Header(5, SPEC, {}, "pages"), [ExportBlock(array([7]), [row])])
+    write_export(tmp_path / "file", Header(5, SPEC, {}), [ExportBlock(array([7]), [row])])
     result = invoke("index", "import", tmp_path / "file", tmp_path / "index", status=2)
     assert f"{tmp_path / 'file'} cannot be imported: a record is damaged" in result.output
     assert not (tmp_path / "index").exists()
@@ -205,8 +205,8 @@ def test_a_thin_page_with_impossible_keys_is_reported_in_a_sentence_on_the_comma
 
 def test_more_signatures_than_fit_into_a_block_are_written_as_several_blocks(tmp_path: Path) -> None:
     signatures = np.arange(2 * MAX_BLOCK_ROWS + 1, dtype=np.uint64)
-    header = Header(5, SPEC, {}, "signatures")
-    assert write_export(tmp_path / "file", header, [ExportBlock(signatures, ())]) == len(signatures)
+    block = ExportBlock(signatures, [b""] * len(signatures))
+    assert write_export(tmp_path / "file", Header(5, SPEC, {}), [block]) == len(signatures)
     blocks = list(Export(tmp_path / "file").blocks())
     assert [len(block.signatures) for block in blocks] == [MAX_BLOCK_ROWS, MAX_BLOCK_ROWS, 1]
     assert np.array_equal(np.concatenate([block.signatures for block in blocks]), signatures)
@@ -214,7 +214,7 @@ def test_more_signatures_than_fit_into_a_block_are_written_as_several_blocks(tmp
 
 def test_a_row_that_is_longer_than_a_block_is_exported_and_imported(tmp_path: Path) -> None:
     row = random.Random(1).randbytes(_MAX_VALUE + 1)
-    write_export(tmp_path / "file", Header(5, SPEC, {}, "pages"), [ExportBlock(array([7]), [row])])
+    write_export(tmp_path / "file", Header(5, SPEC, {}), [ExportBlock(array([7]), [row])])
     (block,) = Export(tmp_path / "file").blocks()
     assert block.rows == [row]
 

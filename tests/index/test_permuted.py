@@ -20,13 +20,10 @@ from hypothesis import strategies as st
 
 from crawler_dedup import IndexUnusable
 from crawler_dedup.hamming import DESIGNS
-from crawler_dedup.index import maintenance
-from crawler_dedup.index.export import Export
 from crawler_dedup.index.lmdb import permuted
 from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
-from crawler_dedup.signing.lookup import lookup_of
 from tests.support.indexing import SPREADS, array, batch, brute_force, crowded, flipped, program, run
 
 SEEDS = st.integers(0, 2**32)
@@ -153,39 +150,12 @@ def salvaged(trial: Trial) -> None:
     trial.index = PermutedIndex.open(trial.folder / "salvaged")
 
 
-def export_import(trial: Trial, target: Path) -> tuple[int, int]:
-    file = trial.folder / "file"
-    maintenance.export_index(trial.index, file, lambda _: None)
-    return maintenance.import_index(Export(file), target, lookup_of, lambda _: None, lambda _: None)
-
-
-def carried(trial: Trial) -> None:
-    tables = trial.index.tables
-    assert export_import(trial, trial.folder / "other") == (len(trial.held), len(trial.held))
-    trial.index.close()
-    trial.index = PermutedIndex.open(trial.folder / "other")
-    assert trial.index.tables == tables
-
-
-def merged(trial: Trial) -> None:
-    """Import the index into another one, which has other signatures and some of the same."""
-    have = {*trial.source.sample(sorted(trial.held), len(trial.held) // 3), *trial.draw_queries(40)}
-    target = PermutedIndex.open(trial.folder / "other", tables=trial.index.tables)
-    target.insert(array(have))
-    assert export_import(trial, trial.folder / "other") == (len(trial.held), len(trial.held - have))
-    trial.index.close()
-    trial.index = target
-    trial.held |= have
-
-
 CHANGES: list[Callable[[Trial], None]] = [
     closed_and_opened,
     thinned,
     emptied,
     compacted,
     salvaged,
-    carried,
-    merged,
 ]
 
 

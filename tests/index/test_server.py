@@ -150,7 +150,7 @@ def test_reading_does_not_create_an_index(address: ServerAddress, server: Server
     with pytest.raises(IndexMissing):
         maintenance.open_pages(address)
     with pytest.raises(IndexMissing):
-        maintenance.open_index(address)
+        maintenance.open_to_write(address)
     assert server.run("DBSIZE") == 0
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 from click.testing import Result
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
-from crawler_dedup.index import maintenance
-from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support.commandline import command, invoke
 from tests.support.crawling import article
-from tests.support.indexing import FILING, array, clusters
+from tests.support.indexing import FILING, clusters
 from tests.support.processes import ROOT
 
 CONFIG = Config(tokenizer="bigrams")
@@ -65,19 +64,12 @@ def kept(directory: Path) -> set[str]:
 
 
 def is_sound(directory: Path) -> bool:
-    opened = maintenance.open_directory(directory)
-    try:
-        return not maintenance.verify(opened, lookup_of, lambda _: None)
-    finally:
-        opened.close()
+    with closing(Store.attach(directory)) as store:
+        return not store.verify(lookup_of(store.header.spec))
 
 
-def fill(directory: Path, kind: str) -> None:
+def fill(directory: Path) -> None:
     """Add records until each database of the index has more than a few pages."""
-    if kind == "signatures":
-        with PermutedIndex.open(directory) as opened:
-            opened.insert(array(clusters(2, 2000)))
-        return
     store = Store.attach(directory)
     pages = (
         SignedPage(str(number), f"http://c.org/{number}", "", signature=signature)

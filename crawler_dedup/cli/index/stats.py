@@ -21,7 +21,6 @@ from crawler_dedup.cli.terminal import format_time, iso_time, make_console
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.figures import FileFigures
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import Contents
 from crawler_dedup.system.callbacks import Start
@@ -36,14 +35,13 @@ class _Stats:
     Attributes:
         stored_bytes: bytes that the index takes on disk, or in the memory of a server.
         figures: figures of its file; ``None`` if it is no file.
-        contents: contents of an index of pages; ``None`` for an index of bare signatures.
     """
 
     header: Header
     stored_bytes: int
     figures: FileFigures | None
     entries: int
-    contents: Contents | None
+    contents: Contents
 
 
 @click.command
@@ -69,12 +67,10 @@ def stats(index: Location | None, json: bool) -> None:
 
 
 def _read(location: Location, start: Start) -> _Stats:
-    with closing(maintenance.open_index(location)) as opened:
-        header, figures, entries = maintenance.read_header(opened), maintenance.measure(opened), len(opened)
-        contents = None
-        if not isinstance(opened, PermutedIndex):
-            contents = maintenance.count_contents(opened, start("reading", entries))
-        return _Stats(header, maintenance.measure_bytes(opened), figures, entries, contents)
+    with closing(maintenance.open_to_write(location)) as opened:
+        header, figures, entries = opened.read_header(), opened.measure(), len(opened)
+        contents = maintenance.count_contents(opened, start("reading", entries))
+        return _Stats(header, opened.stored_bytes, figures, entries, contents)
 
 
 def _lines(read: _Stats) -> Iterator[Line]:
@@ -88,13 +84,11 @@ def _lines(read: _Stats) -> Iterator[Line]:
         disk_bytes=read.stored_bytes,
         free_share=_free_share(figures) if figures else None,
         readers=figures.readers if figures else None,
-        open_claims=read.contents.open_claims if read.contents else None,
-        sites=read.contents.sites.sites if read.contents else None,
-        known_sites=read.contents.sites.known if read.contents else None,
-        site_bytes=read.contents.sites.content_bytes if read.contents else None,
+        open_claims=read.contents.open_claims,
+        sites=read.contents.sites.sites,
+        known_sites=read.contents.sites.known,
+        site_bytes=read.contents.sites.content_bytes,
     )
-    if read.contents is None:
-        return
     for scope, pages in read.contents.scopes.items():
         yield types.IndexScope(scope=scope, pages=pages)
     for number, run in read.contents.runs.items():
@@ -107,18 +101,17 @@ def _table(read: _Stats) -> Table:
     for _ in ("name", "value"):
         table.add_column(overflow="fold")
     table.add_row("kind", header.kind)
-    table.add_row(header.kind, f"{read.entries:,}")
+    table.add_row("pages", f"{read.entries:,}")
     for name, value in {"format": str(header.format), **header.spec, **header.libraries}.items():
         table.add_row(Text(name), Text(value))
     table.add_section()
     table.add_row("on disk" if figures else "in memory", decimal(read.stored_bytes))
     if read.entries:
-        table.add_row(f"bytes per {header.kind[:-1]}", f"{read.stored_bytes / read.entries:,.0f}")
+        table.add_row("bytes per page", f"{read.stored_bytes / read.entries:,.0f}")
     if figures:
         table.add_row("free in the file", f"{_free_share(figures):.0%}")
         table.add_row("readers", str(figures.readers))
-    if read.contents is not None:
-        _add_contents(table, read.contents)
+    _add_contents(table, read.contents)
     return table
 
 

@@ -35,8 +35,8 @@ def export_(file: Path, index: Location | None) -> None:
       crawler-dedup index export pages.dedup
       crawler-dedup index export pages.dedup .scrapy/dedup
     """
-    with closing(maintenance.open_index(find_existing_index(index))) as opened, progress_bars() as start:
-        noun, unreadable = maintenance.read_header(opened).kind.removesuffix("s"), list[int]()
+    with closing(maintenance.open_to_write(find_existing_index(index))) as opened, progress_bars() as start:
+        unreadable: list[int] = []
         written = maintenance.export_index(
             opened,
             file,
@@ -44,7 +44,7 @@ def export_(file: Path, index: Location | None) -> None:
             note_unreadable=unreadable.append,
             is_readable=can_read,
         )
-    click.echo(f"{quantity(written, noun)} written to {file}, {decimal(file.stat().st_size)}.")
+    click.echo(f"{quantity(written, 'page')} written to {file}, {decimal(file.stat().st_size)}.")
     if unreadable:
         click.echo(f"Without {quantity(len(unreadable), 'record')} that cannot be read.")
 
@@ -70,4 +70,4 @@ def import_(file: Path, index: Location | None) -> None:
         export = Export(file)
         reading, importing = start("reading", len(export)), start("importing", len(export))
         total, new = maintenance.import_index(export, location, lookup_of, reading, importing, is_readable=can_read)
-    click.echo(f"{quantity(total, export.header.kind.removesuffix('s'))} read, {new:,} of them new.")
+    click.echo(f"{quantity(total, 'page')} read, {new:,} of them new.")

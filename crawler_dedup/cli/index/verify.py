@@ -20,6 +20,7 @@ from crawler_dedup.cli.terminal import OUT_OF_MEMORY
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, DedupError, IndexDamaged
 from crawler_dedup.index import maintenance
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.signer import config_from_spec
@@ -36,7 +37,7 @@ def verify(index: Location | None, json: bool) -> None:
 
     INDEX is the directory of the index; without it, the index of this Scrapy project is used. Every bucket is compared with
     the records. To replace a damaged index, export it, and import the file into a new directory: the export contains
-    everything that can be read. (Bare signatures: `PermutedIndex.salvage`.)
+    everything that can be read.
 
     Exit status 0: the index is sound. 1: it is damaged. 2: it cannot be read.
 
@@ -92,8 +93,9 @@ def _verify_in_child(directory: Path) -> list[str]:
 def _verify_and_send(directory: Path, sender: Connection) -> None:
     problems: list[str] | DedupError | OSError
     try:
-        with closing(maintenance.open_directory(directory)) as opened, progress_bars() as start:
-            problems = maintenance.verify(opened, _filing_of, start("verifying", maintenance.count_entries(opened)))
+        with closing(Store.attach(directory)) as opened, progress_bars() as start:
+            advance = start("verifying", maintenance.count_entries(opened))
+            problems = opened.verify(_filing_of(opened.header.spec), advance)
     except IndexDamaged as error:
         problems = [str(error)]
     except (DedupError, OSError) as error:

@@ -23,7 +23,7 @@ import msgspec
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.figures import FileFigures
-from crawler_dedup.index.header import FORMAT, Header, check_header
+from crawler_dedup.index.header import FORMAT, Header, Kind, check_header
 from crawler_dedup.index.lmdb.committer import Committer, NoCommitter
 from crawler_dedup.index.lmdb.deferred import DeferredRows
 from crawler_dedup.index.lmdb.engine import explain, measure_file, no_index_error
@@ -197,7 +197,7 @@ class Environment:
         """Whether this process has opened it more than once."""
         return self._users > 1
 
-    def prepare(self, kind: str, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool) -> Header:
+    def prepare(self, kind: Kind, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool) -> Header:
         """Write the header, or compare a stored header with it; return the stored header.
 
         Args:

@@ -18,7 +18,7 @@ from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import DESIGNS, Numbers, SignatureMatch, near, sort_distinct
 from crawler_dedup.index.decoding import decode_number
-from crawler_dedup.index.header import Header
+from crawler_dedup.index.header import Header, Kind
 from crawler_dedup.index.lmdb.buckets import Buckets, equal_ranges
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.tally import Tally, tally
@@ -26,7 +26,7 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 Signatures = int | Iterable[int] | Numbers
 
-KIND = "signatures"
+KIND: Kind = "signatures"
 _SCOPE = 0
 _SLICE = 1 << 23
 _VERIFIED = 1 << 16

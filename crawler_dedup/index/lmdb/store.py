@@ -12,9 +12,9 @@ from typing import TypeVar
 import lmdb
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.backend import KIND, Backend
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.figures import FileFigures
-from crawler_dedup.index.header import FORMAT, Header, check_header
+from crawler_dedup.index.header import FORMAT, KIND, Header, check_header
 from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.lmdb.catalogue import Catalogue, PagesInTransaction
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes

@@ -8,8 +8,7 @@ import msgspec
 
 from crawler_dedup.config import INDEX_CACHE
 from crawler_dedup.errors import IndexMissing
-from crawler_dedup.index.backend import KIND
-from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
+from crawler_dedup.index.header import FORMAT, KIND, Header, check_header, decode_header
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.redis import scripts

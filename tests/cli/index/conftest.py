@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Deduplicator
-from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record
 from tests.support.crawling import article
@@ -16,7 +15,7 @@ from tests.support.indexcommands import (
     CONFIG,
     PAGES,
 )
-from tests.support.indexing import FILING, array, clusters
+from tests.support.indexing import FILING
 
 
 @pytest.fixture
@@ -32,21 +31,4 @@ def pages(tmp_path: Path) -> Path:
     store = Store.attach(directory)
     store.merge(records, FILING)
     store.close()
-    return directory
-
-
-@pytest.fixture
-def signatures(tmp_path: Path) -> Path:
-    """Return an index of 500 signatures."""
-    directory = tmp_path / "signatures"
-    with PermutedIndex.open(directory, tables=10) as index:
-        index.insert(array(sorted(set(clusters(1, 1000)))[:500]))
-    return directory
-
-
-@pytest.fixture(params=["pages", "signatures"])
-def index(request: pytest.FixtureRequest) -> Path:
-    """Return an index of pages or of signatures, in turn."""
-    directory = request.getfixturevalue(request.param)
-    assert isinstance(directory, Path)
     return directory

@@ -70,7 +70,3 @@ def test_a_host_can_be_forgotten_beside_page_keys_that_are_not_addresses(pages: 
 def test_an_invalid_call_forgets_nothing(pages: Path, options: list[str], sentence: str) -> None:
     assert sentence in printed_text(invoke("forget", pages, *options, status=2))
     assert kept(pages) == set(PAGES)
-
-
-def test_an_index_of_signatures_has_no_pages_to_forget(signatures: Path) -> None:
-    assert "kind: index has 'signatures'" in printed_text(invoke("forget", signatures, "--host", "a.org", status=2))

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Deduplicator, SignedPage
-from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record
 from crawler_dedup.signing.schemes import SimHash
@@ -32,20 +31,11 @@ def test_stats_show_the_figures_of_an_index_of_pages(pages: Path) -> None:
     assert {"format", "tokenizer", "on disk", "bytes per page", "free in the file", "readers"} <= set(table)
 
 
-def test_stats_show_the_figures_of_an_index_of_signatures(signatures: Path) -> None:
-    table = rows(cli("stats", signatures))
-    assert (table["kind"], table["signatures"], table["tables"]) == ("signatures", "500", "10")
-    assert {"on disk", "bytes per signature", "free in the file", "readers"} <= set(table)
-    assert "claims not settled" not in table
-
-
 def test_stats_show_an_empty_index(tmp_path: Path) -> None:
-    Deduplicator.open(tmp_path / "pages", CONFIG).close()
-    PermutedIndex.open(tmp_path / "signatures").close()
-    for kind in ("pages", "signatures"):
-        table = rows(cli("stats", tmp_path / kind))
-        assert table[kind] == "0"
-        assert not any(name.startswith("bytes per") for name in table)
+    Deduplicator.open(tmp_path, CONFIG).close()
+    table = rows(cli("stats", tmp_path))
+    assert table["pages"] == "0"
+    assert "bytes per page" not in table
 
 
 def test_the_run_is_stored_in_records_and_shown_by_stats(tmp_path: Path) -> None:

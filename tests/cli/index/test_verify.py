@@ -21,10 +21,10 @@ from tests.support.indexcommands import (
 from tests.support.indexing import cut_chunks, put_meta, running_program
 
 
-def test_a_sound_index_is_reported_as_sound(index: Path) -> None:
-    before = (index / "data.mdb").read_bytes()
-    assert printed_text(cli("verify", index)) == "The index is sound."
-    assert (index / "data.mdb").read_bytes() == before
+def test_a_sound_index_is_reported_as_sound(pages: Path) -> None:
+    before = (pages / "data.mdb").read_bytes()
+    assert printed_text(cli("verify", pages)) == "The index is sound."
+    assert (pages / "data.mdb").read_bytes() == before
 
 
 def delete_buckets(directory: Path, share: float) -> None:
@@ -36,9 +36,9 @@ def delete_buckets(directory: Path, share: float) -> None:
                 assert txn.delete(name)
 
 
-def test_a_missing_bucket_is_detected(index: Path) -> None:
-    delete_buckets(index, 0)
-    assert "The tables " in printed_text(cli("verify", index, status=1))
+def test_a_missing_bucket_is_detected(pages: Path) -> None:
+    delete_buckets(pages, 0)
+    assert "The tables " in printed_text(cli("verify", pages, status=1))
 
 
 def carry(pages: Path, tmp_path: Path) -> tuple[str, Path]:
@@ -70,15 +70,6 @@ def test_an_export_leaves_out_records_that_cannot_be_read_and_counts_them(pages:
     assert kept(new) == set(PAGES) - {next(iter(PAGES))}
 
 
-def test_damaged_chunks_of_signatures_are_reported(signatures: Path, tmp_path: Path) -> None:
-    cut_chunks(signatures, 0.8)
-    refused = printed_text(cli("export", tmp_path / "file", signatures, status=2))
-    assert refused.startswith("Error: ")
-    assert "is damaged" in refused
-    assert not (tmp_path / "file").exists()
-    assert "is damaged" in printed_text(cli("verify", signatures, status=1))
-
-
 def test_damaged_chunks_of_pages_are_reported_and_cost_no_page(pages: Path, tmp_path: Path) -> None:
     cut_chunks(pages, 1)
     assert "is damaged" in printed_text(cli("verify", pages, status=1))
@@ -86,19 +77,19 @@ def test_damaged_chunks_of_pages_are_reported_and_cost_no_page(pages: Path, tmp_
 
 
 @pytest.mark.parametrize("kind", ["pages", "signatures"])
-def test_an_index_of_another_format_is_not_verified(signatures: Path, kind: str) -> None:
+def test_an_index_of_another_format_is_not_verified(pages: Path, kind: str) -> None:
     header = f'{{"format": 99, "spec": {{"tables": "10"}}, "libraries": {{}}, "kind": "{kind}"}}'
-    put_meta(signatures, b"header", header.encode())
+    put_meta(pages, b"header", header.encode())
     for name in ("verify", "stats", "compact"):
-        refused = printed_text(cli(name, signatures, status=2))
+        refused = printed_text(cli(name, pages, status=2))
         assert refused.startswith("Error: ")
         assert "99" in refused
 
 
-def test_a_damaged_header_is_reported_in_a_sentence(signatures: Path) -> None:
-    put_meta(signatures, b"header", b'{"format": 2, "spec": {"tables": "\xff"}, "libraries": {}}')
-    assert printed_text(cli("stats", signatures, status=2)).startswith("Error: ")
-    verify_says_that_it_is_damaged(signatures)
+def test_a_damaged_header_is_reported_in_a_sentence(pages: Path) -> None:
+    put_meta(pages, b"header", b'{"format": 2, "spec": {"tables": "\xff"}, "libraries": {}}')
+    assert printed_text(cli("stats", pages, status=2)).startswith("Error: ")
+    verify_says_that_it_is_damaged(pages)
 
 
 @pytest.mark.parametrize(
@@ -130,14 +121,8 @@ def test_an_empty_or_missing_file_beside_journals_is_damage(pages: Path, state: 
     assert not (pages / "file").exists()
 
 
-def test_a_damaged_count_is_reported_by_verify(signatures: Path) -> None:
-    put_meta(signatures, b"count", b"\xff" * 8)
-    cli("stats", signatures)
-    verify_says_that_it_is_damaged(signatures)
-
-
 def test_an_index_that_another_process_locks_is_not_verified(
-    signatures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(  # read by the process that looks at the index
@@ -150,13 +135,13 @@ def test_an_index_that_another_process_locks_is_not_verified(
         print("held", flush=True)
         input()
     """
-    with running_program(hold, signatures):
-        refused = printed_text(cli("verify", signatures, status=2))
-    assert refused.startswith(f"Error: The index in {signatures} is locked by another process")
+    with running_program(hold, pages):
+        refused = printed_text(cli("verify", pages, status=2))
+    assert refused.startswith(f"Error: The index in {pages} is locked by another process")
 
 
-def test_verify_reads_a_sound_index_in_another_process(signatures: Path) -> None:
-    completed = installed("verify", signatures)
+def test_verify_reads_a_sound_index_in_another_process(pages: Path) -> None:
+    completed = installed("verify", pages)
     assert completed.returncode == 0, completed
     assert "sound" in completed.stdout
 
@@ -169,18 +154,16 @@ def garbage_over(directory: Path, quarter: int, seed: int) -> None:
         opened.write(random.Random(seed).randbytes(size))
 
 
-@pytest.mark.parametrize(("kind", "quarter"), [("signatures", 1), ("pages", 2)])
-def test_garbage_in_a_file_is_reported_in_a_sentence(request: pytest.FixtureRequest, kind: str, quarter: int) -> None:
-    directory = request.getfixturevalue(kind)
-    fill(directory, kind)
-    garbage_over(directory, quarter, 1)
-    verify_says_that_it_is_damaged(directory)
+def test_garbage_in_a_file_is_reported_in_a_sentence(pages: Path) -> None:
+    fill(pages)
+    garbage_over(pages, 2, 1)
+    verify_says_that_it_is_damaged(pages)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("quarter", range(4))
-def test_any_garbage_in_a_file_is_reported_in_a_sentence(index: Path, quarter: int, seed: int) -> None:
-    fill(index, index.name)
-    garbage_over(index, quarter, seed)
-    verify_says_that_it_is_damaged(index)
+def test_any_garbage_in_a_file_is_reported_in_a_sentence(pages: Path, quarter: int, seed: int) -> None:
+    fill(pages)
+    garbage_over(pages, quarter, seed)
+    verify_says_that_it_is_damaged(pages)
