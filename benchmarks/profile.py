@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 
 STEPS = {
     "process_response, decider, monitor": ["middleware:DedupMiddleware.process_response"],
-    "marking of requests": ["middleware:_Marking.request_scheduled", "middleware:_Marking.process_request"],
+    "marking of requests": [
+        "middleware:DedupMiddleware.request_scheduled",
+        "middleware:DedupMiddleware.process_request",
+    ],
     "gate: identity": ["crawl.gate:Gate.identity_of"],
     "sending to signing processes": [
         "crawl.signers:Signers.sign",

@@ -36,13 +36,13 @@ from crawler_dedup.system.logs import logger_without_credentials
 logger = logger_without_credentials(__name__)
 
 
-def look(location: Location, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
+def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
     """Return the decision that a crawl which begins now would make about *page*, and change nothing.
 
     Works while a crawl uses the index. If there is no index, the page is new, and no directory is created.
 
     Args:
-        signer: the signer that has signed the page. Use :func:`with_tokenizer_of_index` to make it and to look.
+        signer: the signer that has signed the page. Use :func:`with_tokenizer_of_index` to make it and to call this.
         alias: another key of the page: that of an address that redirected to it.
 
     Raises:
@@ -58,7 +58,7 @@ def look(location: Location, signer: Signer, page: SignedPage, *, alias: str = "
     with closing(store):
         config = signer.config
         terms = OfferTerms(max_age=round(86_400 * config.expire_days), is_dry=config.is_dry)
-        return store.look(page, RuleMatcher(signer), terms, alias=clean_identifier(alias))
+        return store.preview(page, RuleMatcher(signer), terms, alias=clean_identifier(alias))
 
 
 @dataclass(frozen=True)

@@ -13,23 +13,55 @@ from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.crawl.compat import is_asyncio_available
 from crawler_dedup.crawl.decider import Decider
 from crawler_dedup.crawl.gate import Gate
-from crawler_dedup.crawl.look import Look
+from crawler_dedup.crawl.preview import Preview
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.signals import META_DECISION, NearDuplicate, near_duplicate_dropped
-from crawler_dedup.crawl.startup import FilterOff, config_of, only_looks, refusal_logged, require_companion
+from crawler_dedup.crawl.startup import FilterOff, config_of, is_preview, refusal_logged, require_companion
 from crawler_dedup.errors import DedupError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 
-class _Marking:
-    """Keeps the marks in the ``meta`` of requests: whether they were scheduled, and the decision about their page."""
+class DedupMiddleware:
+    """Drops near-duplicate pages and, with them, their outlinks.
+
+    Its order is 40, so that it is the last middleware to see a response before the spider: a response that a user's own
+    middleware turns into a retry (a ban, a captcha) is never judged.
+
+    Attributes:
+        session: the index of the crawl. A Scrapy command that shows single pages has none: all pages pass there.
+    """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self.crawler = crawler
         self._gate = Gate(crawler, config)
+        self._decider: Decider | Preview
+        if is_preview(crawler):
+            discard_ahead()
+            self._decider = Preview(crawler, config, self._gate)
+        else:
+            self.session = Session(crawler, config)
+            self._decider = Decider(self.session, self._gate, config)
         crawler.signals.connect(self.request_scheduled, signal=signals.request_scheduled)
+
+    @classmethod
+    @refusal_logged()
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Open the index. An error of the index or of a setting stops the crawl here, before the first page.
+
+        A Scrapy command that shows single pages goes on without the filter.
+        """
+        try:
+            config = config_of(crawler)
+            if not is_preview(crawler):
+                require_companion(crawler.settings, "SPIDER_MIDDLEWARES", "crawler_dedup.settling.SettlingMiddleware")
+            _require_asyncio(crawler)
+            return cls(crawler, config)
+        except DedupError as error:
+            if is_preview(crawler):
+                raise FilterOff(str(error)) from error
+            raise
 
     def request_scheduled(self, request: Request) -> None:
         """Mark *request*, and remove the decision that ``meta=response.meta`` has copied: not every queue can store it."""
@@ -41,66 +73,6 @@ class _Marking:
         request.meta.pop(META_DECISION, None)
         self._gate.take_scheduled_mark(request)
 
-
-class LookMiddleware(_Marking):
-    """Shows what a crawl would decide about the pages that a Scrapy command fetches. All pages pass, and none is filed."""
-
-    def __init__(self, crawler: Crawler, config: Config) -> None:
-        super().__init__(crawler, config)
-        discard_ahead()
-        self._look = Look(crawler, config, self._gate)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Read the settings. If they are wrong, the command goes on without the filter."""
-        try:
-            config = config_of(crawler)
-            _require_asyncio(crawler)
-            return cls(crawler, config)
-        except DedupError as error:
-            raise FilterOff(str(error)) from error
-
-    async def process_response(
-        self,
-        request: Request,
-        response: Response,
-        spider: Spider | None = None,  # noqa: ARG002
-    ) -> Response:
-        """Pass *response*, with the decision in its ``meta``."""
-        decision = await self._look.decide(request, response)
-        if decision is None:
-            request.meta.pop(META_DECISION, None)
-        else:
-            request.meta[META_DECISION] = decision
-        return response
-
-
-class DedupMiddleware(_Marking):
-    """Drops near-duplicate pages and, with them, their outlinks.
-
-    Its order is 40, so that it is the last middleware to see a response before the spider: a response that a user's own
-    middleware turns into a retry (a ban, a captcha) is never judged.
-    """
-
-    def __init__(self, crawler: Crawler, config: Config) -> None:
-        super().__init__(crawler, config)
-        self.session = Session(crawler, config)
-        self._decider = Decider(self.session, self._gate, config)
-
-    @classmethod
-    @refusal_logged()
-    def from_crawler(cls, crawler: Crawler) -> Self | LookMiddleware:
-        """Open the index. An error of the index or of a setting stops the crawl here, before the first page.
-
-        A Scrapy command that shows single pages gets a :class:`LookMiddleware`.
-        """
-        if only_looks(crawler):
-            return LookMiddleware.from_crawler(crawler)
-        config = config_of(crawler)
-        require_companion(crawler.settings, "SPIDER_MIDDLEWARES", "crawler_dedup.settling.SettlingMiddleware")
-        _require_asyncio(crawler)
-        return cls(crawler, config)
-
     async def process_response(
         self,
         request: Request,
@@ -108,15 +80,11 @@ class DedupMiddleware(_Marking):
         spider: Spider | None = None,  # noqa: ARG002
     ) -> Response:
         """Pass *response*, or raise :class:`~crawler_dedup.NearDuplicate` if its page is dropped and not followed."""
-        self.session.followed.discard(request)  # the callback may have yielded the same object again
         checked = await self._decider.check(request, response)
         if checked is None:
             request.meta.pop(META_DECISION, None)
             return response
         request.meta[META_DECISION] = checked.decision
-        self.session.monitor.report_decision(
-            checked.decision, checked.page, request, drops=checked.drops, follows=checked.follows
-        )
         if not checked.drops:
             return response
         self.crawler.signals.send_catch_log(

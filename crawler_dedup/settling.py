@@ -19,7 +19,7 @@ from crawler_dedup.crawl.gate import note_inherited_redirections
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.repetitions import MARKS, is_repetition, was_repeated
 from crawler_dedup.crawl.signals import META_DECISION, page_handled
-from crawler_dedup.crawl.startup import FilterOff, config_of, only_looks, refusal_logged, require_companion
+from crawler_dedup.crawl.startup import FilterOff, config_of, is_preview, refusal_logged, require_companion
 from crawler_dedup.decision import Decision
 from crawler_dedup.middleware import DedupMiddleware
 
@@ -106,7 +106,7 @@ class SettlingMiddleware:
             ConfigError: the downloader middleware is not installed.
             FilterOff: no page is claimed, because a Scrapy command only shows pages.
         """
-        if only_looks(crawler):
+        if is_preview(crawler):
             raise FilterOff
         middleware = cls(crawler)
         require_companion(crawler.settings, "DOWNLOADER_MIDDLEWARES", "crawler_dedup.middleware.DedupMiddleware")

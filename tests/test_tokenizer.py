@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch
-from crawler_dedup.deduplicator import look
+from crawler_dedup.deduplicator import preview
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
@@ -120,7 +120,7 @@ def test_reading_an_index_uses_its_tokenizer(tmp_path: Path) -> None:
     def look_with(config: Config) -> str:
         signer = Signer(config)
         page, _ = signer.sign("http://b/", article("a", frame="b").encode(), encoding=None, key=None, scope="global")
-        return f"{look(tmp_path, signer, page).verdict} {config.tokenizer}"
+        return f"{preview(tmp_path, signer, page).verdict} {config.tokenizer}"
 
     assert with_tokenizer_of_index(Config(), look_with) == "duplicate bigrams"
 

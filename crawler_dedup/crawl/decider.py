@@ -33,13 +33,11 @@ class CheckedResponse:
     """A response that was checked.
 
     Attributes:
-        page: the signed page; ``None`` if signing failed.
         decision: the decision.
         drops: whether the page is dropped because of the decision.
         follows: whether a page that is dropped reaches its callback, so that its links are followed.
     """
 
-    page: SignedPage | None
     decision: Decision
     drops: bool
     follows: bool
@@ -57,7 +55,8 @@ class Decider:
         self._forms = Forms()
 
     async def check(self, request: Request, response: Response) -> CheckedResponse | None:
-        """Decide about *response*; return ``None`` if it is not checked. Errors let it pass."""
+        """Decide about *response*, and report it; return ``None`` if it is not checked. Errors let it pass."""
+        self._session.followed.discard(request)  # the callback may have yielded the same object again
         action: str = self._config.action
         page = None
         forms: Sequence[bytes] = ()
@@ -79,7 +78,9 @@ class Decider:
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
         if page is not None and decision.verdict is Verdict.NEW:
             self._watch_form(page, forms, decision)
-        return CheckedResponse(page, decision, drops, follows=drops and action == "follow")
+        follows = drops and action == "follow"
+        self._monitor.report_decision(decision, page, request, drops=drops, follows=follows)
+        return CheckedResponse(decision, drops, follows)
 
     async def _sign(self, response: Response, identity: Identity) -> tuple[SignedPage, Sequence[bytes]]:
         job = SignJob(

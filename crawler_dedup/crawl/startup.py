@@ -153,7 +153,7 @@ def require_companion(settings: BaseSettings, component_list: str, companion: st
         )
 
 
-def only_looks(crawler: Crawler) -> bool:
+def is_preview(crawler: Crawler) -> bool:
     """Return whether a Scrapy command shows single pages instead of crawling: ``shell``, ``fetch``, ``view`` or ``parse``.
 
     The shell uses an engine without a crawl; the other commands replace the spider's ``start`` by their own function. The

@@ -161,14 +161,14 @@ class Backend(ABC):
         future.add_done_callback(lambda offer: self._note_offer(offer, decided, matcher, terms))
         return future
 
-    def look(
+    def preview(
         self, page: SignedPage, matcher: Matcher, terms: OfferTerms = OfferTerms(), *, alias: str = ""
     ) -> Decision:
         """Return the decision that an offer of *page* would get now, by what is committed; change nothing."""
         dead = self._find_dead()
         with self._read() as txn:
             runs = txn.run_states_in_reading(dead)
-            return Verdicts(txn, matcher, terms, now=terms.clock(), runs=runs).look(page, alias)
+            return Verdicts(txn, matcher, terms, now=terms.clock(), runs=runs).preview(page, alias)
 
     def end_claim(
         self, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool, urgent: bool = False

@@ -144,7 +144,7 @@ class Verdicts:
             self._file(page, alias, changes.claim)
         return decision
 
-    def look(self, page: SignedPage, alias: str = "") -> Decision:
+    def preview(self, page: SignedPage, alias: str = "") -> Decision:
         """Return the decision about *page* and change nothing."""
         return self._judge(self._prepare(page), alias, _Changes())
 

@@ -113,7 +113,7 @@ def find_nearest(pages: Backend, signer: Signer, page: SignedPage, recorded: str
         recorded: the address under which the page was kept, from which it may be redirected now.
     """
     matcher = _RecordingMatcher(signer)
-    pages.look(msgspec.structs.replace(page, key=""), matcher)
+    pages.preview(msgspec.structs.replace(page, key=""), matcher)
     others = [pair for pair in matcher.pairs if pair.kept.url not in (page.url, recorded)]
     return max(others, key=lambda pair: NAMES.index(decide(pair)[0]), default=None)
 

@@ -434,7 +434,7 @@ class _Crawl:
 
     def visit(self, page: SignedPage, fate: str) -> Decision:
         """Offer a page, and let it have its fate if it passes; return the decision."""
-        looked = self.pages.look(page, self.matcher, self._claiming)
+        looked = self.pages.preview(page, self.matcher, self._claiming)
         (decision,) = self.pages.offer([page], self.matcher, self._claiming).result()
         assert replace(looked, claim=decision.claim) == decision
         if fate == "forget":

@@ -172,7 +172,7 @@ LOOK = """
 import os, sys
 from pathlib import Path
 from crawler_dedup import Config, DedupError
-from crawler_dedup.deduplicator import look
+from crawler_dedup.deduplicator import preview
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
 
@@ -182,7 +182,7 @@ os.setgroups([])
 os.setgid(65534)
 os.setuid(65534)
 try:
-    print(look(Path(sys.argv[1]), signer, page).verdict)
+    print(preview(Path(sys.argv[1]), signer, page).verdict)
 except DedupError as error:
     print(error)
 """

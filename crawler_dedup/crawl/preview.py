@@ -11,12 +11,12 @@ from scrapy.utils.spider import DefaultSpider
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread
-from crawler_dedup.crawl.decider import is_unwanted
+from crawler_dedup.crawl.decider import CheckedResponse, is_unwanted
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.startup import data_directory
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
-from crawler_dedup.deduplicator import look
+from crawler_dedup.deduplicator import preview
 from crawler_dedup.index.location import find_location
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
@@ -31,8 +31,8 @@ _INTERNAL_REQUESTS = ("inline", "no_callback")
 """Reasons why responses that Scrapy, a middleware or a callback has requested, such as ``robots.txt``, are not checked."""
 
 
-class Look:
-    """Looks up single pages for a Scrapy command that shows them. If anything goes wrong, the page passes."""
+class Preview:
+    """Checks responses as a :class:`~crawler_dedup.crawl.decider.Decider` does, but records nothing, and lets all pass."""
 
     def __init__(self, crawler: Crawler, config: Config, gate: Gate) -> None:
         self._crawler = crawler
@@ -41,59 +41,47 @@ class Look:
         self._location = find_location(config.index or data_directory(config))
         self._signer = Signer(config)
 
-    async def decide(self, request: Request, response: Response) -> Decision | None:
-        """Return the decision that a crawl would make now, and log it; ``None`` if it would not check *response*."""
+    async def check(self, request: Request, response: Response) -> CheckedResponse | None:
+        """Return and log what a crawl would decide now; return ``None`` if it would not check *response*."""
+        decision = Decision(Verdict.UNCHECKED, response.url, "", "", reason="error")
         try:
             self._gate.take_scheduled_mark(request)
             reason = self._gate.skip_reason(request, response)
             if reason:
                 if reason not in _INTERNAL_REQUESTS:
-                    self._log(logging.INFO, "Near-duplicate filter: a crawl would not check %s (%s)", response, reason)
+                    self._log(logging.INFO, "a crawl would not check %s (%s)", response, reason)
                 return None
             action = action_of(request, self._config.action)
             identity = self._gate.identity_of(request, response)
-            decision = await asyncio.wait_for(
-                run_in_own_thread(self._look_now, response, identity), self._config.timeout
-            )
+            decision = await asyncio.wait_for(run_in_own_thread(self._decide, response, identity), self._config.timeout)
+            self._report(decision, action if is_unwanted(decision, response, self._config) else "")
         except Exception as error:
-            name = type(error).__name__
-            self._log(logging.WARNING, "Near-duplicate filter: no decision about %s: %s: %s", response, name, error)
-            return Decision(Verdict.UNCHECKED, response.url, "", "", reason="error")
-        self._report(decision, action if is_unwanted(decision, response, self._config) else "")
-        return decision
+            self._log(logging.WARNING, "no decision about %s: %s: %s", response, type(error).__name__, error)
+        return CheckedResponse(decision, drops=False, follows=False)
 
-    def _look_now(self, response: Any, identity: Identity) -> Decision:
-        return with_tokenizer_of_index(self._config, lambda config: self._look_with(config, response, identity))
+    def _decide(self, response: Any, identity: Identity) -> Decision:
+        def decide_with(config: Config) -> Decision:
+            signer = self._signer if config == self._signer.config else Signer(config)
+            encoding, key, scope = declared_encoding(response), identity.key, identity.scope
+            page, _ = signer.sign(response.url, response.body, encoding=encoding, key=key, scope=scope)
+            return preview(self._location, signer, page, alias=identity.alias)
 
-    def _look_with(self, config: Config, response: Any, identity: Identity) -> Decision:
-        signer = self._signer if config == self._signer.config else Signer(config)
-        page, _ = signer.sign(
-            response.url,
-            response.body,
-            encoding=declared_encoding(response),
-            key=identity.key,
-            scope=identity.scope,
-        )
-        return look(self._location, signer, page, alias=identity.alias)
+        return with_tokenizer_of_index(self._config, decide_with)
 
     def _report(self, decision: Decision, action: str) -> None:
+        """Log *decision*. *action*: that for an unwanted page, or ``""``."""
+        has_no_spider = self._config.scope == "spider" and isinstance(self._crawler.spider, DefaultSpider)
         self._log(
             logging.INFO,
-            "Near-duplicate filter: %s: a crawl would %s. Nothing was filed; it was compared with pages of scope %r%s",
+            "%s: a crawl would %s. Nothing was filed; it was compared with pages of scope %r%s",
             decision,
             _outcome(decision, action),
             decision.scope,
-            self._advice(),
+            ". --spider NAME compares with the pages of that spider" if has_no_spider else "",
         )
 
-    def _advice(self) -> str:
-        """Return the advice to name a spider if the scope is a spider and the command has chosen none, otherwise ``""``."""
-        if self._config.scope != "spider" or not isinstance(self._crawler.spider, DefaultSpider):
-            return ""
-        return ". --spider NAME compares with the pages of that spider"
-
     def _log(self, level: int, message: str, *args: object) -> None:
-        logger.log(level, message, *args, extra={"spider": self._crawler.spider})
+        logger.log(level, f"Near-duplicate filter: {message}", *args, extra={"spider": self._crawler.spider})
 
 
 def _outcome(decision: Decision, action: str) -> str:

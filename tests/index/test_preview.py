@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, IndexMismatch, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.deduplicator import look
+from crawler_dedup.deduplicator import preview
 from crawler_dedup.errors import IndexDamaged, IndexMissing
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.lmdb import runtable
@@ -62,7 +62,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def read_look(directory: Path, signed: SignedPage) -> Decision:
     with closing(Store.open_to_read(directory)) as opened:
-        return opened.look(signed, MATCHER)
+        return opened.preview(signed, MATCHER)
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -91,7 +91,7 @@ def _look_and_offer(store: Backend, seed: int) -> None:
     for number, signature in enumerate(signatures):
         offered = page(source.choice([number, source.randrange(number + 1)]), signature)
         before = list(store.records(100))
-        seen = [store.look(offered, MATCHER) for _ in range(2)]
+        seen = [store.preview(offered, MATCHER) for _ in range(2)]
         assert list(store.records(100)) == before
         (decision,) = store.offer([offered], MATCHER, OfferTerms()).result()
         assert seen == [decision, decision]
@@ -103,7 +103,7 @@ def _look_and_offer(store: Backend, seed: int) -> None:
 
 def test_a_page_without_a_signature_is_unchecked(backend: Backend) -> None:
     unsigned = SignedPage(key="1", url="http://a/", scope="", unsigned="too little text")
-    decision = backend.look(unsigned, MATCHER)
+    decision = backend.preview(unsigned, MATCHER)
     assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too little text")
 
 
@@ -111,7 +111,7 @@ def test_expired_pages_are_no_representatives(backend: Backend) -> None:
     backend.offer([page(1, 0)], MATCHER, OfferTerms(clock=lambda: 1000)).result()
     for now, verdict in ((1100, Verdict.DUPLICATE), (1101, Verdict.NEW)):
         terms = OfferTerms(max_age=100, clock=partial(int, now))
-        assert backend.look(page(2, 0), MATCHER, terms).verdict is verdict
+        assert backend.preview(page(2, 0), MATCHER, terms).verdict is verdict
 
 
 # Nothing is written
@@ -137,7 +137,7 @@ def looks(location: Location) -> dict[str, Decision]:
     def decide(seed: str) -> Decision:
         url = f"http://a/copy-of-{seed}"
         body = article(seed, frame="copy").encode()
-        return look(location, SIGNER, SIGNER.sign(url, body, encoding=None, key=url, scope="global")[0])
+        return preview(location, SIGNER, SIGNER.sign(url, body, encoding=None, key=url, scope="global")[0])
 
     return {seed: decide(seed) for seed in ("settled", "open", "another")}
 
@@ -179,7 +179,7 @@ def test_without_an_index_no_directory_is_created(tmp_path: Path) -> None:
     assert {decision.verdict for decision in looks(tmp_path / "index").values()} == {Verdict.NEW}
     assert not list((tmp_path / "index").iterdir())
     unsigned = SIGNER.sign("http://a/", b"<p>Short.</p>", encoding=None, key=None, scope="")[0]
-    assert look(tmp_path / "index", SIGNER, unsigned).reason == "too little text"
+    assert preview(tmp_path / "index", SIGNER, unsigned).reason == "too little text"
 
 
 @pytest.mark.parametrize("name", [None, b"meta"])
@@ -277,7 +277,7 @@ def test_an_index_opened_for_reading_also_reads_what_was_added_beyond_its_map(sm
             grow(small, first, after_last)
             assert (small / "data.mdb").stat().st_size > max(SMALL, 2 * size)
             assert len(opened) == after_last - 1
-            assert opened.look(page(0, first << 32), ByDistance(0)).verdict is Verdict.DUPLICATE
+            assert opened.preview(page(0, first << 32), ByDistance(0)).verdict is Verdict.DUPLICATE
         with closing(Store.open_to_read(small)) as reopened:
             assert len(reopened) == len(opened)
 
@@ -294,7 +294,7 @@ def test_a_reading_transaction_keeps_its_map_and_its_state(small: Path) -> None:
         first = next(records)
         grow(small, 2, 8_000)
         with pytest.raises(IndexUnusable, match="has outgrown our map"):
-            opened.look(page(0, 7_000 << 32), ByDistance(0))
+            opened.preview(page(0, 7_000 << 32), ByDistance(0))
         assert [record.page.key for batch in (first, *records) for record in batch] == [shorten_key("1")]
         assert len(opened) == 7_999
 
@@ -316,7 +316,7 @@ def test_a_run_that_ends_while_the_reading_begins_has_not_died(
         return is_held(path, readonly=readonly)
 
     monkeypatch.setattr(runtable, "is_held", end_first)
-    assert store.look(page(2, 5), MATCHER).verdict is Verdict.DUPLICATE
+    assert store.preview(page(2, 5), MATCHER).verdict is Verdict.DUPLICATE
     assert not lock.is_held
 
 
@@ -326,7 +326,7 @@ def test_a_run_that_may_be_alive_or_dead_has_open_pages(
     lock = store.begin_run()
     store.offer([page(1, 5)], MATCHER, OfferTerms(lock.number, grace=60, clock=lock.now)).result()
     monkeypatch.setattr(runtable, "is_held", lambda path, *, readonly=False: None)
-    assert store.look(page(2, 5), MATCHER).reason == BEING_HANDLED
+    assert store.preview(page(2, 5), MATCHER).reason == BEING_HANDLED
     lock.release()
 
 
