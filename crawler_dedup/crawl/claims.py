@@ -30,14 +30,13 @@ from crawler_dedup.signedpage import SignedPage
 TOO_MANY_WAIT = "too many pages waiting"
 """Reason of an ``unchecked`` page that was similar to a page which is being handled, when no more pages may wait."""
 
-_FIRST_LOOK = 0.1
-"""Seconds until the index is asked again about a page that another process is handling. They double each time."""
-_MOMENT = 3.0
-"""Seconds that every page may wait: similar pages in flight at the same time are decided once the first was handled. On a
+_FIRST_INTERVAL_SECONDS = 0.1
+"""The time until the index is asked again about a page that another process is handling. It doubles each time."""
+_SHORT_PATIENCE_SECONDS = 3.0
+"""The time that every page may wait: similar pages in flight at the same time are decided once the first was handled. On a
 busy machine with two crawls that takes more than a second."""
 _ANSWER_SECONDS = 6.0
-_ANSWER_SHARE = 5
-"""A page waits for the index for ``_ANSWER_SECONDS`` or a fifth of ``DEDUP_TIMEOUT``, whichever is longer, but never longer
+"""A page waits for the index for this time or a fifth of ``DEDUP_TIMEOUT``, whichever is longer, but never longer
 than ``DEDUP_TIMEOUT``: most of that time is meant for signing."""
 _MAX_REMEMBERED = 1000
 
@@ -149,7 +148,7 @@ class Claims:
         self._outages = outages
         self._limit = limit
         self._patience = patience
-        seconds = min(timeout, max(_ANSWER_SECONDS, timeout / _ANSWER_SHARE))
+        seconds = min(timeout, max(_ANSWER_SECONDS, timeout / 5))
         self.offers = Offers(deduplicator, timeout=seconds, count_coming=count_coming)
         self._awaited: dict[bytes, asyncio.Event] = {}
         self._given_up: OrderedDict[bytes, str] = OrderedDict()
@@ -179,7 +178,7 @@ class Claims:
         self._waiting += 1
         try:
             if is_beyond_limit:
-                return await self._wait(offer, decision, min(_MOMENT, self._patience), TOO_MANY_WAIT)
+                return await self._wait(offer, decision, min(_SHORT_PATIENCE_SECONDS, self._patience), TOO_MANY_WAIT)
             return await self._wait(offer, decision, self._patience, BEING_HANDLED)
         finally:
             self._waiting -= 1
@@ -262,7 +261,7 @@ class Claims:
     ) -> IndexAnswer:
         """Repeat *offer* until the page need not wait, for *patience* seconds at most; then give up for *reason*."""
         give_up = time.monotonic() + patience
-        interval = _FIRST_LOOK
+        interval = _FIRST_INTERVAL_SECONDS
         while decision.reason == BEING_HANDLED:
             seconds_left = give_up - time.monotonic()
             if seconds_left <= 0:

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 from rich.filesize import decimal
 
 from crawler_dedup.config import Config
-from crawler_dedup.counting.pace import Pace
+from crawler_dedup.counting.heavyhitters import HeavyHitters
 from crawler_dedup.crawl.filenames import safe_name
 from crawler_dedup.crawl.forms import FormUse
-from crawler_dedup.crawl.hostcounts import HostCounts
 from crawler_dedup.crawl.skipped import JOURNAL_REASONS, SkippedResponses
 from crawler_dedup.crawl.watchdog import UsedPage
 from crawler_dedup.decision import Decision, Verdict
@@ -28,6 +27,7 @@ from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied,
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
+from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -39,8 +39,11 @@ _THROTTLE_SECONDS = 60.0
 _MAX_KINDS = 1000
 
 _COUNTS = ("checked", "kept", "dropped", "marked", "unchanged", "changed", "unchecked")
+COUNTED_HOSTS = 1000
+"""Number of hosts with a counter. Up to this number, the counts are exact."""
 _SHOWN_HOSTS = 50
 """Maximum number of hosts in the statistics."""
+_MAX_HOST_CHARS = 100
 _STATISTIC = {
     Verdict.NEW: "kept",
     Verdict.UNCHANGED: "unchanged",
@@ -70,10 +73,12 @@ class Monitor:
         self._throttle = LogThrottle()
         self._journal: JournalWriter | None = None
         self._deduplicator: Deduplicator | None = None
-        self._hosts = {"dropped": HostCounts(), "marked": HostCounts()}
+        self._hosts = {
+            outcome: HeavyHitters[str, None](COUNTED_HOSTS, lambda: None) for outcome in ("dropped", "marked")
+        }
         self._shown_hosts: set[str] = set()
         self._forms: list[tuple[FormUse, Decision, SignedPage]] = []
-        self._pace = Pace()
+        self._last_summary = time.monotonic(), 0
         self._made = datetime.now(UTC)
         self._skipped = SkippedResponses()
         self._has_warned_of_start = False
@@ -151,8 +156,10 @@ class Monitor:
             assert decision.match is not None
             if decision.match.distance is not None:
                 self.count(f"distance/{decision.match.distance}")
-            self.count("dropped" if drops else "marked")
-            self._hosts["dropped" if drops else "marked"].add(decision.url)
+            outcome = "dropped" if drops else "marked"
+            self.count(outcome)
+            if host := host_label(decision.url):
+                self._hosts[outcome].add(host)
         else:
             self.count(_STATISTIC[decision.verdict])
             if drops:
@@ -270,7 +277,10 @@ class Monitor:
         self._show_hosts()
         counts = {name: self._crawler.stats.get_value(f"dedup/{name}", 0) for name in _COUNTS}
         checked = counts["checked"]
-        parts = [f"checked {checked} pages (at {self._pace.update(checked):.0f} pages/min), kept {counts['kept']}"]
+        then, before = self._last_summary
+        self._last_summary = now, _ = time.monotonic(), checked
+        pace = 60 * (checked - before) / max(0.001, now - then)
+        parts = [f"checked {checked} pages (at {pace:.0f} pages/min), kept {counts['kept']}"]
         usual = "marked" if self._config.is_dry else "dropped"
         parts += [
             f"{name} {counts[name]} ({100 * counts[name] / max(1, checked):.1f} %)"
@@ -298,7 +308,7 @@ class Monitor:
         shown = {
             f"dedup/{outcome}_by_host/{host}": count
             for outcome, hosts in self._hosts.items()
-            for host, count in hosts.top(_SHOWN_HOSTS)
+            for host, count, _ in hosts.top(_SHOWN_HOSTS)
         }
         if outdated := self._shown_hosts - shown.keys():
             stats.set_stats({name: value for name, value in stats.get_stats().items() if name not in outdated})
@@ -330,6 +340,12 @@ class LogThrottle:
             return None
         self._last[kind] = _LastLine(now)
         return 0 if last is None else last.held_back
+
+
+def host_label(url: str) -> str:
+    """Return the host of *url* to show: without user name and password, printable, and only the end of a long host."""
+    shown = "".join(character if character.isprintable() else "?" for character in host_of(url))
+    return shown if len(shown) <= _MAX_HOST_CHARS else "…" + shown[1 - _MAX_HOST_CHARS :]
 
 
 def _count(deduplicator: Deduplicator) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import deque
 from collections.abc import Iterator
 from configparser import Error as ConfigParserError
 from contextlib import contextmanager
@@ -30,25 +31,17 @@ class FilterOff(NotConfigured):
     """Raised where the filter is off because a setting says so, or because a Scrapy command stores no pages."""
 
 
-class _RefusalFilter(logging.Filter):
-    """Suppresses the log lines of asyncio and Twisted about crawls that could not start.
-
-    Attributes:
-        last: the last error. It is kept until the process ends, because Twisted prints an error that is no longer referred
-            to when Python exits, without asking any filter.
-    """
-
-    last: DedupError | None = None
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether *record* is about another error."""
-        # Twisted logs a separate line before the exception.
-        announces = record.name == "twisted" and record.getMessage() == "Unhandled error in Deferred:"
-        error = record.exc_info[1] if record.exc_info else None
-        return not announces and not (isinstance(error, DedupError) and error.is_logged)
+_last_refusal: deque[DedupError] = deque(maxlen=1)
+"""The last error that kept a crawl from starting: when Python exits, Twisted prints an error that is no longer referred to,
+without asking any filter."""
 
 
-_REFUSALS = _RefusalFilter()
+def _is_about_no_refusal(record: logging.LogRecord) -> bool:
+    """Return whether *record* of asyncio or Twisted is about something else than a crawl that could not start."""
+    # Twisted logs a separate line before the exception.
+    announces = record.name == "twisted" and record.getMessage() == "Unhandled error in Deferred:"
+    error = record.exc_info[1] if record.exc_info else None
+    return not announces and not (isinstance(error, DedupError) and error.is_logged)
 
 
 @contextmanager
@@ -67,9 +60,9 @@ def refusal_logged() -> Iterator[None]:
     except DedupError as error:
         _LOGGER.critical("The crawl does not start: %s", error)
         error.is_logged = True
-        _REFUSALS.last = error
+        _last_refusal.append(error)
         for name in ("asyncio", "twisted"):
-            logging.getLogger(name).addFilter(_REFUSALS)  # has no effect the second time
+            logging.getLogger(name).addFilter(_is_about_no_refusal)  # has no effect the second time
         raise
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from crawler_dedup.crawl.hostcounts import HostCounts, host_label
+from crawler_dedup.crawl.monitor import host_label
 from tests.support.crawling import WALK, Crawl, Page, Site, article, html, run_script
 
 pty = pytest.importorskip("pty")
@@ -176,40 +173,6 @@ def test_the_fifty_hosts_with_most_drops_stand_in_the_statistics_and_others_are_
     assert len(counts) == 50
     assert {host for host, count in counts.items() if count == 2} == {f"h{number}.example" for number in range(50, 60)}
     assert done.stats["downloader/request_count"] == 71, "other statistics are left alone"
-
-
-def test_hosts_are_counted_exactly_as_long_as_there_are_enough_counters() -> None:
-    hosts = HostCounts(counters=3)
-    for host in "abcabaa":
-        hosts.add(f"http://{host}.example/page")
-    assert hosts.top(9) == [("a.example", 4), ("b.example", 2), ("c.example", 1)]
-    assert hosts.top(1) == [("a.example", 4)]
-
-
-def test_memory_is_bounded_and_a_host_with_many_pages_is_found_among_many_hosts() -> None:
-    hosts = HostCounts(counters=100)
-    for number in range(20_000):
-        hosts.add(f"http://h{number}.example/")
-        if number % 10 == 0:
-            hosts.add("http://often.example/")
-    counted = hosts.top(1000)
-    assert len(counted) == 100
-    host, count = counted[0]
-    assert host == "often.example"
-    assert 2000 - 22_000 // 100 <= count <= 2000
-
-
-@given(st.lists(st.integers(0, 12)), st.integers(1, 6))
-def test_no_host_is_counted_with_more_pages_than_it_has(pages: list[int], counters: int) -> None:
-    hosts = HostCounts(counters)
-    for page in pages:
-        hosts.add(f"http://{page}/")
-    truth = Counter(map(str, pages))
-    counted_hosts = dict(hosts.top(100))
-    assert len(counted_hosts) == min(counters, len(truth))
-    for host, count in truth.items():
-        assert 0 <= counted_hosts.get(host, 0) <= count
-        assert counted_hosts.get(host, 0) >= count - len(pages) / counters
 
 
 @pytest.mark.parametrize(
