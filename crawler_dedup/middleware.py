@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from typing import TYPE_CHECKING, Self
 
 from scrapy import Spider, signals
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.browserpages import close_browser_page
 from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.crawl.compat import is_asyncio_available
 from crawler_dedup.crawl.decider import Decider
 from crawler_dedup.crawl.gate import Gate
+from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.preview import Preview
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.signals import META_DECISION, NearDuplicate, near_duplicate_dropped
@@ -107,4 +109,28 @@ def _require_asyncio(crawler: Crawler) -> None:
         raise DedupError(
             "crawler-dedup needs the asyncio reactor, Scrapy's default, or TWISTED_REACTOR_ENABLED = False;"
             f" TWISTED_REACTOR is {crawler.settings['TWISTED_REACTOR']!r}."
+        )
+
+
+_META_PAGE = "playwright_page"
+_CLOSE_TIMEOUT = 5.0
+
+
+async def close_browser_page(request: Request, monitor: Monitor) -> None:
+    """Close the browser page of a dropped response, unless *request* has an errback, which has to close it itself.
+
+    Open pages count towards ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT``: when that many are left open, the crawl stands still.
+    """
+    page = request.meta.get(_META_PAGE)
+    if page is None or request.errback is not None:
+        return
+    error: object
+    try:
+        # The call may itself be cancelled, together with its browser. The response is dropped all the same.
+        (error,) = await asyncio.wait_for(asyncio.gather(page.close(), return_exceptions=True), _CLOSE_TIMEOUT)
+    except Exception as raised:
+        error = raised
+    if isinstance(error, BaseException):
+        monitor.log_throttled(
+            _META_PAGE, logging.WARNING, "The browser page of a dropped page cannot be closed: %r", error
         )

@@ -17,7 +17,7 @@ from crawler_dedup.batch.collection import Collection, Shard
 from crawler_dedup.batch.find import Report
 from crawler_dedup.batch.neighbours import Flags, Places
 from crawler_dedup.batch.shard import UNSIGNED, decode_page, read_columns
-from crawler_dedup.counting.heavyhitters import HeavyHitters
+from crawler_dedup.counting import HeavyHitters
 from crawler_dedup.decision import Verdict
 from crawler_dedup.report.data import PageCounts
 from crawler_dedup.report.job import InputSummary, JobData, JobGroup

@@ -260,18 +260,18 @@ class Claims:
         self, offer: Callable[[], Awaitable[Decision]], decision: Decision, patience: float, reason: str
     ) -> IndexAnswer:
         """Repeat *offer* until the page need not wait, for *patience* seconds at most; then give up for *reason*."""
-        give_up = time.monotonic() + patience
+        deadline = time.monotonic() + patience
         interval = _FIRST_INTERVAL_SECONDS
         while decision.reason == BEING_HANDLED:
-            seconds_left = give_up - time.monotonic()
+            seconds_left = deadline - time.monotonic()
             if seconds_left <= 0:
-                self._give_up(decision, reason)
+                self._stop_waiting(decision, reason)
                 return IndexAnswer(decision, reason)
             await self._wait_for_end(decision, min(seconds_left, interval))
             interval *= 2
             asked = time.monotonic()
             decision = await offer()
-            give_up += time.monotonic() - asked  # the server may have been away
+            deadline += time.monotonic() - asked  # the server may have been away
         return IndexAnswer(decision)
 
     async def _wait_for_end(self, decision: Decision, timeout: float) -> None:
@@ -287,7 +287,7 @@ class Claims:
             if self._awaited.get(place) is event:
                 del self._awaited[place]
 
-    def _give_up(self, decision: Decision, reason: str) -> None:
+    def _stop_waiting(self, decision: Decision, reason: str) -> None:
         """Let further pages that are similar to the same page pass at once: one slow callback must not hold up the crawl."""
         self._given_up[_place(decision)] = reason
         if len(self._given_up) > _MAX_REMEMBERED:

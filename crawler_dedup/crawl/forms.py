@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from crawler_dedup.counting.heavyhitters import HeavyHitters
+from crawler_dedup.counting import HeavyHitters
 
 LIMIT = 100
 """Number of kept pages of one form from which on the form is reported."""

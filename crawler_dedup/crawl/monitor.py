@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any
 from rich.filesize import decimal
 
 from crawler_dedup.config import Config
-from crawler_dedup.counting.heavyhitters import HeavyHitters
-from crawler_dedup.crawl.filenames import safe_name
+from crawler_dedup.counting import HeavyHitters
 from crawler_dedup.crawl.forms import FormUse
-from crawler_dedup.crawl.skipped import JOURNAL_REASONS, SkippedResponses
+from crawler_dedup.crawl.gate import JOURNAL_REASONS, SkippedResponses
 from crawler_dedup.crawl.watchdog import UsedPage
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied, run_started
-from crawler_dedup.journal.writer import JournalWriter
+from crawler_dedup.journal.writer import JournalWriter, safe_name
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.urls import host_of
@@ -156,10 +155,9 @@ class Monitor:
             assert decision.match is not None
             if decision.match.distance is not None:
                 self.count(f"distance/{decision.match.distance}")
-            outcome = "dropped" if drops else "marked"
-            self.count(outcome)
+            self.count("dropped" if drops else "marked")
             if host := host_label(decision.url):
-                self._hosts[outcome].add(host)
+                self._hosts["dropped" if drops else "marked"].add(host)
         else:
             self.count(_STATISTIC[decision.verdict])
             if drops:

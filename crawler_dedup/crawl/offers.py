@@ -1,21 +1,118 @@
-"""Offer pages to the index. Pages that are ready at nearly the same time share one job of the index, and one wake-up.
+"""Offer pages to the index together, and resume them a few per turn of the event loop.
 
-Each page gets its own decision, or its own error.
+A transaction for each page would cost more processor time than the decision: a commit, and a turn of the writing thread and
+of the event loop. So pages that are ready at nearly the same time share one job of the index, and one wake-up; each gets
+its own decision, or its own error. But if all callbacks of pages that were offered together ran in one turn of the event
+loop, nothing else would happen meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
-from crawler_dedup.crawl.gathering import Gathering, Turns
 from crawler_dedup.decision import Decision
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import ConnectionLost, DedupError
 from crawler_dedup.signedpage import SignedPage
+
+_T = TypeVar("_T")
+_SECONDS = 0.01
+_TURN_SECONDS = 0.02
+_WEIGHT = 1 / 16
+"""Weight of the latest turn in the average."""
+
+
+class Gathering(Generic[_T]):
+    """Lets pages wait for each other. Belongs to one event loop.
+
+    Args:
+        count_coming: returns how many pages may come, including those that wait already.
+        pass_on: called with the pages that have waited together.
+    """
+
+    def __init__(self, count_coming: Callable[[], int], pass_on: Callable[[list[_T]], None]) -> None:
+        self._count_coming = count_coming
+        self._pass_on = pass_on
+        self._waiting: list[_T] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, page: _T) -> None:
+        """Let *page* wait for other pages: for a hundredth of a second, or until no other page may come."""
+        coming = self._count_coming()
+        self._waiting.append(page)
+        if len(self._waiting) >= coming:
+            self._flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_SECONDS, self._flush)
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting, self._waiting = self._waiting, []
+        self._pass_on(waiting)
+
+
+class Turns(Generic[_T]):
+    """Gives pages their answers in order, a few in each turn of the event loop. Belongs to one event loop.
+
+    Few pages in a turn keep the loop responsive. Several make the crawl faster: the code and the data of each step of their
+    handling stay in the caches of the processor. Therefore as many pages go on in a turn as use a fiftieth of a second of
+    the processor together, by the average of the latest pages; at least one.
+
+    Args:
+        release_unclaimed: called with an answer whose page does not wait any more.
+        clock: returns the processor time of the event loop's thread, in seconds.
+    """
+
+    def __init__(self, release_unclaimed: Callable[[_T], None], clock: Callable[[], float] = time.thread_time) -> None:
+        self._release_unclaimed = release_unclaimed
+        self._clock = clock
+        self._waiting: deque[tuple[asyncio.Future[_T], _T]] = deque()
+        self._is_running = False
+        self._page_seconds = _TURN_SECONDS
+        self._turn_began = 0.0
+        self._pages_of_turn = 0
+        self._most_of_turn = 1
+
+    def give(self, page: asyncio.Future[_T], answer: _T) -> None:
+        """Give *page* its *answer* in its turn, after the pages that wait already."""
+        self._waiting.append((page, answer))
+        loop = asyncio.get_running_loop()
+        if self._is_running:
+            self._answer(loop)
+        else:
+            self._is_running = True
+            self._begin_turn(loop)
+
+    def _begin_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._waiting:
+            self._is_running = False
+            return
+        now = self._clock()
+        if self._pages_of_turn:  # what the loop has done since the last turn, it has done for the pages of that turn
+            page_seconds = (now - self._turn_began) / self._pages_of_turn
+            self._page_seconds += (page_seconds - self._page_seconds) * _WEIGHT
+        self._turn_began, self._pages_of_turn = now, 0
+        self._most_of_turn = max(1, int(_TURN_SECONDS / max(self._page_seconds, 1e-6)))
+        loop.call_soon(self._begin_turn, loop)
+        self._answer(loop)
+
+    def _answer(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Give as many answers as this turn has left."""
+        while self._waiting and self._pages_of_turn < self._most_of_turn:
+            page, answer = self._waiting.popleft()
+            if page.done():
+                loop.call_soon(self._release_unclaimed, answer)  # the page was abandoned
+            else:
+                page.set_result(answer)
+                self._pages_of_turn += 1
 
 
 class _Offer(NamedTuple):
@@ -43,7 +140,7 @@ class Offers:
         self._timeout = timeout
         self._claim = claim
         self._gathering: Gathering[_Offer] = Gathering(count_coming, self._submit_all)
-        self._turns: Turns[Decision] = Turns(self._give_back)
+        self._turns: Turns[Decision] = Turns(self._release_unclaimed)
 
     async def decide(self, page: SignedPage, alias: str = "", *, is_dry: bool = False) -> Decision:
         """Return the decision about *page*, which the index has stored.
@@ -60,8 +157,10 @@ class Offers:
         try:
             return await answer
         except asyncio.CancelledError:
-            if not answer.cancelled() and answer.exception() is None:  # the page was given up in the turn of its answer
-                self._give_back(answer.result())
+            if (
+                not answer.cancelled() and answer.exception() is None
+            ):  # the page was abandoned in the turn of its answer
+                self._release_unclaimed(answer.result())
             raise
 
     def _submit_all(self, gathered: Sequence[_Offer]) -> None:
@@ -84,7 +183,7 @@ class Offers:
         except Exception as error:
             _fail(batch, error)
             return
-        timer = loop.call_at(deadline, _give_up, future, batch)
+        timer = loop.call_at(deadline, _cancel, future, batch)
 
         def wake_up(future: Future[list[Decision]]) -> None:  # called in the index's thread
             with suppress(RuntimeError):  # the loop is closed
@@ -107,14 +206,14 @@ class Offers:
                     self._submit([offer], timer.when())
         timer.cancel()  # last: no page may wait for ever, whatever goes wrong above
 
-    def _give_back(self, decision: Decision) -> None:
+    def _release_unclaimed(self, decision: Decision) -> None:
         """Release the claim of a page that will not be handled, because nothing waits for its *decision*."""
         if decision.claim:
             with suppress(DedupError):  # the index was closed meanwhile, which releases the claim too
                 self._deduplicator.end_claim(decision, settled=False)
 
 
-def _give_up(future: Future[list[Decision]], batch: Sequence[_Offer]) -> None:
+def _cancel(future: Future[list[Decision]], batch: Sequence[_Offer]) -> None:
     future.cancel()
     _fail(batch, TimeoutError())
 

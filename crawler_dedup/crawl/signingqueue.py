@@ -134,7 +134,7 @@ class Queue:
 
     def _set_timer(self, seconds: float) -> None:
         self._stop_timer()
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._give_up)
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._stop_first)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -170,7 +170,7 @@ class Queue:
             self._stop_timer()
         self._advance()
 
-    def _give_up(self) -> None:
+    def _stop_first(self) -> None:
         """Replace a process that takes too long, with its first page or to start."""
         first = self._tasks[0]
         if self._is_ready and self.child is not None and self.child.is_sending and not first.is_late:

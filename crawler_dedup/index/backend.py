@@ -19,8 +19,7 @@ import msgspec
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.figures import FileFigures
-from crawler_dedup.index.header import Header
+from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import Record
@@ -345,8 +344,10 @@ class Backend(ABC):
             return
         if offer.exception() is not None:
             doubtful = [decision for decision in decided if decision.claim]
-            for decision in doubtful[: _MAX_OPEN_CLAIMS - len(self._doubtful)]:
-                self.give_back(decision, matcher, terms)
+            self._doubtful += [
+                partial(_end_claim, decision=decision, matcher=matcher, terms=terms, settled=False)
+                for decision in doubtful[: _MAX_OPEN_CLAIMS - len(self._doubtful)]
+            ]
             return
         self._open_claims.update(decision.claim for decision in decided if decision.claim)
         if len(self._open_claims) > _MAX_OPEN_CLAIMS:
@@ -354,10 +355,6 @@ class Backend(ABC):
             self._open_claims.clear()
         if self._doubtful:
             self._release_doubtful()
-
-    def give_back(self, decision: Decision, matcher: Matcher, terms: OfferTerms) -> None:
-        """Release the claim of *decision* with the next offer that succeeds, without reporting the outcome."""
-        self._doubtful.append(partial(_end_claim, decision=decision, matcher=matcher, terms=terms, settled=False))
 
     def _release_doubtful(self) -> None:
         releases, self._doubtful = self._doubtful, []

@@ -1,15 +1,16 @@
-"""The header of an index: written when it is created, compared with the configuration when it is opened."""
+"""The header of an index: written when it is created, compared with the configuration when it is opened; and its size."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from crawler_dedup.errors import IndexMismatch
-from crawler_dedup.index.decoding import decode_struct
+from crawler_dedup.index.layout import decode_struct
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
@@ -36,6 +37,10 @@ class Header(msgspec.Struct, frozen=True):
     spec: dict[str, str]
     libraries: dict[str, str]
     kind: Kind = KIND
+
+    def expected(self, spec: Mapping[str, str] | None) -> Header:
+        """Return the header that an index of pages with *spec* would have here; ``None``: with the spec of this header."""
+        return Header(FORMAT, self.spec if spec is None else dict(spec), self.libraries)
 
 
 _decode = msgspec.json.Decoder(Header).decode
@@ -76,3 +81,24 @@ def _identity(header: Header) -> dict[str, str]:
 def _differences(theirs: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
     names = [*theirs, *(name for name in ours if name not in theirs)]
     return {name: (theirs.get(name), ours.get(name)) for name in names if theirs.get(name) != ours.get(name)}
+
+
+@dataclass(frozen=True)
+class FileFigures:
+    """The size of the file of an index.
+
+    Attributes:
+        file_bytes: its length.
+        disk_bytes: the space that it takes on the disk.
+        page_bytes: length of a page of LMDB.
+        pages: number of pages in the file.
+        used_pages: number of those that contain data.
+        readers: number of open read transactions, in all processes.
+    """
+
+    file_bytes: int
+    disk_bytes: int
+    page_bytes: int
+    pages: int
+    used_pages: int
+    readers: int

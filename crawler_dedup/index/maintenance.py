@@ -105,14 +105,18 @@ def open_pages(location: Location, spec: Mapping[str, str] | None = None) -> Bac
         IndexMismatch: the header has another *spec*, format or kind.
         IndexUnusable: it cannot be opened.
     """
-    if isinstance(location, ServerAddress):
-        return _server().open_to_read(location, spec)
-    return Store.open_to_read(location, spec)
+    return _attach(location, spec, readonly=True)
 
 
 def open_to_write(location: Location) -> Backend:
     """Open the index of pages at *location*, whatever its configuration. Raises as :func:`open_pages`."""
-    return _server().attach(location) if isinstance(location, ServerAddress) else Store.attach(location)
+    return _attach(location)
+
+
+def _attach(location: Location, spec: Mapping[str, str] | None = None, *, readonly: bool = False) -> Backend:
+    if isinstance(location, ServerAddress):
+        return _server().attach(location, spec, readonly=readonly)
+    return Store.attach(location, spec, readonly=readonly)
 
 
 def _server() -> type[ServerIndex]:

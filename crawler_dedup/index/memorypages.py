@@ -11,8 +11,8 @@ import numpy as np
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index import records
-from crawler_dedup.index.chunks import limit_payloads
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
+from crawler_dedup.index.layout import limit_payloads
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record, hash_scope, name_page, shorten_key
 from crawler_dedup.signedpage import SignedPage

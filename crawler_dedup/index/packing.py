@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from crawler_dedup.index.decoding import decode_struct
+from crawler_dedup.index.layout import decode_struct
 from crawler_dedup.index.records import KEY_BYTES, Aliases, Record, RunNumber, checked, shorten_key
 from crawler_dedup.signedpage import BLOCK_BYTES, Count, PageKind, SignedPage
-from crawler_dedup.system.deflate import StreamDamaged, deflate, inflate
+from crawler_dedup.system.compression import StreamDamaged, deflate, inflate
 
 _MAX_TIME = (1 << 62) - 1
 _Time = Annotated[int, msgspec.Meta(ge=-_MAX_TIME, le=_MAX_TIME)]

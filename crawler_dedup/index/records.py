@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from xxhash import xxh3_128_digest, xxh32_intdigest
 
-from crawler_dedup.index.decoding import decode_struct
+from crawler_dedup.index.layout import decode_struct
 from crawler_dedup.signedpage import Count, SignedPage, is_well_formed
 from crawler_dedup.urls import without_credentials
 

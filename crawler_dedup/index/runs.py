@@ -14,7 +14,7 @@ from time import monotonic, time
 
 import msgspec
 
-from crawler_dedup.index.decoding import decode_struct
+from crawler_dedup.index.layout import decode_struct
 from crawler_dedup.index.records import Record
 from crawler_dedup.signedpage import Count
 

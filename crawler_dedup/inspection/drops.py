@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from crawler_dedup.counting.heavyhitters import HeavyHitters
+from crawler_dedup.counting import HeavyHitters
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Selection
 from crawler_dedup.journal.runs import RunPeriod, RunPeriods

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from crawler_dedup.counting.heavyhitters import HeavyHitters
+from crawler_dedup.counting import HeavyHitters
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import BITS
 from crawler_dedup.index.backend import Backend

@@ -1,4 +1,9 @@
-"""Reading files that may be gzipped, and writing a file so that it appears complete or not at all."""
+"""Reading files that may be gzipped, writing a file so that it appears complete or not at all, and rights of access.
+
+Rights follow those of the directory and not the umask. A directory that the filter creates is private to its user. In a
+directory that exists already (of a group, for example), new files get its group and its rights to read and write, so that
+several users can share an index on purpose.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,64 @@ import gzip
 import os
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BufferedIOBase
 from pathlib import Path
 from typing import IO
+
+
+def make_private_directory(path: Path) -> None:
+    """Create the directory *path*, private to its user, unless it exists. Raises :class:`OSError`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
+
+
+def make_inheriting_directories(path: Path) -> None:
+    """Create the directory *path* and its missing parents; each gets the access rights of the directory that it is in.
+
+    Raises :class:`OSError`.
+    """
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        inherit_access(folder, folder.parent, folder=True)
+
+
+def opener(name: str, flags: int) -> int:
+    """Open a file for ``open(…, opener=opener)``; a new file gets the access rights of its directory."""
+    if flags & os.O_CREAT:
+        with suppress(FileExistsError):
+            handle = os.open(name, flags | os.O_EXCL, 0o600)
+            inherit_access(handle if os.name == "posix" else name, Path(name).parent)
+            return handle
+    return os.open(name, flags, 0o600)
+
+
+def inherit_access(file: int | str | Path, directory: Path, *, folder: bool = False) -> None:
+    """Give *file*, which is new, the group of *directory* and its rights to read and write (a *folder* all of its rights).
+
+    Skip what the system or the file system does not allow.
+    """
+    if os.name != "posix":
+        return
+    with suppress(OSError):
+        place = directory.stat()
+        mode = 0o700 | place.st_mode & 0o2077 if folder else 0o600 | place.st_mode & 0o066
+        if os.stat(file).st_gid != place.st_gid:
+            try:
+                os.chown(file, -1, place.st_gid)
+            except OSError:  # we are not in that group, and our own group must not get its rights
+                mode &= ~0o2070
+        os.chmod(file, mode)
+
+
+def owner_of(file: Path) -> str:
+    """Return a description of the user to whom *file* belongs."""
+    try:
+        return f"the user {file.owner()}"
+    except (KeyError, OSError, NotImplementedError):  # the user has no name, the file is gone, or the system is Windows
+        return "another user"
+
 
 GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
 """Errors that reading a damaged gzip file raises."""

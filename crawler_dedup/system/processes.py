@@ -1,19 +1,40 @@
-"""Calling a function in several processes."""
+"""Calling a function in several processes, and keeping Ctrl-C from them."""
 
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context, parent_process
+from contextlib import contextmanager
+from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.synchronize import Event
 from typing import TypeVar
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.callbacks import Advance
-from crawler_dedup.system.interrupts import interrupts_blocked
+
+
+@contextmanager
+def interrupts_blocked() -> Iterator[None]:
+    """Make processes that are started in this context ignore Ctrl-C, which a terminal sends to all processes.
+
+    The program that has started them ends them when it is interrupted itself. Windows cannot do this: there, the processes
+    print where they were interrupted.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # Start the tracker now: started with the first of these processes, it would unblock the signal.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
 
 _CHUNK = 8  # arguments that a process takes at a time: few, so that all processes end together
 

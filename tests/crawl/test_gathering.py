@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from itertools import count, pairwise
 from typing import Any
 
-from crawler_dedup.crawl.gathering import Gathering, Turns
+from crawler_dedup.crawl.offers import Gathering, Turns
 
 NEVER_ALL = 1000
 

@@ -59,7 +59,7 @@ def wait_until_settled(directory: Path) -> None:
     """Wait until a page is settled in an index that another process writes."""
     is_settled = False
     while not is_settled:
-        with closing(Store.open_to_read(directory)) as store:
+        with closing(Store.attach(directory, readonly=True)) as store:
             is_settled = any(record.settled for batch in store.records(10) for record in batch)
 
 

@@ -61,7 +61,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def read_look(directory: Path, signed: SignedPage) -> Decision:
-    with closing(Store.open_to_read(directory)) as opened:
+    with closing(Store.attach(directory, readonly=True)) as opened:
         return opened.preview(signed, MATCHER)
 
 
@@ -188,7 +188,7 @@ def test_an_index_that_is_just_being_created_is_not_an_index_yet(tmp_path: Path,
         if name:
             env.open_db(name)
     with pytest.raises(IndexMissing, match="There is no index in"):
-        Store.open_to_read(tmp_path)
+        Store.attach(tmp_path, readonly=True)
 
 
 def test_an_index_without_its_databases_is_not_an_index_yet(tmp_path: Path) -> None:
@@ -196,19 +196,19 @@ def test_an_index_without_its_databases_is_not_an_index_yet(tmp_path: Path) -> N
     with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True) as txn:
         txn.drop(env.open_db(b"runs", txn))
     with pytest.raises(IndexMissing):
-        Store.open_to_read(tmp_path)
+        Store.attach(tmp_path, readonly=True)
 
 
 def test_an_index_of_another_configuration_is_refused(tmp_path: Path) -> None:
     open_store(tmp_path).close()
     with pytest.raises(IndexMismatch, match="scheme: index has 'test' / you have 'other'"):
-        Store.open_to_read(tmp_path, {"scheme": "other"})
+        Store.attach(tmp_path, {"scheme": "other"}, readonly=True)
 
 
 def test_an_index_that_was_opened_for_reading_refuses_to_be_written(store: Store, tmp_path: Path) -> None:
     store.offer([page(1, 5)], MATCHER).result()
     store.close()
-    with closing(Store.open_to_read(tmp_path / "index")) as opened:
+    with closing(Store.attach(tmp_path / "index", readonly=True)) as opened:
         with pytest.raises(IndexUnusable, match="open to be read only"):
             opened.offer([page(2, 5)], MATCHER)
         with pytest.raises(IndexUnusable, match="open in this process to be read: close that first"):
@@ -271,25 +271,25 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_an_index_opened_for_reading_also_reads_what_was_added_beyond_its_map(small: Path) -> None:
-    with closing(Store.open_to_read(small)) as opened:
+    with closing(Store.attach(small, readonly=True)) as opened:
         for first, after_last in ((2, 8_000), (8_000, 32_000)):
             size = (small / "data.mdb").stat().st_size
             grow(small, first, after_last)
             assert (small / "data.mdb").stat().st_size > max(SMALL, 2 * size)
             assert len(opened) == after_last - 1
             assert opened.preview(page(0, first << 32), ByDistance(0)).verdict is Verdict.DUPLICATE
-        with closing(Store.open_to_read(small)) as reopened:
+        with closing(Store.attach(small, readonly=True)) as reopened:
             assert len(reopened) == len(opened)
 
 
 def test_an_index_opened_for_reading_once_more_also_reads_what_was_added(small: Path) -> None:
-    with closing(Store.open_to_read(small)):
+    with closing(Store.attach(small, readonly=True)):
         grow(small, 2, 8_000)
         assert read_look(small, page(0, 7_000 << 32)).verdict is Verdict.DUPLICATE
 
 
 def test_a_reading_transaction_keeps_its_map_and_its_state(small: Path) -> None:
-    with closing(Store.open_to_read(small)) as opened:
+    with closing(Store.attach(small, readonly=True)) as opened:
         records = opened.records(10)
         first = next(records)
         grow(small, 2, 8_000)
@@ -334,6 +334,6 @@ def test_handled_records_do_not_include_those_of_a_run_that_has_died(tmp_path: P
     with running_program(CRAWL, tmp_path / "index") as crawl:
         pass
     assert crawl.returncode
-    with closing(Store.open_to_read(tmp_path / "index")) as opened:
+    with closing(Store.attach(tmp_path / "index", readonly=True)) as opened:
         handled = [record.page.url for batch in opened.records(10, handled_only=True) for record in batch]
     assert handled == ["http://a/settled"]

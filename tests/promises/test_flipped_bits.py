@@ -107,7 +107,7 @@ class Pages:
         maintenance.import_index(
             Export(self.file), new, lambda _: FILING, lambda _: None, lambda _: None, is_readable=can_read
         )
-        with contextlib.closing(Store.open_to_read(new)) as store:
+        with contextlib.closing(Store.attach(new, readonly=True)) as store:
             assert store.verify(FILING) == []
             return new, {record.page.url for block in store.records(10) for record in block}
 

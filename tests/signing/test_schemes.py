@@ -23,12 +23,12 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexMismatch, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.chunks import CHUNK_BYTES
 from crawler_dedup.index.export import Export
+from crawler_dedup.index.layout import CHUNK_BYTES
+from crawler_dedup.index.lmdb.buckets import Tally
 from crawler_dedup.index.lmdb.catalogue import Catalogue
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import hash_scope
-from crawler_dedup.index.tally import Tally
 from crawler_dedup.signedpage import PageKind, Signature
 from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.lookup import Lookup, lookup_of
@@ -86,7 +86,7 @@ def opened(index: Path, spec: str) -> Iterator[Deduplicator]:
 @pytest.fixture
 def store(opened: Deduplicator, index: Path) -> Iterator[Store]:
     """Yield the same index, as maintenance sees it."""
-    pages = Store.open_to_read(index)
+    pages = Store.attach(index, readonly=True)
     yield pages
     pages.close()
 
@@ -336,7 +336,7 @@ def test_if_two_processes_offer_a_text_at_once_one_page_is_kept(
         worker.send("offer", spec, str(index), name, order)
     answered = Counter(line for worker in workers for line in worker.answer())
     assert answered == Counter(f"{verdict} {seed}" for seed in seeds for verdict in ("new", "duplicate"))
-    pages = Store.open_to_read(index)
+    pages = Store.attach(index, readonly=True)
     try:
         assert len(pages) == len(seeds)
         assert verify(pages, lookup_of(pages.header.spec)) == []
@@ -488,7 +488,7 @@ def test_pages_that_expire_leave_no_key_behind(
         assert opened.tidy() == 0
         monkeypatch.setattr("crawler_dedup.index.backend.wall_clock", lambda: int(time.time()) + 2 * 86_400)
         assert opened.tidy() == len(SAMPLES)
-        pages = Store.open_to_read(index)
+        pages = Store.attach(index, readonly=True)
         try:
             assert verify(pages, Lookup(scheme)) == []
             assert is_empty(pages)

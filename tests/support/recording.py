@@ -109,7 +109,7 @@ class _Recorder:
         self._note_deaths(Runs, "_lives")
 
     def _install_on_server(self, address: ServerAddress) -> None:
-        from crawler_dedup.index.redis.runentries import RunsInTransaction
+        from crawler_dedup.index.redis.runs import RunsInTransaction
         from crawler_dedup.index.redis.writer import Writer
 
         def record(pages: PagesOnServer, content: bytes) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.keptpages import Filing
+from crawler_dedup.index.layout import place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.lmdb.store import Store
-from crawler_dedup.index.places import place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import hash_scope, name_page
 from crawler_dedup.index.runs import DAMAGED_RUN

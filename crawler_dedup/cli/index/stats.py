@@ -19,8 +19,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_existing_index
 from crawler_dedup.cli.terminal import format_time, iso_time, make_console
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.figures import FileFigures
-from crawler_dedup.index.header import Header
+from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import Contents
 from crawler_dedup.system.callbacks import Start

@@ -24,7 +24,7 @@ from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.signer import config_from_spec
-from crawler_dedup.system.interrupts import interrupts_blocked
+from crawler_dedup.system.processes import interrupts_blocked
 
 _WAY_OUT = "The index is damaged. `crawler-dedup index verify --help` says how to replace it."
 

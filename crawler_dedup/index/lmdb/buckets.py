@@ -7,6 +7,7 @@ page: a look-up copies whole chunks and hands numpy one array, an insertion rewr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import reduce
 from itertools import islice, pairwise
 from operator import or_
@@ -15,9 +16,30 @@ import lmdb
 import numpy as np
 
 from crawler_dedup.errors import IndexDamaged
-from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.chunks import CHUNK_BYTES, FIRST_CHUNK_BYTES
-from crawler_dedup.index.tally import Tally, tally
+from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.index.layout import CHUNK_BYTES, FIRST_CHUNK_BYTES
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The number of entries, and a sum of their hashes: equal tallies mean equal sets of entries.
+
+    (Except with a probability of 2^-64, and except for deliberate damage.)
+    """
+
+    entries: int = 0
+    total: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.entries + other.entries, (self.total + other.total) & (1 << 64) - 1)
+
+
+def tally(scopes: Numbers | int, keys: Numbers | int, payloads: Numbers) -> Tally:
+    """Return the :class:`Tally` of *payloads*, each filed under the scope and key beside it (arrays or one for all)."""
+    buckets = np.atleast_1d(np.asarray(scopes, dtype=np.uint64) ^ np.asarray(keys, dtype=np.uint64))
+    hashes = mix_bits(buckets * np.uint64(0x9E3779B97F4A7C15) + payloads)
+    return Tally(hashes.size, int(hashes.sum(dtype=np.uint64)))
+
 
 _PAYLOAD = np.dtype("<u8")
 _TOP = np.uint64((1 << 64) - 1)

@@ -9,16 +9,14 @@ import lmdb
 import msgspec
 
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.chunks import count_chunks
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
+from crawler_dedup.index.layout import count_chunks, place_of_signature
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.lmdb.numbers import RecordNumbers
-from crawler_dedup.index.lmdb.recordtable import Records
+from crawler_dedup.index.lmdb.recordtable import RecordNumbers, Records
 from crawler_dedup.index.lmdb.runtable import Runs
 from crawler_dedup.index.lmdb.sitetable import Profiles
-from crawler_dedup.index.places import place_of_signature
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite
 from crawler_dedup.index.records import Record, hash_scope
 from crawler_dedup.index.runs import RunEntry, RunStates

@@ -22,15 +22,12 @@ import lmdb
 import msgspec
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
-from crawler_dedup.index.figures import FileFigures
-from crawler_dedup.index.header import FORMAT, Header, Kind, check_header
+from crawler_dedup.index.header import FORMAT, FileFigures, Header, Kind, check_header
 from crawler_dedup.index.lmdb.committer import Committer, NoCommitter
 from crawler_dedup.index.lmdb.deferred import DeferredRows
-from crawler_dedup.index.lmdb.engine import explain, measure_file, no_index_error
-from crawler_dedup.index.lmdb.headerrow import HeaderRow
+from crawler_dedup.index.lmdb.engine import HeaderRow, explain, measure_file, no_index_error
 from crawler_dedup.index.lmdb.locks import ProcessLock
-from crawler_dedup.index.lmdb.openfiles import OpenFiles, open_alone
-from crawler_dedup.index.lmdb.readers import Readers
+from crawler_dedup.index.lmdb.openfiles import OpenFiles, Readers, open_alone
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.system.access import opener
 from crawler_dedup.system.filelocks import LockFailed, lock, unlock
+from crawler_dedup.system.files import opener
 from crawler_dedup.system.mounts import find_mount
 
 # Two hosts that map one file do not see each other's changes, and locks often have no effect.

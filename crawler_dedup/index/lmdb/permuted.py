@@ -17,11 +17,10 @@ import numpy as np
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import DESIGNS, Numbers, SignatureMatch, near, sort_distinct
-from crawler_dedup.index.decoding import decode_number
 from crawler_dedup.index.header import Header, Kind
-from crawler_dedup.index.lmdb.buckets import Buckets, equal_ranges
+from crawler_dedup.index.layout import decode_number
+from crawler_dedup.index.lmdb.buckets import Buckets, Tally, equal_ranges, tally
 from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.tally import Tally, tally
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 Signatures = int | Iterable[int] | Numbers

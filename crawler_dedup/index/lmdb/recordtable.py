@@ -1,4 +1,4 @@
-"""The records of an index, by number and by page key."""
+"""The records of an index, by number, and their numbers by the hash of a page key, an alias or a signature in its scope."""
 
 from __future__ import annotations
 
@@ -7,11 +7,45 @@ from collections.abc import Iterator
 import lmdb
 import msgspec
 
-from crawler_dedup.index.decoding import decode_number
-from crawler_dedup.index.lmdb.numbers import RecordNumbers
+from crawler_dedup.index.layout import NUMBER_BYTES, decode_number, numbers_in, place_entry, place_of_name
+from crawler_dedup.index.lmdb.buckets import Buckets, Tally
 from crawler_dedup.index.packing import as_unpacked, pack, unpack, unpack_sound
-from crawler_dedup.index.places import NUMBER_BYTES, place_of_name
 from crawler_dedup.index.records import MAX_ALIASES, Record, name_page
+
+_SCOPE = 0
+
+
+class RecordNumbers:
+    """Numbers of records under places, which are hashes of 64 bits (:mod:`crawler_dedup.index.layout`).
+
+    A bucket holds all places that begin with the same 16 bits: a number costs 16 bytes in a bucket, and 42 bytes as an
+    entry of its own. Each number is stored with the next 24 bits of its place. So several records may share a place, and
+    callers must check the records; but no page key has the place of a signature.
+    """
+
+    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None) -> None:
+        self._buckets = Buckets(env, txn, b"numbers")
+
+    def insert(self, txn: lmdb.Transaction, place: int, number: int) -> None:
+        """Make *place* lead to *number*; it must not do so already."""
+        key, payload = place_entry(place, number)
+        self._buckets.insert(txn, _SCOPE, [key], payload)
+
+    def remove(self, txn: lmdb.Transaction, place: int, number: int) -> None:
+        """Remove *number* from *place* if present."""
+        key, payload = place_entry(place, number)
+        self._buckets.remove(txn, _SCOPE, [key], payload)
+
+    def query(self, txn: lmdb.Transaction, place: int) -> list[int]:
+        """Return the numbers to which *place* leads, ascending, perhaps with numbers of other places."""
+        key, first = place_entry(place, 0)
+        content = self._buckets.content(txn, _SCOPE, key)
+        return numbers_in(content, first)
+
+    def tally(self, txn: lmdb.Transaction) -> Tally:
+        """Tally all entries. Raises the errors of :meth:`Buckets.tally`."""
+        return self._buckets.tally(txn)
+
 
 _REMEMBERED = 128  # records that were read or written last; up to twice as many are kept
 _MOST_REMEMBERED = 8_000  # bytes; larger records are not kept

@@ -14,8 +14,8 @@ import msgspec
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.lmdb.locks import ProcessLock, is_held, is_held_or_raise
 from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, Run, RunEntry, RunStates, decode_run, encode_run
-from crawler_dedup.system.access import owner_of
 from crawler_dedup.system.filelocks import LockFailed
+from crawler_dedup.system.files import owner_of
 
 _LOCK_FILE = "run-{}.lock"
 _REMEMBERED = 64  # paths of lock files: each transaction checks whether runs are alive

@@ -12,7 +12,8 @@ import msgspec
 import numpy as np
 from xxhash import xxh32_digest
 
-from crawler_dedup.index.decoding import decode_struct
+from crawler_dedup.index.layout import decode_struct
+from crawler_dedup.index.lmdb.buckets import Tally, tally
 from crawler_dedup.index.lmdb.deferred import DeferredRows
 from crawler_dedup.index.profiles import (
     MAX_SNAPSHOTS,
@@ -27,7 +28,6 @@ from crawler_dedup.index.profiles import (
     StoredSite,
     site_key,
 )
-from crawler_dedup.index.tally import Tally, tally
 from crawler_dedup.signedpage import SignedPage
 
 _DIGEST_BYTES = 4

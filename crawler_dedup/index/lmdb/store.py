@@ -13,8 +13,7 @@ import lmdb
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.backend import Backend
-from crawler_dedup.index.figures import FileFigures
-from crawler_dedup.index.header import FORMAT, KIND, Header, check_header
+from crawler_dedup.index.header import KIND, FileFigures, Header, check_header
 from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.lmdb.catalogue import Catalogue, PagesInTransaction
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
@@ -67,35 +66,23 @@ class Store(Backend):
             raise
 
     @classmethod
-    def attach(cls, directory: Path) -> Store:
-        """Open an existing index of pages, whatever its configuration. Raises as :meth:`open`."""
-        environment = Environment.open(directory, map_size=KEEP_MAP_SIZE)
-        try:
-            header = environment.existing_header()
-            return cls(environment, environment.prepare(KIND, header.spec, header.libraries, fresh=False))
-        except BaseException:
-            environment.close()
-            raise
-
-    @classmethod
-    def open_to_read(cls, directory: Path, spec: Mapping[str, str] | None = None) -> Store:
-        """Open an existing index of pages to read it, even if this user may not write it; nothing in it is changed.
-
-        Methods that write raise :class:`IndexUnusable`, unless this process also has the index open to write.
+    def attach(cls, directory: Path, spec: Mapping[str, str] | None = None, *, readonly: bool = False) -> Store:
+        """Open an existing index of pages.
 
         Args:
             spec: what signatures depend on; must equal the header's. ``None``: it may be anything.
+            readonly: nothing in it is changed, so that this user need not be allowed to write it. Methods that write raise
+                :class:`IndexUnusable`, unless this process also has the index open to write.
 
         Raises:
             IndexMissing: there is no index.
             IndexMismatch: the header has another *spec*, format or kind.
             IndexUnusable: it cannot be opened.
         """
-        environment = Environment.open(directory, map_size=KEEP_MAP_SIZE, readonly=True)
+        environment = Environment.open(directory, map_size=KEEP_MAP_SIZE, readonly=readonly)
         try:
             header = environment.existing_header()
-            ours = Header(FORMAT, header.spec if spec is None else dict(spec), header.libraries, KIND)
-            check_header(environment.directory, header, ours)
+            check_header(environment.directory, header, header.expected(spec))
             return cls(environment, header)
         except BaseException:
             environment.close()

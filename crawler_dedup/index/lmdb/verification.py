@@ -12,12 +12,12 @@ import numpy as np
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.keptpages import Filing
+from crawler_dedup.index.layout import place_entry, place_of_signature
+from crawler_dedup.index.lmdb.buckets import Tally, tally
 from crawler_dedup.index.lmdb.catalogue import Catalogue
 from crawler_dedup.index.lmdb.sitetable import tally_sites
-from crawler_dedup.index.places import place_entry, place_of_signature
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import Record, hash_scope
-from crawler_dedup.index.tally import Tally, tally
 from crawler_dedup.system.callbacks import Advance
 
 _SLICE = 10_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
-from crawler_dedup.index.places import NUMBER_BYTES
+from crawler_dedup.index.layout import NUMBER_BYTES
 from crawler_dedup.index.redis.cells import CellCache, Row
 from crawler_dedup.index.redis.changes import CHANGING, Changes
 from crawler_dedup.index.redis.connection import ServerConnection

@@ -57,18 +57,12 @@ class ServerIndex:
         return ServerStore(address, theirs, cache_bytes=cache_bytes, frozen=frozen)
 
     @staticmethod
-    def attach(address: ServerAddress) -> ServerStore:
-        """Open an existing index, whatever its configuration. Raises as :meth:`open_to_read`."""
-        header = _read_header(address)
-        check_header(str(address), header, Header(FORMAT, header.spec, header.libraries, KIND))
-        return ServerStore(address, header, one_life=True)
-
-    @staticmethod
-    def open_to_read(address: ServerAddress, spec: Mapping[str, str] | None = None) -> ServerStore:
-        """Open an existing index to read it; nothing in it is changed.
+    def attach(address: ServerAddress, spec: Mapping[str, str] | None = None, *, readonly: bool = False) -> ServerStore:
+        """Open an existing index.
 
         Args:
             spec: what signatures depend on; must equal the header's. ``None`` accepts any.
+            readonly: nothing in it is changed.
 
         Raises:
             IndexMissing: there is no index.
@@ -76,9 +70,8 @@ class ServerIndex:
             IndexUnusable: it cannot be opened.
         """
         header = _read_header(address)
-        ours = Header(FORMAT, header.spec if spec is None else dict(spec), header.libraries, KIND)
-        check_header(str(address), header, ours)
-        return ServerStore(address, header, readonly=True, one_life=True)
+        check_header(str(address), header, header.expected(spec))
+        return ServerStore(address, header, readonly=readonly, one_life=True)
 
     @staticmethod
     def is_at(address: ServerAddress) -> bool:

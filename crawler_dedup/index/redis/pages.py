@@ -9,19 +9,24 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.chunks import limit_payloads
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
+from crawler_dedup.index.layout import (
+    NUMBER_BYTES,
+    limit_payloads,
+    numbers_in,
+    place_entry,
+    place_of_name,
+    place_of_signature,
+)
 from crawler_dedup.index.packing import pack, unpack, unpack_sound
-from crawler_dedup.index.places import NUMBER_BYTES, numbers_in, place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite
 from crawler_dedup.index.records import MAX_ALIASES, Record, hash_scope, name_page, shorten_key
 from crawler_dedup.index.redis.cells import PAYLOAD_BYTES, Row
-from crawler_dedup.index.redis.changedbucket import ChangedBucket
-from crawler_dedup.index.redis.changes import Changes
+from crawler_dedup.index.redis.changes import ChangedBucket, Changes
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.readahead import Offers, ReadAhead
-from crawler_dedup.index.redis.runentries import RunsInTransaction
+from crawler_dedup.index.redis.runs import RunsInTransaction
 from crawler_dedup.index.redis.sites import SitesInTransaction
 from crawler_dedup.index.transaction import Probing
 from crawler_dedup.signedpage import SignedPage

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import msgspec
 
-from crawler_dedup.index.decoding import decode_struct
+from crawler_dedup.index.layout import decode_struct
 from crawler_dedup.index.profiles import (
     MAX_SNAPSHOTS,
     NO_SNAPSHOT,

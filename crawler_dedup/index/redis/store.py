@@ -10,22 +10,20 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from typing import TypeVar
 
-from crawler_dedup.decision import Decision
-from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.decision import NO_ANSWER, Decision, Verdict
+from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.backend import Backend
-from crawler_dedup.index.figures import FileFigures
-from crawler_dedup.index.header import Header
+from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record
+from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.changelog import State
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection, read_time
 from crawler_dedup.index.redis.keys import Keys, meta_key
-from crawler_dedup.index.redis.measuring import measure_bytes
 from crawler_dedup.index.redis.pages import UNDIVIDED, PagesOnServer
-from crawler_dedup.index.redis.parts import offer_in_pieces
 from crawler_dedup.index.redis.readahead import Offers
 from crawler_dedup.index.redis.runs import ServerRun, show_life_soon
 from crawler_dedup.index.redis.writer import MOST_JOBS, MOST_PAGES, Writer
@@ -182,3 +180,63 @@ def _forget_open() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_open)
+
+
+def offer_in_pieces(
+    offer: Callable[[Sequence[SignedPage]], Future[list[Decision]]], pages: Sequence[SignedPage], size: int
+) -> Future[list[Decision]]:
+    """Offer *pages* in pieces of *size*, each after the piece before it was decided; return a future of all decisions.
+
+    It fails if the first piece fails. If only the first pages of a piece are decided, the next piece begins after these.
+    """
+    combined: Future[list[Decision]] = Future()
+    combined.set_running_or_notify_cancel()
+    decided: list[Decision] = []
+
+    def offer_next() -> None:
+        try:
+            piece = offer(pages[len(decided) : len(decided) + size])
+        except IndexUnusable as error:
+            fail(error)
+        else:
+            piece.add_done_callback(note)
+
+    def note(piece: Future[list[Decision]]) -> None:
+        error = piece.exception()
+        if error is not None:
+            fail(error)
+            return
+        decided.extend(piece.result())
+        if len(decided) < len(pages):
+            offer_next()
+        else:
+            combined.set_result(decided)
+
+    def fail(error: BaseException) -> None:
+        if decided:
+            combined.set_result(decided + leave_unchecked(pages[len(decided) :], error))
+        else:
+            combined.set_exception(error)
+
+    offer_next()
+    return combined
+
+
+def leave_unchecked(pages: Sequence[SignedPage], error: BaseException) -> list[Decision]:
+    """Return decisions about *pages* that could not be judged because of *error*, which is logged."""
+    logger.warning("%d of the pages that were offered together are unchecked. %s", len(pages), error)
+    return [Decision(Verdict.UNCHECKED, page.url, page.key, page.scope, NO_ANSWER) for page in pages]
+
+
+_LOOKED_AT = 1000
+
+
+def measure_bytes(connection: ServerConnection) -> int:
+    """Estimate the bytes that an index takes from a sample of its keys, or measure all keys if they are few."""
+    address = connection.address
+    epoch = connection.call(b"HGET", meta_key(address), b"epoch")
+    if epoch is None:
+        raise IndexMissing(f"There is no index in {address}.")
+    keys = Keys(address, epoch)
+    fixed, looked, size, total = connection.evaluate(scripts.MEASURE, keys.singles, [keys.prefix, _LOOKED_AT])
+    return int(fixed) + int(size) * max(int(total), 1) // max(int(looked), 1)

@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup.counting.heavyhitters import HeavyHitters
+from crawler_dedup.counting import HeavyHitters
 
 
 def counting(capacity: int) -> HeavyHitters[object, list[object]]:

@@ -1,0 +1,91 @@
+"""The layout of an index, the same on every backend: numbers in rows and in buckets, and the chunks of long buckets.
+
+A record is found by the places of its number: hashes of a page key, an alias or a signature. Every fault in the contents
+of an index raises :class:`msgspec.DecodeError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeVar
+
+import msgspec
+from xxhash import xxh3_64_intdigest
+
+NUMBER_BYTES = 5
+"""Length of the number of a record, in bytes."""
+
+_OF_NAME = 1 << 24
+"""The bit of a place that distinguishes names from signatures: the lowest bit that is stored."""
+
+
+def place_of_name(name: bytes) -> int:
+    """Return the place of a page key or alias (:func:`crawler_dedup.index.records.hash_page_key`)."""
+    return int.from_bytes(name[:8], "big") | _OF_NAME
+
+
+def place_of_signature(scope: int, signature: int) -> int:
+    """Return the place of *signature* in the scope with the hash *scope*."""
+    return xxh3_64_intdigest((scope << 64 | signature).to_bytes(12, "big")) & ~_OF_NAME
+
+
+def place_entry(place: int, number: int) -> tuple[int, int]:
+    """Return the key and the payload by which *number* is stored at *place*."""
+    return place >> 48, (place >> 24 & 0xFFFFFF) << 8 * NUMBER_BYTES | number
+
+
+def numbers_in(content: bytes, first: int) -> list[int]:
+    """Return the numbers in a bucket that are at one place, ascending.
+
+    Args:
+        content: payloads, of 8 bytes each.
+        first: the payload of number 0 at this place (:func:`place_entry`).
+
+    Raises:
+        msgspec.DecodeError: the last payload is cut off.
+    """
+    if not content:
+        return []
+    if len(content) % 8:
+        raise msgspec.DecodeError(f"a bucket of numbers has {len(content)} bytes")
+    suffix, numbers = first.to_bytes(8, "little")[NUMBER_BYTES:], []
+    position = content.find(suffix)
+    while position >= 0:
+        if position % 8 == NUMBER_BYTES:
+            numbers.append(int.from_bytes(content[position - NUMBER_BYTES : position], "little"))
+        position = content.find(suffix, position + 1)
+    return sorted(numbers)
+
+
+FIRST_CHUNK_BYTES = 2008
+"""Bytes of a full first chunk: 251 payloads. Two such chunks fit into one leaf page of LMDB."""
+CHUNK_BYTES = 4080
+"""Bytes of each further full chunk: 510 payloads, a page of 4,096 bytes less LMDB's header."""
+
+
+def count_chunks(payloads: int) -> int:
+    """Return how many chunks *payloads* payloads fill."""
+    return 1 + -(-8 * max(0, payloads - FIRST_CHUNK_BYTES // 8) // CHUNK_BYTES)
+
+
+def limit_payloads(limit: int) -> int:
+    """Return how many payloads of a bucket a look-up for *limit* payloads reads: *limit*, rounded up to whole chunks."""
+    return (FIRST_CHUNK_BYTES + (count_chunks(limit) - 1) * CHUNK_BYTES) // 8
+
+
+_T = TypeVar("_T")
+
+
+def decode_struct(decode: Callable[[bytes | memoryview], _T], content: bytes | memoryview) -> _T:
+    """Call *decode*, a decoder of msgspec; raise :class:`msgspec.DecodeError` also if it raises another error."""
+    try:
+        return decode(content)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
+def decode_number(content: bytes | memoryview, size: int, order: Literal["big", "little"] = "big") -> int:
+    """Return the number in *content*; raise :class:`msgspec.DecodeError` if *content* does not have *size* bytes."""
+    if len(content) != size:
+        raise msgspec.DecodeError(f"a number has {len(content)} bytes instead of {size}")
+    return int.from_bytes(content, order)
