@@ -26,7 +26,7 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.layout import CHUNK_BYTES
 from crawler_dedup.index.lmdb.buckets import Tally
-from crawler_dedup.index.lmdb.catalogue import Catalogue
+from crawler_dedup.index.lmdb.catalogue import Catalogue, PagesInTransaction
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import hash_scope
 from crawler_dedup.signedpage import PageKind, Signature
@@ -561,7 +561,7 @@ def test_a_frequent_key_costs_a_bounded_number_of_reads(opened: Deduplicator, st
     limit = lookup.bucket_limit(page)
     with store.environment.read() as txn:
         counting: Any = Counting(txn)
-        filed = catalogue.read_buckets(counting, page.scope, lookup.probes(page), limit)
+        filed = PagesInTransaction(catalogue, counting, None).read_buckets(page.scope, lookup.probes(page), limit)
     buckets = len(lookup.keys(page))
     if limit is None:
         assert scheme.name == "simhash"  # exact, whatever it costs

@@ -1,16 +1,16 @@
-"""The databases of an index of pages: its records, and the signatures under which they stand."""
+"""The databases of an index of pages in LMDB, and one transaction of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import lmdb
 import msgspec
 
 from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.filedpages import FiledPages, is_under
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
 from crawler_dedup.index.layout import count_chunks, place_of_signature
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.environment import Environment
@@ -18,12 +18,10 @@ from crawler_dedup.index.lmdb.recordtable import RecordNumbers, Records
 from crawler_dedup.index.lmdb.runtable import Runs
 from crawler_dedup.index.lmdb.sitetable import Profiles
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite
-from crawler_dedup.index.records import Record, hash_scope
+from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import RunEntry, RunStates
 from crawler_dedup.index.transaction import Probing
 from crawler_dedup.signedpage import SignedPage
-
-_SHARED = 4_000  # number of payloads of a bucket that are read
 
 
 class Catalogue:
@@ -48,36 +46,7 @@ class Catalogue:
                 Profiles(env, txn, environment.deferred),
             )
         )
-        self.records = environment.make_databases(lambda env, txn: Records(env, txn, self.numbers))
-
-    def read_buckets(self, txn: lmdb.Transaction, scope: str, probes: Iterable[int], limit: int | None) -> Numbers:
-        """Return the signatures of *scope* in the buckets *probes*: all, or at least the first *limit* of each bucket."""
-        return self.tables.query(txn, hash_scope(scope), probes, None if limit is None else count_chunks(limit))
-
-    def read_representatives(self, txn: lmdb.Transaction, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages that stand under *signature*, the oldest first."""
-        for number, record in self._read_at(txn, place_of_signature(hash_scope(scope), signature)):
-            if record.page.signature == signature and record.page.scope == scope:
-                yield number, record
-
-    def read_under_title(self, txn: lmdb.Transaction, scope: str, title: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages under the key *title*, the oldest first, and perhaps of other pages."""
-        for number, record in self._read_at(txn, place_of_signature(hash_scope(scope), title)):
-            if record.page.scope == scope:
-                yield number, record
-
-    def _read_standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages under *signature* in the scopes with the hash *scope*, the oldest first."""
-        for number, record in self._read_at(txn, place_of_signature(scope, signature)):
-            if _is_under(record, scope, signature):
-                yield number, record
-
-    def _read_at(self, txn: lmdb.Transaction, place: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages to which *place* leads, the oldest first, and perhaps of other pages."""
-        for number in self.numbers.query(txn, place):
-            record = self.records.get(txn, number)
-            if record is not None:
-                yield number, record
+        self.records = environment.make_databases(Records)
 
     def find_standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> list[int]:
         """Return the numbers of the records that can be read and stand under *signature*, ascending."""
@@ -85,69 +54,12 @@ class Catalogue:
         for number in self.numbers.query(txn, place_of_signature(scope, signature)):
             with suppress(msgspec.DecodeError):
                 record = self.records.get(txn, number)
-                if record is not None and _is_under(record, scope, signature):
+                if record is not None and is_under(record, scope, signature):
                     standing.append(number)
         return standing
 
-    def sharing(
-        self,
-        txn: lmdb.Transaction,
-        probes: Sequence[Sequence[int]],
-        choose: Callable[[Iterable[Numbers]], Iterable[int]],
-    ) -> Iterator[Record]:
-        """Yield the records, of every scope, under the signatures that *choose* picks from the buckets *probes*.
 
-        *probes* are blocks of buckets; *choose* gets one array of signatures for each block.
-        """
-        limit = count_chunks(_SHARED)
-        for scope in self.tables.scopes(txn):
-            for signature in choose(self.tables.query(txn, scope, block, limit) for block in probes):
-                yield from (record for _, record in self._read_standing(txn, scope, signature))
-
-    def add(self, txn: lmdb.Transaction, record: Record, filing: Filing) -> int:
-        """Store *record*, file it under its signature, and return its number."""
-        number, record = self.records.add(txn, record)
-        self.profiles.add_record(txn, record.page)
-        self._stand(txn, number, record, filing)
-        return number
-
-    def remove(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
-        """Remove *record*, which has *number*. Remove its signature too, unless another page stands under it."""
-        page, scope = record.page, hash_scope(record.page.scope)
-        self.records.remove(txn, number, record)
-        self.profiles.remove_record(txn, page)
-        self.numbers.remove(txn, place_of_signature(scope, page.signature), number)
-        if title := filing.title_key(page):
-            self.numbers.remove(txn, place_of_signature(scope, title), number)
-        if not self._has_standing(txn, scope, page.signature):
-            self.tables.remove(txn, scope, filing.keys(page), page.signature)
-
-    def _stand(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
-        """Make the page a representative of its signature unless the limit is reached."""
-        scope, signature = hash_scope(record.page.scope), record.page.signature
-        place = place_of_signature(scope, signature)
-        is_filed = self._has_standing(txn, scope, signature)
-        may_stand = not is_filed or len(self.numbers.query(txn, place)) < MAX_REPRESENTATIVES
-        if may_stand:
-            self.numbers.insert(txn, place, number)
-        if not is_filed:
-            self.tables.insert(txn, scope, filing.keys(record.page), signature)
-        if title := filing.title_key(record.page):
-            place = place_of_signature(scope, title)
-            if len(self.numbers.query(txn, place)) < MAX_UNDER_TITLE:
-                self.numbers.insert(txn, place, number)
-        if record.stands != may_stand:
-            self.records.replace(txn, number, msgspec.structs.replace(record, stands=may_stand))
-
-    def _has_standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> bool:
-        """Return whether a page stands under *signature*, so that this is in the tables; true if a record is unreadable."""
-        try:
-            return any(True for _ in self._read_standing(txn, scope, signature))
-        except msgspec.DecodeError:
-            return True
-
-
-class PagesInTransaction:
+class PagesInTransaction(FiledPages):
     """One transaction of LMDB (:class:`~crawler_dedup.index.transaction.Transaction`).
 
     Args:
@@ -160,35 +72,43 @@ class PagesInTransaction:
         self._txn = txn
         self._frozen = frozen
 
-    def find(self, scope: str, key: str) -> tuple[int, Record] | None:
-        return self._records.find(self._txn, scope, key)
-
     def get(self, number: int) -> Record | None:
         return self._records.get(self._txn, number)
-
-    def read_buckets(self, scope: str, probes: Iterable[int], limit: int | None) -> Numbers:
-        return self._catalogue.read_buckets(self._txn, scope, probes, limit)
-
-    def read_representatives(self, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
-        return self._catalogue.read_representatives(self._txn, scope, signature)
-
-    def read_under_title(self, scope: str, title: int) -> Iterator[tuple[int, Record]]:
-        return self._catalogue.read_under_title(self._txn, scope, title)
-
-    def add(self, record: Record, filing: Filing) -> int:
-        return self._catalogue.add(self._txn, record, filing)
 
     def replace(self, number: int, record: Record) -> None:
         self._records.replace(self._txn, number, record)
 
-    def remove(self, number: int, record: Record, filing: Filing) -> None:
-        self._catalogue.remove(self._txn, number, record, filing)
+    def _new_number(self) -> int:
+        return self._records.last_number(self._txn) + 1
 
-    def add_alias(self, number: int, record: Record, key: str) -> Record:
-        return self._records.add_alias(self._txn, number, record, key)
+    def _store(self, number: int, record: Record) -> None:
+        self._records.append(self._txn, number, record)
+        self._catalogue.profiles.add_record(self._txn, record.page)
 
-    def remove_alias(self, number: int, record: Record, key: str) -> Record:
-        return self._records.remove_alias(self._txn, number, record, key)
+    def _delete(self, number: int, page: SignedPage) -> None:
+        self._records.delete(self._txn, number)
+        self._catalogue.profiles.remove_record(self._txn, page)
+
+    def _numbers_at(self, place: int) -> list[int]:
+        return self._catalogue.numbers.query(self._txn, place)
+
+    def _put(self, place: int, number: int) -> None:
+        self._catalogue.numbers.insert(self._txn, place, number)
+
+    def _take(self, place: int, number: int) -> None:
+        self._catalogue.numbers.remove(self._txn, place, number)
+
+    def _scopes(self) -> Iterator[int]:
+        return self._catalogue.tables.scopes(self._txn)
+
+    def _read_signatures(self, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
+        return self._catalogue.tables.query(self._txn, scope, keys, None if limit is None else count_chunks(limit))
+
+    def _add_signature(self, scope: int, keys: Sequence[int], signature: int) -> None:
+        self._catalogue.tables.insert(self._txn, scope, keys, signature)
+
+    def _remove_signature(self, scope: int, keys: Sequence[int], signature: int) -> None:
+        self._catalogue.tables.remove(self._txn, scope, keys, signature)
 
     def snapshot(self, key: bytes) -> Snapshot:
         if self._frozen is not None:
@@ -213,11 +133,6 @@ class PagesInTransaction:
 
     def items(self) -> Iterator[tuple[int, Record | None]]:
         return self._catalogue.environment.iterate_checked(self._records.items(self._txn))
-
-    def sharing(
-        self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
-    ) -> Iterator[Record]:
-        return self._catalogue.sharing(self._txn, probes, choose)
 
     def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
         return self._catalogue.runs.touch(self._txn, number, grace, now, stored_until=stored_until)
@@ -252,8 +167,3 @@ class PagesInTransaction:
 
     def measure_sites(self) -> SiteFigures:
         return self._catalogue.profiles.measure(self._txn)
-
-
-def _is_under(record: Record, scope: int, signature: int) -> bool:
-    """Return whether *record* has *signature*, and a scope with the hash *scope*: other records may be at the same place."""
-    return record.page.signature == signature and hash_scope(record.page.scope) == scope

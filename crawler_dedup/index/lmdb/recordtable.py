@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import lmdb
 import msgspec
 
-from crawler_dedup.index.layout import NUMBER_BYTES, decode_number, numbers_in, place_entry, place_of_name
+from crawler_dedup.index.layout import NUMBER_BYTES, decode_number, numbers_in, place_entry
 from crawler_dedup.index.lmdb.buckets import Buckets, Tally
 from crawler_dedup.index.packing import as_unpacked, pack, unpack, unpack_sound
-from crawler_dedup.index.records import MAX_ALIASES, Record, name_page
+from crawler_dedup.index.records import Record
 
 _SCOPE = 0
 
@@ -78,23 +78,11 @@ class _RecentRecords:
 
 
 class Records:
-    """Records by number and by page key. Numbers are given in ascending order, so that the database grows at its end."""
+    """Records by number. Numbers are given in ascending order, so that the database grows at its end."""
 
-    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None, numbers: RecordNumbers) -> None:
+    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None) -> None:
         self._records = env.open_db(b"records", txn)
-        self._numbers = numbers
         self._recent = _RecentRecords()
-
-    def find(self, txn: lmdb.Transaction, scope: str, key: str) -> tuple[int, Record] | None:
-        """Return the number and record of a page, or ``None``."""
-        return self._find(txn, name_page(scope, key))
-
-    def _find(self, txn: lmdb.Transaction, name: bytes) -> tuple[int, Record] | None:
-        for number in self._numbers.query(txn, place_of_name(name)):
-            record = self.get(txn, number)
-            if record is not None and (name in record.aliases or name == _name_of(record)):
-                return number, record
-        return None
 
     def get(self, txn: lmdb.Transaction, number: int) -> Record | None:
         """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` if it is unreadable."""
@@ -108,16 +96,16 @@ class Records:
             self._recent.add(content, record)
         return record
 
-    def add(self, txn: lmdb.Transaction, record: Record) -> tuple[int, Record]:
-        """Store *record* under a new number, without aliases that are taken; return the number and the stored record."""
+    def last_number(self, txn: lmdb.Transaction) -> int:
+        """Return the highest number of a record; 0 if there is none."""
         with txn.cursor(db=self._records) as cursor:
-            number = decode_number(cursor.key(), NUMBER_BYTES) + 1 if cursor.last() else 1
-        self._numbers.insert(txn, place_of_name(_name_of(record)), number)
-        record = self._with_free_aliases(txn, number, record)
+            return decode_number(cursor.key(), NUMBER_BYTES) if cursor.last() else 0
+
+    def append(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
+        """Store *record* under *number*, which is higher than the number of any other."""
         content = pack(record)
         txn.put(_number(number), content, db=self._records, append=True)
         self._remember(content, record)
-        return number, record
 
     def replace(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
         """Replace the record with *number* by *record*, which is of the same page."""
@@ -131,27 +119,9 @@ class Records:
         if unpacked is not None:
             self._recent.add(content, unpacked)
 
-    def remove(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
-        """Remove *record*, which has *number*, its page key and its aliases."""
+    def delete(self, txn: lmdb.Transaction, number: int) -> None:
+        """Delete the record with *number*."""
         txn.delete(_number(number), db=self._records)
-        for name in (_name_of(record), *record.aliases):
-            self._numbers.remove(txn, place_of_name(name), number)
-
-    def add_alias(self, txn: lmdb.Transaction, number: int, record: Record, key: str) -> Record:
-        """Make *key* lead to *record*, which has *number*, unless it leads to a record; return the record to store."""
-        name = name_page(record.page.scope, key)
-        if self._find(txn, name) is not None:
-            return record
-        for oldest in record.aliases[: -(MAX_ALIASES - 1)]:
-            self._numbers.remove(txn, place_of_name(oldest), number)
-        self._numbers.insert(txn, place_of_name(name), number)
-        return msgspec.structs.replace(record, aliases=(*record.aliases[-(MAX_ALIASES - 1) :], name))
-
-    def remove_alias(self, txn: lmdb.Transaction, number: int, record: Record, key: str) -> Record:
-        """Remove the alias *key* of *record*, which has *number*; return the record to store."""
-        name = name_page(record.page.scope, key)
-        self._numbers.remove(txn, place_of_name(name), number)
-        return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
 
     def items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Record | None]]:
         """Yield (number, record) in ascending order; ``None`` for a record that cannot be read, or has no number."""
@@ -160,31 +130,10 @@ class Records:
                 has_number = len(name) == NUMBER_BYTES
                 yield int.from_bytes(name, "big"), unpack_sound(content) if has_number else None
 
-    def places(self, record: Record) -> list[int]:
-        """Return the places of the page key and of the aliases of *record*."""
-        return [place_of_name(name) for name in (_name_of(record), *record.aliases)]
-
-    def leads_to(self, txn: lmdb.Transaction, number: int, record: Record) -> bool:
-        """Return whether the page key of *record* leads to *number*."""
-        return number in self._numbers.query(txn, place_of_name(_name_of(record)))
-
     def count(self, txn: lmdb.Transaction) -> int:
         """Return how many records there are."""
         entries: int = txn.stat(self._records)["entries"]
         return entries
-
-    def _with_free_aliases(self, txn: lmdb.Transaction, number: int, record: Record) -> Record:
-        """Make the free aliases of *record* lead to *number*; return *record* without its other aliases."""
-        free: list[bytes] = []
-        for alias in record.aliases:
-            if alias not in free and alias != _name_of(record) and self._find(txn, alias) is None:
-                self._numbers.insert(txn, place_of_name(alias), number)
-                free.append(alias)
-        return msgspec.structs.replace(record, aliases=tuple(free)) if record.aliases else record
-
-
-def _name_of(record: Record) -> bytes:
-    return name_page(record.page.scope, record.page.key)
 
 
 def _number(number: int) -> bytes:

@@ -11,6 +11,7 @@ import lmdb
 import numpy as np
 
 from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.filedpages import places_of
 from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.layout import place_entry, place_of_signature
 from crawler_dedup.index.lmdb.buckets import Tally, tally
@@ -89,8 +90,8 @@ def _check_records(
         if key := site_key(record.page.scope, record.page.url):
             sites.append(key)
         scope, signature = hash_scope(record.page.scope), record.page.signature
-        places.extend(place_entry(place, number) for place in catalogue.records.places(record))
-        if not catalogue.records.leads_to(txn, number, record):
+        places.extend(place_entry(place, number) for place in places_of(record))
+        if number not in catalogue.numbers.query(txn, places_of(record)[0]):
             findings.wrong["records are not found by their page key"] += 1
         standing = catalogue.find_standing(txn, scope, signature)
         if (number in standing) != record.stands:

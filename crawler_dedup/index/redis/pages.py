@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
 import msgspec
 import numpy as np
 
 from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.filedpages import FiledPages
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
 from crawler_dedup.index.layout import (
     NUMBER_BYTES,
     limit_payloads,
     numbers_in,
     place_entry,
-    place_of_name,
-    place_of_signature,
 )
 from crawler_dedup.index.packing import pack, unpack, unpack_sound
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite
-from crawler_dedup.index.records import MAX_ALIASES, Record, hash_scope, name_page, shorten_key
+from crawler_dedup.index.records import Record, shorten_key
 from crawler_dedup.index.redis.cells import PAYLOAD_BYTES, Row
 from crawler_dedup.index.redis.changes import ChangedBucket, Changes
 from crawler_dedup.index.redis.client import Client
@@ -38,10 +36,9 @@ _FIRST_NEW = 1 << 39  # temporary numbers of new records, which get their own wh
 _NUMBER = (1 << 8 * NUMBER_BYTES) - 1
 _READ_RECORDS = 500
 _MOST_SCOPES = 1_000  # in one command: a script cannot pass on 8,000 arguments
-_SHARED = 4_000  # payloads of a long bucket that are examined, at least
 
 
-class PagesOnServer(RunsInTransaction):
+class PagesOnServer(RunsInTransaction, FiledPages):
     """One transaction (:class:`~crawler_dedup.index.transaction.Transaction`). Its changes are collected, not made.
 
     Args:
@@ -70,111 +67,50 @@ class PagesOnServer(RunsInTransaction):
 
     # Pages
 
-    def find(self, scope: str, key: str) -> tuple[int, Record] | None:
-        return self._find(name_page(scope, key))
-
-    def _find(self, name: bytes) -> tuple[int, Record] | None:
-        for number in self._numbers_at(place_of_name(name)):
-            record = self.get(number)
-            if record is not None and (name in record.aliases or name == _name_of(record)):
-                return number, record
-        return None
-
     def get(self, number: int) -> Record | None:
         if number in self._records:
             return self._records[number]
         return self._decode(self._cells.read_row(self._changes, self._keys.record(number)))
 
-    def read_buckets(self, scope: str, probes: Iterable[int], limit: int | None) -> Numbers:
-        return self._read_signatures(hash_scope(scope), probes, limit)
-
-    def _read_signatures(self, scope: int, probes: Iterable[int], limit: int | None) -> Numbers:
-        contents = self._read(self._keys.bucket_names(scope, probes))
+    def _read_signatures(self, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
+        contents = self._read(self._keys.bucket_names(scope, keys))
         if limit is not None:
             end = PAYLOAD_BYTES * limit_payloads(limit)
             contents = [content[:end] for content in contents]
         return np.frombuffer(b"".join(contents), dtype=_PAYLOAD)
 
-    def read_representatives(self, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
-        for number, record in self._standing(hash_scope(scope), signature):
-            if record.page.scope == scope:
-                yield number, record
+    def _new_number(self) -> int:
+        return self._next_number()
 
-    def read_under_title(self, scope: str, title: int) -> Iterator[tuple[int, Record]]:
-        for number, record in self._read_at(place_of_signature(hash_scope(scope), title)):
-            if record.page.scope == scope:
-                yield number, record
-
-    def add(self, record: Record, filing: Filing) -> int:
-        number, page = self._next_number(), record.page
+    def _store(self, number: int, record: Record) -> None:
+        page = record.page
         self._changes.count += 1
-        self._put(place_of_name(name_page(page.scope, page.key)), number)
         self._sites.add_record(page)
-        record = self._stand(number, self._with_free_aliases(number, record), filing)
-        self._records[number] = msgspec.structs.replace(
-            record, page=msgspec.structs.replace(page, key=shorten_key(page.key))
-        )
-        return number
+        page = msgspec.structs.replace(page, key=shorten_key(page.key))
+        self._records[number] = msgspec.structs.replace(record, page=page)
 
-    def _with_free_aliases(self, number: int, record: Record) -> Record:
-        """Let the aliases of *record* that no page has yet lead to *number*; return *record* with only these aliases."""
-        own, free = _name_of(record), []
-        for alias in record.aliases:
-            if alias not in free and alias != own and self._find(alias) is None:
-                self._put(place_of_name(alias), number)
-                free.append(alias)
-        return msgspec.structs.replace(record, aliases=tuple(free)) if record.aliases else record
-
-    def _stand(self, number: int, record: Record, filing: Filing) -> Record:
-        """Make the page a representative of its signature unless the limit is reached; return the record to store."""
-        scope, signature = hash_scope(record.page.scope), record.page.signature
-        place = place_of_signature(scope, signature)
-        is_filed = bool(numbers := self._numbers_at(place)) and self._has_standing(scope, signature)
-        stands = not is_filed or len(numbers) < MAX_REPRESENTATIVES
-        if stands:
-            self._put(place, number)
-        if not is_filed:
-            self._changes.scopes.add(scope)
-            payload = signature.to_bytes(PAYLOAD_BYTES, "little")
-            for name in self._keys.bucket_names(scope, filing.keys(record.page)):
-                self._change(name).add(payload)
-        if title := filing.title_key(record.page):
-            place = place_of_signature(scope, title)
-            if len(self._numbers_at(place)) < MAX_UNDER_TITLE:
-                self._put(place, number)
-        return record if record.stands is stands else msgspec.structs.replace(record, stands=stands)
-
-    def replace(self, number: int, record: Record) -> None:
-        self._records[number] = record
-
-    def remove(self, number: int, record: Record, filing: Filing) -> None:
-        page, scope, own = record.page, hash_scope(record.page.scope), _name_of(record)
+    def _delete(self, number: int, page: SignedPage) -> None:
         self._records[number] = None
         self._changes.count -= 1
         self._sites.remove_record(page)
-        for name in (own, *record.aliases):
-            self._take(place_of_name(name), number)
-        self._take(place_of_signature(scope, page.signature), number)
-        if title := filing.title_key(page):
-            self._take(place_of_signature(scope, title), number)
-        if not self._has_standing(scope, page.signature):
-            payload = page.signature.to_bytes(PAYLOAD_BYTES, "little")
-            for name in self._keys.bucket_names(scope, filing.keys(page)):
-                self._change(name).take(payload)
 
-    def add_alias(self, number: int, record: Record, key: str) -> Record:
-        name = name_page(record.page.scope, key)
-        if self._find(name) is not None:
-            return record
-        for oldest in record.aliases[: -(MAX_ALIASES - 1)]:
-            self._take(place_of_name(oldest), number)
-        self._put(place_of_name(name), number)
-        return msgspec.structs.replace(record, aliases=(*record.aliases[-(MAX_ALIASES - 1) :], name))
+    def _scopes(self) -> Iterator[int]:
+        scopes = self.client.call(b"SMEMBERS", self._keys.scopes)
+        for scope in sorted(int.from_bytes(scope, "big") for scope in scopes):
+            yield scope
+            self._changes.buckets.clear()  # there may be any number of scopes
 
-    def remove_alias(self, number: int, record: Record, key: str) -> Record:
-        name = name_page(record.page.scope, key)
-        self._take(place_of_name(name), number)
-        return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
+    def _add_signature(self, scope: int, keys: Sequence[int], signature: int) -> None:
+        self._changes.scopes.add(scope)
+        for name in self._keys.bucket_names(scope, keys):
+            self._change(name).add(signature.to_bytes(PAYLOAD_BYTES, "little"))
+
+    def _remove_signature(self, scope: int, keys: Sequence[int], signature: int) -> None:
+        for name in self._keys.bucket_names(scope, keys):
+            self._change(name).take(signature.to_bytes(PAYLOAD_BYTES, "little"))
+
+    def replace(self, number: int, record: Record) -> None:
+        self._records[number] = record
 
     def snapshot(self, key: bytes) -> Snapshot:
         return self._sites.snapshot(key) if self._frozen is None else self._frozen.snapshot(key)
@@ -207,15 +143,6 @@ class PagesOnServer(RunsInTransaction):
                 if content is not None:
                     yield number, unpack_sound(content)
             first = numbers.stop
-
-    def sharing(
-        self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
-    ) -> Iterator[Record]:
-        scopes = self.client.call(b"SMEMBERS", self._keys.scopes)
-        for scope in sorted(int.from_bytes(scope, "big") for scope in scopes):
-            for signature in choose(self._read_signatures(scope, block, _SHARED) for block in probes):
-                yield from (record for _, record in self._standing(scope, signature))
-            self._changes.buckets.clear()  # there may be any number of scopes
 
     # Sites
 
@@ -265,26 +192,6 @@ class PagesOnServer(RunsInTransaction):
         self._sites.collect()
         return changes
 
-    def _standing(self, scope: int, signature: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages under *signature* in the scopes with the hash *scope*, the oldest first."""
-        for number, record in self._read_at(place_of_signature(scope, signature)):
-            if record.page.signature == signature and hash_scope(record.page.scope) == scope:
-                yield number, record
-
-    def _read_at(self, place: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages at *place*, the oldest first; other pages may be among them."""
-        for number in self._numbers_at(place):
-            record = self.get(number)
-            if record is not None:
-                yield number, record
-
-    def _has_standing(self, scope: int, signature: int) -> bool:
-        """Return whether a page stands under *signature*, so that the tables contain it. An unreadable record counts."""
-        try:
-            return any(True for _ in self._standing(scope, signature))
-        except msgspec.DecodeError:
-            return True
-
     def _numbers_at(self, place: int) -> list[int]:
         key, first = place_entry(place, 0)
         return numbers_in(self._read_bucket(self._keys.number_bucket(key)), first)
@@ -323,7 +230,3 @@ class PagesOnServer(RunsInTransaction):
             row.decoded = unpack(row.content)
         assert isinstance(row.decoded, Record)
         return row.decoded
-
-
-def _name_of(record: Record) -> bytes:
-    return name_page(record.page.scope, record.page.key)
