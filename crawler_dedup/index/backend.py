@@ -20,11 +20,10 @@ from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import FileFigures, Header
-from crawler_dedup.index.keptpages import Filing
+from crawler_dedup.index.keptpages import Filing, Transaction
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Run, RunEntry, wall_clock
-from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress

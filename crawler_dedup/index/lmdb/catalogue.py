@@ -11,6 +11,7 @@ import msgspec
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.filedpages import FiledPages, is_under
 from crawler_dedup.index.header import Header
+from crawler_dedup.index.keptpages import Probing
 from crawler_dedup.index.layout import count_chunks, place_of_signature
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.environment import Environment
@@ -20,7 +21,6 @@ from crawler_dedup.index.lmdb.sitetable import Profiles
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import RunEntry, RunStates
-from crawler_dedup.index.transaction import Probing
 from crawler_dedup.signedpage import SignedPage
 
 
@@ -60,7 +60,7 @@ class Catalogue:
 
 
 class PagesInTransaction(FiledPages):
-    """One transaction of LMDB (:class:`~crawler_dedup.index.transaction.Transaction`).
+    """One transaction of LMDB (:class:`~crawler_dedup.index.keptpages.Transaction`).
 
     Args:
         frozen: profiles to use instead of those in the index, which are not changed then.

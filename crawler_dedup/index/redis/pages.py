@@ -11,6 +11,7 @@ import numpy as np
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.filedpages import FiledPages
 from crawler_dedup.index.header import Header
+from crawler_dedup.index.keptpages import Probing
 from crawler_dedup.index.layout import (
     NUMBER_BYTES,
     limit_payloads,
@@ -26,7 +27,6 @@ from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.readahead import Offers, ReadAhead
 from crawler_dedup.index.redis.runs import RunsInTransaction
 from crawler_dedup.index.redis.sites import SitesInTransaction
-from crawler_dedup.index.transaction import Probing
 from crawler_dedup.signedpage import SignedPage
 
 _PAYLOAD = np.dtype("<u8")
@@ -39,7 +39,7 @@ _MOST_SCOPES = 1_000  # in one command: a script cannot pass on 8,000 arguments
 
 
 class PagesOnServer(RunsInTransaction, FiledPages):
-    """One transaction (:class:`~crawler_dedup.index.transaction.Transaction`). Its changes are collected, not made.
+    """One transaction (:class:`~crawler_dedup.index.keptpages.Transaction`). Its changes are collected, not made.
 
     Args:
         client: the client by which it reads. What was read is checked when the changes are made.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 
+from crawler_dedup.index.keptpages import Probing
 from crawler_dedup.index.layout import place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import hash_scope, name_page
 from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.transaction import Probing
 from crawler_dedup.signedpage import SignedPage
 
 _MOST_PAGES = 250  # for which cells are read together: about as many as in one transaction

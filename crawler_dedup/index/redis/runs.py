@@ -142,7 +142,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class RunsInTransaction:
-    """The operations of a transaction (:class:`~crawler_dedup.index.transaction.Transaction`) on runs.
+    """The operations of a transaction (:class:`~crawler_dedup.index.keptpages.Transaction`) on runs.
 
     Args:
         client: the client by which it reads.
