@@ -753,14 +753,14 @@ def test_a_run_that_dies_while_it_is_read_keeps_its_pages(opening_here: Open, mo
     dying, living = opening_here(grace=60), opening_here(grace=60)
     first = offer(dying, "page", "x")
     assert dying.settle(first)
-    lives = Runs._lives
+    lives = Runs.is_alive
 
     def dies_then(self: Runs, number: int) -> bool | None:
         it_lives = lives(self, number)
         dying.close(all_stored=False)
         return it_lives
 
-    monkeypatch.setattr(Runs, "_lives", dies_then)
+    monkeypatch.setattr(Runs, "is_alive", dies_then)
     assert answer(living, "page", "x") == "unchanged"
-    monkeypatch.setattr(Runs, "_lives", lives)
+    monkeypatch.setattr(Runs, "is_alive", lives)
     assert answer(living, "copy", "x") == "new"

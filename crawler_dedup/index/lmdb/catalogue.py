@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import lmdb
@@ -16,11 +16,10 @@ from crawler_dedup.index.layout import count_chunks, place_of_signature
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.recordtable import RecordNumbers, Records
-from crawler_dedup.index.lmdb.runtable import Runs
+from crawler_dedup.index.lmdb.runtable import Runs, RunsInTransaction
 from crawler_dedup.index.lmdb.sitetable import Profiles
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import RunEntry, RunStates
 from crawler_dedup.signedpage import SignedPage
 
 
@@ -59,7 +58,7 @@ class Catalogue:
         return standing
 
 
-class PagesInTransaction(FiledPages):
+class PagesInTransaction(RunsInTransaction, FiledPages):
     """One transaction of LMDB (:class:`~crawler_dedup.index.keptpages.Transaction`).
 
     Args:
@@ -67,9 +66,9 @@ class PagesInTransaction(FiledPages):
     """
 
     def __init__(self, catalogue: Catalogue, txn: lmdb.Transaction, frozen: FrozenProfiles | None) -> None:
+        super().__init__(catalogue.runs, txn)
         self._catalogue = catalogue
         self._records = catalogue.records
-        self._txn = txn
         self._frozen = frozen
 
     def get(self, number: int) -> Record | None:
@@ -133,28 +132,6 @@ class PagesInTransaction(FiledPages):
 
     def items(self) -> Iterator[tuple[int, Record | None]]:
         return self._catalogue.environment.iterate_checked(self._records.items(self._txn))
-
-    def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
-        return self._catalogue.runs.touch(self._txn, number, grace, now, stored_until=stored_until)
-
-    def end_run(
-        self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
-    ) -> None:
-        self._catalogue.runs.end(
-            self._txn, number, last, has_finished=has_finished, is_tidy=is_tidy, stored_until=stored_until
-        )
-
-    def find_run(self, number: int) -> RunEntry | None:
-        return self._catalogue.runs.find(self._txn, number)
-
-    def find_dead_runs(self) -> dict[int, RunEntry]:
-        return self._catalogue.runs.find_dead(self._txn)
-
-    def run_states(self) -> RunStates:
-        return self._catalogue.runs.states(self._txn)
-
-    def run_states_in_reading(self, dead: Container[int]) -> RunStates:
-        return self._catalogue.runs.states_in_reading(self._txn, dead)
 
     def find_snapshot(self, key: bytes, number: int, moment: float) -> Snapshot | None:
         return self._catalogue.profiles.find_snapshot(self._txn, key, number, moment)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 import lmdb
@@ -70,96 +70,89 @@ class Runs:
 
     Args:
         readonly: do not remove the lock files of runs that are over.
+
+    Attributes:
+        database: the database that has their entries.
+        asked: a write transaction, and which runs were alive when one of its jobs asked.
+        touched: the arguments of the last call of :meth:`RunsInTransaction.touch_run`, and its result.
     """
 
     def __init__(
         self, env: lmdb.Environment, txn: lmdb.Transaction | None, directory: Path, *, readonly: bool = False
     ) -> None:
-        self._runs = env.open_db(b"runs", txn)
+        self.database = env.open_db(b"runs", txn)
+        self.asked: tuple[lmdb.Transaction | None, dict[int, bool | None]] = None, {}
+        self.touched: tuple[object, int] = None, 0
         self._directory = directory
         self._readonly = readonly
-        self._asked: tuple[lmdb.Transaction | None, dict[int, bool | None]] = None, {}
-        self._touched: tuple[object, int] = None, 0  # the arguments of the last call, and its result
-
-    def touch(
-        self, txn: lmdb.Transaction, number: int, grace: int, now: int, *, stored_until: int | None = None
-    ) -> int:
-        """Note that a run is alive, and return the time for its records, which never goes back, even if clocks do."""
-        call = txn, number, grace, now, stored_until
-        if self._touched[0] == call:
-            return self._touched[1]
-        run = self.find(txn, number)
-        touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
-        if touched != run:
-            txn.put(_name(number), encode_run(touched), db=self._runs)
-        self._touched = call, touched.last
-        return touched.last
-
-    def end(
-        self,
-        txn: lmdb.Transaction,
-        number: int,
-        last: int,
-        *,
-        has_finished: bool,
-        is_tidy: bool,
-        stored_until: int | None = None,
-    ) -> None:
-        """End a run. All recorded pages that it settled are stored, except those settled after *stored_until*."""
-        self._touched = None, 0
-        ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
-        if ended.has_finished and ended.is_tidy:
-            txn.delete(_name(number), db=self._runs)
-        else:
-            txn.put(_name(number), encode_run(ended), db=self._runs)
-
-    def states(self, txn: lmdb.Transaction) -> RunStates:
-        """Return the states of the runs as they are now, for the write transaction *txn*.
-
-        Whether a run is alive is determined once for all jobs of a transaction.
-        """
-        if self._asked[0] is not txn:
-            self._asked = txn, {}
-        return RunStates(partial(self.find, txn), self._lives, self._asked[1])
-
-    def states_in_reading(self, txn: lmdb.Transaction, dead: Container[int]) -> RunStates:
-        """Return the states of the runs, for the read transaction *txn*.
-
-        Args:
-            dead: the runs that had died before *txn* began. What *txn* reads of another run was written while it was alive.
-        """
-
-        def lives(number: int) -> bool | None:
-            return False if number in dead else None if self._lives(number) is None else True
-
-        return RunStates(partial(self.find, txn), lives)
-
-    def find(self, txn: lmdb.Transaction, number: int) -> RunEntry | None:
-        """Return the entry of a run, or ``None``."""
-        content = txn.get(_name(number), db=self._runs)
-        return None if content is None else _decode_entry(content)
-
-    def find_dead(self, txn: lmdb.Transaction) -> dict[int, RunEntry]:
-        """Find the runs that are over and did not finish, or left claims behind.
-
-        A run that ends at this moment seems dead too, unless *txn* is a write transaction. The entry of such a run differs
-        in the next transaction, because it changes before the lock is released; the entry of a dead run does not.
-        """
-        return {number: run for number, run in self._items(txn) if self._lives(number) is False}
 
     def count_unreadable(self, txn: lmdb.Transaction) -> int:
         """Count the entries that cannot be read."""
-        with txn.cursor(db=self._runs) as cursor:
+        with txn.cursor(db=self.database) as cursor:
             return sum(len(name) != RUN_NAME_BYTES or _decode_entry(content) is DAMAGED_RUN for name, content in cursor)
 
-    def _items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, RunEntry]]:
-        with txn.cursor(db=self._runs) as cursor:
-            for name, content in cursor:
-                if len(name) == RUN_NAME_BYTES:
-                    yield int.from_bytes(name, "big"), _decode_entry(content)
-
-    def _lives(self, number: int) -> bool | None:
+    def is_alive(self, number: int) -> bool | None:
+        """Return whether a run is alive; ``None`` if this is not known."""
         return is_held(_lock_file(self._directory, number), readonly=self._readonly)
+
+
+class RunsInTransaction:
+    """The operations of a transaction (:class:`~crawler_dedup.index.keptpages.Transaction`) on runs."""
+
+    def __init__(self, runs: Runs, txn: lmdb.Transaction) -> None:
+        self._runs = runs
+        self._txn = txn
+
+    def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
+        call = self._txn, number, grace, now, stored_until
+        if self._runs.touched[0] == call:
+            return self._runs.touched[1]
+        run = self.find_run(number)
+        touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
+        if touched != run:
+            self._txn.put(_name(number), encode_run(touched), db=self._runs.database)
+        self._runs.touched = call, touched.last
+        return touched.last
+
+    def end_run(
+        self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
+    ) -> None:
+        self._runs.touched = None, 0
+        ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
+        if ended.has_finished and ended.is_tidy:
+            self._txn.delete(_name(number), db=self._runs.database)
+        else:
+            self._txn.put(_name(number), encode_run(ended), db=self._runs.database)
+
+    def run_states(self) -> RunStates:
+        """Return the states of the runs as they are now. Whether a run is alive is determined once for all jobs."""
+        if self._runs.asked[0] is not self._txn:
+            self._runs.asked = self._txn, {}
+        return RunStates(self.find_run, self._runs.is_alive, self._runs.asked[1])
+
+    def run_states_in_reading(self, dead: Container[int]) -> RunStates:
+        def is_alive(number: int) -> bool | None:
+            return False if number in dead else None if self._runs.is_alive(number) is None else True
+
+        return RunStates(self.find_run, is_alive)
+
+    def find_run(self, number: int) -> RunEntry | None:
+        content = self._txn.get(_name(number), db=self._runs.database)
+        return None if content is None else _decode_entry(content)
+
+    def find_dead_runs(self) -> dict[int, RunEntry]:
+        """Find the runs that have died.
+
+        The entry of a run changes before its lock is released, so that of a run that ends at this moment differs in the
+        next transaction.
+        """
+        with self._txn.cursor(db=self._runs.database) as cursor:
+            runs = {
+                int.from_bytes(name, "big"): _decode_entry(content)
+                for name, content in cursor
+                if len(name) == RUN_NAME_BYTES
+            }
+        return {number: run for number, run in runs.items() if self._runs.is_alive(number) is False}
 
 
 @lru_cache(maxsize=_REMEMBERED)
