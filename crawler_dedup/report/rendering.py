@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -14,8 +16,8 @@ from markupsafe import Markup
 from rich.filesize import decimal
 
 from crawler_dedup.config import Config
+from crawler_dedup.hamming import BITS
 from crawler_dedup.journal.runs import describe_runs, format_period
-from crawler_dedup.report.charts import Chart, chart_distances, chart_shares
 from crawler_dedup.report.data import ReportData
 from crawler_dedup.signing.schemes import SimHash
 
@@ -26,6 +28,23 @@ _LIMITS = ("max_distance", "min_resemblance", "min_coverage", "max_duplicates")
 _ADDRESS = re.compile(r"https?://[!-~\xa1-\U0010ffff]+", re.IGNORECASE)
 
 
+@dataclass(frozen=True)
+class Chart:
+    """A chart of horizontal bars.
+
+    Attributes:
+        title: the title of the chart.
+        rows: (name, number) of each bar.
+        limit: the bar above which the line of a limit is drawn; ``None``: there is no limit.
+        limit_name: what is written at the line.
+    """
+
+    title: str
+    rows: Sequence[tuple[str, int]]
+    limit: int | None = None
+    limit_name: str = ""
+
+
 def render(data: ReportData, config: Config, created: datetime) -> str:
     """Lay out the report.
 
@@ -33,24 +52,15 @@ def render(data: ReportData, config: Config, created: datetime) -> str:
         config: the settings whose limits the charts show.
         created: the time of the report, in UTC. Everything else in the file depends on the other arguments only.
     """
-    return fill_template(
-        "report.html.jinja",
-        created,
+    template = _make_environment().get_template("report.html.jinja")
+    return template.render(
+        made=created.strftime("%Y-%m-%d %H:%M UTC"),
         data=data,
         config=config,
         covered=describe_runs(data.run_count, *data.span),
         limits=_LIMITS,
         charts=list(_chart_limits(data, config)),
     )
-
-
-def fill_template(name: str, created: datetime, **values: Any) -> str:
-    """Fill in a template of this folder; all values are escaped.
-
-    Args:
-        created: the time of the report, in UTC.
-    """
-    return _make_environment().get_template(name).render(made=created.strftime("%Y-%m-%d %H:%M UTC"), **values)
 
 
 def _make_environment() -> Environment:
@@ -104,17 +114,32 @@ def _percent(share: float) -> str:
 
 
 def _chart_limits(data: ReportData, config: Config) -> Iterator[Chart]:
-    """Chart how near to the limits the duplicates are."""
+    """Chart how near to the limits the duplicates are; for simhash with the limits."""
+    is_simhash = data.index.scheme == SimHash.name
     if data.distances:
-        yield chart_distances(data.distances, config.max_distance)
-    yield from chart_agreement(data.resemblances, data.coverages, config, is_simhash=data.index.scheme == SimHash.name)
+        yield _chart_distances(data.distances, config.max_distance)
+    if data.resemblances:
+        yield _chart_shares("Resemblance", data.resemblances, config.min_resemblance if is_simhash else None)
+    if data.coverages:
+        yield _chart_shares("Coverage", data.coverages, config.min_coverage if is_simhash else None)
 
 
-def chart_agreement(
-    resemblances: Mapping[int, int], coverages: Mapping[int, int], config: Config, *, is_simhash: bool
-) -> Iterator[Chart]:
-    """Chart duplicates by resemblance and by coverage; for simhash with the limits."""
-    if resemblances:
-        yield chart_shares("Resemblance", resemblances, config.min_resemblance if is_simhash else None)
-    if coverages:
-        yield chart_shares("Coverage", coverages, config.min_coverage if is_simhash else None)
+def _chart_distances(counts: Mapping[int, int], limit: int) -> Chart:
+    """Chart the duplicates by the distance of their signatures."""
+    last = max(limit, *(distance for distance in counts if distance <= BITS))
+    rows = [(f"{distance} bits", counts.get(distance, 0)) for distance in range(last + 1)]
+    return Chart("Distance of a duplicate from its kept page", rows, limit + 1, f"more than {limit}")
+
+
+def _chart_shares(title: str, percents: Mapping[int, int], limit: float | None) -> Chart:
+    """Chart the duplicates by a share in per cent; *limit* is the smallest share that the rules accept, from 0 to 1."""
+    least = min(90, *percents, 100 if limit is None else math.floor(limit * 100))
+    width = 1 if least >= 80 else 2 if least >= 60 else 5
+    edges = list(range(least // width * width, 101, width))
+    numbers = [sum(percents.get(percent, 0) for percent in range(low, high)) for low, high in pairwise(edges)]
+    numbers[-1] += percents.get(100, 0)
+    rows = [(f"{low} to {high} %", number) for (low, high), number in zip(pairwise(edges), numbers, strict=True)]
+    if limit is None:
+        return Chart(title, rows)
+    first = sum(high <= limit * 100 for high in edges[1:])
+    return Chart(title, rows, first, f"least {limit * 100:.0f} %")

@@ -14,7 +14,6 @@ from crawler_dedup.cli.batch.options import (
     output_option,
     require_batch,
 )
-from crawler_dedup.cli.batch.page import write_page
 from crawler_dedup.cli.batch.sign import print_counts
 from crawler_dedup.cli.options import settings_option
 from crawler_dedup.cli.progress import progress_bars
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("signed", metavar="SIGNED", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@output_option("DECISIONS", "Directory for kept.parquet, clusters.parquet, report.json and report.html.")
+@output_option("DECISIONS", "Directory for kept.parquet, clusters.parquet and report.json.")
 @finding_options
 @settings_option
 def find(signed: Path, output: Path, search: Search, settings: Sequence[str]) -> None:
@@ -48,7 +47,6 @@ def find(signed: Path, output: Path, search: Search, settings: Sequence[str]) ->
     with progress_bars() as start:
         report = find_in(signed, output, config, search, start)
     print_report(report, output)
-    write_page(signed, output, config, report)
 
 
 def find_in(signed: Path, output: Path, config: Config, search: Search, start: Start) -> Report:

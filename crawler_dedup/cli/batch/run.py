@@ -20,7 +20,6 @@ from crawler_dedup.cli.batch.options import (
     require_batch,
     strict_option,
 )
-from crawler_dedup.cli.batch.page import write_page
 from crawler_dedup.cli.batch.sign import print_signing, sign_inputs
 from crawler_dedup.cli.options import jobs_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
@@ -68,5 +67,4 @@ def run(
         applied = apply_decisions(inputs, decided, clean, start, mark=mark, strict=strict, jobs=jobs)
     print_signing(signing, signed)
     print_report(report, decided)
-    write_page(signed, decided, config, report)
     print_applied(applied, clean, mark)
