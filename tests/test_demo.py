@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from crawler_dedup.cli.crawl_output import print_summary
-from crawler_dedup.cli.jsontypes.crawl import Crawl
+from crawler_dedup.cli.crawl_output import CrawlResult, print_summary
 from tests.support import processes
 from tests.support.commandline import PROGRAM, command, environment
 
@@ -122,8 +121,8 @@ def test_a_recommended_command_names_the_extra_that_it_needs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    fields: dict[str, Any] = dict.fromkeys(Crawl.__struct_fields__, 1)
-    crawl = Crawl(**fields | {"feeds": [], "index": str(tmp_path)})
+    fields: dict[str, Any] = dict.fromkeys(CrawlResult.__dataclass_fields__, 1)
+    crawl = CrawlResult(**fields | {"feeds": [], "index": str(tmp_path)})
     print_summary(crawl, is_usual_index=True)
     (line,) = [line for line in capsys.readouterr().out.splitlines() if " report " in line]
     assert line.startswith("Report for the browser (needs the extra report):  ")

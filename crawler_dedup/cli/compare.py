@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
+from typing import Any
 
 import click
 
-from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.jsontypes.comparison import ComparedPage, Comparison, Lack, RuleResult, SignatureResult
 from crawler_dedup.cli.options import IndexType, json_option, settings_option
 from crawler_dedup.cli.pair import print_pair, print_texts
 from crawler_dedup.cli.project import Target, find_target, read_config
-from crawler_dedup.cli.terminal import make_console, print_error
+from crawler_dedup.cli.terminal import make_console, print_error, print_json
 from crawler_dedup.config import Config
 from crawler_dedup.config.scopes import default_scope, scope_of
 from crawler_dedup.index import maintenance
@@ -96,7 +94,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     pair = Pair(new_page.page, trim(kept_page.page), config, signer.scheme, sites.new, sites.kept)
     rule, duplicate = ("", None) if unsigned else table.decide(pair)
     if json:
-        print_json([_line(new_page, kept_page, pair, brief=brief)])
+        print_json("comparison", [_comparison_fields(new_page, kept_page, pair, brief=brief)])
     else:
         console = make_console()
         if not brief:
@@ -119,46 +117,42 @@ def _find_sites(target: Target, new: SignedPage, kept: SignedPage) -> PairSites:
         return find_sites(pages, target.journals, new.scope, new.url, kept.url)
 
 
-def _line(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -> Comparison:
-    """Return the JSON Line of a comparison, without measures if a page could not be signed."""
-    signed = not (pair.new.unsigned or pair.kept.unsigned)
-    signatures = compare_signatures(pair)
-    rules = [
-        RuleResult(rule=rule.name, duplicate=rule.duplicate, decides=rule.decides, measured=rule.measured)
-        for rule in apply_rules(pair)
-    ]
-    deciding = next((rule for rule in rules if signed and rule.decides), None)
-    return Comparison(
-        new=_page_of(new, kept, brief=brief),
-        kept=_page_of(kept, new, brief=brief),
-        duplicate=deciding.duplicate if deciding else None,
-        rule=deciding.rule if deciding else None,
-        distance=pair.distance if signed else None,
-        resemblance=pair.resemblance if signed else None,
-        coverage=pair.coverage if signed else None,
-        signatures=None if signatures is None else SignatureResult(**asdict(signatures)),
-        kept_lacks=[Lack(**lack._asdict()) for lack in find_lacks(new, pair)],
-        new_lacks=[Lack(**lack._asdict()) for lack in find_lacks(kept, turn(pair, kept))],
-        same_links=pair.same_links if signed else None,
-        snapshot=pair.new_site.number,
-        kept_snapshot=pair.kept_site.number,
-        rules=rules,
-    )
+def _comparison_fields(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -> dict[str, Any]:
+    """Return the fields of a comparison, without measures if a page could not be signed."""
+    is_signed = not (pair.new.unsigned or pair.kept.unsigned)
+    rules = apply_rules(pair)
+    deciding = next((rule for rule in rules if is_signed and rule.decides), None)
+    return {
+        "new": _page_fields(new, kept, brief=brief),
+        "kept": _page_fields(kept, new, brief=brief),
+        "duplicate": deciding.duplicate if deciding else None,
+        "rule": deciding.rule if deciding else None,
+        "distance": pair.distance if is_signed else None,
+        "resemblance": pair.resemblance if is_signed else None,
+        "coverage": pair.coverage if is_signed else None,
+        "signatures": compare_signatures(pair),
+        "kept_lacks": find_lacks(new, pair),
+        "new_lacks": find_lacks(kept, turn(pair, kept)),
+        "same_links": pair.same_links if is_signed else None,
+        "snapshot": pair.new_site.number,
+        "kept_snapshot": pair.kept_site.number,
+        "rules": rules,
+    }
 
 
-def _page_of(inspected: InspectedPage, other: InspectedPage, *, brief: bool) -> ComparedPage:
+def _page_fields(inspected: InspectedPage, other: InspectedPage, *, brief: bool) -> dict[str, Any]:
     page = inspected.page
-    return ComparedPage(
-        url=page.url,
-        title=page.title,
-        kind=page.kind.name.lower(),
-        unsigned=page.unsigned,
-        chars=page.chars,
-        features=page.features,
-        links=page.link_count,
-        is_list=is_list(page),
-        signature=f"{page.signature:016x}",
-        text=None if brief else inspected.text,
-        boilerplate=None if brief else list(inspected.boilerplate),
-        tokens_only_here=dict(inspected.tokens_missing_in(other)),
-    )
+    return {
+        "url": page.url,
+        "title": page.title,
+        "kind": page.kind.name.lower(),
+        "unsigned": page.unsigned,
+        "chars": page.chars,
+        "features": page.features,
+        "links": page.link_count,
+        "is_list": is_list(page),
+        "signature": f"{page.signature:016x}",
+        "text": None if brief else inspected.text,
+        "boilerplate": None if brief else inspected.boilerplate,
+        "tokens_only_here": dict(inspected.tokens_missing_in(other)),
+    }

@@ -11,7 +11,7 @@ def complete_setting(ctx: click.Context, param: click.Parameter, incomplete: str
     from crawler_dedup.config.reference import describe_settings  # noqa: PLC0415  (slow to load)
 
     return [
-        CompletionItem(f"{setting.name}=", help=f"default {setting.shown_default}")
+        CompletionItem(f"{setting.name}=", help=f"default {setting.default}")
         for setting in describe_settings()
         if setting.name.startswith(incomplete)
     ]

@@ -11,11 +11,10 @@ from urllib.parse import urlsplit
 
 import click
 
-from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.options import json_option, settings_option
 from crawler_dedup.cli.progress import crawl_line
 from crawler_dedup.cli.project import usual_directory
-from crawler_dedup.cli.terminal import INTERRUPTED
+from crawler_dedup.cli.terminal import INTERRUPTED, print_json
 from crawler_dedup.config import PREFIX, Config
 from crawler_dedup.urls import text_without_credentials
 
@@ -104,7 +103,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     sys.stdout.flush()  # writes the pages that went there; fails if their reader has ended
     result = result_of(run.crawler, config)
     if json:
-        print_json([result])
+        print_json("crawl", [result])
     else:
         print_summary(result, is_usual_index="DEDUP_DIR" not in options)
     if isinstance(run.feed_error, BrokenPipeError):

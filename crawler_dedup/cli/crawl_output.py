@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from crawler_dedup.cli.jsontypes.crawl import Crawl
 from crawler_dedup.cli.terminal import make_console, print_commands, quantity
 from crawler_dedup.config import Config
 from crawler_dedup.spiders.site import SiteSpider
@@ -18,7 +18,44 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 
-def result_of(crawler: Crawler, config: Config) -> Crawl:
+@dataclass(frozen=True)
+class CrawlResult:
+    """The figures of a crawl.
+
+    Attributes:
+        checked: number of pages about which the filter decided.
+        kept: number of new pages that represent others from now on.
+        released: number of pages that passed, but were not handled, and represent none.
+        dropped: number of pages that were dropped as near-duplicates.
+        marked: number of such pages that passed, as in a dry run.
+        unchanged: number of pages that were seen before, and have not changed.
+        changed: number of pages that were seen before, and have changed.
+        unchecked: number of pages that could not be judged, and passed.
+        failed: number of pages that could not be fetched.
+        failed_starts: number of given URLs that could not be crawled.
+        items: number of pages that were handed to the feeds.
+        feeds: files and other URIs to which pages were written.
+        failed_feeds: whether pages may be missing in a feed, because it failed.
+        index: directory of the index and of the journal.
+    """
+
+    checked: int
+    kept: int
+    released: int
+    dropped: int
+    marked: int
+    unchanged: int
+    changed: int
+    unchecked: int
+    failed: int
+    failed_starts: int
+    items: int
+    feeds: list[str]
+    failed_feeds: bool
+    index: str
+
+
+def result_of(crawler: Crawler, config: Config) -> CrawlResult:
     """Return the figures of a crawl with the spider ``site``."""
     stats, spider = crawler.stats.get_stats(), crawler.spider
     assert isinstance(spider, SiteSpider)
@@ -26,7 +63,7 @@ def result_of(crawler: Crawler, config: Config) -> Crawl:
     def count(name: str) -> int:
         return int(stats.get(f"dedup/{name}", 0))
 
-    return Crawl(
+    return CrawlResult(
         checked=count("checked"),
         kept=max(0, count("kept") - count("handled/released")),
         released=count("handled/released"),
@@ -44,7 +81,7 @@ def result_of(crawler: Crawler, config: Config) -> Crawl:
     )
 
 
-def print_summary(result: Crawl, *, is_usual_index: bool) -> None:
+def print_summary(result: CrawlResult, *, is_usual_index: bool) -> None:
     """Print *result*: on stdout, unless the pages are written there.
 
     Args:
@@ -68,7 +105,7 @@ def print_summary(result: Crawl, *, is_usual_index: bool) -> None:
     print_commands(console, commands)
 
 
-def _counts(result: Crawl) -> Text:
+def _counts(result: CrawlResult) -> Text:
     """Return a line for each outcome that some pages had."""
     rows = {
         "pages checked" if result.checked != 1 else "page checked": result.checked,
@@ -86,7 +123,7 @@ def _counts(result: Crawl) -> Text:
     return Text("\n").join(lines)
 
 
-def _places(result: Crawl) -> str:
+def _places(result: CrawlResult) -> str:
     """Return in words where the pages, the index and the journal are."""
     files = [feed for feed in result.feeds if not _is_stdout(feed)]
     if result.failed_feeds:

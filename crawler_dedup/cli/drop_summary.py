@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli.jsontypes.base import Line
-from crawler_dedup.cli.jsontypes.journal import DropCount, Run
-from crawler_dedup.cli.terminal import iso_time, make_console, printable, quantity
+from crawler_dedup.cli.terminal import iso_time, make_console, print_json, printable, quantity
 from crawler_dedup.inspection.drops import DropCounts, DropSummary, RunDrops
 from crawler_dedup.journal.runs import format_period
 
@@ -42,24 +41,27 @@ def print_summary(summary: DropSummary, size: int) -> None:
         console.print("There are too many hosts, pages or runs to count all of them: small numbers may be too low.")
 
 
-def summary_lines(summary: DropSummary) -> Iterator[Line]:
-    """Yield the JSON Lines of a summary."""
-    yield from (_run_line(run, is_before_emptying=True) for run in summary.earlier_runs)
-    yield from (_run_line(run, is_before_emptying=False) for run in summary.runs)
-    yield from (DropCount(by="rule", value=value, drops=drops) for value, drops in summary.rules)
-    yield from (DropCount(by="host", value=value, drops=drops) for value, drops in summary.hosts)
-    yield from (DropCount(by="duplicate_of", value=value, drops=drops) for value, drops in summary.representatives)
+def print_json_summary(summary: DropSummary) -> None:
+    """Print the JSON Lines of a summary."""
+    print_json("run", (_run_fields(run, is_before_emptying=True) for run in summary.earlier_runs))
+    print_json("run", (_run_fields(run, is_before_emptying=False) for run in summary.runs))
+    for name, counts in (
+        ("rule", summary.rules),
+        ("host", summary.hosts),
+        ("duplicate_of", summary.representatives),
+    ):
+        print_json("drop_count", ({"by": name, "value": value, "drops": drops} for value, drops in counts))
 
 
-def _run_line(run: RunDrops, *, is_before_emptying: bool) -> Run:
-    return Run(
-        run=run.run,
-        first=iso_time(run.period.first),
-        last=iso_time(run.period.last),
-        spiders=sorted(run.period.spiders),
-        drops=run.drops,
-        is_before_emptying=is_before_emptying,
-    )
+def _run_fields(run: RunDrops, *, is_before_emptying: bool) -> dict[str, Any]:
+    return {
+        "run": run.run,
+        "first": iso_time(run.period.first),
+        "last": iso_time(run.period.last),
+        "spiders": sorted(run.period.spiders),
+        "drops": run.drops,
+        "is_before_emptying": is_before_emptying,
+    }
 
 
 def _runs_table(runs: Sequence[RunDrops], column: str) -> Table:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import random
 import sys
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
-import msgspec
 from rich.text import Text
 
 from crawler_dedup.cli.drop_options import WantedDrops, drop_options
-from crawler_dedup.cli.drop_summary import print_summary, summary_lines
+from crawler_dedup.cli.drop_summary import print_json_summary, print_summary
 from crawler_dedup.cli.entries import describe_drops, describe_duplicate, print_damage
-from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.jsontypes.journal import Drop
 from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_journals
 from crawler_dedup.cli.runs import describe_coverage, describe_earlier
-from crawler_dedup.cli.terminal import make_console, printable
+from crawler_dedup.cli.terminal import make_console, print_json, printable
 from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.drops import DropReader, summarise_drops
 from crawler_dedup.journal.entry import Entry
@@ -82,18 +78,11 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         return
     entries = _draw(reader, journals, size, seed) if size else reader.select(journals.entries())
     if json:
-        print_json(map(drop_line, entries))
+        print_json("drop", entries)
     else:
         _print_entries(entries, explain=explain)
     print_damage(journals)
     click.echo(_describe_count(reader, selection, size), err=True)
-
-
-def drop_line(entry: Entry) -> Drop:
-    """Return the JSON Line of a drop, which has the fields of the journal."""
-    fields = msgspec.structs.asdict(entry)
-    del fields["count"]  # that of another event
-    return Drop(**{**fields, "text": b64encode(entry.text).decode()})
 
 
 def _print_summary(reader: DropReader, selection: Selection, journals: Journals, top: int, *, json: bool) -> None:
@@ -103,7 +92,7 @@ def _print_summary(reader: DropReader, selection: Selection, journals: Journals,
     print_damage(journals)
     click.echo(_describe_count(reader, selection, None), err=json)
     if json:
-        print_json(summary_lines(summary))
+        print_json_summary(summary)
     elif summary.runs:
         print_summary(summary, top)
 

@@ -8,8 +8,6 @@ from pathlib import Path
 import click
 
 from crawler_dedup.cli import evaluation_output
-from crawler_dedup.cli.evaluation_json import evaluation_lines
-from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.options import jobs_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_labelled_pages, read_config
@@ -66,7 +64,7 @@ def evaluate(
         results = evaluate_folder(folder, config, jobs, start)
     evaluation = evaluation_output.Evaluation(results, config, errors)
     if json:
-        print_json(evaluation_lines(evaluation))
+        evaluation_output.print_lines(evaluation)
     else:
         evaluation_output.print_tables(evaluation)
 

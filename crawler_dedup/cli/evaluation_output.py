@@ -1,20 +1,22 @@
-"""The output of ``crawler-dedup evaluate`` for people."""
+"""The output of ``crawler-dedup evaluate``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import click
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli.terminal import make_console, printable, quantity
-from crawler_dedup.config import Config
+from crawler_dedup.cli.terminal import make_console, print_json, printable, quantity
+from crawler_dedup.config import Config, setting_name
 from crawler_dedup.evaluation import pairs
 from crawler_dedup.evaluation.counts import Counts, Share
 from crawler_dedup.evaluation.documents import SignedDocument
 from crawler_dedup.evaluation.pairs import PairResult, SiteMean
+from crawler_dedup.urls import without_credentials
 
 _LEGEND = (
     "found: duplicates called duplicates; missed: duplicates called different;"
@@ -128,3 +130,61 @@ def _error_lines(result: PairResult) -> str:
 
 def _page_line(document: SignedDocument) -> str:
     return printable(f"  {document.page.url}  {document.first_line}")
+
+
+def print_lines(evaluation: Evaluation) -> None:
+    """Print an evaluation as JSON Lines."""
+    results, config = evaluation.results, evaluation.config
+    precision, recall = pairs.average_over_sites(results)
+    settings = asdict(replace(config, index=without_credentials(config.index)))
+    first = {
+        "settings": {setting_name(name): value for name, value in settings.items()},
+        "site_precision": precision._asdict(),
+        "site_recall": recall._asdict(),
+    }
+    print_json("evaluation", [first])
+    rows = (
+        {"set": name, "part": part, "counts": _count_fields(counts)}
+        for name, part, counts in pairs.count_by_part(results)
+    )
+    print_json("evaluation_counts", rows)
+    grey = ({"j_sub": name, "dropped": _share_fields(share)} for name, share in pairs.grey_shares(results))
+    print_json("grey_pairs", grey)
+    if config.scheme == "simhash":
+        distances = (
+            {"max_distance": distance, "counts": _count_fields(counts)}
+            for distance, counts in enumerate(pairs.count_by_distance(results, config))
+        )
+        print_json("distance_counts", distances)
+    print_json("wrong_pair", map(_wrong_pair_fields, evaluation.wrong[: evaluation.max_errors]))
+
+
+def _count_fields(counts: Counts) -> dict[str, Any]:
+    return {
+        **asdict(counts),
+        "precision": _share_fields(counts.precision),
+        "recall": _share_fields(counts.recall),
+    }
+
+
+def _share_fields(share: Share) -> dict[str, Any]:
+    low, high = share.interval
+    return {"hits": share.hits, "of": share.total, "value": share.value, "low": low, "high": high}
+
+
+def _wrong_pair_fields(result: PairResult) -> dict[str, Any]:
+    pair, rule, _ = result.deciding_direction
+    return {
+        "set": result.set_name,
+        "label": result.labelled.label,
+        "rule": rule,
+        "distance": pair.distance if result.is_signed else None,
+        "resemblance": pair.resemblance if result.is_signed else None,
+        "coverage": pair.coverage if result.is_signed else None,
+        "a": _page_fields(result.labelled.id_a, result.a),
+        "b": _page_fields(result.labelled.id_b, result.b),
+    }
+
+
+def _page_fields(identifier: str, document: SignedDocument) -> dict[str, str]:
+    return {"id": identifier, "url": document.page.url, "opening": document.first_line}

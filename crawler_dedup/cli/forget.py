@@ -10,13 +10,11 @@ from pathlib import Path
 import click
 
 from crawler_dedup.cli.entries import describe_crawl, describe_decision, describe_time, print_damage
-from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.jsontypes.journal import Forgotten
 from crawler_dedup.cli.options import index_argument, journal_option, json_option, parse_duration, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
 from crawler_dedup.cli.runs import choose_run
-from crawler_dedup.cli.terminal import printable, quantity
+from crawler_dedup.cli.terminal import print_json, printable, quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.location import Location
@@ -96,7 +94,7 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
                     file.writelines(f"{address}\n".encode() for address in duplicates)
             forgotten = pages.forget(is_selected, lookup_of(pages.header.spec), start("forgetting", len(pages)))
     if json:
-        print_json([Forgotten(pages=forgotten, duplicates=duplicates)])
+        print_json("forgotten", [{"pages": forgotten, "duplicates": duplicates}])
     else:
         of_run = f" of run {chosen}" if last else ""
         takes_space = forgotten and isinstance(target.index, Path)  # a server frees the memory at once

@@ -109,6 +109,6 @@ def _rules(results: list[RuleResult]) -> Table:
             answer = f"({answer})"
         style = "bold" if result.decides else "dim" if decided else ""
         arrow = "→" if result.decides else ""
-        table.add_row(arrow, result.name, answer, Text(printable(result.measured)), style=style)
+        table.add_row(arrow, result.rule, answer, Text(printable(result.measured)), style=style)
         decided = decided or result.decides
     return table

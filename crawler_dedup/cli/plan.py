@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import click
-from msgspec.structs import replace
 from rich.filesize import decimal
 from rich.table import Table
 
 from crawler_dedup import hamming
-from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.jsontypes.evaluation import Design
 from crawler_dedup.cli.options import NumberRange, json_option
-from crawler_dedup.cli.terminal import make_console
+from crawler_dedup.cli.terminal import make_console, print_json
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.planning import DesignCost, estimate_cost, find_least_tables
 
 _IN_MEMORY = "The time of a look-up assumes that all tables are in memory."
+
+
+@dataclass(frozen=True)
+class _Design:
+    """A design of permuted tables, and what it costs; ``None``: it does not find the wanted distance.
+
+    Attributes:
+        prefix_bits: the prefix bits of its tables, each number once.
+        blocks: of the design with the fewest tables, the blocks of its splits; ``None``: a design of the paper.
+    """
+
+    tables: int
+    prefix_bits: list[int]
+    signatures: float
+    distance: int
+    max_distance: int
+    blocks: list[int] | None = None
+    probes: int | None = None
+    candidates: float | None = None
+    payload_bytes: int | None = None
+    disk_bytes: int | None = None
+    micros: float | None = None
 
 
 @click.command()
@@ -71,12 +91,12 @@ def plan(pages: float, distance: int, candidates: float, bits: int, json: bool) 
     """
     lines = [*_lines(pages, distance, candidates, bits)]
     if json:
-        print_json(lines)
+        print_json("design", lines)
     else:
         make_console().print(_table(lines, pages, distance))
 
 
-def _lines(pages: float, distance: int, candidates: float, bits: int) -> Iterator[Design]:
+def _lines(pages: float, distance: int, candidates: float, bits: int) -> Iterator[_Design]:
     least = find_least_tables(bits, distance, pages, candidates)
     if least is None:
         raise DedupError(
@@ -92,8 +112,8 @@ def _lines(pages: float, distance: int, candidates: float, bits: int) -> Iterato
         yield line
 
 
-def _line(tables: int, prefix_bits: Iterable[int], pages: float, distance: int, max_distance: int) -> Design:
-    return Design(
+def _line(tables: int, prefix_bits: Iterable[int], pages: float, distance: int, max_distance: int) -> _Design:
+    return _Design(
         tables=tables,
         prefix_bits=sorted(set(prefix_bits)),
         signatures=pages,
@@ -102,7 +122,7 @@ def _line(tables: int, prefix_bits: Iterable[int], pages: float, distance: int, 
     )
 
 
-def _with_cost(line: Design, cost: DesignCost) -> Design:
+def _with_cost(line: _Design, cost: DesignCost) -> _Design:
     return replace(
         line,
         probes=cost.probes,
@@ -113,7 +133,7 @@ def _with_cost(line: Design, cost: DesignCost) -> Design:
     )
 
 
-def _table(lines: Sequence[Design], pages: float, distance: int) -> Table:
+def _table(lines: Sequence[_Design], pages: float, distance: int) -> Table:
     table = Table(title=f"{pages:,.0f} signatures, distance {distance}", caption=_IN_MEMORY)
     columns = ("tables", "blocks", "prefix bits", "probes", "candidates compared", "signatures", "on disk, about")
     for column in (*columns, "a look-up, about"):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.filesize import decimal
 
-from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.jsontypes.journal import Report
 from crawler_dedup.cli.options import (
     index_argument,
     journal_option,
@@ -25,7 +24,7 @@ from crawler_dedup.cli.options import (
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_target
 from crawler_dedup.cli.runs import choose_run
-from crawler_dedup.cli.terminal import iso_time, quantity
+from crawler_dedup.cli.terminal import iso_time, print_json, quantity
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.journal.runs import describe_runs
@@ -79,7 +78,7 @@ def report(
         with open_replacement(output) as file:
             file.write(content)
     if json:
-        print_json([_report_line(output, len(content), figures)])
+        print_json("report", [_report_fields(output, len(content), figures)])
         return
     hint = "; --last shows the latest run only" if figures.run_count > 1 else ""
     runs = describe_runs(figures.run_count, *figures.span)
@@ -97,19 +96,15 @@ def _describe_emptying(figures: ReportData) -> str:
     return f" The index was emptied after {earlier}, shown apart."
 
 
-def _report_line(output: Path, size: int, figures: ReportData) -> Report:
+def _report_fields(output: Path, size: int, figures: ReportData) -> dict[str, Any]:
     first, last = figures.span
-    return Report(
-        file=str(output),
-        bytes=size,
-        runs=figures.run_count,
-        earlier_runs=0 if figures.run else figures.earlier_run_count,
-        dry_runs=figures.dry_run_count,
-        first=iso_time(first),
-        last=iso_time(last),
-        kept=figures.total.kept,
-        dropped=figures.total.dropped,
-        marked=figures.total.marked,
-        unchanged=figures.total.unchanged,
-        unchecked=figures.total.unchecked,
-    )
+    return {
+        "file": str(output),
+        "bytes": size,
+        "runs": figures.run_count,
+        "earlier_runs": 0 if figures.run else figures.earlier_run_count,
+        "dry_runs": figures.dry_run_count,
+        "first": iso_time(first),
+        "last": iso_time(last),
+        **asdict(figures.total),
+    }

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.jsontypes.settings import Setting
 from crawler_dedup.cli.options import json_option
+from crawler_dedup.cli.terminal import print_json
 from crawler_dedup.config.reference import describe_settings, settings_reference
 
 
@@ -25,12 +24,4 @@ def settings(json: bool) -> None:
     if not json:
         click.echo(settings_reference(), nl=False)
         return
-    print_json(
-        Setting(
-            name=setting.name,
-            default=setting.default,
-            allowed=setting.allowed,
-            explanation=setting.explanation,
-        )
-        for setting in describe_settings()
-    )
+    print_json("setting", describe_settings())

@@ -7,7 +7,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -77,6 +77,20 @@ def print_commands(console: Console, commands: Mapping[str, Sequence[str]]) -> N
     for purpose, arguments in commands.items():
         line = Text.assemble(f"{purpose + ':':{width}}  ", (f"{program} {shlex.join(arguments)}", "bold"))
         console.print(line, soft_wrap=True)
+
+
+def print_json(kind: str, lines: Iterable[object]) -> None:
+    """Print *lines* as JSON objects of the type *kind*, each on a line of its own, always in UTF-8.
+
+    Args:
+        lines: results, or dictionaries of their fields.
+    """
+    import msgspec  # noqa: PLC0415  (slow to load)
+
+    for line in lines:
+        fields = line if isinstance(line, dict) else msgspec.to_builtins(line)
+        sys.stdout.buffer.write(msgspec.json.encode({"type": kind, **fields}) + b"\n")  # click.echo flushes each line
+    sys.stdout.buffer.flush()
 
 
 def print_error(error: object) -> None:

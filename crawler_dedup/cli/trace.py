@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.jsontypes.comparison import Passage
-from crawler_dedup.cli.jsontypes.comparison import Source as SourceLine
 from crawler_dedup.cli.options import NumberRange, index_argument, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_index, read_config
-from crawler_dedup.cli.terminal import make_console, printable
+from crawler_dedup.cli.terminal import make_console, print_json, printable
 from crawler_dedup.config import Config
 from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.index.backend import Backend
@@ -70,7 +68,7 @@ def trace(file: Path, index: Location | None, least: float, windows: bool, setti
         start("looking up", None)
         sources = [source for source in find_sources(plain, scheme, pages) if source.share_of_text >= least]
     if json:
-        print_json(_line(source) for source in sources)
+        print_json("source", map(_source_fields, sources))
     else:
         _print_sources(sources)
         if windows:
@@ -126,11 +124,11 @@ def _print_passages(sources: Sequence[Source], plain: str, places: Sequence[int]
             )
 
 
-def _line(source: Source) -> SourceLine:
-    return SourceLine(
-        url=source.page.url,
-        scope=source.page.scope,
-        share_of_text=source.share_of_text,
-        share_of_page=source.share_of_page,
-        passages=[Passage(start=passage.start, end=passage.end, at=passage.at) for passage in source.passages],
-    )
+def _source_fields(source: Source) -> dict[str, Any]:
+    return {
+        "url": source.page.url,
+        "scope": source.page.scope,
+        "share_of_text": source.share_of_text,
+        "share_of_page": source.share_of_page,
+        "passages": source.passages,
+    }

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import click
 
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.entries import describe_crawl, describe_decision, describe_time, print_damage
-from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
-from crawler_dedup.cli.page_json import page_line
 from crawler_dedup.cli.pair import describe_lacks, print_pair
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
-from crawler_dedup.cli.terminal import format_time, make_console, printable, quantity
+from crawler_dedup.cli.terminal import format_time, iso_time, make_console, print_json, printable, quantity
 from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
@@ -86,7 +85,7 @@ def why(
         _print_unknown(history, json=json)
         raise click.exceptions.Exit(1)
     if json:
-        print_json(page_line(page, history.url, scope) for scope, page in history.scopes.items())
+        print_json("page", (_page_fields(page, history.url, scope) for scope, page in history.scopes.items()))
         return
     for scope, page in history.scopes.items():
         _print_history(page, history.url, scope, listed=None if everything else _LISTED)
@@ -107,6 +106,33 @@ def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
             start("reading the journal", JOURNAL_PASSES * target.journals.size),
         )
         return history, config_from_spec(pages.header.spec, target.config)
+
+
+def _page_fields(page: PageHistory, url: str, scope: str) -> dict[str, Any]:
+    last = page.last_entry
+    return {
+        "url": url,
+        "scope": scope,
+        "kept": _record_fields(page.kept),
+        "duplicate_of": last.duplicate_of if last is not None and page.kept is None else "",
+        "representative": _record_fields(page.representative),
+        "events": page.entries,
+        "duplicates": list(page.duplicates),
+    }
+
+
+def _record_fields(record: Record | None) -> dict[str, Any] | None:
+    if record is None:
+        return None
+    return {
+        "url": record.page.url,
+        "title": record.page.title,
+        "run": f"{record.run:08x}",
+        "filed": iso_time(record.filed),
+        "seen": iso_time(record.seen),
+        "settled": bool(record.settled),
+        "dry_run": record.is_dry,
+    }
 
 
 def _print_unknown(history: AddressHistory, *, json: bool) -> None:

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any
 
 from crawler_dedup.config.settings import Config, declared_types, setting_name
 from crawler_dedup.config.values import describe_values
 
 
-class SettingDescription(NamedTuple):
+@dataclass(frozen=True)
+class SettingDescription:
     """The documentation of a setting.
 
     Attributes:
         name: its name, such as ``DEDUP_MAX_DISTANCE``.
         default: its default value.
-        shown_default: its default value in Markdown.
         allowed: the values that it takes, in words.
         explanation: what it does, in Markdown.
     """
 
     name: str
     default: Any
-    shown_default: str
     allowed: str
     explanation: str
 
@@ -35,7 +34,6 @@ def describe_settings() -> Iterator[SettingDescription]:
         yield SettingDescription(
             setting_name(setting.name),
             setting.default,
-            setting.metadata["shown"],
             describe_values(declared_types()[setting.name]),
             setting.metadata["explanation"],
         )
@@ -50,9 +48,9 @@ def settings_reference() -> str:
         "In Python they are keyword arguments of `crawler_dedup.Config` (`DEDUP_MAX_DISTANCE` is `max_distance`).",
         "\nThis page is printed by `crawler-dedup settings`.",
     ]
-    for setting in describe_settings():
+    for setting, declared in zip(describe_settings(), fields(Config), strict=True):
         parts.append(f"\n## {setting.name}\n")
-        parts.append(f"Default {setting.shown_default}; takes {setting.allowed}.\n")
+        parts.append(f"Default {declared.metadata['shown']}; takes {setting.allowed}.\n")
         parts.append(_fill(setting.explanation))
     return "\n".join(parts) + "\n"
 

@@ -54,13 +54,13 @@ class RuleResult:
     """The result of a rule for a pair.
 
     Attributes:
-        name: the name of the rule.
+        rule: the name of the rule.
         duplicate: whether it calls the pair a duplicate; ``None``: it leaves the decision to the next rule.
         decides: whether it is the first rule that does not leave the decision to the next.
         measured: the values that the rule depends on, in a few words.
     """
 
-    name: str
+    rule: str
     duplicate: bool | None
     decides: bool
     measured: str

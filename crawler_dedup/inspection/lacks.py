@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -39,7 +40,8 @@ _WORD = re.compile(r"[^\W\d_][\w’'-]*")
 _KINDS = {Trait.EMBEDDED: "a picture or the like", Trait.HEADING: "a heading", Trait.ENTRY: "a link"}
 
 
-class Lack(NamedTuple):
+@dataclass(frozen=True)
+class Lack:
     """A block of the new page that the kept page lacks.
 
     Attributes:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import Result
 from msgspec.structs import replace
@@ -472,7 +473,7 @@ def test_a_dropped_page_can_be_reported_as_a_json_line(index: Path) -> None:
     assert page["representative"]["settled"] is True
     assert page["duplicates"] == [SECOND_COPY]
     (event,) = page["events"]
-    assert event == {name: getattr(entry, name) for name in event}
+    assert event == msgspec.to_builtins(entry)
     assert (event["event"], event["rule"], event["run"]) == ("drop", "alike", entry.run)
 
 

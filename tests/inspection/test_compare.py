@@ -102,7 +102,7 @@ def test_a_scheme_measures_nothing_of_thin_or_unsigned_pages() -> None:
 def test_the_row_that_decides_is_that_of_the_crawl() -> None:
     deciding: Counter[tuple[str, bool | None]] = Counter()
     for pair in pairs(3_000):
-        decided = [(row.name, row.duplicate) for row in apply_rules(pair) if row.decides]
+        decided = [(row.rule, row.duplicate) for row in apply_rules(pair) if row.decides]
         assert decided == [table.decide(pair)]
         deciding.update(decided)
     assert {name for name, _ in deciding} == {rule.name for rule in table.TABLE}, "a row never decides in this test"
@@ -112,15 +112,15 @@ def test_every_row_shows_its_own_verdict_and_what_it_measured() -> None:
     for pair in pairs(300):
         rows = apply_rules(pair)
         expected = table.TABLE[:1] if pair.new.unsigned or pair.kept.unsigned else table.TABLE
-        assert [(row.name, row.duplicate) for row in rows] == [(rule.name, rule.predicate(pair)) for rule in expected]
-        silent = {row.name for row in rows if not row.measured}
+        assert [(row.rule, row.duplicate) for row in rows] == [(rule.name, rule.predicate(pair)) for rule in expected]
+        silent = {row.rule for row in rows if not row.measured}
         assert silent <= {"too little text", "alike"}
 
 
 @pytest.mark.parametrize(("new_reason", "kept_reason"), [("too little text", ""), ("", "nested too deep")])
 def test_an_unsigned_page_is_explained_by_one_row(new_reason: str, kept_reason: str) -> None:
     (row,) = apply_rules(Pair(new(unsigned=new_reason), kept(unsigned=kept_reason), LIMITS, SIMHASH))
-    assert (row.name, row.duplicate, row.decides, row.measured) == (
+    assert (row.rule, row.duplicate, row.decides, row.measured) == (
         "too little text",
         False,
         True,
@@ -151,7 +151,7 @@ def test_an_unsigned_page_is_explained_by_one_row(new_reason: str, kept_reason: 
 def test_a_row_shows_what_it_measured(row: str, fields: dict[str, object], measured: str) -> None:
     page = kept(heading=1)
     measured_by_row = {
-        rule_row.name: rule_row.measured for rule_row in apply_rules(Pair(new(**fields), page, LIMITS, SIMHASH))
+        rule_row.rule: rule_row.measured for rule_row in apply_rules(Pair(new(**fields), page, LIMITS, SIMHASH))
     }
     assert measured_by_row[row] == measured
 
@@ -176,7 +176,7 @@ def test_a_row_shows_what_it_measured(row: str, fields: dict[str, object], measu
 def test_a_row_shows_what_it_measured_of_thin_pages(row: str, fields: dict[str, object], measured: str) -> None:
     whole = thin(block(1), block(2))
     pair = Pair(new(**{**whole, **fields}), kept(**whole), LIMITS, SIMHASH)
-    measured_by_row = {rule_row.name: rule_row.measured for rule_row in apply_rules(pair)}
+    measured_by_row = {rule_row.rule: rule_row.measured for rule_row in apply_rules(pair)}
     assert measured_by_row[row] == measured
 
 
@@ -184,7 +184,7 @@ def test_two_lists_of_the_same_entries_are_reported_as_such() -> None:
     listed = thin(block(1, Trait.ENTRY))
     site = replace(UNKNOWN_SITE, number=8)
     pair = Pair(new(**listed, title="Another"), kept(**listed), LIMITS, SIMHASH, site, site)
-    measured_by_row = {row.name: row.measured for row in apply_rules(pair)}
+    measured_by_row = {row.rule: row.measured for row in apply_rules(pair)}
     assert measured_by_row["other titles"] == "two lists of the same entries"
 
 
@@ -195,7 +195,7 @@ def test_with_every_scheme_the_rows_agree_with_the_crawl(name: str) -> None:
     first, second, third = (look(text, signer=signer).page for text in (article(1), article(1, changed=3), article(2)))
     for left, right in ((first, first), (first, second), (second, first), (first, third)):
         pair = Pair(left, right, config, scheme_of(name, config))
-        assert [(row.name, row.duplicate) for row in apply_rules(pair) if row.decides] == [table.decide(pair)]
+        assert [(row.rule, row.duplicate) for row in apply_rules(pair) if row.decides] == [table.decide(pair)]
 
 
 # The pages

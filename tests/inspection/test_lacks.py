@@ -8,7 +8,7 @@ import pytest
 
 from crawler_dedup import Config
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
-from crawler_dedup.inspection.lacks import find_lacks, turn
+from crawler_dedup.inspection.lacks import Lack, find_lacks, turn
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import decide
 from crawler_dedup.rules.trimming import trim
@@ -68,9 +68,9 @@ def test_the_block_that_decided_is_named_in_both_directions(
 ) -> None:
     new_page, kept_page = inspect(new, "new"), inspect(kept, "kept")
     pair = pair_of(new_page, kept_page)
-    assert [(kind, shown) for kind, shown, _ in find_lacks(new_page, pair)] == [kept_lacks]
+    assert [(lack.kind, lack.text) for lack in find_lacks(new_page, pair)] == [kept_lacks]
     lacks = find_lacks(kept_page, turn(pair, kept_page))
-    assert [(kind, shown) for kind, shown, _ in lacks] == ([] if new_lacks is None else [new_lacks])
+    assert [(lack.kind, lack.text) for lack in lacks] == ([] if new_lacks is None else [new_lacks])
     # The two directions have contrary answers only where one page says more. Lists of an unknown site have to be equal.
     assert decide(pair)[1] is False
     assert decide(turn(pair, kept_page))[1] is (new_lacks is None and not pair.are_thin)
@@ -97,4 +97,4 @@ def test_pictures_are_named_and_a_thin_page_is_not_compared_with_a_text() -> Non
     assert find_lacks(new, pair_of(new, kept)) == []
     pictures = inspect(listing("A", STORIES, picture="<img src='/{}.png'>"), "pictures")
     other = inspect(listing("A", STORIES), "other")
-    assert find_lacks(pictures, pair_of(pictures, other)) == 8 * [("a picture or the like", "", 0)]
+    assert find_lacks(pictures, pair_of(pictures, other)) == 8 * [Lack("a picture or the like", "", 0)]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
-import msgspec
 from click.testing import CliRunner, Result
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.cli import app
-from crawler_dedup.cli.jsontypes import LINES
 from crawler_dedup.journal.entry import Entry, Event, entry_of
 from crawler_dedup.journal.reader import read
 from crawler_dedup.journal.writer import JournalWriter
@@ -55,12 +55,24 @@ def lines_by_type(result: Result) -> dict[str, list[dict[str, Any]]]:
 
 
 def lines_in(result: Result) -> list[dict[str, Any]]:
-    """Return the objects that were printed, after checking that each has a documented type, and begins with it."""
+    """Return the objects that were printed, after checking that each has the fields of its type in ``docs/json.md``."""
     output = result.stdout.splitlines()
     for line in output:
-        assert line.startswith('{"type":')
-        msgspec.json.decode(line, type=Union[LINES])  # noqa: UP007  (made of a tuple)
+        fields = json.loads(line)
+        assert next(iter(fields)) == "type"
+        assert {*fields} - {"type"} == documented_fields()[fields["type"]], fields
     return [json.loads(line) for line in output]
+
+
+@cache
+def documented_fields() -> dict[str, set[str]]:
+    """Return the fields of each type of JSON Lines that ``docs/json.md`` names."""
+    page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
+    sections = (section.split("`\n", 1) for section in page.split("\n## `")[1:])
+    return {
+        kind: {name for item in content.split("\n- ")[1:] for name in re.findall("`(.*?)`", item.partition(":")[0])}
+        for kind, content in sections
+    }
 
 
 def printed_text(result: Result) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -11,13 +10,10 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.jsontypes import index as types
-from crawler_dedup.cli.jsontypes.base import Line
 from crawler_dedup.cli.options import index_argument, json_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_existing_index
-from crawler_dedup.cli.terminal import format_time, iso_time, make_console
+from crawler_dedup.cli.terminal import format_time, iso_time, make_console, print_json
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.location import Location
@@ -60,7 +56,7 @@ def stats(index: Location | None, json: bool) -> None:
     with progress_bars() as start:
         read = _read(find_existing_index(index), start)
     if json:
-        print_json(_lines(read))
+        _print_json(read)
     else:
         make_console().print(_table(read))
 
@@ -72,26 +68,29 @@ def _read(location: Location, start: Start) -> _Stats:
         return _Stats(header, opened.stored_bytes, figures, entries, contents)
 
 
-def _lines(read: _Stats) -> Iterator[Line]:
-    header, figures = read.header, read.figures
-    yield types.Index(
-        kind=header.kind,
-        entries=read.entries,
-        format=header.format,
-        spec=dict(header.spec),
-        libraries=dict(header.libraries),
-        disk_bytes=read.stored_bytes,
-        free_share=_free_share(figures) if figures else None,
-        readers=figures.readers if figures else None,
-        open_claims=read.contents.open_claims,
-        sites=read.contents.sites.sites,
-        known_sites=read.contents.sites.known,
-        site_bytes=read.contents.sites.content_bytes,
+def _print_json(read: _Stats) -> None:
+    header, figures, contents = read.header, read.figures, read.contents
+    index = {
+        "kind": header.kind,
+        "entries": read.entries,
+        "format": header.format,
+        "spec": header.spec,
+        "libraries": header.libraries,
+        "disk_bytes": read.stored_bytes,
+        "free_share": _free_share(figures) if figures else None,
+        "readers": figures.readers if figures else None,
+        "open_claims": contents.open_claims,
+        "sites": contents.sites.sites,
+        "known_sites": contents.sites.known,
+        "site_bytes": contents.sites.content_bytes,
+    }
+    print_json("index", [index])
+    print_json("index_scope", ({"scope": scope, "pages": pages} for scope, pages in contents.scopes.items()))
+    runs = (
+        {"run": f"{number:08x}", "pages": run.pages, "last_filed": iso_time(run.last_filed)}
+        for number, run in contents.runs.items()
     )
-    for scope, pages in read.contents.scopes.items():
-        yield types.IndexScope(scope=scope, pages=pages)
-    for number, run in read.contents.runs.items():
-        yield types.IndexRun(run=f"{number:08x}", pages=run.pages, last_filed=iso_time(run.last_filed))
+    print_json("index_run", runs)
 
 
 def _table(read: _Stats) -> Table:

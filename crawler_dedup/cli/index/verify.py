@@ -11,12 +11,10 @@ from pathlib import Path
 
 import click
 
-from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.jsontypes.index import IndexProblem
 from crawler_dedup.cli.options import index_argument, json_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_directory, find_existing_index
-from crawler_dedup.cli.terminal import OUT_OF_MEMORY
+from crawler_dedup.cli.terminal import OUT_OF_MEMORY, print_json
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, DedupError, IndexDamaged
 from crawler_dedup.index import maintenance
@@ -54,7 +52,7 @@ def verify(index: Location | None, json: bool) -> None:
     else:
         problems = _verify_in_child(directory)
     if json:
-        print_json(IndexProblem(message=message) for message in problems)
+        print_json("index_problem", ({"message": message} for message in problems))
     else:
         for message in problems:
             click.echo(message)
