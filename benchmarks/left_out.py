@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from crawler_dedup import Config
-from crawler_dedup.cli.evaluation_output import format_share
+from crawler_dedup.cli.evaluate import format_share
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.documents import sign_documents

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from crawler_dedup.config import Config
-from crawler_dedup.config.scopes import default_scope, scope_of
+from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.decision import Decision, Match, Verdict
 from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index.backend import Backend

@@ -16,7 +16,7 @@ from crawler_dedup.batch.shard import UNSIGNED
 from crawler_dedup.batch.spark.executors import SIGNED, SIGNED_COLUMNS, Signing
 from crawler_dedup.batch.spark.search import Search, learn_sites
 from crawler_dedup.config import Config
-from crawler_dedup.config.scopes import default_scope
+from crawler_dedup.config.settings import default_scope
 from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.header import require_same_spec

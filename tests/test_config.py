@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, ConfigError
-from crawler_dedup.config.reference import settings_reference
+from crawler_dedup.cli.settings import settings_reference
 
 DOCS = Path(__file__).parents[1] / "docs"
 

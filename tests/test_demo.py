@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from crawler_dedup.cli.crawl_output import CrawlResult, print_summary
+from crawler_dedup.cli.crawl import CrawlResult, print_summary
 from tests.support import processes
 from tests.support.commandline import PROGRAM, command, environment
 

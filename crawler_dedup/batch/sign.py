@@ -26,7 +26,7 @@ from crawler_dedup.batch.readers import find_format, format_of, reader_of
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns, InputPage
 from crawler_dedup.batch.shard import columns_of, write_shard
 from crawler_dedup.config import Config
-from crawler_dedup.config.scopes import default_scope, scope_of
+from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.segmentation import resolve_tokenizer

@@ -3,45 +3,53 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
 
 import click
 
-from crawler_dedup.cli.lazy import LazyCommand, LazyGroup
 from crawler_dedup.cli.terminal import errors_as_messages
 
-_COMMANDS = {
-    "demo": LazyCommand("crawler_dedup.cli.demo:demo", "Show what the filter drops on two small sites."),
-    "crawl": LazyCommand("crawler_dedup.cli.crawl:crawl", "Crawl sites politely, and write the pages that are kept."),
-    "drops": LazyCommand("crawler_dedup.cli.drops:drops", "List dropped pages, with the page that stands for each."),
-    "why": LazyCommand("crawler_dedup.cli.why:why", "Explain why a page was kept, dropped or not checked."),
-    "report": LazyCommand(
-        "crawler_dedup.cli.report:report", "Write a report of what the filter did, as one HTML file."
-    ),
-    "judge": LazyCommand("crawler_dedup.cli.judge:judge", "Review drops one by one, and estimate their precision."),
-    "forget": LazyCommand(
-        "crawler_dedup.cli.forget:forget", "Remove pages from the index, so that they can be crawled again."
-    ),
-    "compare": LazyCommand("crawler_dedup.cli.compare:compare", "Compare two pages by the rules of the crawl."),
-    "evaluate": LazyCommand(
-        "crawler_dedup.cli.evaluate:evaluate", "Measure precision and recall on labelled pairs of pages."
-    ),
-    "settings": LazyCommand(
-        "crawler_dedup.cli.settings:settings", "Print all settings with their defaults and explanations."
-    ),
-    "index": LazyCommand("crawler_dedup.cli.groups:index", "Inspect, verify, compact, export or import an index."),
-    "batch": LazyCommand("crawler_dedup.cli.groups:batch", "Find the near-duplicates in files of pages."),
-    "plan": LazyCommand("crawler_dedup.cli.plan:plan", "Estimate the size and cost of an index of signatures."),
-    "trace": LazyCommand("crawler_dedup.cli.trace:trace", "Find the kept pages from which a text was copied."),
-    "lexicon": LazyCommand(
-        "crawler_dedup.cli.groups:lexicon", "Count the words of a collection, for schemes that weigh words."
-    ),
-}
+
+class LazyCommand(click.Command):
+    """A command that is imported when it is called, so that the help of its group is quick.
+
+    Args:
+        location: ``module:name`` of the command; a module of this package begins with a dot.
+        summary: the first paragraph of its help, which the help of the group lists.
+    """
+
+    def __init__(self, name: str, location: str, summary: str) -> None:
+        super().__init__(name, short_help=summary)
+        self.location = location
+
+    def load(self) -> click.Command:
+        """Import the command."""
+        module, _, attribute = self.location.partition(":")
+        command = getattr(import_module(module, __name__), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Return the context of the imported command, which click then calls."""
+        return self.load().make_context(*args, **extra)
 
 
-class Application(LazyGroup):
-    """The outermost group: it turns the errors that a command raises on purpose into messages and exit statuses."""
+class Application(click.Group):
+    """The outermost group: it turns the errors that a command raises on purpose into messages and exit statuses.
+
+    Args:
+        sections: the commands by the headings under which the help lists them.
+    """
+
+    def __init__(self, *args: Any, sections: Mapping[str, Sequence[click.Command]], **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.sections = sections
+        for commands in sections.values():
+            for command in commands:
+                self.add_command(command)
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the command line; a terminal shows a question mark for each character that it cannot encode."""
@@ -60,11 +68,69 @@ class Application(LazyGroup):
         with errors_as_messages():
             return super().invoke(ctx)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  (click's)
+        """Write the names and summaries of all commands, in sections."""
+        width = max(map(len, self.commands))
+        for heading, commands in self.sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{command.name:{width}}", str(command.short_help)) for command in commands])
+
+
+def _group(name: str, text: str, *commands: click.Command) -> click.Group:
+    return click.Group(name, commands=commands, help=text, short_help=text, no_args_is_help=True)
+
+
+_INDEX = _group(
+    "index",
+    "Inspect, verify, compact, export or import an index.",
+    LazyCommand("stats", ".index:stats", "Print the configuration, size and contents of an index."),
+    LazyCommand("verify", ".index:verify", "Check an index for damage. Nothing is changed."),
+    LazyCommand("compact", ".index:compact", "Rewrite an index without its free space."),
+    LazyCommand("export", ".index:export_", "Write an index to one portable file."),
+    LazyCommand("import", ".index:import_", "Merge an exported index into an index."),
+)
+_BATCH = _group(
+    "batch",
+    "Find the near-duplicates in WARC, JSON Lines or Parquet files.",
+    LazyCommand("sign", ".batch:sign", "Sign the pages of files, each file once."),
+    LazyCommand("find", ".batch:find", "Find the near-duplicates among signed pages."),
+    LazyCommand("apply", ".batch:apply", "Write copies of files without near-duplicates."),
+    LazyCommand("run", ".batch:run", "Sign, find and apply in one go."),
+)
+_LEXICON = _group(
+    "lexicon",
+    "Count the words of a collection, for schemes that weigh words.",
+    LazyCommand("build", ".lexicon:build", "Count in how many documents each word stands."),
+)
+_SECTIONS = {
+    "Try": (
+        LazyCommand("demo", ".crawl:demo", "Show what the filter drops on two small sites."),
+        LazyCommand("crawl", ".crawl:crawl", "Crawl sites politely, and write the pages that are kept."),
+        LazyCommand("settings", ".settings:settings", "Print all settings with their defaults and explanations."),
+    ),
+    "Look": (
+        LazyCommand("drops", ".drops:drops", "List dropped pages, with the page that stands for each."),
+        LazyCommand("why", ".why:why", "Explain why a page was kept, dropped or not checked."),
+        LazyCommand("compare", ".compare:compare", "Compare two pages by the rules of the crawl."),
+        LazyCommand("report", ".report:report", "Write a report of what the filter did, as one HTML file."),
+        LazyCommand("trace", ".trace:trace", "Find the kept pages from which a text was copied."),
+    ),
+    "Correct": (
+        LazyCommand("forget", ".forget:forget", "Remove pages from the index, so that they can be crawled again."),
+    ),
+    "Measure": (
+        LazyCommand("judge", ".judge:judge", "Review drops one by one, and estimate their precision."),
+        LazyCommand("evaluate", ".evaluate:evaluate", "Measure precision and recall on labelled pairs of pages."),
+        LazyCommand("plan", ".plan:plan", "Estimate the size and cost of an index of signatures."),
+    ),
+    "Operate": (_INDEX, _BATCH, _LEXICON),
+}
+
 
 @click.group(
     "crawler-dedup",
     cls=Application,
-    lazy_commands=_COMMANDS,
+    sections=_SECTIONS,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

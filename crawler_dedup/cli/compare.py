@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from typing import Any
+from dataclasses import dataclass
 
 import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.options import IndexType, json_option, settings_option
-from crawler_dedup.cli.pair import print_pair, print_texts
 from crawler_dedup.cli.project import Target, find_target, read_config
-from crawler_dedup.cli.terminal import make_console, print_error, print_json
+from crawler_dedup.cli.terminal import make_console, print_error, print_json, printable, quantity
 from crawler_dedup.config import Config
-from crawler_dedup.config.scopes import default_scope, scope_of
+from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.compare import (
     InspectedPage,
+    RuleResult,
+    SignatureResult,
     apply_rules,
     compare_signatures,
     inspect_page,
 )
 from crawler_dedup.inspection.fetching import load_page
-from crawler_dedup.inspection.lacks import find_lacks, turn
+from crawler_dedup.inspection.lacks import Lack, find_lacks, turn
 from crawler_dedup.inspection.sites import PairSites, find_sites
-from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.trimming import is_list, trim
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.urls import without_credentials
+
+_SHOWN_TOKENS = 60
+_SHOWN_BLOCKS = 10
 
 
 @click.command()
@@ -76,7 +83,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
       crawler-dedup compare https://example.com/a https://example.com/b --brief
       crawler-dedup compare new.html kept.html --index .scrapy/dedup
     """
-    target = None if index is None else find_target(index, None, settings)
+    target = None if index is None else find_target(index, (), settings)
     config = read_config(settings) if target is None else _config_of(target)
     signer = Signer(config)
     # Without addresses, the pages are on two different hosts: nothing is known about their sites.
@@ -92,19 +99,19 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         print_error("; ".join(unsigned))
     sites = PairSites() if target is None else _find_sites(target, new_page.page, kept_page.page)
     pair = Pair(new_page.page, trim(kept_page.page), config, signer.scheme, sites.new, sites.kept)
-    rule, duplicate = ("", None) if unsigned else table.decide(pair)
+    comparison = compare_pages(new_page, kept_page, pair, brief=brief)
     if json:
-        print_json("comparison", [_comparison_fields(new_page, kept_page, pair, brief=brief)])
+        print_json("comparison", [comparison])
     else:
         console = make_console()
         if not brief:
-            print_texts(console, new_page, kept_page)
-        print_pair(console, new_page, kept_page, pair)
+            _print_texts(console, new_page, kept_page)
+        print_comparison(console, comparison)
         if target is not None:
             click.echo(sites.source)
-        if duplicate is not None:
-            click.echo(f"{'duplicate' if duplicate else 'different'}: {rule}")
-    raise click.exceptions.Exit({True: 0, False: 1, None: 2}[duplicate])
+        if not unsigned:
+            click.echo(f"{'duplicate' if comparison.duplicate else 'different'}: {comparison.rule}")
+    raise click.exceptions.Exit({True: 0, False: 1, None: 2}[comparison.duplicate])
 
 
 def _config_of(target: Target) -> Config:
@@ -117,42 +124,174 @@ def _find_sites(target: Target, new: SignedPage, kept: SignedPage) -> PairSites:
         return find_sites(pages, target.journals, new.scope, new.url, kept.url)
 
 
-def _comparison_fields(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -> dict[str, Any]:
-    """Return the fields of a comparison, without measures if a page could not be signed."""
+@dataclass(frozen=True)
+class ComparedPage:
+    """One of the two pages of a comparison; ``text`` and ``boilerplate`` are ``None`` if they are not asked for."""
+
+    url: str
+    title: str
+    kind: str
+    unsigned: str
+    chars: int
+    features: int
+    links: int
+    is_list: bool
+    signature: str
+    text: str | None
+    boilerplate: Sequence[str] | None
+    tokens_only_here: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two pages and how they agree; a measure is ``None`` if a page could not be signed."""
+
+    new: ComparedPage
+    kept: ComparedPage
+    duplicate: bool | None
+    rule: str | None
+    distance: int | None
+    resemblance: float | None
+    coverage: float | None
+    signatures: SignatureResult | None
+    kept_lacks: Sequence[Lack]
+    new_lacks: Sequence[Lack]
+    same_links: bool | None
+    snapshot: int
+    kept_snapshot: int
+    rules: Sequence[RuleResult]
+
+
+def compare_pages(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool = False) -> Comparison:
+    """Compare two pages; *brief*: without their texts."""
     is_signed = not (pair.new.unsigned or pair.kept.unsigned)
     rules = apply_rules(pair)
     deciding = next((rule for rule in rules if is_signed and rule.decides), None)
-    return {
-        "new": _page_fields(new, kept, brief=brief),
-        "kept": _page_fields(kept, new, brief=brief),
-        "duplicate": deciding.duplicate if deciding else None,
-        "rule": deciding.rule if deciding else None,
-        "distance": pair.distance if is_signed else None,
-        "resemblance": pair.resemblance if is_signed else None,
-        "coverage": pair.coverage if is_signed else None,
-        "signatures": compare_signatures(pair),
-        "kept_lacks": find_lacks(new, pair),
-        "new_lacks": find_lacks(kept, turn(pair, kept)),
-        "same_links": pair.same_links if is_signed else None,
-        "snapshot": pair.new_site.number,
-        "kept_snapshot": pair.kept_site.number,
-        "rules": rules,
-    }
+    return Comparison(
+        new=_describe_page(new, kept, brief=brief),
+        kept=_describe_page(kept, new, brief=brief),
+        duplicate=deciding.duplicate if deciding else None,
+        rule=deciding.rule if deciding else None,
+        distance=pair.distance if is_signed else None,
+        resemblance=pair.resemblance if is_signed else None,
+        coverage=pair.coverage if is_signed else None,
+        signatures=compare_signatures(pair),
+        kept_lacks=find_lacks(new, pair),
+        new_lacks=find_lacks(kept, turn(pair, kept)),
+        same_links=pair.same_links if is_signed else None,
+        snapshot=pair.new_site.number,
+        kept_snapshot=pair.kept_site.number,
+        rules=rules,
+    )
 
 
-def _page_fields(inspected: InspectedPage, other: InspectedPage, *, brief: bool) -> dict[str, Any]:
+def _describe_page(inspected: InspectedPage, other: InspectedPage, *, brief: bool) -> ComparedPage:
     page = inspected.page
-    return {
-        "url": page.url,
-        "title": page.title,
-        "kind": page.kind.name.lower(),
-        "unsigned": page.unsigned,
-        "chars": page.chars,
-        "features": page.features,
-        "links": page.link_count,
-        "is_list": is_list(page),
-        "signature": f"{page.signature:016x}",
-        "text": None if brief else inspected.text,
-        "boilerplate": None if brief else inspected.boilerplate,
-        "tokens_only_here": dict(inspected.tokens_missing_in(other)),
-    }
+    return ComparedPage(
+        url=page.url,
+        title=page.title,
+        kind=page.kind.name.lower(),
+        unsigned=page.unsigned,
+        chars=page.chars,
+        features=page.features,
+        links=page.link_count,
+        is_list=is_list(page),
+        signature=f"{page.signature:016x}",
+        text=None if brief else inspected.text,
+        boilerplate=None if brief else inspected.boilerplate,
+        tokens_only_here=dict(inspected.tokens_missing_in(other)),
+    )
+
+
+def print_comparison(console: Console, comparison: Comparison) -> None:
+    """Print how two pages agree: figures, tokens that differ, and the answer of every rule."""
+    console.print(_figures(comparison))
+    for name, page in (("new", comparison.new), ("kept", comparison.kept)):
+        console.print(_describe_tokens(name, page.tokens_only_here))
+    console.print(_rules(comparison.rules))
+    console.print(describe_lacks("kept", comparison.kept_lacks))
+    console.print(describe_lacks("new", comparison.new_lacks))
+    console.print("The first rule with an answer decides (→). A crawl does not ask the rules below it.")
+
+
+def _print_texts(console: Console, new: InspectedPage, kept: InspectedPage) -> None:
+    """Print both main texts side by side, and the boilerplate of each page."""
+    print_side_by_side(console, new.text, kept.text, folded=False)
+    for name, page in (("new", new), ("kept", kept)):
+        boilerplate = printable(" ⏐ ".join(page.boilerplate)) or "nothing"
+        console.print(Text.assemble((f"boilerplate of the {name} page: ", "bold"), (boilerplate, "dim")))
+
+
+def _figures(comparison: Comparison) -> Table:
+    table = _make_table("", "new", "kept")
+    both_pages = (comparison.new, comparison.kept)
+    table.add_row("address", *(Text(printable(page.url)) for page in both_pages))
+    table.add_row("title", *(Text(printable(page.title)) for page in both_pages))
+    table.add_row("kind", *(page.unsigned or page.kind for page in both_pages))
+    table.add_row("characters of main text", *(str(page.chars) for page in both_pages))
+    table.add_row("different features", *(str(page.features) for page in both_pages))
+    table.add_row("outlinks", *(str(page.links) for page in both_pages))
+    table.add_row("a list", *(_yes_or_no(page.is_list) for page in both_pages))
+    table.add_row("signature", *(page.signature for page in both_pages))
+    if comparison.rule is None:
+        return table
+    table.add_section()
+    table.add_row("distance", "–" if comparison.distance is None else str(comparison.distance))
+    table.add_row("resemblance", f"{comparison.resemblance:.2f}")
+    table.add_row("coverage of new by kept", f"{comparison.coverage:.2f}")
+    table.add_row("same links", _yes_or_no(comparison.same_links))
+    signatures = comparison.signatures
+    if signatures is not None:
+        table.add_section()
+        table.add_row("scheme", Text(printable(signatures.scheme)))
+        table.add_row("its look-up finds kept", _yes_or_no(signatures.is_candidate))
+        table.add_row("agree by it", _yes_or_no(signatures.agree))
+        for name, share in (("resemblance by it", signatures.resemblance), ("coverage by it", signatures.coverage)):
+            if share is not None:
+                table.add_row(name, f"{share:.2f}")
+    return table
+
+
+def _make_table(*columns: str) -> Table:
+    table = Table()
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _yes_or_no(answer: bool | None) -> str:
+    return "yes" if answer else "no"
+
+
+def _describe_tokens(name: str, tokens: Mapping[str, int]) -> Text:
+    shown = [f"{token} ×{count}" if count > 1 else token for token, count in [*tokens.items()][:_SHOWN_TOKENS]]
+    more = f" … and {len(tokens) - _SHOWN_TOKENS} more" if len(tokens) > _SHOWN_TOKENS else ""
+    listed = printable(", ".join(shown)) + more if tokens else "none"
+    return Text.assemble((f"{quantity(len(tokens), 'token')} only in {name}: ", "bold"), listed)
+
+
+def describe_lacks(name: str, lacks: Sequence[Lack]) -> Text:
+    """Return what the page *name* (new or kept) lacks of the other, in a line each."""
+    lines = [f"  {_describe_lack(lack)}" for lack in lacks[:_SHOWN_BLOCKS]]
+    lines += [f"  … and {len(lacks) - _SHOWN_BLOCKS} more"] if len(lacks) > _SHOWN_BLOCKS else []
+    return Text.assemble((f"the {name} page lacks:\n", "bold"), "\n".join(lines or ["  nothing"]))
+
+
+def _describe_lack(lack: Lack) -> str:
+    if lack.text:
+        return f"{lack.kind}: {printable(lack.text)}"
+    return f"{lack.kind} of {quantity(lack.letters, 'letter')}" if lack.letters else lack.kind
+
+
+def _rules(results: Sequence[RuleResult]) -> Table:
+    table = _make_table("", "rule", "answer", "measured")
+    decided = False
+    for result in results:
+        answer = {True: "duplicate", False: "different", None: "–"}[result.duplicate]
+        if decided and result.duplicate is not None:
+            answer = f"({answer})"
+        style = "bold" if result.decides else "dim" if decided else ""
+        arrow = "→" if result.decides else ""
+        table.add_row(arrow, result.rule, answer, Text(printable(result.measured)), style=style)
+        decided = decided or result.decides
+    return table

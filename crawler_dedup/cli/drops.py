@@ -6,22 +6,30 @@ import random
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
+from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli.drop_options import WantedDrops, drop_options
-from crawler_dedup.cli.drop_summary import print_json_summary, print_summary
-from crawler_dedup.cli.entries import describe_drops, describe_duplicate, print_damage
+from crawler_dedup.cli.journals import (
+    WantedDrops,
+    describe_coverage,
+    describe_drops,
+    describe_duplicate,
+    describe_earlier,
+    drop_options,
+    print_damage,
+)
 from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_journals
-from crawler_dedup.cli.runs import describe_coverage, describe_earlier
-from crawler_dedup.cli.terminal import make_console, print_json, printable
+from crawler_dedup.cli.project import find_target, read_config
+from crawler_dedup.cli.terminal import iso_time, make_console, print_json, printable, quantity
 from crawler_dedup.index.location import Location
-from crawler_dedup.inspection.drops import DropReader, summarise_drops
+from crawler_dedup.inspection.drops import DropCounts, DropReader, DropSummary, RunDrops, summarise_drops
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, Selection, sample
+from crawler_dedup.journal.runs import format_period
 
 _MIN_ADDRESS = 20  # characters of an address on a narrow terminal
 _WIDE = 100  # columns that a terminal must have for the time to be printed
@@ -69,12 +77,18 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     """
     if summary and (size or explain):
         raise click.UsageError("--summary cannot be combined with --sample or --explain.")
-    journals = find_journals(index, journal, settings)
+    if journal and index is None:
+        read_config(settings)  # raises for a wrong setting
+        journals = Journals(journal)
+    else:
+        target = find_target(index, journal, settings)
+        target.require_journal()
+        journals = target.journals
     # Wrong options are refused before the journal is read.
     selection = wanted.select(journals)
     reader = DropReader(selection)
     if summary:
-        _print_summary(reader, selection, journals, top, json=json)
+        _summarise(reader, selection, journals, top, json=json)
         return
     entries = _draw(reader, journals, size, seed) if size else reader.select(journals.entries())
     if json:
@@ -85,16 +99,16 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     click.echo(_describe_count(reader, selection, size), err=True)
 
 
-def _print_summary(reader: DropReader, selection: Selection, journals: Journals, top: int, *, json: bool) -> None:
+def _summarise(reader: DropReader, selection: Selection, journals: Journals, top: int, *, json: bool) -> None:
     with progress_bars() as start:
         entries = journals.entries(start("reading the journal", journals.size))
         summary = summarise_drops(reader, entries, top)
     print_damage(journals)
     click.echo(_describe_count(reader, selection, None), err=json)
     if json:
-        print_json_summary(summary)
+        _print_json_summary(summary)
     elif summary.runs:
-        print_summary(summary, top)
+        _print_summary(summary, top)
 
 
 def _draw(reader: DropReader, journals: Journals, size: int, seed: int | None) -> list[Entry]:
@@ -169,3 +183,74 @@ def _describe_count(reader: DropReader, selection: Selection, size: int | None) 
     count = describe_drops(tally.drops, tally.marked)
     drawn = f"{min(size, tally.drops):,} of {count}" if size else count
     return f"{drawn} in {runs}.{earlier}"
+
+
+def _print_summary(summary: DropSummary, size: int) -> None:
+    """Print a table for each kind of count; of runs the latest *size*."""
+    console = make_console()
+    if len(summary.runs) > size:
+        console.print(f"The latest {size:,} of {len(summary.runs):,} runs:")
+    column = "drops" if not summary.marked else "marked" if summary.marked == summary.drops else "dropped or marked"
+    console.print(_runs_table(summary.runs[-size:], column))
+    if summary.earlier_runs:
+        console.print("Runs before the index was emptied, which are not counted here:")
+        console.print(_runs_table(summary.earlier_runs[-size:], "dropped or marked"))
+    if not summary.drops:
+        return
+    pages = "drops" if not summary.marked else f"{column} pages"
+    more = "more than " if summary.is_incomplete else ""
+    for name, noun, counts, total in (
+        ("rule", "rules", summary.rules, len(summary.rules)),
+        ("host", "hosts", summary.hosts, summary.host_count),
+        ("duplicate_of", "kept pages", summary.representatives, summary.representative_count),
+    ):
+        if total > len(counts):
+            console.print(f"The {len(counts):,} of {more}{total:,} {noun} with most {pages}:")
+        console.print(_table(name, column, counts, summary.drops))
+    if summary.marked:
+        console.print(f"Marked as duplicates, and passed: {quantity(summary.marked, 'page')}.")
+    if summary.is_incomplete:
+        console.print("There are too many hosts, pages or runs to count all of them: small numbers may be too low.")
+
+
+def _print_json_summary(summary: DropSummary) -> None:
+    """Print the JSON Lines of a summary."""
+    print_json("run", (_run_fields(run, is_before_emptying=True) for run in summary.earlier_runs))
+    print_json("run", (_run_fields(run, is_before_emptying=False) for run in summary.runs))
+    for name, counts in (
+        ("rule", summary.rules),
+        ("host", summary.hosts),
+        ("duplicate_of", summary.representatives),
+    ):
+        print_json("drop_count", ({"by": name, "value": value, "drops": drops} for value, drops in counts))
+
+
+def _run_fields(run: RunDrops, *, is_before_emptying: bool) -> dict[str, Any]:
+    return {
+        "run": run.run,
+        "first": iso_time(run.period.first),
+        "last": iso_time(run.period.last),
+        "spiders": sorted(run.period.spiders),
+        "drops": run.drops,
+        "is_before_emptying": is_before_emptying,
+    }
+
+
+def _runs_table(runs: Sequence[RunDrops], column: str) -> Table:
+    table = Table("run", "spider", "time")
+    table.add_column(column, justify="right")
+    for run in runs:
+        spiders = ", ".join(sorted(run.period.spiders))
+        period = format_period(run.period.first, run.period.last)
+        table.add_row(Text(printable(run.run)), Text(printable(spiders)), period, f"{run.drops:,}")
+    return table
+
+
+def _table(name: str, column: str, counts: DropCounts, drops: int) -> Table:
+    table = Table()
+    table.add_column(name, overflow="fold")
+    table.add_column(column, justify="right")
+    table.add_column("share", justify="right")
+    for value, number in counts:
+        table.add_row(Text(printable(value) or "(none)"), f"{number:,}", f"{number / drops:.1%}")
+    return table

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import click
+from rich.table import Table
+from rich.text import Text
 
-from crawler_dedup.cli import evaluation_output
 from crawler_dedup.cli.options import jobs_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_labelled_pages, read_config
-from crawler_dedup.config import Config
-from crawler_dedup.evaluation.documents import sign_documents
+from crawler_dedup.cli.project import JUDGED, project_directory, read_config
+from crawler_dedup.cli.terminal import make_console, print_json, printable, quantity
+from crawler_dedup.config import Config, setting_name
+from crawler_dedup.errors import DedupError
+from crawler_dedup.evaluation import pairs
+from crawler_dedup.evaluation.counts import Counts, Share
+from crawler_dedup.evaluation.documents import SignedDocument, sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
 from crawler_dedup.evaluation.pairs import PairResult, evaluate_pairs
 from crawler_dedup.signing.segmentation import resolve_tokenizer
-from crawler_dedup.system.callbacks import Start
+from crawler_dedup.urls import without_credentials
 
-folder_argument = click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
+_LEGEND = (
+    "found: duplicates called duplicates; missed: duplicates called different;"
+    " false: different pages called duplicates, which a crawl loses; apart: different pages called different."
+)
+_COUNT_COLUMNS = ("found", "missed", "false", "apart", "precision (95 %)", "recall (95 %)")
 
 
 @click.command()
-@folder_argument
+@click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
 @jobs_option
 @click.option(
     "--errors", type=click.IntRange(0), default=0, metavar="N", help="List up to N pairs that are judged wrongly."
@@ -59,18 +70,144 @@ def evaluate(
       crawler-dedup evaluate labelled -s DEDUP_SCHEME=minhash
     """
     config = resolve_tokenizer(read_config(settings))
-    folder = find_labelled_pages(folder, config)
+    folder = folder or project_directory(config) / JUDGED
+    if not folder.is_dir():
+        raise DedupError(
+            f"There is no folder {folder}. `crawler-dedup judge` makes one of labelled pages, and `crawler-dedup evaluate"
+            " --help` says how to make one by hand."
+        )
     with progress_bars() as start:
-        results = evaluate_folder(folder, config, jobs, start)
-    evaluation = evaluation_output.Evaluation(results, config, errors)
+        sets = read_folder(folder)
+        advance = start("signing", sum(len(labelled_set.documents) for labelled_set in sets))
+        results = evaluate_pairs(sets, sign_documents(folder, sets, config, jobs, advance), config)
+    # Pairs that are wrongly called duplicates come first, because each costs a page.
+    wrong = sorted((result for result in results if result.is_wrong), key=lambda result: not result.is_duplicate)
     if json:
-        evaluation_output.print_lines(evaluation)
-    else:
-        evaluation_output.print_tables(evaluation)
+        _print_lines(results, config)
+        print_json("wrong_pair", map(_wrong_pair_fields, wrong[:errors]))
+        return
+    _print_tables(results, config)
+    if errors:
+        click.echo(f"\n{len(wrong)} wrong pairs, {min(len(wrong), errors)} of them here:")
+    for result in wrong[:errors]:
+        click.echo(_error_lines(result))
 
 
-def evaluate_folder(folder: Path, config: Config, jobs: int, start: Start) -> list[PairResult]:
-    """Decide about every labelled pair in *folder*."""
-    sets = read_folder(folder)
-    advance = start("signing", sum(len(labelled_set.documents) for labelled_set in sets))
-    return evaluate_pairs(sets, sign_documents(folder, sets, config, jobs, advance), config)
+def _print_tables(results: Sequence[PairResult], config: Config) -> None:
+    console = make_console()
+    table = _make_table("", *_COUNT_COLUMNS)
+    for name, part, counts in pairs.count_by_part(results):
+        if not name and not part:
+            table.add_section()
+        table.add_row(Text(f"  {part}" if part else name or "all"), *_count_cells(counts))
+    console.print(table)
+    console.print(_LEGEND, soft_wrap=True)
+    precision, recall = pairs.average_over_sites(results)
+    console.print(
+        f"Mean over sites: precision {_format_figure(precision.value)} (of {quantity(precision.sites, 'site')}),"
+        f" recall {_format_figure(recall.value)} (of {recall.sites})",
+        soft_wrap=True,
+    )
+    console.print(f"Tokenizer: {config.tokenizer}")
+    if grey := pairs.grey_shares(results):
+        table = _make_table("grey pairs, by j_sub", "pairs", "dropped", "share (95 %)")
+        for name, share in grey:
+            table.add_row(name, str(share.total), str(share.hits), format_share(share))
+        console.print(table)
+    if config.scheme == "simhash":
+        table = _make_table("DEDUP_MAX_DISTANCE", *_COUNT_COLUMNS)
+        for distance, counts in enumerate(pairs.count_by_distance(results, config)):
+            table.add_row(str(distance), *_count_cells(counts))
+        console.print(table)
+
+
+def format_share(share: Share) -> str:
+    """Return a share with its interval, ``0.950 (0.764–0.991)``."""
+    low, high = share.interval
+    return f"{_format_figure(share.value)} ({_format_figure(low)}–{_format_figure(high)})" if share.total else "–"
+
+
+def _format_figure(value: float | None) -> str:
+    """Return ``0.950``, or a dash for ``None``."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _make_table(first: str, *others: str) -> Table:
+    table = Table()
+    table.add_column(first, overflow="fold")
+    for name in others:
+        table.add_column(name, justify="right", overflow="fold")
+    return table
+
+
+def _count_cells(counts: Counts) -> list[str]:
+    numbers = [str(number) for number in asdict(counts).values()]
+    return [*numbers, format_share(counts.precision), format_share(counts.recall)]
+
+
+def _error_lines(result: PairResult) -> str:
+    pair, rule, is_duplicate = result.deciding_direction
+    first = f"\n{'false' if is_duplicate else 'missed'}, label {result.labelled.label}: {rule}"
+    if result.is_signed:
+        first += "" if pair.distance is None else f", distance {pair.distance}"
+        first += f", resemblance {pair.resemblance:.2f}, coverage {pair.coverage:.2f}"
+    return "\n".join([first, _page_line(result.a), _page_line(result.b)])
+
+
+def _page_line(document: SignedDocument) -> str:
+    return printable(f"  {document.page.url}  {document.first_line}")
+
+
+def _print_lines(results: Sequence[PairResult], config: Config) -> None:
+    precision, recall = pairs.average_over_sites(results)
+    settings = asdict(replace(config, index=without_credentials(config.index)))
+    first = {
+        "settings": {setting_name(name): value for name, value in settings.items()},
+        "site_precision": precision._asdict(),
+        "site_recall": recall._asdict(),
+    }
+    print_json("evaluation", [first])
+    rows = (
+        {"set": name, "part": part, "counts": _count_fields(counts)}
+        for name, part, counts in pairs.count_by_part(results)
+    )
+    print_json("evaluation_counts", rows)
+    grey = ({"j_sub": name, "dropped": _share_fields(share)} for name, share in pairs.grey_shares(results))
+    print_json("grey_pairs", grey)
+    if config.scheme == "simhash":
+        distances = (
+            {"max_distance": distance, "counts": _count_fields(counts)}
+            for distance, counts in enumerate(pairs.count_by_distance(results, config))
+        )
+        print_json("distance_counts", distances)
+
+
+def _count_fields(counts: Counts) -> dict[str, Any]:
+    return {
+        **asdict(counts),
+        "precision": _share_fields(counts.precision),
+        "recall": _share_fields(counts.recall),
+    }
+
+
+def _share_fields(share: Share) -> dict[str, Any]:
+    low, high = share.interval
+    return {"hits": share.hits, "of": share.total, "value": share.value, "low": low, "high": high}
+
+
+def _wrong_pair_fields(result: PairResult) -> dict[str, Any]:
+    pair, rule, _ = result.deciding_direction
+    return {
+        "set": result.set_name,
+        "label": result.labelled.label,
+        "rule": rule,
+        "distance": pair.distance if result.is_signed else None,
+        "resemblance": pair.resemblance if result.is_signed else None,
+        "coverage": pair.coverage if result.is_signed else None,
+        "a": _page_fields(result.labelled.id_a, result.a),
+        "b": _page_fields(result.labelled.id_b, result.b),
+    }
+
+
+def _page_fields(identifier: str, document: SignedDocument) -> dict[str, str]:
+    return {"id": identifier, "url": document.page.url, "opening": document.first_line}

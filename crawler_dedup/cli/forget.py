@@ -9,11 +9,10 @@ from pathlib import Path
 
 import click
 
-from crawler_dedup.cli.entries import describe_crawl, describe_decision, describe_time, print_damage
+from crawler_dedup.cli.journals import choose_run, describe_crawl, describe_decision, describe_time, print_damage
 from crawler_dedup.cli.options import index_argument, journal_option, json_option, parse_duration, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
-from crawler_dedup.cli.runs import choose_run
 from crawler_dedup.cli.terminal import print_json, printable, quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.backend import Backend

@@ -13,13 +13,19 @@ from rich.console import Console
 from rich.prompt import Prompt
 
 from crawler_dedup.cli.diff import print_side_by_side
-from crawler_dedup.cli.drop_options import WantedDrops, drop_options
-from crawler_dedup.cli.entries import describe_drops, describe_duplicate, print_damage
-from crawler_dedup.cli.evaluation_output import format_share
+from crawler_dedup.cli.evaluate import format_share
+from crawler_dedup.cli.journals import (
+    WantedDrops,
+    describe_coverage,
+    describe_drops,
+    describe_duplicate,
+    describe_earlier,
+    drop_options,
+    print_damage,
+)
 from crawler_dedup.cli.options import index_argument, journal_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, Target, find_target
-from crawler_dedup.cli.runs import describe_coverage, describe_earlier
 from crawler_dedup.cli.terminal import make_console, printable, quantity
 from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.evaluation.answers import Answers, PageContent

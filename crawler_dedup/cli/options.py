@@ -13,8 +13,6 @@ from typing import Any
 
 import click
 
-from crawler_dedup.cli.completion import complete_setting
-
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -54,7 +52,6 @@ settings_option = click.option(
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    shell_complete=complete_setting,
     help="A setting, as in DEDUP_MAX_DISTANCE=4. Can be repeated.",
 )
 jobs_option = click.option(
@@ -107,14 +104,3 @@ def parse_duration(text: str) -> float | None:
     """Return the seconds of ``90d``, ``12h`` or ``2w``; ``None`` if *text* is no duration."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text.strip())
     return float(match[1]) * _SECONDS[match[2]] if match else None
-
-
-def parse_run(text: str) -> str:
-    """Return the number of a run as the journal writes it, 8 hexadecimal digits.
-
-    Raises:
-        click.BadParameter: *text* is no such number.
-    """
-    if not re.fullmatch("[0-9a-fA-F]{1,8}", text):
-        raise click.BadParameter(f"{text!r} is no run; `crawler-dedup index stats` names them.")
-    return text.lower().zfill(8)

@@ -42,41 +42,25 @@ class Target:
             )
 
 
-def find_target(
-    index: Location | None, journal_files: Sequence[Path] | None, settings: Sequence[str] | None = None
-) -> Target:
+def find_target(index: Location | None, journal_files: Sequence[Path], settings: Sequence[str]) -> Target:
     """Find the index, the settings and the journals that the options of a command name.
 
     Args:
         index: the index; ``None``: that of the project.
-        journal_files: files of the journal; ``None``: those beside the index.
+        journal_files: files of the journal; none: those beside the index.
         settings: ``NAME=VALUE`` words, which take precedence over the settings of the project.
 
     Raises:
         DedupError: there is no index, or no project; a setting is not allowed.
     """
     config = read_config(settings)
-    index = find_existing_index(index, config)
+    index = find_index(index, config)
     directory = index if isinstance(index, Path) else usual_directory(config)
     journals = Journals(journal_files) if journal_files else Journals.beside(directory, config.journal)
     return Target(index, directory, config, journals)
 
 
-def find_journals(index: Location | None, journal_files: Sequence[Path], settings: Sequence[str]) -> Journals:
-    """Find the journals, for a command that reads only journals: if *journal_files* are given, it needs no index.
-
-    Raises:
-        DedupError: there is no journal; and as :func:`find_target`.
-    """
-    if journal_files and index is None:
-        read_config(settings)  # raises for a wrong setting
-        return Journals(journal_files)
-    target = find_target(index, journal_files, settings)
-    target.require_journal()
-    return target.journals
-
-
-def find_index(index: Location | None, config: Config | None = None) -> Location:
+def find_index(index: Location | None, config: Config | None = None, *, must_exist: bool = True) -> Location:
     """Return the location of the index that a command names, or of the index of the project.
 
     Args:
@@ -84,63 +68,28 @@ def find_index(index: Location | None, config: Config | None = None) -> Location
         config: the settings, if they are read already.
 
     Raises:
-        DedupError: no index is named, and there is no project; a setting is not allowed.
-    """
-    config = config or read_config(())
-    return index or (find_location(config.index) if config.index else _project_directory(config))
-
-
-def find_existing_index(index: Location | None, config: Config | None = None) -> Location:
-    """Return what :func:`find_index` returns, if there is an index.
-
-    Raises:
-        IndexDamaged: the file of the index is missing or empty, but journals are beside it.
-        DedupError: there is no index; and as :func:`find_index`.
+        IndexDamaged: the index must exist, and its file is missing or empty, but journals are beside it.
+        DedupError: no index is named, and there is no project; a setting is not allowed; the index must exist, and does
+            not.
     """
     from crawler_dedup.index.maintenance import require_index  # noqa: PLC0415  (loads numpy, which --help does not need)
 
     config = config or read_config(())
-    location = find_index(index, config)
-    beside = Journals.beside(location, config.journal).files if isinstance(location, Path) else ()
-    require_index(location, beside)
+    location = index or (find_location(config.index) if config.index else project_directory(config))
+    if must_exist:
+        beside = Journals.beside(location, config.journal).files if isinstance(location, Path) else ()
+        require_index(location, beside)
     return location
 
 
-def find_directory(index: Location | None) -> Path:
-    """Return the directory of the index that a command names, or of the index of the project.
-
-    Raises:
-        DedupError: the index is on a server; and as :func:`find_index`.
-    """
-    location = find_index(index)
-    if not isinstance(location, Path):
-        raise DedupError(f"The index in {location} is on a server: this is for indexes in directories.")
-    return location
-
-
-def find_labelled_pages(folder: Path | None, config: Config) -> Path:
-    """Return *folder*, or if it is ``None``, the folder of the answers about this project's crawls.
-
-    Raises:
-        DedupError: there is no such folder.
-    """
-    labelled = folder or _project_directory(config) / JUDGED
-    if not labelled.is_dir():
-        raise DedupError(
-            f"There is no folder {labelled}. `crawler-dedup judge` makes one of labelled pages, and `crawler-dedup evaluate"
-            " --help` says how to make one by hand."
-        )
-    return labelled
-
-
-def read_config(settings: Sequence[str] | None) -> Config:
+def read_config(settings: Sequence[str]) -> Config:
     """Read the settings of the project, if there is one, and ``NAME=VALUE`` words, which take precedence.
 
     Raises:
         DedupError: a setting is not allowed, or the settings of the project cannot be read.
     """
     options: dict[str, str] = {}
-    for word in settings or []:
+    for word in settings:
         name, equals, value = word.partition("=")
         if not name.startswith(PREFIX) or not equals:
             nearest = nearest_settings(name)
@@ -176,7 +125,8 @@ def usual_directory(config: Config) -> Path:
     return Path(".scrapy", config.dir).absolute() if in_working_directory else data_directory(config)
 
 
-def _project_directory(config: Config) -> Path:
+def project_directory(config: Config) -> Path:
+    """Return what :func:`usual_directory` returns. Raises :class:`DedupError` if there is neither it nor a project."""
     from scrapy.utils.project import inside_project  # noqa: PLC0415  (slow to load)
 
     directory = usual_directory(config)

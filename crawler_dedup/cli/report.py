@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.filesize import decimal
 
+from crawler_dedup.cli.journals import choose_run
 from crawler_dedup.cli.options import (
     index_argument,
     journal_option,
@@ -23,7 +24,6 @@ from crawler_dedup.cli.options import (
 )
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_target
-from crawler_dedup.cli.runs import choose_run
 from crawler_dedup.cli.terminal import iso_time, print_json, quantity
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages

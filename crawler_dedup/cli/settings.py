@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
 import click
 
 from crawler_dedup.cli.options import json_option
 from crawler_dedup.cli.terminal import print_json
-from crawler_dedup.config.reference import describe_settings, settings_reference
+from crawler_dedup.config.settings import Config, declared_types, setting_name
+from crawler_dedup.config.values import describe_values
 
 
 @click.command
@@ -24,4 +30,33 @@ def settings(json: bool) -> None:
     if not json:
         click.echo(settings_reference(), nl=False)
         return
-    print_json("setting", describe_settings())
+    print_json("setting", _describe_settings())
+
+
+def _describe_settings() -> Iterator[dict[str, Any]]:
+    for setting in fields(Config):
+        yield {
+            "name": setting_name(setting.name),
+            "default": setting.default,
+            "allowed": describe_values(declared_types()[setting.name]),
+            "explanation": setting.metadata["explanation"],
+        }
+
+
+def settings_reference() -> str:
+    """Return the text of ``docs/settings.md``."""
+    parts = [
+        "# Settings\n",
+        "All settings are read once when the crawl starts. If a value is not allowed or a `DEDUP_*` name is unknown, the",
+        "crawl does not start: one line of the log says why, and the exit status is 1.",
+        "In Python they are keyword arguments of `crawler_dedup.Config` (`DEDUP_MAX_DISTANCE` is `max_distance`).",
+        "\nThis page is printed by `crawler-dedup settings`.",
+    ]
+    for setting in fields(Config):
+        parts.append(f"\n## {setting_name(setting.name)}\n")
+        allowed = describe_values(declared_types()[setting.name])
+        parts.append(f"Default {setting.metadata['shown']}; takes {allowed}.\n")
+        parts.append(
+            textwrap.fill(setting.metadata["explanation"], 118, break_long_words=False, break_on_hyphens=False)
+        )
+    return "\n".join(parts) + "\n"

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
+from crawler_dedup.cli.compare import compare_pages, describe_lacks, print_comparison
 from crawler_dedup.cli.diff import print_side_by_side
-from crawler_dedup.cli.entries import describe_crawl, describe_decision, describe_time, print_damage
+from crawler_dedup.cli.journals import describe_crawl, describe_decision, describe_time, print_damage
 from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
-from crawler_dedup.cli.pair import describe_lacks, print_pair
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
 from crawler_dedup.cli.terminal import format_time, iso_time, make_console, print_json, printable, quantity
@@ -276,12 +276,8 @@ def _print_fetched(sites: PairSites, last: Entry, config: Config) -> None:
     new, kept = (_fetch(signer, url, last.scope) for url in (last.url, last.duplicate_of))
     console = make_console()
     print_side_by_side(console, new.text, kept.text, folded=True)
-    print_pair(
-        console,
-        new,
-        kept,
-        Pair(new.page, trim(kept.page), config, signer.scheme, sites.new, sites.kept),
-    )
+    pair = Pair(new.page, trim(kept.page), config, signer.scheme, sites.new, sites.kept)
+    print_comparison(console, compare_pages(new, kept, pair))
     click.echo(f"The pages were compared as they are now, with the settings of the index. {sites.source}")
 
 

@@ -15,26 +15,33 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from msgspec import Meta
 
-from crawler_dedup.config.addresses import JOURNAL, JOURNAL_TITLE, read_journal, read_server
-from crawler_dedup.config.hints import find_nearest
 from crawler_dedup.config.values import (
     AbsolutePath,
     ImportPath,
+    JournalPath,
     PathString,
+    Server,
     Share,
     describe_values,
     read_callable,
     read_value,
 )
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.urls import text_without_credentials
+from crawler_dedup.urls import registered_domain, text_without_credentials
 
 PREFIX = "DEDUP_"
 AUTO = "auto"
 """Value of ``DEDUP_TOKENIZER``: the tokenizer that the index was made with, in a new index the best that is installed."""
 
+DOMAIN, LANGUAGE, GLOBAL = "domain", "language", "global"
+"""Values of ``DEDUP_SCOPE`` that hold outside a crawl, too."""
+
 Action = Literal["drop", "follow", "mark"]
 """What happens to a duplicate."""
+
+_MAX_NAMES = 3  # that an error message suggests
+_LEAST_LIKENESS = 0.8
+"""Least likeness of a mistyped name and a suggestion (Ratcliff and Obershelp's): about a letter in five may differ."""
 
 _GIB = 1 << 30
 MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB if sys.maxsize > 1 << 32 else _GIB
@@ -71,9 +78,7 @@ class Config:
         "Directory of the index. A relative path is relative to Scrapy's data directory (`.scrapy/` of the project), and "
         "an error where there is no project ([where-it-runs.md](where-it-runs.md)).",
     )
-    index: Annotated[
-        str, read_server, Meta(title="an address (redis://, rediss:// or unix://), or an empty string")
-    ] = _setting(
+    index: Server = _setting(
         "",
         "Address of the index on a Valkey or Redis server, which crawls on several machines can share "
         "([machines.md](machines.md)): `redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or "
@@ -242,8 +247,8 @@ class Config:
         "nothing protects the crawl from a page that takes long, crashes or takes memory.",
         shown="`1` (0 on Windows)",
     )
-    journal: Annotated[str, read_journal, Meta(title=JOURNAL_TITLE)] = _setting(
-        JOURNAL,
+    journal: JournalPath = _setting(
+        "journal-%(time)s.jsonl",
         "The record of drops ([journal.md](journal.md)). `%(time)s` is the time when the crawl began, `%(name)s` the "
         "name of the spider. A relative path is relative to the directory of the index. If the setting is empty, no "
         "journal is written.",
@@ -301,10 +306,21 @@ def _unknown(name: str) -> str:
     return f"Unknown setting {name}; {hint}"
 
 
-def nearest_settings(name: str) -> list[str]:
-    """Return the names of settings that *name* may stand for, the likeliest first; at most three, often none."""
-    nearest = find_nearest(name.upper().removeprefix(PREFIX), [setting.name.upper() for setting in fields(Config)])
-    return [setting_name(field_name) for field_name in nearest]
+def nearest_settings(wrong_name: str) -> list[str]:
+    """Return up to three names of settings that *wrong_name* may stand for, best first; often none.
+
+    They differ from *wrong_name* in few letters, or have all its words and other words.
+    """
+    from difflib import get_close_matches  # noqa: PLC0415  (only for an error)
+
+    wrong_name = wrong_name.upper().removeprefix(PREFIX)
+    names = [setting.name.upper() for setting in fields(Config)]
+    hardly_different = get_close_matches(wrong_name, names, _MAX_NAMES, _LEAST_LIKENESS)
+    words = set(wrong_name.split("_"))
+    with_its_words = [name for name in names if words <= set(name.split("_"))]
+    if len(with_its_words) > _MAX_NAMES:  # *wrong_name* is a word of many names, such as MAX
+        with_its_words = []
+    return [setting_name(name) for name in dict.fromkeys([*hardly_different, *with_its_words])][:_MAX_NAMES]
 
 
 def setting_name(field_name: str) -> str:
@@ -316,3 +332,29 @@ def setting_name(field_name: str) -> str:
 def declared_types() -> dict[str, Any]:
     """Return the declared type of each field of :class:`Config`."""
     return get_type_hints(Config, include_extras=True)
+
+
+def default_scope(config: Config) -> str:
+    """Return the value of ``DEDUP_SCOPE`` that holds outside a crawl: instead of ``spider`` it is ``global``.
+
+    Raises:
+        ConfigError: it is a callable, which needs a request and a response.
+    """
+    if config.scope == "spider":
+        return GLOBAL
+    if config.scope in (DOMAIN, LANGUAGE, GLOBAL):
+        return str(config.scope)
+    raise ConfigError(
+        f"DEDUP_SCOPE = {config.scope!r} is called with requests and responses of a crawl, and there is none here: give the"
+        " scope of the pages, or set DEDUP_SCOPE to domain, language or global."
+    )
+
+
+def scope_of(url: str, scope: str) -> str | None:
+    """Return the scope of a page.
+
+    Args:
+        scope: ``domain``: the registered domain of the page; ``language``: its language, for which ``None`` is returned,
+            because it is known once the page is signed; else the scope itself.
+    """
+    return None if scope == LANGUAGE else f"{DOMAIN} {registered_domain(url)}" if scope == DOMAIN else scope

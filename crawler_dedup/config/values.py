@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -32,12 +33,41 @@ def read_callable(value: Any) -> Any:
     return value
 
 
+def read_server(value: Any) -> str:
+    """Return *value* if it is empty or has a scheme of a server; the rest is read when the index is opened."""
+    address = str(value)
+    if address and _uri_scheme(address) not in ("redis", "rediss", "unix"):
+        raise ValueError(address)
+    return address
+
+
+def read_journal(value: Any) -> str:
+    """Return *value* as text if it is a path whose only placeholders are those of ``DEDUP_JOURNAL``."""
+    name = str(value or "")
+    if _uri_scheme(name):
+        raise ValueError(name)
+    _ = name % {"time": "", "name": ""}  # raises
+    return name
+
+
+def _uri_scheme(name: str) -> str:
+    """Return ``redis`` for ``redis://host/0``, and ``""`` for a path, even one with a drive letter."""
+    scheme = urlsplit(name).scheme
+    return scheme if len(scheme) > 1 else ""
+
+
 # A function in the annotation of a type reads its values; `_READERS` reads those of other types. Error messages and
 # docs/settings.md use `title` in place of the description that follows from the type. `zero` is the meaning of 0.
 PathString = Annotated[str, Meta(min_length=1, title="a path")]
 AbsolutePath = Annotated[str, read_path, Meta(min_length=1, title="a path")]
 ImportPath = Annotated[str, read_import_path]
 Share = Annotated[float, Meta(ge=0, le=1)]
+Server = Annotated[str, read_server, Meta(title="an address (redis://, rediss:// or unix://), or an empty string")]
+JournalPath = Annotated[
+    str,
+    read_journal,
+    Meta(title='a path, in which "%" begins "%(time)s" or "%(name)s" or is doubled; or an empty string'),
+]
 
 
 def _alternatives(declared: Any) -> tuple[Any, ...]:

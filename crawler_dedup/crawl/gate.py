@@ -12,8 +12,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import load_object
 
 from crawler_dedup.config import Config
-from crawler_dedup.config.scopes import DOMAIN, GLOBAL, LANGUAGE, default_scope, scope_of
-from crawler_dedup.config.settings import Action
+from crawler_dedup.config.settings import DOMAIN, GLOBAL, LANGUAGE, Action, default_scope, scope_of
 from crawler_dedup.errors import ConfigError
 
 if TYPE_CHECKING:

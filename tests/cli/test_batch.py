@@ -92,7 +92,7 @@ def test_files_that_are_not_part_of_a_collection_are_reported(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--order", "age", "'age' is none of time, size, chars"),
+        ("--order", "age", "'age' is not one of 'time', '-time', 'size', '-size', 'chars', '-chars'"),
         ("--memory", "much", "'much' is no size; write 500M or 8G"),
     ],
 )

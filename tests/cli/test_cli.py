@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from crawler_dedup.cli import app
-from crawler_dedup.config.reference import settings_reference
+from crawler_dedup.cli.settings import settings_reference
 from crawler_dedup.errors import DedupError
 from crawler_dedup.inspection.fetching import fetch_page, load_page
 from crawler_dedup.rules.table import TABLE

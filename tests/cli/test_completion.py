@@ -10,7 +10,6 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from crawler_dedup.cli import app
-from crawler_dedup.rules.table import NAMES as RULES
 from tests.support import processes
 
 
@@ -27,8 +26,7 @@ def offered(*words: str) -> list[str]:
         (["index", ""], ["compact", "export", "import", "stats", "verify"]),
         (["--ver"], ["--version"]),
         (["plan", "--d"], ["--distance"]),
-        (["drops", "--rule", ""], sorted(RULES)),
-        (["drops", "-s", "DEDUP_ACT"], ["DEDUP_ACTION="]),
+        (["drops", "--su"], ["--summary"]),
     ],
     ids=str,
 )

@@ -12,7 +12,7 @@ from click.testing import Result
 from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.cli.evaluation_output import format_share
+from crawler_dedup.cli.evaluate import format_share
 from crawler_dedup.evaluation.answers import Answers
 from crawler_dedup.evaluation.counts import Share
 from crawler_dedup.evaluation.labelled import read_body, read_folder

@@ -2,38 +2,49 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from crawler_dedup.cli import Application, app
-from crawler_dedup.cli.lazy import LazyCommand, LazyGroup
+from crawler_dedup.cli import Application, LazyCommand, app
 from tests.support.commandline import invoke, printed_text
 
-NAMES = ("demo crawl drops why report judge forget compare evaluate settings index batch plan trace lexicon").split()
+SECTIONS = {
+    "Try:": ["demo", "crawl", "settings"],
+    "Look:": ["drops", "why", "compare", "report", "trace"],
+    "Correct:": ["forget"],
+    "Measure:": ["judge", "evaluate", "plan"],
+    "Operate:": ["index", "batch", "lexicon"],
+}
 
 
-def test_help_lists_every_command_in_order() -> None:
-    lines = [line.split() for line in invoke("--help").stdout.partition("Commands:\n")[2].splitlines()]
-    assert [line[0] for line in lines] == NAMES
+def test_help_lists_every_command_by_what_people_do() -> None:
+    sections: dict[str, list[str]] = {}
+    for block in invoke("--help").stdout.split("\n\n")[-len(SECTIONS) :]:
+        heading, *lines = block.splitlines()
+        sections[heading] = [line.split()[0] for line in lines]
+    assert sections == SECTIONS
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(app.commands)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_summary_of_a_command_is_the_first_paragraph_of_its_help(name: str) -> None:
-    assert_summaries(app, name)
+def lazy_commands(group: click.Group) -> Iterator[LazyCommand]:
+    """Yield every command of *group* and of the groups in it."""
+    for command in group.commands.values():
+        if isinstance(command, click.Group):
+            yield from lazy_commands(command)
+        else:
+            assert isinstance(command, LazyCommand)
+            yield command
 
 
-def assert_summaries(group: LazyGroup, name: str) -> None:
-    command = group.get_command(click.Context(group), name)
-    assert command is not None
-    assert command.name == name
-    assert command.help is not None
-    assert " ".join(command.help.split("\n\n")[0].split()) == group.lazy_commands[name].summary
-    if isinstance(command, LazyGroup):
-        for inner in command.lazy_commands:
-            assert_summaries(command, inner)
+@pytest.mark.parametrize("command", [*lazy_commands(app)], ids=lambda command: command.location)
+def test_the_summary_of_a_command_is_the_first_paragraph_of_its_help(command: LazyCommand) -> None:
+    loaded = command.load()
+    assert loaded.help is not None
+    assert (loaded.name, " ".join(loaded.help.split("\n\n")[0].split())) == (command.name, command.short_help)
 
 
 def modules_of(*arguments: str) -> set[str]:
@@ -59,7 +70,7 @@ def test_commands_that_need_no_index_load_no_large_package(arguments: tuple[str,
 
 def test_help_imports_no_command() -> None:
     modules = {module for module in modules_of("--help") if module.startswith("crawler_dedup.cli.")}
-    assert modules == {"crawler_dedup.cli.lazy", "crawler_dedup.cli.terminal"}
+    assert modules == {"crawler_dedup.cli.terminal"}
 
 
 def test_an_unknown_command_is_answered_with_the_nearest_name() -> None:
@@ -83,6 +94,6 @@ def test_a_command_that_fails_ends_with_a_sentence(
     (tmp_path / "failing.py").write_text(program, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "failing", raising=False)
-    group = Application("group", lazy_commands={"fail": LazyCommand("failing:command", "Fail.")})
+    group = Application("group", sections={"Try": [LazyCommand("fail", "failing:command", "Fail.")]})
     result = CliRunner().invoke(group, ["fail"])
     assert (result.exit_code, result.stdout, result.stderr) == (status, "", printed)

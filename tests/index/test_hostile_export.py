@@ -171,7 +171,7 @@ def test_a_file_of_kilobytes_that_expands_to_gigabytes_is_reported_in_a_sentence
 
 LITTLE_MEMORY = """
 import resource, sys
-import crawler_dedup.cli.index.transfer  # else these modules are loaded within the limit
+import crawler_dedup.cli.index  # else these modules are loaded within the limit
 import scrapy.utils.project
 from crawler_dedup.cli import app
 

@@ -1,0 +1,338 @@
+"""``crawler-dedup batch``: find the near-duplicates in files of pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from crawler_dedup.cli.options import group_options, jobs_option, settings_option
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import read_config
+from crawler_dedup.cli.terminal import quantity
+from crawler_dedup.config import Config
+from crawler_dedup.system.extras import require_extra
+
+_EXTRA = ("batch", "crawler-dedup batch")
+_NAMED = 20  # records that a message names
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_inputs_argument = click.argument(
+    "inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(exists=True, path_type=Path)
+)
+_mark_option = click.option(
+    "--mark",
+    metavar="NAME",
+    default="",
+    help="Leave no page out, and add a column with the identifier of the page that is kept in its place.",
+)
+_strict_option = click.option(
+    "--strict", is_flag=True, help="Do not copy a file with damaged parts, rather than leave these parts out."
+)
+
+
+def _parse_size(_: click.Context, __: click.Parameter, value: str) -> int:
+    """Return the bytes of ``8G`` or ``500M``. Raises :class:`click.BadParameter`."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", value.strip().upper())
+    if not match:
+        raise click.BadParameter(f"{value!r} is no size; write 500M or 8G.")
+    return int(float(match[1]) * _UNITS[match[2]])
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The values of ``_READING``: how pages are read and signed."""
+
+    input_format: str | None
+    html: str
+    text: str
+    url: str
+    identifier: str
+    time: str
+    scope: str
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The values of ``_FINDING``: how duplicates are found."""
+
+    max_distance: int | None
+    order: str | None
+    profiles: Path | None
+    against: Path | None
+    memory: int
+
+
+def _output_option(metavar: str, text: str) -> Callable[[_Command], _Command]:
+    """Return the option for the directory into which a command writes, which *text* explains."""
+    return click.option(
+        "--output", "-o", metavar=metavar, required=True, type=click.Path(file_okay=False, path_type=Path), help=text
+    )
+
+
+_READING = (
+    click.option(
+        "--format",
+        "input_format",
+        type=click.Choice(("warc", "wacz", "jsonl", "parquet")),
+        help="Format of all inputs.  [default: as their names say]",
+    ),
+    click.option("--html", metavar="NAME", default="html", show_default=True, help="Column with the HTML."),
+    click.option("--text", metavar="NAME", default="", help="Column with plain text, which is read instead of HTML."),
+    click.option("--url", metavar="NAME", default="url", show_default=True, help="Column with the address."),
+    click.option(
+        "--id",
+        "identifier",
+        metavar="NAME",
+        default="",
+        help="Column (of WARC: header) that identifies a page.  [default: its address]",
+    ),
+    click.option(
+        "--time",
+        metavar="NAME",
+        default="",
+        help="Column with the time: seconds since 1970, 2026-11-22T18:00:00Z, or a timestamp of Parquet. WARC has it in"
+        " its records.",
+    ),
+    click.option(
+        "--scope",
+        metavar="SCOPE",
+        default="",
+        help='Pages are compared within their scope; "domain": within their registered domain, "language": in their'
+        " language.  [default: as DEDUP_SCOPE says; without a spider, its default is global]",
+    ),
+)
+_FINDING = (
+    click.option("--max-distance", metavar="K", type=click.IntRange(0), help="As DEDUP_MAX_DISTANCE."),
+    click.option(
+        "--order",
+        metavar="NAME",
+        type=click.Choice([f"{sign}{order}" for order in ("time", "size", "chars") for sign in ("", "-")]),
+        help="Decide the pages by time, size or chars, not as they come; -size: the largest first.",
+    ),
+    click.option(
+        "--profiles",
+        type=click.Path(dir_okay=False, exists=True, path_type=Path),
+        help="An exported index, or profiles.dedup of a job: use what it knows about sites.",
+    ),
+    click.option(
+        "--against",
+        metavar="EXPORT|SIGNED",
+        type=click.Path(exists=True, path_type=Path),
+        help="An exported index, or another directory of signed pages: these pages are kept already.",
+    ),
+    click.option(
+        "--memory",
+        metavar="SIZE",
+        callback=_parse_size,
+        default="8G",
+        show_default=True,
+        help="Memory that the search may take.",
+    ),
+)
+
+
+def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    return group_options(command, "reading", _Reading, _READING)
+
+
+def _finding_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    return group_options(command, "search", _Search, _FINDING)
+
+
+@click.command()
+@_inputs_argument
+@_output_option("SIGNED", "Directory for the signed pages.")
+@_reading_options
+@jobs_option
+@settings_option
+def sign(inputs: Sequence[Path], output: Path, reading: _Reading, jobs: int, settings: Sequence[str]) -> None:
+    """Sign the pages of files, each file once.
+
+    Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. A file makes one shard of signed pages. When
+    the command is called again, it signs only what is missing, damaged or was changed. Records that cannot be read are
+    counted, and listed beside their shard. The command needs pyarrow and FastWARC: install crawler-dedup with
+    the extra batch.
+
+    \b
+    Examples:
+      crawler-dedup batch sign crawl.warc.gz -o signed
+      crawler-dedup batch sign pages --html body --id key -o signed
+      crawler-dedup batch sign corpus.parquet --text text --id id -o signed
+    """
+    require_extra(*_EXTRA)
+    _sign(inputs, output, read_config(settings), reading, jobs)
+
+
+def _sign(inputs: Sequence[Path], output: Path, config: Config, reading: _Reading, jobs: int) -> None:
+    """Sign the pages of files, and print what was signed."""
+    from crawler_dedup.batch.readers.records import Columns  # noqa: PLC0415  (needs an extra)
+    from crawler_dedup.batch.sign import sign_collection  # noqa: PLC0415
+
+    with progress_bars() as start:
+        signing = sign_collection(
+            inputs,
+            output,
+            config,
+            start,
+            input_format=reading.input_format,
+            columns=Columns(reading.html, reading.text, reading.url, reading.identifier, reading.time),
+            scope=reading.scope,
+            jobs=jobs,
+        )
+    before = signing.inputs - signing.signed_now
+    click.echo(
+        f"{output}: {quantity(signing.pages, 'page')} of {quantity(signing.inputs, 'file')}"
+        + (f", of which {before:,} had been signed before." if before else ".")
+    )
+    for path in signing.damaged:
+        click.echo(f"{path} was damaged, and was signed again.", err=True)
+    for name in signing.dropped:
+        click.echo(f"{name} was signed by an earlier call, and is no part of {output} any more.", err=True)
+    if signing.ignored:
+        click.echo(
+            f"Names that say no format: {quantity(signing.ignored, 'file')}. Their pages are not there.", err=True
+        )
+    _print_counts("Not signed", signing.unsigned)
+    _print_counts("Not looked at", signing.passed_over)
+    _print_counts("Cannot be read", signing.bad)
+    for reason, detail in signing.details.items():
+        click.echo(f"  {reason}: {detail}.")
+
+
+def _print_counts(label: str, counts: Mapping[str, int]) -> None:
+    """Print counts by reason on a line, if there are any."""
+    if counts:
+        click.echo(f"{label}: {', '.join(f'{reason} {count:,}' for reason, count in counts.items())}.")
+
+
+@click.command()
+@click.argument("signed", metavar="SIGNED", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@_output_option("DECISIONS", "Directory for kept.parquet, clusters.parquet and report.json.")
+@_finding_options
+@settings_option
+def find(signed: Path, output: Path, search: _Search, settings: Sequence[str]) -> None:
+    """Find the near-duplicates among signed pages.
+
+    SIGNED is a directory that `crawler-dedup batch sign` has written. The command first learns what the pages of each
+    site have in common. Then it decides about the pages one after the other, as a crawl does.
+
+    \b
+    Examples:
+      crawler-dedup batch find signed -o decisions
+      crawler-dedup batch find signed --order -size --max-distance 3 -o decisions
+    """
+    require_extra(*_EXTRA)
+    _find(signed, output, read_config(settings), search)
+
+
+def _find(signed: Path, output: Path, config: Config, search: _Search) -> None:
+    """Find the near-duplicates in a collection, and print what was found."""
+    from crawler_dedup.batch.find import find_duplicates  # noqa: PLC0415  (needs an extra)
+
+    if search.max_distance is not None:
+        config = replace(config, max_distance=search.max_distance)
+    with progress_bars() as start:
+        report = find_duplicates(
+            signed,
+            output,
+            config,
+            start,
+            order=search.order or "",
+            profiles=search.profiles,
+            against=search.against,
+            memory=search.memory,
+        )
+    click.echo(
+        f"{output}: {quantity(report.pages, 'page')}, {report.kept:,} kept, {report.pages - report.kept:,} left out."
+    )
+    _print_counts("Left out by rule", report.rules)
+    _print_counts("Not checked", report.unsigned)
+
+
+@click.command()
+@_inputs_argument
+@click.option(
+    "--decisions",
+    metavar="DECISIONS",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Directory that `crawler-dedup batch find` has written.",
+)
+@_output_option("CLEAN", "Directory for the copies.")
+@_mark_option
+@_strict_option
+@jobs_option
+def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, strict: bool, jobs: int) -> None:
+    """Write copies of files without near-duplicates.
+
+    Each INPUT is a file that was signed, or a folder of such files. Its copy has the same format. A copy of a WARC file
+    has a metadata record for each page that is left out.
+
+    \b
+    Examples:
+      crawler-dedup batch apply crawl.warc.gz --decisions decisions -o clean
+      crawler-dedup batch apply pages --decisions decisions -o all --mark of
+    """
+    require_extra(*_EXTRA)
+    _apply(inputs, decisions, output, mark, jobs, strict=strict)
+
+
+def _apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, jobs: int, *, strict: bool) -> None:
+    """Write copies of files, and print what was written."""
+    from crawler_dedup.batch.apply import apply_decisions  # noqa: PLC0415  (needs an extra)
+
+    with progress_bars() as start:
+        applied = apply_decisions(inputs, decisions, output, start, mark=mark, strict=strict, jobs=jobs)
+    click.echo(
+        f"{output}: {quantity(applied.files, 'file')}, {quantity(applied.left_out, 'page')}"
+        f" {'marked' if mark else 'left out'}."
+    )
+    for name, count in applied.damaged.items():
+        click.echo(f"{name} is damaged in {quantity(count, 'place')}: what cannot be read is left out.", err=True)
+        if names := applied.cut_off[name]:
+            click.echo(f"  Cut off: {', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)}.", err=True)
+
+
+@click.command()
+@_inputs_argument
+@_output_option("DIR", "Directory for the folders signed, decisions and clean.")
+@_reading_options
+@_finding_options
+@_mark_option
+@_strict_option
+@jobs_option
+@settings_option
+def run(
+    inputs: Sequence[Path],
+    output: Path,
+    reading: _Reading,
+    search: _Search,
+    mark: str,
+    strict: bool,
+    jobs: int,
+    settings: Sequence[str],
+) -> None:
+    """Sign, find and apply in one go.
+
+    Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. In the output directory, the folder signed
+    gets the signed pages, decisions what is kept, and clean copies of the files without near-duplicates. When the command is
+    called again, it does not sign again what was signed.
+
+    \b
+    Examples:
+      crawler-dedup batch run crawl.warc.gz -o job
+      crawler-dedup batch run corpus.parquet --text text --id id -o job
+    """
+    require_extra(*_EXTRA)
+    config = read_config(settings)
+    signed, decided, clean = (output / name for name in ("signed", "decisions", "clean"))
+    _sign(inputs, signed, config, reading, jobs)
+    _find(signed, decided, config, search)
+    _apply(inputs, decided, clean, mark, jobs, strict=strict)

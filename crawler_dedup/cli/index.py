@@ -1,0 +1,290 @@
+"""``crawler-dedup index``: what is done with an index between crawls."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Mapping
+from contextlib import closing
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from crawler_dedup.cli.options import index_argument, json_option
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import find_index
+from crawler_dedup.cli.terminal import OUT_OF_MEMORY, format_time, iso_time, make_console, print_json, quantity
+from crawler_dedup.config import Config
+from crawler_dedup.errors import ConfigError, DedupError, IndexDamaged
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.export import Export
+from crawler_dedup.index.lmdb import compaction
+from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.location import Location
+from crawler_dedup.index.maintenance import Contents, PagesOfRun
+from crawler_dedup.rules.counts import can_read
+from crawler_dedup.signing.lookup import Lookup, lookup_of
+from crawler_dedup.signing.signer import config_from_spec
+from crawler_dedup.system.processes import interrupts_blocked
+
+_MAX_ROWS = 20
+_WAY_OUT = "The index is damaged. `crawler-dedup index verify --help` says how to replace it."
+
+
+@click.command
+@index_argument
+@json_option
+def stats(index: Location | None, json: bool) -> None:
+    """Print the configuration, size and contents of an index.
+
+    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
+    Of many scopes and runs, the table has the largest scopes and the latest runs; --json prints all.
+
+    \b
+    Examples:
+      crawler-dedup index stats
+      crawler-dedup index stats .scrapy/dedup --json
+    """
+    with closing(maintenance.open_to_write(find_index(index))) as opened, progress_bars() as start:
+        contents = maintenance.count_contents(opened, start("reading", len(opened)))
+        fields = _index_fields(opened, contents)
+    if not json:
+        make_console().print(_table(fields, contents))
+        return
+    print_json("index", [fields])
+    print_json("index_scope", ({"scope": scope, "pages": pages} for scope, pages in contents.scopes.items()))
+    print_json("index_run", map(_run_fields, contents.runs.items()))
+
+
+def _index_fields(opened: Backend, contents: Contents) -> dict[str, Any]:
+    header, figures = opened.read_header(), opened.measure()
+    return {
+        "kind": header.kind,
+        "entries": len(opened),
+        "format": header.format,
+        "spec": header.spec,
+        "libraries": header.libraries,
+        "disk_bytes": opened.stored_bytes,
+        "free_share": 1 - figures.used_pages / figures.pages if figures else None,
+        "readers": figures.readers if figures else None,
+        "open_claims": contents.open_claims,
+        "sites": contents.sites.sites,
+        "known_sites": contents.sites.known,
+        "site_bytes": contents.sites.content_bytes,
+    }
+
+
+def _run_fields(run: tuple[int, PagesOfRun]) -> dict[str, Any]:
+    return {"run": f"{run[0]:08x}", "pages": run[1].pages, "last_filed": iso_time(run[1].last_filed)}
+
+
+def _table(fields: Mapping[str, Any], contents: Contents) -> Table:
+    table = Table(show_header=False)
+    for _ in ("name", "value"):
+        table.add_column(overflow="fold")
+    entries, stored_bytes = fields["entries"], fields["disk_bytes"]
+    table.add_row("kind", fields["kind"])
+    table.add_row("pages", f"{entries:,}")
+    for name, value in {"format": str(fields["format"]), **fields["spec"], **fields["libraries"]}.items():
+        table.add_row(Text(name), Text(value))
+    table.add_section()
+    is_file = fields["readers"] is not None
+    table.add_row("on disk" if is_file else "in memory", decimal(stored_bytes))
+    if entries:
+        table.add_row("bytes per page", f"{stored_bytes / entries:,.0f}")
+    if is_file:
+        table.add_row("free in the file", f"{fields['free_share']:.0%}")
+        table.add_row("readers", str(fields["readers"]))
+    _add_contents(table, contents)
+    return table
+
+
+def _add_contents(table: Table, contents: Contents) -> None:
+    table.add_row("claims not settled", f"{contents.open_claims:,}")
+    sites = contents.sites
+    table.add_row("sites", f"{sites.sites:,}, of {sites.known:,} there is a snapshot; {decimal(sites.content_bytes)}")
+    table.add_section()
+    for scope, count in list(contents.scopes.items())[:_MAX_ROWS]:
+        table.add_row(Text(f"scope {scope}"), f"{count:,}")
+    if len(contents.scopes) > _MAX_ROWS:
+        table.add_row("scopes", f"{len(contents.scopes):,} in all")
+    table.add_section()
+    latest = sorted(contents.runs.items(), key=lambda run: run[1].last_filed, reverse=True)
+    for number, run in latest[:_MAX_ROWS]:
+        table.add_row(f"run {number:08x}", f"{run.pages:,}, the last {format_time(run.last_filed)}")
+    if len(latest) > _MAX_ROWS:
+        table.add_row("runs", f"{len(latest):,} in all")
+
+
+@click.command
+@index_argument
+@json_option
+def verify(index: Location | None, json: bool) -> None:
+    """Check an index for damage. Nothing is changed.
+
+    INDEX is the directory of the index; without it, the index of this Scrapy project is used. Every bucket is compared with
+    the records. To replace a damaged index, export it, and import the file into a new directory: the export contains
+    everything that can be read.
+
+    Exit status 0: the index is sound. 1: it is damaged. 2: it cannot be read.
+
+    \b
+    Examples:
+      crawler-dedup index verify
+      crawler-dedup index verify .scrapy/dedup
+    """
+    directory = _find_directory(index)
+    try:
+        find_index(directory)
+    except IndexDamaged as error:
+        problems = [str(error)]
+    else:
+        problems = _verify_in_child(directory)
+    if json:
+        print_json("index_problem", ({"message": message} for message in problems))
+    else:
+        for message in problems:
+            click.echo(message)
+        click.echo(_WAY_OUT if problems else "The index is sound.")
+    raise click.exceptions.Exit(1 if problems else 0)
+
+
+def _verify_in_child(directory: Path) -> list[str]:
+    """Return messages about the damage of an index.
+
+    This is done in another process, because LMDB can crash on a damaged file.
+    """
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_verify_and_send, args=(directory, sender))
+    with interrupts_blocked():
+        child.start()
+    sender.close()
+    try:
+        problems: list[str] | DedupError | OSError = receiver.recv()
+    except EOFError:
+        child.join()
+        code = child.exitcode or 0
+        cause = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        problems = [f"The index is damaged: reading it crashed ({cause})."]
+    except KeyboardInterrupt:
+        child.terminate()
+        raise
+    finally:
+        child.join()
+    if isinstance(problems, Exception):
+        raise problems
+    return problems
+
+
+def _verify_and_send(directory: Path, sender: Connection) -> None:
+    problems: list[str] | DedupError | OSError
+    try:
+        with closing(Store.attach(directory)) as opened, progress_bars() as start:
+            advance = start("verifying", maintenance.count_entries(opened))
+            problems = opened.verify(_filing_of(opened.header.spec), advance)
+    except IndexDamaged as error:
+        problems = [str(error)]
+    except (DedupError, OSError) as error:
+        problems = error
+    except MemoryError:
+        problems = DedupError(OUT_OF_MEMORY)
+    sender.send(problems)
+
+
+def _filing_of(spec: Mapping[str, str]) -> Lookup:
+    """Return how the pages of an index are filed, given the spec in its header; check what the spec names."""
+    try:
+        config_from_spec(spec, Config())
+        return lookup_of(spec)
+    except ConfigError as error:
+        raise IndexDamaged(
+            f"The header of the index is damaged, or names something that is not installed here: {error}"
+        ) from error
+
+
+@click.command
+@index_argument
+def compact(index: Location | None) -> None:
+    """Rewrite an index without its free space.
+
+    INDEX is the directory of the index; without it, the index of this Scrapy project is used. No other process may have the
+    index open. If the command is interrupted, the index stays as it was.
+
+    \b
+    Examples:
+      crawler-dedup index compact
+      crawler-dedup index compact .scrapy/dedup
+    """
+    directory = _find_directory(index)
+    find_index(directory)
+    with progress_bars() as start:
+        before, after = compaction.compact(directory, start("compacting", maintenance.file_size(directory)))
+    click.echo(f"The index took {decimal(before)} before, and takes {decimal(after)} now.")
+
+
+def _find_directory(index: Location | None) -> Path:
+    location = find_index(index, must_exist=False)
+    if not isinstance(location, Path):
+        raise DedupError(f"The index in {location} is on a server: this is for indexes in directories.")
+    return location
+
+
+@click.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@index_argument
+def export_(file: Path, index: Location | None) -> None:
+    """Write an index to one portable file.
+
+    FILE is the file to write, which `crawler-dedup index import` reads on any machine. INDEX is the directory of the index,
+    or its address on a server; without it, the index of this Scrapy project is used. Records that cannot be read are left
+    out and counted: import the file into a new directory to replace a damaged index. If the command is interrupted, no file
+    is written.
+
+    \b
+    Examples:
+      crawler-dedup index export pages.dedup
+      crawler-dedup index export pages.dedup .scrapy/dedup
+    """
+    with closing(maintenance.open_to_write(find_index(index))) as opened, progress_bars() as start:
+        unreadable: list[int] = []
+        written = maintenance.export_index(
+            opened,
+            file,
+            start("exporting", maintenance.count_entries(opened)),
+            note_unreadable=unreadable.append,
+            is_readable=can_read,
+        )
+    click.echo(f"{quantity(written, 'page')} written to {file}, {decimal(file.stat().st_size)}.")
+    if unreadable:
+        click.echo(f"Without {quantity(len(unreadable), 'record')} that cannot be read.")
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@index_argument
+def import_(file: Path, index: Location | None) -> None:
+    """Merge an exported index into an index.
+
+    FILE was written by `crawler-dedup index export`. INDEX is the directory of the index, or its address on a server; it is
+    created if it does not exist. Without INDEX, the index of this Scrapy project is used. Pages that are in the index
+    already stay as they are. A damaged file changes nothing. If the command is interrupted, the pages that were imported by
+    then stay in the index, and a second call imports the rest.
+
+    \b
+    Examples:
+      crawler-dedup index import pages.dedup
+      crawler-dedup index import pages.dedup .scrapy/dedup
+    """
+    location = find_index(index, must_exist=False)
+    with progress_bars() as start:
+        export = Export(file)
+        reading, importing = start("reading", len(export)), start("importing", len(export))
+        total, new = maintenance.import_index(export, location, lookup_of, reading, importing, is_readable=can_read)
+    click.echo(f"{quantity(total, 'page')} read, {new:,} of them new.")

@@ -1,0 +1,200 @@
+"""What commands that read a journal have in common: the choice of runs and drops, and descriptions of entries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crawler_dedup.cli.options import group_options, last_option, parse_duration, run_option
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.terminal import printable, quantity
+from crawler_dedup.errors import DedupError
+from crawler_dedup.journal.entry import DUPLICATES, Entry
+from crawler_dedup.journal.reader import Journals, Selection
+from crawler_dedup.journal.runs import RunPeriods, describe_runs, format_period
+from crawler_dedup.urls import host_of
+
+if TYPE_CHECKING:
+    from crawler_dedup.index.backend import Backend
+
+_OPTIONS = (
+    last_option,
+    run_option,
+    click.option(
+        "--since",
+        metavar="TIME",
+        default="",
+        help="Only since this time (2026-11-21T18:00, in UTC), or of the last 2h, 3d, 1w.",
+    ),
+    click.option("--host", metavar="HOST", default="", help="Only pages of this host."),
+    click.option("--rule", metavar="NAME", default="", help="Only pages that this rule decided."),
+)
+
+
+@dataclass(frozen=True)
+class WantedDrops:
+    """The values of :func:`drop_options`, which select the drops that a command is about; ``""``: all."""
+
+    last: bool
+    run: str
+    since: str
+    host: str
+    rule: str
+
+    def select(self, journals: Journals) -> Selection:
+        """Return the selection of these drops in *journals*: without a chosen run, those since the index was emptied.
+
+        Raises:
+            click.BadParameter: an option has a wrong value.
+            DedupError: the journals cannot be read, or no run is known.
+        """
+        from crawler_dedup.rules import table  # noqa: PLC0415  (loads numpy, which --help does not need)
+
+        if self.rule and self.rule not in table.NAMES:
+            raise click.BadParameter(f"There is no rule {self.rule!r}; there are {', '.join(map(repr, table.NAMES))}.")
+        since = _parse_since(self.since) if self.since else ""
+        host = host_of(self.host) if "//" in self.host else self.host
+        run = choose_run(self.run, self.last, journals)
+        return Selection(DUPLICATES, host, self.rule, since, run, "" if run else find_emptying(journals))
+
+
+def drop_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that select drops: the argument ``wanted``, :class:`WantedDrops`."""
+    return group_options(command, "wanted", WantedDrops, _OPTIONS)
+
+
+def _parse_since(text: str) -> str:
+    """Return the time at which a period begins, in UTC as the journal writes it.
+
+    Raises:
+        click.BadParameter: *text* is neither a time nor a duration before now.
+    """
+    seconds = parse_duration(text)
+    try:
+        if seconds is not None:
+            time = datetime.now(UTC) - timedelta(seconds=seconds)
+        else:
+            time = datetime.fromisoformat(text.removesuffix("Z"))
+            time = time.astimezone(UTC) if time.tzinfo else time
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{text!r} is neither a time (2026-11-21T18:00) nor a duration (2h, 3d, 1w)."
+        ) from None
+    return time.strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def choose_run(run: str, last: bool, journals: Journals, pages: Backend | None = None) -> str:
+    """Return the number of the run that ``--run`` or ``--last`` asks for; ``""``: all runs.
+
+    Args:
+        pages: the index, for commands that work on its records: the latest run may have left no journal.
+
+    Raises:
+        click.BadParameter: *run* is no number of a run.
+        click.UsageError: both options are given.
+        DedupError: the journals cannot be read, or no run is known.
+    """
+    if run and last:
+        raise click.UsageError("--run and --last cannot be combined.")
+    if not last:
+        return _parse_run(run) if run else ""
+    with progress_bars() as start:
+        runs = journals.runs(start("finding the latest run", journals.size))
+        if pages is not None:
+            from crawler_dedup.index.maintenance import read_records  # noqa: PLC0415  (loads numpy: --help needs none)
+
+            for record in read_records(pages, start("finding the latest run", len(pages))):
+                runs.note(f"{record.run:08x}", record.filed)
+    if not runs.latest:
+        raise DedupError(
+            "No journal says which run is the latest. Choose a run of the index with --run; `crawler-dedup index stats`"
+            " lists them."
+        )
+    return runs.latest
+
+
+def _parse_run(text: str) -> str:
+    """Return the number of a run as the journal writes it, 8 hexadecimal digits.
+
+    Raises:
+        click.BadParameter: *text* is no such number.
+    """
+    if not re.fullmatch("[0-9a-fA-F]{1,8}", text):
+        raise click.BadParameter(f"{text!r} is no run; `crawler-dedup index stats` names them.")
+    return text.lower().zfill(8)
+
+
+def find_emptying(journals: Journals) -> str:
+    """Return when the index was emptied last (ISO 8601, UTC), with a progress bar; ``""``: never, or it is not known."""
+    with progress_bars() as start:
+        return journals.find_emptying(start("finding the runs", journals.size))
+
+
+def describe_earlier(runs: RunPeriods) -> str:
+    """Return a sentence about the *runs* before the index was emptied; ``""`` if there are none."""
+    if not len(runs):
+        return ""
+    if len(runs) == 1:
+        which, them = f"Run {printable(runs.latest)}, {format_period(*runs.span)}, is", "it"
+    else:
+        which, them = f"{describe_runs(len(runs), *runs.span)}, are", "them"
+    return f" {which} not counted, because the index was emptied after {them}; --run selects a run."
+
+
+def describe_coverage(runs: RunPeriods) -> str:
+    """Return which runs the figures of a command cover, with the number of the run if there is only one."""
+    if len(runs) == 1:
+        return f"run {printable(runs.latest)}, {format_period(*runs.span)}"
+    hint = "; --last counts the latest run only" if len(runs) else ""
+    return f"{describe_runs(len(runs), *runs.span)}{hint}"
+
+
+def describe_decision(entry: Entry) -> str:
+    """Return the rule that decided, and what it measured; ``""`` where nothing was compared."""
+    if not entry.rule:
+        return ""
+    parts = [f"rule “{entry.rule}”"]
+    if entry.distance is not None:
+        parts.append(f"distance {entry.distance}")
+    if entry.resemblance is not None and entry.coverage is not None:
+        parts.append(f"resemblance {entry.resemblance:.2f}, coverage {entry.coverage:.2f}")
+    return printable(", ".join(parts))
+
+
+def describe_time(entry: Entry) -> str:
+    """Return ``2026-11-21 23:10:02 UTC``."""
+    return printable(f"{entry.time[:19].replace('T', ' ')} UTC")
+
+
+def describe_crawl(entry: Entry) -> str:
+    """Return ``run 3c6f8078, spider site, scope spider site``."""
+    return printable(f"run {entry.run}, spider {entry.spider}, scope {entry.scope or '(unknown)'}")
+
+
+def describe_duplicate(entry: Entry) -> str:
+    """Return three lines: the page, its representative, and the reason of the decision."""
+    passed = ", passed (mark)" if entry.event == "mark" else ""
+    return "\n".join(
+        (
+            f"{printable(entry.url)}  “{printable(entry.title)}”",
+            f"  ← {printable(entry.duplicate_of)}",
+            f"    {describe_decision(entry)}; {describe_time(entry)}, run {printable(entry.run)}{passed}",
+        )
+    )
+
+
+def describe_drops(drops: int, marked: int) -> str:
+    """Return ``12 drops``, or another noun if some of them were *marked* and passed, as in a dry run."""
+    return quantity(drops, "drop" if not marked else "marked page" if marked == drops else "dropped or marked page")
+
+
+def print_damage(journals: Journals) -> None:
+    """Print on stderr how many lines of each file could not be read."""
+    for path, count in journals.damaged.items():
+        lines = "a line that is" if count == 1 else f"{count:,} lines that are"
+        click.echo(f"{path} holds {lines} damaged or cut in half; the rest was read.", err=True)
