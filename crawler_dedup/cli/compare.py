@@ -14,7 +14,7 @@ from rich.text import Text
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.options import IndexType, json_option, settings_option
 from crawler_dedup.cli.project import Target, find_target, read_config
-from crawler_dedup.cli.terminal import make_console, print_error, print_json, printable, quantity
+from crawler_dedup.cli.terminal import make_console, make_table, print_error, print_json, printable, quantity
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.index import maintenance
@@ -46,9 +46,7 @@ _SHOWN_BLOCKS = 10
 @click.option("--new-url", metavar="URL", default="", help="Address of the file NEW, to resolve relative links.")
 @click.option("--kept-url", metavar="URL", default="", help="Address of the file KEPT.")
 @click.option(
-    "--index",
-    type=IndexType(),
-    help="Compare with the settings of this index, and with what it knows of the sites.",
+    "--index", type=IndexType(), help="Compare with the settings of this index, and with what it knows of the sites."
 )
 @click.option(
     "--scope", metavar="SCOPE", default="", help="With --index: the scope of the pages.  [default: as DEDUP_SCOPE says]"
@@ -223,7 +221,7 @@ def _print_texts(console: Console, new: InspectedPage, kept: InspectedPage) -> N
 
 
 def _figures(comparison: Comparison) -> Table:
-    table = _make_table("", "new", "kept")
+    table = make_table("", "new", "kept")
     both_pages = (comparison.new, comparison.kept)
     table.add_row("address", *(Text(printable(page.url)) for page in both_pages))
     table.add_row("title", *(Text(printable(page.title)) for page in both_pages))
@@ -252,13 +250,6 @@ def _figures(comparison: Comparison) -> Table:
     return table
 
 
-def _make_table(*columns: str) -> Table:
-    table = Table()
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
-
-
 def _yes_or_no(answer: bool | None) -> str:
     return "yes" if answer else "no"
 
@@ -284,7 +275,7 @@ def _describe_lack(lack: Lack) -> str:
 
 
 def _rules(results: Sequence[RuleResult]) -> Table:
-    table = _make_table("", "rule", "answer", "measured")
+    table = make_table("", "rule", "answer", "measured")
     decided = False
     for result in results:
         answer = {True: "duplicate", False: "different", None: "–"}[result.duplicate]

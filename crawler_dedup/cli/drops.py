@@ -24,7 +24,7 @@ from crawler_dedup.cli.journals import (
 from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_target, read_config
-from crawler_dedup.cli.terminal import iso_time, make_console, print_json, printable, quantity
+from crawler_dedup.cli.terminal import iso_time, make_console, make_table, print_json, printable, quantity
 from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.drops import DropCounts, DropReader, DropSummary, RunDrops, summarise_drops
 from crawler_dedup.journal.entry import Entry
@@ -217,11 +217,7 @@ def _print_json_summary(summary: DropSummary) -> None:
     """Print the JSON Lines of a summary."""
     print_json("run", (_run_fields(run, is_before_emptying=True) for run in summary.earlier_runs))
     print_json("run", (_run_fields(run, is_before_emptying=False) for run in summary.runs))
-    for name, counts in (
-        ("rule", summary.rules),
-        ("host", summary.hosts),
-        ("duplicate_of", summary.representatives),
-    ):
+    for name, counts in (("rule", summary.rules), ("host", summary.hosts), ("duplicate_of", summary.representatives)):
         print_json("drop_count", ({"by": name, "value": value, "drops": drops} for value, drops in counts))
 
 
@@ -237,8 +233,7 @@ def _run_fields(run: RunDrops, *, is_before_emptying: bool) -> dict[str, Any]:
 
 
 def _runs_table(runs: Sequence[RunDrops], column: str) -> Table:
-    table = Table("run", "spider", "time")
-    table.add_column(column, justify="right")
+    table = make_table("run", "spider", "time", right=(column,))
     for run in runs:
         spiders = ", ".join(sorted(run.period.spiders))
         period = format_period(run.period.first, run.period.last)
@@ -247,10 +242,7 @@ def _runs_table(runs: Sequence[RunDrops], column: str) -> Table:
 
 
 def _table(name: str, column: str, counts: DropCounts, drops: int) -> Table:
-    table = Table()
-    table.add_column(name, overflow="fold")
-    table.add_column(column, justify="right")
-    table.add_column("share", justify="right")
+    table = make_table(name, right=(column, "share"))
     for value, number in counts:
         table.add_row(Text(printable(value) or "(none)"), f"{number:,}", f"{number / drops:.1%}")
     return table

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.options import jobs_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, project_directory, read_config
-from crawler_dedup.cli.terminal import make_console, print_json, printable, quantity
+from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable, quantity
 from crawler_dedup.config import Config, setting_name
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation import pairs
@@ -40,13 +39,7 @@ _COUNT_COLUMNS = ("found", "missed", "false", "apart", "precision (95 %)", "reca
 )
 @json_option
 @settings_option
-def evaluate(
-    folder: Path | None,
-    settings: Sequence[str],
-    jobs: int,
-    errors: int,
-    json: bool,
-) -> None:
+def evaluate(folder: Path | None, settings: Sequence[str], jobs: int, errors: int, json: bool) -> None:
     """Measure precision and recall on labelled pairs of pages.
 
     FOLDER holds labelled pages; without it, the answers of `crawler-dedup judge` about this Scrapy project are used. A pair
@@ -95,7 +88,7 @@ def evaluate(
 
 def _print_tables(results: Sequence[PairResult], config: Config) -> None:
     console = make_console()
-    table = _make_table("", *_COUNT_COLUMNS)
+    table = make_table("", right=_COUNT_COLUMNS)
     for name, part, counts in pairs.count_by_part(results):
         if not name and not part:
             table.add_section()
@@ -110,12 +103,12 @@ def _print_tables(results: Sequence[PairResult], config: Config) -> None:
     )
     console.print(f"Tokenizer: {config.tokenizer}")
     if grey := pairs.grey_shares(results):
-        table = _make_table("grey pairs, by j_sub", "pairs", "dropped", "share (95 %)")
+        table = make_table("grey pairs, by j_sub", right=("pairs", "dropped", "share (95 %)"))
         for name, share in grey:
             table.add_row(name, str(share.total), str(share.hits), format_share(share))
         console.print(table)
     if config.scheme == "simhash":
-        table = _make_table("DEDUP_MAX_DISTANCE", *_COUNT_COLUMNS)
+        table = make_table("DEDUP_MAX_DISTANCE", right=_COUNT_COLUMNS)
         for distance, counts in enumerate(pairs.count_by_distance(results, config)):
             table.add_row(str(distance), *_count_cells(counts))
         console.print(table)
@@ -130,14 +123,6 @@ def format_share(share: Share) -> str:
 def _format_figure(value: float | None) -> str:
     """Return ``0.950``, or a dash for ``None``."""
     return "–" if value is None else f"{value:.3f}"
-
-
-def _make_table(first: str, *others: str) -> Table:
-    table = Table()
-    table.add_column(first, overflow="fold")
-    for name in others:
-        table.add_column(name, justify="right", overflow="fold")
-    return table
 
 
 def _count_cells(counts: Counts) -> list[str]:
@@ -183,11 +168,7 @@ def _print_lines(results: Sequence[PairResult], config: Config) -> None:
 
 
 def _count_fields(counts: Counts) -> dict[str, Any]:
-    return {
-        **asdict(counts),
-        "precision": _share_fields(counts.precision),
-        "recall": _share_fields(counts.recall),
-    }
+    return {**asdict(counts), "precision": _share_fields(counts.precision), "recall": _share_fields(counts.recall)}
 
 
 def _share_fields(share: Share) -> dict[str, Any]:

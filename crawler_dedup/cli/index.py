@@ -18,7 +18,15 @@ from rich.text import Text
 from crawler_dedup.cli.options import index_argument, json_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_index
-from crawler_dedup.cli.terminal import OUT_OF_MEMORY, format_time, iso_time, make_console, print_json, quantity
+from crawler_dedup.cli.terminal import (
+    OUT_OF_MEMORY,
+    format_time,
+    iso_time,
+    make_console,
+    make_table,
+    print_json,
+    quantity,
+)
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, DedupError, IndexDamaged
 from crawler_dedup.index import maintenance
@@ -85,9 +93,7 @@ def _run_fields(run: tuple[int, PagesOfRun]) -> dict[str, Any]:
 
 
 def _table(fields: Mapping[str, Any], contents: Contents) -> Table:
-    table = Table(show_header=False)
-    for _ in ("name", "value"):
-        table.add_column(overflow="fold")
+    table = make_table("name", "value", show_header=False)
     entries, stored_bytes = fields["entries"], fields["disk_bytes"]
     table.add_row("kind", fields["kind"])
     table.add_row("pages", f"{entries:,}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import click
 from rich.filesize import decimal
@@ -11,7 +12,7 @@ from rich.table import Table
 
 from crawler_dedup import hamming
 from crawler_dedup.cli.options import NumberRange, json_option
-from crawler_dedup.cli.terminal import make_console, print_json
+from crawler_dedup.cli.terminal import make_console, make_table, print_json
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.planning import DesignCost, estimate_cost, find_least_tables
 
@@ -63,16 +64,8 @@ class _Design:
     default=1_000.0,
     help="Most signatures that a probe should compare; 1000, if it is not given.",
 )
-@click.option(
-    "--bits",
-    metavar="N",
-    type=click.IntRange(8, 128),
-    default=hamming.BITS,
-    show_default=True,
-    help="Bits of a signature. The designs of the paper have 64.",
-)
 @json_option
-def plan(pages: float, distance: int, candidates: float, bits: int, json: bool) -> None:
+def plan(pages: float, distance: int, candidates: float, json: bool) -> None:
     """Estimate the size and cost of an index of signatures.
 
     The first row is the design of permuted tables with the fewest tables in which no probe compares more signatures than
@@ -89,56 +82,43 @@ def plan(pages: float, distance: int, candidates: float, bits: int, json: bool) 
       crawler-dedup plan --pages 1e9
       crawler-dedup plan --pages 8e9 --candidates 64
     """
-    lines = [*_lines(pages, distance, candidates, bits)]
+    designs = [*_designs(pages, distance, candidates)]
     if json:
-        print_json("design", lines)
+        print_json("design", designs)
     else:
-        make_console().print(_table(lines, pages, distance))
+        make_console().print(_table(designs, pages, distance))
 
 
-def _lines(pages: float, distance: int, candidates: float, bits: int) -> Iterator[_Design]:
-    least = find_least_tables(bits, distance, pages, candidates)
+def _designs(pages: float, distance: int, candidates: float) -> Iterator[_Design]:
+    least = find_least_tables(hamming.BITS, distance, pages, candidates)
     if least is None:
         raise DedupError(
-            f"No tables of {bits} bits find distance {distance} with {candidates:,.6g} candidates a probe of {pages:,.6g}"
-            " signatures: allow more with --candidates."
+            f"No tables find distance {distance} with {candidates:,.6g} candidates a probe of {pages:,.6g} signatures:"
+            " allow more with --candidates."
         )
-    line = _line(least.count, least.tables, pages, distance, distance)
-    yield replace(_with_cost(line, least.estimate_cost(pages, bits)), blocks=list(least.blocks))
-    for design in hamming.DESIGNS.values() if bits == hamming.BITS else ():
-        line = _line(design.tables, design.prefix_bits, pages, distance, design.max_distance)
-        if distance <= design.max_distance:
-            line = _with_cost(line, estimate_cost(design, pages, distance))
-        yield line
+    cost = _cost_fields(least.estimate_cost(pages, hamming.BITS))
+    yield _Design(least.count, sorted(least.tables), pages, distance, distance, list(least.blocks), **cost)
+    for design in hamming.DESIGNS.values():
+        cost = _cost_fields(estimate_cost(design, pages, distance)) if distance <= design.max_distance else {}
+        prefix_bits = sorted(set(design.prefix_bits))
+        yield _Design(design.tables, prefix_bits, pages, distance, design.max_distance, **cost)
 
 
-def _line(tables: int, prefix_bits: Iterable[int], pages: float, distance: int, max_distance: int) -> _Design:
-    return _Design(
-        tables=tables,
-        prefix_bits=sorted(set(prefix_bits)),
-        signatures=pages,
-        distance=distance,
-        max_distance=max_distance,
-    )
+def _cost_fields(cost: DesignCost) -> dict[str, Any]:
+    return {
+        "probes": cost.probes,
+        "candidates": cost.candidates,
+        "payload_bytes": int(cost.payload_bytes),
+        "disk_bytes": int(cost.disk_bytes),
+        "micros": cost.micros,
+    }
 
 
-def _with_cost(line: _Design, cost: DesignCost) -> _Design:
-    return replace(
-        line,
-        probes=cost.probes,
-        candidates=cost.candidates,
-        payload_bytes=int(cost.payload_bytes),
-        disk_bytes=int(cost.disk_bytes),
-        micros=cost.micros,
-    )
-
-
-def _table(lines: Sequence[_Design], pages: float, distance: int) -> Table:
-    table = Table(title=f"{pages:,.0f} signatures, distance {distance}", caption=_IN_MEMORY)
+def _table(designs: Sequence[_Design], pages: float, distance: int) -> Table:
     columns = ("tables", "blocks", "prefix bits", "probes", "candidates compared", "signatures", "on disk, about")
-    for column in (*columns, "a look-up, about"):
-        table.add_column(column, justify="right", overflow="fold")
-    for line in lines:
+    table = make_table(right=(*columns, "a look-up, about"))
+    table.title, table.caption = f"{pages:,.0f} signatures, distance {distance}", _IN_MEMORY
+    for line in designs:
         bits = line.prefix_bits
         blocks = "as in the paper" if line.blocks is None else ", then ".join(map(str, line.blocks)) or "1"
         shown = [f"{line.tables:,}", blocks, "–".join(map(str, [bits[0], bits[-1]][: len(bits)]))]

@@ -20,6 +20,7 @@ from crawler_dedup.urls import text_without_credentials
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 _UNLIMITED_WIDTH = 100_000
 _PATH_OF_SERVER = re.compile(r"\b((?:rediss?|unix):)/(?=[^/\s]*@)")
@@ -99,15 +100,12 @@ def print_error(error: object) -> None:
     click.echo("\n".join(map(printable, lines)), err=True)
 
 
-def make_console(*, stderr: bool = False, width: int | None = None) -> Console:
+def make_console(*, stderr: bool = False) -> Console:
     """Return the console on which tables and progress bars are printed.
 
     NO_COLOR, FORCE_COLOR and COLUMNS are respected. Square brackets and colons are printed as they are, and mean neither a
     style nor an emoji. If the output is no terminal and COLUMNS is not set, lines may have any length: a table that goes
     to a file or a pipe is not folded.
-
-    Args:
-        width: characters of a line, instead of the width of the terminal.
     """
     from rich.console import Console  # noqa: PLC0415  (slow to load)
 
@@ -116,9 +114,20 @@ def make_console(*, stderr: bool = False, width: int | None = None) -> Console:
             raise  # noqa: PLE0704  (called while the error is handled; rich itself would end with exit status 1)
 
     is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    if not is_terminal and not os.environ.get("COLUMNS"):
-        width = _UNLIMITED_WIDTH
+    width = None if is_terminal or os.environ.get("COLUMNS") else _UNLIMITED_WIDTH
     return PipedConsole(stderr=stderr, width=width, markup=False, emoji=False)
+
+
+def make_table(*left: str, right: Sequence[str] = (), show_header: bool = True) -> Table:
+    """Return a table with columns that are aligned *left*, and then *right*; what is too wide is folded."""
+    from rich.table import Table  # noqa: PLC0415  (slow to load)
+
+    table = Table(show_header=show_header)
+    for name in left:
+        table.add_column(name, overflow="fold")
+    for name in right:
+        table.add_column(name, justify="right", overflow="fold")
+    return table
 
 
 @contextmanager

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.options import NumberRange, index_argument, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_index, read_config
-from crawler_dedup.cli.terminal import make_console, print_json, printable
+from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable
 from crawler_dedup.config import Config
 from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.index.backend import Backend
@@ -99,17 +98,11 @@ def _print_sources(sources: Sequence[Source]) -> None:
     if not sources:
         click.echo("No kept page shares a passage with it.")
         return
-    table = Table()
-    for column in ("of the text", "of the page", "passages"):
-        table.add_column(column, justify="right", overflow="fold")
+    table = make_table(right=("of the text", "of the page", "passages"))
     table.add_column("page", overflow="fold")
     for source in sources:
-        table.add_row(
-            f"{source.share_of_text:.1%}",
-            f"{source.share_of_page:.1%}",
-            str(len(source.passages)),
-            Text(printable(source.page.url)),
-        )
+        shares = (f"{source.share_of_text:.1%}", f"{source.share_of_page:.1%}")
+        table.add_row(*shares, str(len(source.passages)), Text(printable(source.page.url)))
     make_console().print(table)
 
 
