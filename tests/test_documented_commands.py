@@ -17,7 +17,7 @@ import click
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.cli import app
+from crawler_dedup.cli import LazyCommand, app
 from crawler_dedup.system.extras import has_extra
 from tests.support import processes
 from tests.support.crawling import Site, article, html
@@ -207,6 +207,7 @@ def unknown_words(call: str) -> list[str]:
     while isinstance(command, click.Group) and words and _NAME.fullmatch(words[0]):
         name = words.pop(0)
         subcommand = command.get_command(context, name)
+        subcommand = subcommand.load() if isinstance(subcommand, LazyCommand) else subcommand
         if subcommand is None:
             return [name]
         command = subcommand

@@ -60,7 +60,7 @@ class WantedDrops:
         since = _parse_since(self.since) if self.since else ""
         host = host_of(self.host) if "//" in self.host else self.host
         run = choose_run(self.run, self.last, journals)
-        return Selection(DUPLICATES, host, self.rule, since, run, "" if run else find_emptying(journals))
+        return Selection(DUPLICATES, host, self.rule, since, run, "" if run else _find_emptying(journals))
 
 
 def drop_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,7 +129,7 @@ def _parse_run(text: str) -> str:
     return text.lower().zfill(8)
 
 
-def find_emptying(journals: Journals) -> str:
+def _find_emptying(journals: Journals) -> str:
     """Return when the index was emptied last (ISO 8601, UTC), with a progress bar; ``""``: never, or it is not known."""
     with progress_bars() as start:
         return journals.find_emptying(start("finding the runs", journals.size))
