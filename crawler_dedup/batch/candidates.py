@@ -106,12 +106,10 @@ class ResidentPages:
     """The names, titles, keys and signatures of a collection, with which existing pages are compared.
 
     Attributes:
-        scheme: the scheme of the signatures.
         flags: for each row, whether an existing page is near, or has its name, its title or one of its keys.
     """
 
     def __init__(self, rows: Rows, entries: KeyEntries, scheme: Scheme, memory: int) -> None:
-        self.scheme = scheme
         self._names = _SortedNumbers(rows.names, np.arange(len(rows)))
         self._keys = _SortedNumbers(entries.keys, entries.places)
         titled = np.flatnonzero(rows.titles)

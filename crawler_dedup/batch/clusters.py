@@ -15,25 +15,15 @@ from crawler_dedup.batch.decide import PickedPages, PlacedDecision
 from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.output import VERDICTS, open_table
 from crawler_dedup.batch.rows import Rows
+from crawler_dedup.batch.shard import arrow_schema
 from crawler_dedup.errors import DedupError
 from crawler_dedup.rules.table import NAMES
 
 CLUSTERS = "clusters.parquet"
 
-CLUSTERS_SCHEMA = pa.schema(
-    [
-        pa.field("duplicate", pa.string()),
-        pa.field("representative", pa.string()),
-        pa.field("verdict", pa.string()),
-        pa.field("rule", pa.string()),
-        pa.field("distance", pa.int16()),
-        pa.field("resemblance", pa.float32()),
-        pa.field("coverage", pa.float32()),
-        pa.field("input", pa.string()),
-        pa.field("record", pa.int64()),
-        pa.field("representative_input", pa.string()),
-        pa.field("representative_record", pa.int64()),
-    ]
+CLUSTERS_SCHEMA = arrow_schema(
+    "duplicate string, representative string, verdict string, rule string, distance short, resemblance float,"
+    " coverage float, input string, record long, representative_input string, representative_record long"
 )
 
 LEFT_OUT_BYTES = 48

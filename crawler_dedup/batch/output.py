@@ -13,22 +13,14 @@ from numpy.typing import NDArray
 
 from crawler_dedup.batch.collection import Shard
 from crawler_dedup.batch.neighbours import Places
-from crawler_dedup.batch.shard import read_columns
+from crawler_dedup.batch.shard import arrow_schema, read_columns
 from crawler_dedup.decision import Verdict
 from crawler_dedup.system.files import open_replacement
 
 KEPT = "kept.parquet"
 
-KEPT_SCHEMA = pa.schema(
-    [
-        pa.field("id", pa.string()),
-        pa.field("url", pa.string()),
-        pa.field("verdict", pa.string()),
-        pa.field("reason", pa.string()),
-        pa.field("duplicates", pa.int64()),
-        pa.field("input", pa.string()),
-        pa.field("record", pa.int64()),
-    ]
+KEPT_SCHEMA = arrow_schema(
+    "id string, url string, verdict string, reason string, duplicates long, input string, record long"
 )
 _ROWS = 10_000
 

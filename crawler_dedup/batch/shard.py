@@ -20,22 +20,19 @@ from crawler_dedup.signing.lookup import title_key
 TEXT, THIN, UNSIGNED = "text", "thin", "unsigned"
 KINDS = {PageKind.TEXT: TEXT, PageKind.THIN: THIN}
 
-SCHEMA = pa.schema(
-    [
-        pa.field("record", pa.int64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("url", pa.string(), nullable=False),
-        pa.field("kind", pa.string(), nullable=False),
-        pa.field("reason", pa.string(), nullable=False),
-        pa.field("signature", pa.uint64(), nullable=False),
-        pa.field("name", pa.uint64(), nullable=False),
-        pa.field("title", pa.uint64(), nullable=False),
-        pa.field("site", pa.uint64(), nullable=False),
-        pa.field("time", pa.int64(), nullable=False),
-        pa.field("size", pa.int64(), nullable=False),
-        pa.field("chars", pa.int64(), nullable=False),
-        pa.field("page", pa.binary(), nullable=False),
-    ]
+_TYPES = {
+    "binary": pa.binary(),
+    "float": pa.float32(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "short": pa.int16(),
+    "string": pa.string(),
+    "ulong": pa.uint64(),
+}
+
+COLUMNS = (
+    "record long, id string, url string, kind string, reason string, signature ulong, name ulong, title ulong, site ulong,"
+    " time long, size long, chars long, page binary"
 )
 """The columns of a shard.
 
@@ -43,6 +40,14 @@ Record: number of the page in the input. Id: its key. Reason: why it is unsigned
 its key in its scope, for the title under which it is filed (0: under none), and for its site in its scope (0: it has none).
 Page: the signed page, as msgpack.
 """
+
+
+def arrow_schema(columns: str) -> pa.Schema:
+    """Return the schema of *columns*, which are written as Spark reads them: ``"row long, id string"``."""
+    return pa.schema([(name, _TYPES[kind]) for name, kind in map(str.split, columns.split(","))])
+
+
+SCHEMA = pa.schema([field.with_nullable(False) for field in arrow_schema(COLUMNS)])
 
 _COMPRESSION = {name: "lz4" if name == "page" else "zstd" for name in SCHEMA.names}
 """Pages are mostly hashes: with Zstandard they take a tenth less, and twice as long to read."""

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from crawler_dedup.batch.neighbours import Places, Table
 from crawler_dedup.batch.rows import KeyEntries, prepare_page
-from crawler_dedup.batch.shard import TEXT, decode_page
+from crawler_dedup.batch.shard import TEXT, arrow_schema, decode_page
 from crawler_dedup.batch.spark.linking import Links, link_equal, link_near
 from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.index.profiles import FrozenProfiles
@@ -26,29 +26,13 @@ SENT_COLUMNS = "part int, kind int, number long, row long"
 LINKS, NAMES, TITLES, KEYS, SIGNATURES = range(-1, 4)
 """Kinds: links, which are pairs of rows, and the kinds of numbers that rows can share."""
 
+_SCHEMA = arrow_schema(SENT_COLUMNS)
 _ROWS = 1 << 16  # rows of a batch
 _PART_BITS = 12
 _MOST_BITS = 16  # bits of the number of a part
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
-_TYPES = {
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "short": pa.int16(),
-    "int": pa.int32(),
-    "long": pa.int64(),
-    "float": pa.float32(),
-}
-
 Batches = Iterable[pa.RecordBatch]
-
-
-def arrow_schema(columns: str) -> pa.Schema:
-    """Convert a schema that Spark reads, such as ``"row long, id string"``, for Arrow."""
-    return pa.schema([(name, _TYPES[kind]) for name, kind in map(str.split, columns.split(","))])
-
-
-_SCHEMA = arrow_schema(SENT_COLUMNS)
 
 
 def _read_numbers(column: pa.Array | pa.ChunkedArray) -> Numbers:

@@ -15,17 +15,14 @@ from crawler_dedup.batch.learning import publish_site
 from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.readers.records import Columns, PassedOver, read_fields
 from crawler_dedup.batch.rows import StoredPages
-from crawler_dedup.batch.shard import SCHEMA, UNSIGNED, columns_of, decode_page, make_batches
+from crawler_dedup.batch.shard import COLUMNS, SCHEMA, UNSIGNED, arrow_schema, columns_of, decode_page, make_batches
 from crawler_dedup.batch.sign import cached_signer, sign_page
-from crawler_dedup.batch.spark.exchange import Batches, arrow_schema
+from crawler_dedup.batch.spark.exchange import Batches
 from crawler_dedup.config import Config
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.counts import SiteCounts
 
-SIGNED_COLUMNS = (
-    "id string, url string, kind string, reason string, signature long, name long, title long, site long,"
-    " time long, size long, chars long, page binary"
-)
+SIGNED_COLUMNS = COLUMNS.partition(", ")[2].replace("ulong", "long")
 """The columns of a shard except the record, which a DataFrame does not have. Spark has no unsigned numbers."""
 SITE_COLUMNS = "key binary, number long, counts binary, snapshot binary"
 
