@@ -85,10 +85,10 @@ class Clusters:
         is_known = kept != _NOTHING
         representatives = zip(kept.tolist(), columns["start"].tolist(), columns["length"].tolist(), strict=True)
         values = {
-            "duplicate": pa.array([self._pages.read_id(place) for place in columns["place"].tolist()], pa.string()),
+            "duplicate": pa.array([self._pages.read(place).key for place in columns["place"].tolist()], pa.string()),
             "representative": pa.array(
                 [
-                    self._read_address(start, length) if place == _NOTHING else self._pages.read_id(place)
+                    self._read_address(start, length) if place == _NOTHING else self._pages.read(place).key
                     for place, start, length in representatives
                 ],
                 pa.string(),

@@ -186,11 +186,10 @@ class Collection:
     @property
     def shards(self) -> list[Shard]:
         """All shards, in the order of their inputs."""
-        return [self._shard(source) for source in self.header.sources]
-
-    def _shard(self, source: Source) -> Shard:
-        data, bad, receipt = (self.directory / f"{source.shard}.{end}" for end in _FILES)
-        return Shard(source, data, bad, receipt)
+        return [
+            Shard(source, *(self.directory / f"{source.shard}.{end}" for end in _FILES))
+            for source in self.header.sources
+        ]
 
     def require_whole(self, advance: Advance) -> list[Receipt]:
         """Return the receipts of all shards.

@@ -7,7 +7,6 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, NamedTuple
 
-import msgspec
 import numpy as np
 
 from crawler_dedup.batch.neighbours import Places
@@ -36,15 +35,6 @@ _NO_ROWS = np.empty(0, dtype=np.int64)
 _KEPT = (Verdict.NEW, Verdict.CHANGED)
 
 
-class _Identified(msgspec.Struct, array_like=True):
-    """The first field of a :class:`SignedPage`."""
-
-    key: str
-
-
-_decode_identity = msgspec.msgpack.Decoder(_Identified).decode
-
-
 class PickedPages:
     """The pages of some rows, written to a file so that they can be read in any order.
 
@@ -70,15 +60,8 @@ class PickedPages:
 
     def read(self, place: int) -> SignedPage:
         """Return the page of the row at *place* in :attr:`rows`."""
-        return decode_page(self._read(place))
-
-    def read_id(self, place: int) -> str:
-        """Return the identifier of the row at *place* in :attr:`rows`."""
-        return _decode_identity(self._read(place)).key
-
-    def _read(self, place: int) -> bytes:
         start, end = self._starts[place : place + 2].tolist()
-        return os.pread(self._descriptor, end - start, start)
+        return decode_page(os.pread(self._descriptor, end - start, start))
 
 
 class RememberingMatcher(RuleMatcher):

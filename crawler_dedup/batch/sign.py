@@ -128,15 +128,12 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
     Raises:
         DedupError: there is none.
     """
-    files = [file for path in inputs for file in (_files_in(path) if path.is_dir() else [path])]
+    files = [
+        file for path in inputs for file in (sorted(filter(find_format, _walk(path))) if path.is_dir() else [path])
+    ]
     if not files:
         raise DedupError(f"{', '.join(map(str, inputs))}: there is no file to read.")
     return list(dict.fromkeys(path.resolve() for path in files))
-
-
-def _files_in(folder: Path) -> list[Path]:
-    """Return the files below *folder* whose suffixes belong to a format, in the order of their names."""
-    return sorted(filter(find_format, _walk(folder)))
 
 
 def _walk(folder: Path) -> Iterator[Path]:

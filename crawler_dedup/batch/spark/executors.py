@@ -132,4 +132,4 @@ def _values_of(decided: PlacedDecision, pages: PickedPages) -> tuple[Any, ...]:
     common = int(pages.rows[decided.place]), str(decided.verdict)
     if match is None or kept is None:
         return (*common, *[None] * (len(DECIDED) - len(common)))
-    return (*common, pages.read_id(kept), match.rule, match.distance, match.resemblance, match.coverage)
+    return (*common, pages.read(kept).key, match.rule, match.distance, match.resemblance, match.coverage)
