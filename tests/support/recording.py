@@ -106,7 +106,7 @@ class _Recorder:
                 cursor.put(number.to_bytes(8, "big"), content)
 
         self._record_jobs(Environment, record)
-        self._note_deaths(Runs, "_lives")
+        self._note_deaths(Runs, "is_alive")
 
     def _install_on_server(self, address: ServerAddress) -> None:
         from crawler_dedup.index.redis.runs import RunsInTransaction
