@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from lxml.etree import XPath
 from lxml.html import HtmlElement
@@ -55,6 +55,7 @@ _names_in_dates = re.compile(
 _LONG_LINE = 40
 """Characters from which on a line without a number is no date."""
 _word = re.compile(r"[^\W_]+")
+_origin = re.compile(r"^[^/?#]*://[^/?#]*")  # urlsplit raises an exception for some addresses
 _several_facts = re.compile(rf"{_FACT}(?:[^\w\n]*{_FACT})+")
 
 
@@ -99,8 +100,7 @@ def forms_of(url: str, tree: HtmlElement) -> Iterator[str]:
     url = url[:_MAX_CHARS]
     texts = cast("list[str]", _texts(tree)) + cast("list[str]", _pictures(tree))
     text = "\n".join([" ".join(text.split()) for text in texts])[:_MAX_CHARS].lower()
-    split = urlsplit(url)
-    path = f"{split.path}?{split.query}" if split.query else split.path
+    path = _origin.sub("", url).partition("#")[0].rstrip("?")
     wholes = {whole.strip("/").lower() for whole in (url, path, unquote(path))} - {""}
     for whole in sorted(wholes, key=len, reverse=True):
         text = text.replace(

@@ -161,6 +161,15 @@ def test_only_the_first_page_of_a_host_is_read_if_it_has_many_new_blocks() -> No
     assert [reads("a", 3), reads("a", 4)] == [True, False]  # the host was forgotten; its next page is the first again
 
 
+def test_a_page_at_an_address_that_cannot_be_split_is_signed_all_the_same() -> None:
+    answer = CrawlSigner(Signer(Config(tokenizer="bigrams"))).sign(
+        SignJob("http://[a", "utf-8", None, ""), article(1).encode()
+    )
+    assert answer.page is not None
+    assert not answer.page.unsigned
+    assert answer.forms
+
+
 HOSTILE = """
 from lxml.html import document_fromstring
 from crawler_dedup.signing import forms
