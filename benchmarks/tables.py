@@ -46,16 +46,14 @@ def _last_form(character: str, forms: Mapping[str, str]) -> str:
 
 
 def stop_words() -> str:
-    """Return a line of the codes of all languages, and for each language a line of its stop words, normalised by
-    :func:`normalise` with and without folding."""
+    """Return a line of the codes of all languages, and for each language a line of its stop words, normalised."""
     languages = sorted(stopwordsiso.langs())
     return "".join(f"{line}\n" for line in ("\t".join(languages), *map(_stop_words_of, languages)))
 
 
 def _stop_words_of(language: str) -> str:
     words = "\n".join(stopwordsiso.stopwords(language))
-    normalised = {word for fold in (False, True) for word in normalise(words, fold_han=fold).split("\n")}
-    return "\t".join(sorted(normalised - {""}))
+    return "\t".join(sorted({*normalise(words).split("\n")} - {""}))
 
 
 def readings() -> str:

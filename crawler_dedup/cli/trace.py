@@ -60,8 +60,8 @@ def trace(file: Path, index: Location | None, least: float, windows: bool, setti
     config = read_config(settings)
     location = find_index(index, config)
     with closing(open_pages(location)) as pages, progress_bars() as start:
-        scheme, fold_han = _scheme_of(pages, location, config)
-        plain = _read_plain_text(file, config, fold_han=fold_han)
+        scheme = _scheme_of(pages, location, config)
+        plain = _read_plain_text(file, config)
         if len(scheme.find_letters(plain)) < scheme.piece_letters:
             raise DedupError(f"{file} has fewer than {scheme.piece_letters} letters, the least that are compared.")
         start("looking up", None)
@@ -74,15 +74,15 @@ def trace(file: Path, index: Location | None, least: float, windows: bool, setti
             _print_passages(sources, plain, scheme.find_letters(plain).tolist())
 
 
-def _read_plain_text(file: Path, config: Config, *, fold_han: bool) -> str:
+def _read_plain_text(file: Path, config: Config) -> str:
     try:
-        return normalise(read_main_text(file, Signer(config)), fold_han=fold_han)
+        return normalise(read_main_text(file, Signer(config)))
     except BeyondLimits as limit:
         raise DedupError(f"{file} has {limit}.") from None
 
 
-def _scheme_of(pages: Backend, index: Location, config: Config) -> tuple[PassageScheme, bool]:
-    """Return the scheme of an index, and whether Traditional characters are folded in it."""
+def _scheme_of(pages: Backend, index: Location, config: Config) -> PassageScheme:
+    """Return the scheme of an index."""
     spec = pages.header.spec
     scheme = scheme_of(spec.get("scheme", ""), config)
     if not isinstance(scheme, PassageScheme):
@@ -91,7 +91,7 @@ def _scheme_of(pages: Backend, index: Location, config: Config) -> tuple[Passage
         )
     if scheme.depends_on.get("lexicon") != spec.get("lexicon"):
         raise DedupError(f"The index in {index} was made with another lexicon: name it, -s DEDUP_LEXICON=FILE.")
-    return scheme, spec.get("fold han") == "yes"
+    return scheme
 
 
 def _print_sources(sources: Sequence[Source]) -> None:

@@ -143,11 +143,6 @@ class Config:
         "`crawler-dedup lexicon build` made. `general` has English and Chinese in general. Part of the index header, "
         "if the scheme uses it.",
     )
-    fold_han: bool = _setting(
-        True,
-        "Whether Traditional Chinese characters of a text count as their simplified forms (those of titles always "
-        "do). Part of the index header.",
-    )
     max_distance: Annotated[int, Meta(ge=0, le=7)] = _setting(
         7,
         "Largest Hamming distance between the signatures of duplicates, in bits of 64 (scheme `simhash`). It may "

@@ -96,7 +96,7 @@ def inspect_page(
         return InspectedPage(page, "", (), Counter(), {})
     tree, config = parsing.parse(body, encoding), signer.config
     outline = read_outline(tree, config.max_depth)
-    blocks = texts_of_blocks(outline, max_chars=config.max_chars, fold_han=config.fold_han)
+    blocks = texts_of_blocks(outline, max_chars=config.max_chars)
     boilerplate = _boilerplate(tree, text, config.max_depth)
     compared = text if page.kind is PageKind.TEXT and not page.unsigned else "\n".join([text, *boilerplate])
     try:

@@ -111,7 +111,6 @@ def pack_blocks(
     embedded: Mapping[str, bool] | None = None,
     *,
     max_chars: int,
-    fold_han: bool = True,
 ) -> PageBlocks:
     """Pack the blocks of a *page*, of which *main* is the main text.
 
@@ -136,7 +135,7 @@ def pack_blocks(
     headings: list[Heading] = []
     main_texts: list[str] = []
     first_main = next((place for place, block in enumerate(blocks) if id(block) in of_main), len(blocks))
-    lines = _lines(blocks, max_chars, fold_han=fold_han)
+    lines = _lines(blocks, max_chars)
     numbered = enumerate(zip(blocks, lines, strict=False))
     for place, (block, (plain, letters, digits)) in (row for row in numbered if row[1][1][1] not in _ADVERTISING):
         traits = _ENTRY if 2 * block.linked >= block.size else 0
@@ -233,7 +232,7 @@ def _names_of(block: Block) -> tuple[int, int]:
     return find_names(block.text if block.prose is None else block.prose)
 
 
-def _lines(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterator[tuple[str, bytes, bytes]]:
+def _lines(blocks: Sequence[Block], max_chars: int) -> Iterator[tuple[str, bytes, bytes]]:
     """Return the normalised texts of the first blocks that together have up to *max_chars* characters.
 
     Each text comes with the bytes of it that are hashed, and with bytes that are empty if it has no digit.
@@ -244,18 +243,18 @@ def _lines(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterat
     if not texts:
         return iter(())
     # All lines are normalised in one call, because for a short text the call costs more than the work.
-    plain = without_visits(normalise("\n".join(texts), fold_han=fold_han))
+    plain = without_visits(normalise("\n".join(texts)))
     content = plain.encode("utf-8", "replace")
     letters, digits = without_punctuation(content), content.translate(None, BEGINS_NO_DIGIT)
     return zip(plain.split("\n"), letters.split(b"\n"), digits.split(b"\n"), strict=True)
 
 
-def texts_of_blocks(page: Outline, *, max_chars: int, fold_han: bool = True) -> dict[int, str]:
+def texts_of_blocks(page: Outline, *, max_chars: int) -> dict[int, str]:
     """Return the text of each block of *page* by its hash in :func:`pack_blocks`, to explain a decision."""
     texts: dict[int, str] = {}
     times: dict[int, int] = {}
     blocks = _compared(page.blocks)
-    for block, (plain, letters, digits) in zip(blocks, _lines(blocks, max_chars, fold_han=fold_han), strict=False):
+    for block, (plain, letters, digits) in zip(blocks, _lines(blocks, max_chars), strict=False):
         number = hash_line(letters, numbers_in(plain) if digits else [])
         times[number] = count = times.get(number, 0) + 1
         texts[number if count == 1 else _hash_again(number, count)] = block.text

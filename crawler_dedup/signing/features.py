@@ -136,7 +136,7 @@ def unify(text: str) -> str:
     return text if text.isascii() else "".join(_compose(_without_excess_marks(drop_ignorable(text))))
 
 
-def normalise(text: str, *, fold_han: bool = True) -> str:
+def normalise(text: str) -> str:
     """Fold compatibility forms of *text* (NFKC), then case, then Traditional characters to simplified ones.
 
     Characters that change no word are dropped (:func:`~crawler_dedup.signing.characters.drop_ignorable`), and two Arabic
@@ -154,9 +154,9 @@ def normalise(text: str, *, fold_han: bool = True) -> str:
     # Nothing composes across the end of a line, so that lines of ASCII can be left out, unless all together are too long.
     if len(others) < _PIECE:
         composed = _composed(_without_excess(others), _longest(len(text)) - (len(text) - len(others)))
-        folded = iter(_fold_case(composed, fold_han=fold_han).split("\n"))
+        folded = iter(_fold_case(composed).split("\n"))
         return "\n".join([line.lower() if line.isascii() else next(folded) for line in lines])
-    return _fold_case(_composed(_without_excess(text), _longest(len(text))), fold_han=fold_han)
+    return _fold_case(_composed(_without_excess(text), _longest(len(text))))
 
 
 def _without_excess(text: str) -> str:
@@ -175,9 +175,9 @@ def _longest(size: int) -> int:
     return 2 * size + 100
 
 
-def _fold_case(composed: str, *, fold_han: bool) -> str:
+def _fold_case(composed: str) -> str:
     text = composed.lower()
-    return simplify_han(text) if fold_han and _OTHER_THAN_WORDS.search(text) else text
+    return simplify_han(text) if _OTHER_THAN_WORDS.search(text) else text
 
 
 def _composed(text: str, limit: int) -> str:

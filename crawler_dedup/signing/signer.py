@@ -110,7 +110,7 @@ class Signer:
 
     def text_of(self, text: str, *, title: str = "") -> Text:
         """Return *text* in the form that schemes take: it is normalised, cut into tokens and weighted when needed."""
-        return Text(text, self._cut_han, self.config.fold_han, title)
+        return Text(text, self._cut_han, title)
 
     @property
     def spec(self) -> dict[str, str]:
@@ -121,7 +121,7 @@ class Signer:
             "extractor": self._extractor.spec,
             "min features": str(self.config.min_features),
             "tokenizer": self.config.tokenizer,
-            "fold han": "yes" if self.config.fold_han else "no",
+            "fold han": "yes",  # Traditional characters count as their simplified forms
             **self.scheme.depends_on,
         }
 
@@ -235,7 +235,6 @@ class Signer:
             page.title,
             embedded,
             max_chars=self.config.max_chars,
-            fold_han=self.config.fold_han,
         )
         return msgspec.structs.replace(
             page, blocks=blocks.packed, cover=blocks.cover, heading=blocks.heading, named=blocks.named
@@ -305,7 +304,6 @@ def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:
             "extractor": spec["extractor"].split()[0],
             "min_features": int(spec["min features"]),
             "tokenizer": spec["tokenizer"],
-            "fold_han": spec["fold han"] == "yes",
         }
         return replace(config, **settings)
     except ConfigError:  # a ValueError too

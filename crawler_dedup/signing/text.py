@@ -35,19 +35,17 @@ class Text:
     Attributes:
         raw: the text as it was extracted, with its lines and punctuation.
         cut_han: cuts runs of Chinese characters.
-        fold_han: whether Traditional characters are folded to simplified ones.
         title: title of the page.
     """
 
     raw: str
     cut_han: CutHan
-    fold_han: bool = True
     title: str = ""
 
     @cached_property
     def plain(self) -> str:
         """The normalised text (NFKC, lower case, Han folded)."""
-        return normalise(self.raw, fold_han=self.fold_han)
+        return normalise(self.raw)
 
     @cached_property
     def tokens(self) -> list[str]:

@@ -116,7 +116,7 @@ def test_no_text_beyond_a_limit_is_tokenised(
     content = english() if body == "long" else "<a href=/>on</a>" + "<div>short and visible</div>" * 30
     content = "<div>" * 60 * (reason == "nested too deep") + content + "<i></i>" * 60 * (reason == "too many nodes")
 
-    def refuse(text: str, *, fold_han: bool) -> str:
+    def refuse(text: str) -> str:
         assert len(text) <= 50
         return text
 

@@ -36,17 +36,17 @@ TITLE = "Ferry to the island | Tea House"
 FERRY, HOUSE = range(2)  # in alphabetical order
 
 
-def pack(markup: str, title: str = "", *, max_chars: int = 1 << 20, fold_han: bool = True) -> PageBlocks:
+def pack(markup: str, title: str = "", *, max_chars: int = 1 << 20) -> PageBlocks:
     """Pack a page as the signer does."""
     tree = parse(f"<title>{title}</title><body>{markup}".encode())
     outline = read_outline(tree)
     main = find_main_blocks(outline)
     embedded = find_embedded_content(tree)
-    return pack_blocks(outline, main, find_title(tree), embedded, max_chars=max_chars, fold_han=fold_han)
+    return pack_blocks(outline, main, find_title(tree), embedded, max_chars=max_chars)
 
 
-def hashes(markup: str, *, fold_han: bool = True) -> list[int]:
-    return [block.hash for block in unpack_blocks(pack(markup, fold_han=fold_han).packed)]
+def hashes(markup: str) -> list[int]:
+    return [block.hash for block in unpack_blocks(pack(markup).packed)]
 
 
 def traits(markup: str, title: str = "") -> Trait:
@@ -191,9 +191,8 @@ def test_another_letter_or_sign_changes_a_block(text: str, changed_text: str) ->
     assert hashes(f"<p>{text}</p>") != hashes(f"<p>{changed_text}</p>")
 
 
-def test_traditional_characters_are_folded_unless_that_is_turned_off() -> None:
-    assert hashes("<p>茶館</p>", fold_han=False) != hashes("<p>茶馆</p>", fold_han=False)
-    assert hashes("<p>茶馆</p>", fold_han=False) == hashes("<p>茶馆</p>")
+def test_traditional_characters_are_folded() -> None:
+    assert hashes("<p>茶館</p>") == hashes("<p>茶馆</p>")
 
 
 def test_the_same_block_elsewhere_on_the_page_is_the_same_block() -> None:

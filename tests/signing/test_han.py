@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, Decision, Deduplicator, IndexMismatch, Verdict
+from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.hamming import distance
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.characters import simplify_han
-from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import CutHan, han_cutter
 from crawler_dedup.signing.signer import Signer
@@ -110,7 +109,6 @@ def test_a_text_in_traditional_and_simplified_characters_has_nearly_the_same_tok
     raw = "\n".join(article.paragraphs)
     converted = in_other_writing(raw, writing)
     assert differing(Text(raw, cut_han), Text(converted, cut_han)) < 0.02
-    assert differing(Text(raw, cut_han, fold_han=False), Text(converted, cut_han, fold_han=False)) > 0.3
 
 
 @every_writing
@@ -126,19 +124,6 @@ def test_real_texts_have_near_signatures_in_traditional_and_simplified_character
             scheme.sign(Text(writing_of_text, cut_han)) for writing_of_text in (in_other_writing(raw, writing), raw)
         )
         assert distance(new.number, kept.number) <= Config.max_distance
-
-
-@given(ANYTHING)
-def test_the_setting_changes_nothing_but_folding(raw: str) -> None:
-    assert normalise(raw) == simplify_han(normalise(raw, fold_han=False))
-
-
-def test_nothing_is_folded_if_folding_is_turned_off() -> None:
-    chinese = "".join(map(chr, range(0x4E00, 0xA000)))
-    assert normalise(chinese, fold_han=False) == chinese
-    text = Text("茶館 TEA ＡＢ", han_cutter("bigrams"), fold_han=False)
-    assert (text.plain, text.units) == ("茶館 tea ab", ["茶", "館", "tea", "ab"])
-    assert sorted(text.tokens) == ["ab", "tea", "茶館"]
 
 
 # Pages
@@ -164,8 +149,8 @@ def page(article: Article, kind: str, title: str) -> str:
     return f"<html><head><title>{title}</title></head><body><h1>{title}</h1>{content}</body></html>"
 
 
-def decisions(directory: Path, kept: list[str], new: list[str], kind: str, *, fold_han: bool = True) -> list[Decision]:
-    with Deduplicator.open(directory, Config(tokenizer="rjieba", fold_han=fold_han)) as deduplicator:
+def decisions(directory: Path, kept: list[str], new: list[str], kind: str) -> list[Decision]:
+    with Deduplicator.open(directory, Config(tokenizer="rjieba")) as deduplicator:
         for number, body in enumerate(kept):
             assert deduplicator.sign("http://a.org/", body.encode()).kind is _KINDS[kind]
             assert deduplicator.check(f"http://a.org/{number}/", body.encode(), encoding="utf-8").passes
@@ -194,30 +179,13 @@ def test_a_page_in_the_other_kind_of_characters_is_decided_as_the_page_itself(
         assert [decision.duplicate_of for decision in decided] == ["http://a.org/0/", "http://a.org/1/", ""]
 
 
-@pytest.mark.parametrize("kind", [TEXT, SHORT])
-def test_without_folding_a_page_in_the_other_kind_of_characters_is_another_page(tmp_path: Path, kind: str) -> None:
-    simple = [page(article, kind, "Tea & kites") for article in DEMO_TEXTS.chinese]
-    decided = decisions(tmp_path, simple, [in_other_writing(body) for body in simple], kind, fold_han=False)
-    assert [decision.verdict for decision in decided] == [Verdict.NEW] * len(DEMO_TEXTS.chinese)
-
-
 # The index
 
 
-@pytest.mark.parametrize("fold_han", [True, False])
-def test_an_index_with_folding_and_one_without_are_not_mixed(tmp_path: Path, fold_han: bool) -> None:
-    Deduplicator.open(tmp_path, Config(tokenizer="bigrams", fold_han=fold_han)).close()
-    theirs, ours = ("yes", "no") if fold_han else ("no", "yes")
-    with pytest.raises(IndexMismatch, match=f"fold han: index has '{theirs}' / you have '{ours}'"):
-        Deduplicator.open(tmp_path, Config(tokenizer="bigrams", fold_han=not fold_han))
-    Deduplicator.open(tmp_path, Config(tokenizer="bigrams", fold_han=fold_han)).close()
-
-
-@pytest.mark.parametrize("fold_han", [True, False])
 def test_an_index_that_records_packages_of_earlier_tables_opens_without_a_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, fold_han: bool
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    config = Config(tokenizer="bigrams", fold_han=fold_han)
+    config = Config(tokenizer="bigrams")
     signer = Signer(config)
     noted = {**signer.libraries, "opencc": "1.1.9", "stopwordsiso": "0.6.1", "pypinyin": "0.50.0"}
     Store.open(tmp_path, signer.spec, noted, map_size=1 << 24, fresh=True).close()

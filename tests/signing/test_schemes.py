@@ -619,14 +619,6 @@ def test_a_copy_in_traditional_characters_is_a_duplicate(opened: Deduplicator, s
         assert (decision.verdict, decision.duplicate_of) == (Verdict.DUPLICATE, f"http://simple/{slug}"), slug
 
 
-def test_without_folding_a_traditional_copy_is_new_except_by_its_readings(index: Path, spec: str) -> None:
-    with Deduplicator.open(index, config(spec, fold_han=False)) as opened:
-        for slug, text in WRITTEN.items():
-            assert check(opened, f"http://simple/{slug}", text).verdict is Verdict.NEW
-            decision = check(opened, f"http://traditional/{slug}", in_other_writing(text))
-            assert decision.verdict is Verdict.NEW or spec == "pinyin", slug
-
-
 # Names, options, headers
 
 

@@ -23,8 +23,8 @@ WIDTHS = st.integers(1, 9)
 bigrams = han_cutter("bigrams")
 
 
-def text_of(raw: str, *, fold_han: bool = True) -> Text:
-    return Text(raw, bigrams, fold_han)
+def text_of(raw: str) -> Text:
+    return Text(raw, bigrams)
 
 
 # Units
@@ -96,9 +96,8 @@ def test_units_and_shingles_need_no_dictionary() -> None:
         _ = text.tokens
 
 
-def test_units_are_folded_if_tokens_are() -> None:
+def test_units_are_folded() -> None:
     assert text_of("老茶館").units == ["老", "茶", "馆"]
-    assert text_of("老茶館", fold_han=False).units == ["老", "茶", "館"]
 
 
 # Shingles

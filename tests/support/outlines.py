@@ -22,8 +22,7 @@ def pack(
     embedded: dict[str, bool] | None = None,
     *,
     max_chars: int = 1 << 30,
-    fold_han: bool = True,
 ) -> PageBlocks:
     """Pack *blocks*, of which the blocks in *main* are the main text."""
     page, chosen = make_outline(blocks), MainBlocks([*main], 0, 0)
-    return pack_blocks(page, chosen, title, embedded, max_chars=max_chars, fold_han=fold_han)
+    return pack_blocks(page, chosen, title, embedded, max_chars=max_chars)

@@ -105,8 +105,8 @@ SAMPLES = {
 """Different texts as they occur on pages."""
 
 
-def text_of(raw: str, *, fold_han: bool = True) -> Text:
-    return Text(raw, BIGRAMS, fold_han)
+def text_of(raw: str) -> Text:
+    return Text(raw, BIGRAMS)
 
 
 def html(text: str, frame: str = "") -> bytes:

@@ -113,7 +113,7 @@ class FeatureScheme(LexicalScheme):
 
 
 def _tokens(text: Text, raw: str) -> list[str]:
-    return tokenise(normalise(raw, fold_han=text.fold_han), text.cut_han)
+    return tokenise(normalise(raw), text.cut_han)
 
 
 def _lexicon() -> ModuleType:

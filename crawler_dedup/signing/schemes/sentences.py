@@ -106,7 +106,7 @@ def _stops(text: Text) -> Numbers:
 def _parts(between: re.Pattern[str], text: Text) -> list[str]:
     """Return the normalised parts between the stops. Splitting comes first, because normalising removes punctuation."""
     lines = "\n".join(" ".join(part.split("\n")) for part in between.split(text.raw))
-    return normalise(lines, fold_han=text.fold_han).split("\n")
+    return normalise(lines).split("\n")
 
 
 def _distinct(hashes: Numbers) -> Numbers:
