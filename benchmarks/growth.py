@@ -51,7 +51,7 @@ LIMIT = 1.2
 """Largest exponent that is not shown as a fault."""
 _DOUBLINGS = 4
 _TEXT = 25_000
-"""Characters of the smallest text. The largest text is as long as ``DEDUP_MAX_CHARS`` allows."""
+"""Characters of the smallest text. The largest is twice as long as a main text may be."""
 _MARKUP = 64 << 10
 """Bytes of the smallest page."""
 _TOO_SHORT = 0.02
@@ -216,18 +216,17 @@ def _sign_and_compare(scheme: Scheme, text: str) -> None:
 
 def page_steps() -> Mapping[str, Step]:
     """Return the steps that process the bytes of a page, and its tree if it has one (see :func:`_prepared`)."""
-    config = Config(max_bytes=1 << 40, max_nodes=1 << 31, max_depth=250)
     signer = Signer(Config(tokenizer="bigrams"))
     signer.load()
     return {
-        "check_body": lambda page: parsing.check_body(page.body, config),
+        "check_body": lambda page: parsing.check_body(page.body, 1 << 40),
         "check_attributes": lambda page: parsing.check_attributes(page.text),
         "parse": lambda page: parsing.parse(page.body),
         **{f"decode {charset}": _decode(charset) for charset in _CHARSETS},
         "detect the charset": lambda page: parsing.parse(page.body + b"\xff\xfe\xe9"),
-        "check_nodes": lambda page: parsing.check_nodes(page.tree, 1 << 40, config),
-        "check_depth": lambda page: parsing.check_depth(page.tree, config),
-        "outline and paragraphs": lambda page: find_main_blocks(read_outline(page.tree, 250)),
+        "check_nodes": lambda page: parsing.check_nodes(page.tree, 1 << 40),
+        "check_depth": lambda page: parsing.check_depth(page.tree),
+        "outline and paragraphs": lambda page: find_main_blocks(read_outline(page.tree)),
         "links": lambda page: find_links(page.tree, _URL),
         "title": lambda page: parsing.find_title(page.tree),
         "other parts": lambda page: find_embedded_content(page.tree),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,35 +37,35 @@ _COVERAGES = tuple(percent / 100 for percent in range(95, 45, -5))
 _Mask = NDArray[np.bool_]
 
 
-def _call_duplicates(results: Sequence[PairResult], config: Config, advance: Advance) -> _Mask:
+def _call_duplicates(results: Sequence[PairResult], advance: Advance) -> _Mask:
     """Return whether each pair is called a duplicate at each point of the grid: bool, shape (pairs, 8, 12, 10)."""
     called = np.zeros((len(results), len(_DISTANCES), len(_RESEMBLANCES), len(_COVERAGES)), dtype=np.bool_)
     for row, result in zip(called, results, strict=True):
-        _fill(row, result, config, (slice(0, len(_DISTANCES)), slice(0, len(_RESEMBLANCES)), slice(0, len(_COVERAGES))))
+        _fill(row, result, (slice(0, len(_DISTANCES)), slice(0, len(_RESEMBLANCES)), slice(0, len(_COVERAGES))))
         advance(1)
     return called
 
 
-def _fill(row: _Mask, result: PairResult, config: Config, box: tuple[slice, slice, slice]) -> None:
+def _fill(row: _Mask, result: PairResult, box: tuple[slice, slice, slice]) -> None:
     """Fill a box of the grid. If its strictest and its loosest corner agree, so do all points; else it is halved."""
-    loosest = result.is_duplicate_with(_settings(config, *(side.stop - 1 for side in box)))
-    if loosest == result.is_duplicate_with(_settings(config, *(side.start for side in box))):
+    loosest = _is_duplicate(result, *(side.stop - 1 for side in box))
+    if loosest == _is_duplicate(result, *(side.start for side in box)):
         row[box] = loosest
         return
     axis = max(range(3), key=lambda number: box[number].stop - box[number].start)
     middle = (box[axis].start + box[axis].stop) // 2
     for half in (slice(box[axis].start, middle), slice(middle, box[axis].stop)):
         a, b, c = (half if number == axis else side for number, side in enumerate(box))
-        _fill(row, result, config, (a, b, c))
+        _fill(row, result, (a, b, c))
 
 
-def _settings(config: Config, distance: int, resemblance: int, coverage: int) -> Config:
-    return replace(
-        config,
-        max_distance=_DISTANCES[distance],
-        min_resemblance=_RESEMBLANCES[resemblance],
-        min_coverage=_COVERAGES[coverage],
-    )
+def _is_duplicate(result: PairResult, distance: int, resemblance: int, coverage: int) -> bool:
+    with patch.multiple(
+        "crawler_dedup.rules.pair",
+        MIN_RESEMBLANCE=_RESEMBLANCES[resemblance],
+        MIN_COVERAGE=_COVERAGES[coverage],
+    ):
+        return result.is_duplicate_within(_DISTANCES[distance])
 
 
 def _choose(called: _Mask, duplicate: _Mask, precision: float) -> int | None:
@@ -130,7 +130,7 @@ def main() -> None:
     with progress_bars() as start:
         documents = sign_documents(given.folder, sets, config, 1, start("reading", None))
         results = [result for result in evaluate_pairs(sets, documents, config) if result.labelled.label != "grey"]
-        called = _call_duplicates(results, config, start("choosing", len(results)))
+        called = _call_duplicates(results, start("choosing", len(results)))
     _print_sites(results, called.reshape(len(results), -1), given.precision)
 
 

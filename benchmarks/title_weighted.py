@@ -20,7 +20,6 @@ from crawler_dedup.signing.parsing import find_title
 
 _AGREEMENT = 1
 _MAX_TITLE = 200
-_MAX_DEPTH = 100
 _ENOUGH = 100
 _LINK_SHARE = 1 / 3
 _MAIN_SHARE = 3 / 5
@@ -29,7 +28,7 @@ _NOTICE = 200
 
 def extract(tree: HtmlElement) -> str:
     """Return the main text of *tree*, a line for each block."""
-    outline = read_outline(tree, _MAX_DEPTH)
+    outline = read_outline(tree)
     title = pairs_of_letters(find_title(tree)[:_MAX_TITLE])
     size, linked = Counter[int](), Counter[int]()
     texts: dict[int, list[str]] = defaultdict(list)

@@ -20,6 +20,7 @@ from importlib.resources import files
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from opencc import OpenCC
@@ -40,6 +41,8 @@ LENGTHS = (100, 300, 1_000)
 """Lengths of the passages in characters."""
 _SCHEMES = ("pinyin", "winnowing", "winnowing noise=18 guarantee=48")
 _LEAST_COUNT = 50
+_MAX_CHARS = 1 << 24
+"""Instead of the limit of pages: works are longer."""
 _OTHERS = 3
 _PARAGRAPH = 500
 _GB2312 = [bytes((row, cell)).decode("gb2312") for row in range(0xB0, 0xD7) for cell in range(0xA1, 0xFA)]
@@ -146,8 +149,12 @@ class KeptWorks(NamedTuple):
 
 def keep_works(directory: Path, name: str, works: Sequence[str]) -> KeptWorks:
     """File each of *works* as a page, and measure the first."""
-    config = Config(tokenizer="bigrams", scheme=name, max_chars=1 << 24, max_bytes=1 << 28, timeout=600)
-    with Deduplicator.open(directory, config) as deduplicator:
+    config = Config(tokenizer="bigrams", scheme=name, max_bytes=1 << 28, timeout=600)
+    with (
+        patch("crawler_dedup.signing.features.MAX_CHARS", _MAX_CHARS),
+        patch("crawler_dedup.signing.blocks.MAX_CHARS", _MAX_CHARS),
+        Deduplicator.open(directory, config) as deduplicator,
+    ):
         deduplicator.check("http://first.org/", _html(make_work(2_000, 99)))  # loads tables
         begun = time.process_time()
         for number, work in enumerate(works):

@@ -272,7 +272,7 @@ class Deduplicator:
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """Return the match if *kept* covers *new*, by the rules of crawls without profiles of their sites; else ``None``."""
-        return table.compare(Pair(new, trim(kept), self.signer.config, self.signer.scheme))
+        return table.compare(Pair(new, trim(kept), self.signer.config.max_distance, self.signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
         """Settle or release the claim of *decision* without waiting; it is written a moment later, with other changes."""

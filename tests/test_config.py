@@ -20,8 +20,8 @@ DOCS = Path(__file__).parents[1] / "docs"
         ("DEDUP_MAX_DISTANCE", 2.5),
         ("DEDUP_MAX_DISTANCE", True),
         ("DEDUP_MAX_DISTANCE", None),
-        ("DEDUP_MIN_RESEMBLANCE", 1.1),
-        ("DEDUP_MIN_RESEMBLANCE", "nan"),
+        ("DEDUP_EXPIRE_DAYS", -1),
+        ("DEDUP_EXPIRE_DAYS", "nan"),
         ("DEDUP_SCOPE", "host"),
         ("DEDUP_SCOPE", ""),
         ("DEDUP_DIR", ""),
@@ -49,7 +49,7 @@ def test_the_settings_page_has_the_allowed_values_of_the_error_message(name: str
 def test_a_range_is_written_for_people() -> None:
     for settings, allowed in (
         ({"DEDUP_MAX_DISTANCE": 9}, "0 to 7."),
-        ({"DEDUP_MAX_LIST_VARIANTS": -1}, "0 to 64; 0: without bound."),
+        ({"DEDUP_PROCESSES": -1}, "0 to 64; 0: on the event loop."),
         ({"DEDUP_TIMEOUT": 0}, "0.01 to 86,400."),
         ({"DEDUP_MAP_SIZE": 1}, "2^20 to 2^46."),
         ({"DEDUP_SETTLE": "never"}, '"item", "callback" or "manual".'),
@@ -89,9 +89,9 @@ def test_an_unknown_setting_is_reported_as_a_typing_error(name: str, sentence: s
 
 def test_strings_of_the_command_line_are_read() -> None:
     config = Config.from_settings(
-        {"DEDUP_ENABLED": "False", "DEDUP_FRESH": "1", "DEDUP_MAX_DISTANCE": "3", "DEDUP_MIN_COVERAGE": "0.5"}
+        {"DEDUP_ENABLED": "False", "DEDUP_FRESH": "1", "DEDUP_MAX_DISTANCE": "3", "DEDUP_TIMEOUT": "0.5"}
     )
-    assert (config.enabled, config.fresh, config.max_distance, config.min_coverage) == (False, True, 3, 0.5)
+    assert (config.enabled, config.fresh, config.max_distance, config.timeout) == (False, True, 3, 0.5)
 
 
 def test_the_defaults_are_allowed() -> None:

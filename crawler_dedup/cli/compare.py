@@ -96,7 +96,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if unsigned:
         print_error("; ".join(unsigned))
     sites = PairSites() if target is None else _find_sites(target, new_page.page, kept_page.page)
-    pair = Pair(new_page.page, trim(kept_page.page), config, signer.scheme, sites.new, sites.kept)
+    pair = Pair(new_page.page, trim(kept_page.page), config.max_distance, signer.scheme, sites.new, sites.kept)
     comparison = compare_pages(new_page, kept_page, pair, brief=brief)
     if json:
         print_json("comparison", [comparison])

@@ -109,7 +109,7 @@ def _print_tables(results: Sequence[PairResult], config: Config) -> None:
         console.print(table)
     if config.scheme == "simhash":
         table = make_table("DEDUP_MAX_DISTANCE", right=_COUNT_COLUMNS)
-        for distance, counts in enumerate(pairs.count_by_distance(results, config)):
+        for distance, counts in enumerate(pairs.count_by_distance(results)):
             table.add_row(str(distance), *_count_cells(counts))
         console.print(table)
 
@@ -162,7 +162,7 @@ def _print_lines(results: Sequence[PairResult], config: Config) -> None:
     if config.scheme == "simhash":
         distances = (
             {"max_distance": distance, "counts": _count_fields(counts)}
-            for distance, counts in enumerate(pairs.count_by_distance(results, config))
+            for distance, counts in enumerate(pairs.count_by_distance(results))
         )
         print_json("distance_counts", distances)
 

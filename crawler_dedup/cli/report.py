@@ -74,7 +74,7 @@ def report(
     with progress_bars() as start, closing(open_pages(target.index)) as pages:
         read_records, read_journals = start("index", len(pages)), start("journal", journal_bytes)
         figures = report.collect(pages, target.journals, run, read_records, read_journals)
-        content = report.render(figures, target.config, datetime.now(UTC)).encode()
+        content = report.render(figures, target.config.max_distance, datetime.now(UTC)).encode()
         with open_replacement(output) as file:
             file.write(content)
     if json:

@@ -276,7 +276,7 @@ def _print_fetched(sites: PairSites, last: Entry, config: Config) -> None:
     new, kept = (_fetch(signer, url, last.scope) for url in (last.url, last.duplicate_of))
     console = make_console()
     print_side_by_side(console, new.text, kept.text, folded=True)
-    pair = Pair(new.page, trim(kept.page), config, signer.scheme, sites.new, sites.kept)
+    pair = Pair(new.page, trim(kept.page), config.max_distance, signer.scheme, sites.new, sites.kept)
     print_comparison(console, compare_pages(new, kept, pair))
     click.echo(f"The pages were compared as they are now, with the settings of the index. {sites.source}")
 

@@ -21,7 +21,6 @@ from crawler_dedup.config.values import (
     JournalPath,
     PathString,
     Server,
-    Share,
     describe_values,
     read_callable,
     read_value,
@@ -153,21 +152,6 @@ class Config:
         "A page whose main text has fewer different tokens than this (not counting stop words) is thin: it is compared "
         "by all blocks of text that stand on it alone. Part of the index header.",
     )
-    min_resemblance: Share = _setting(
-        0.65,
-        "Least share of common tokens of two duplicates (Jaccard, estimated from sketches), with schemes that do not "
-        "estimate it themselves (`simhash`, `checksums`, `imatch`).",
-    )
-    min_coverage: Share = _setting(
-        0.85,
-        "Least share of the tokens of the new page that the kept page has too (containment, estimated), with the same "
-        "schemes.",
-    )
-    max_list_variants: Annotated[int, Meta(ge=0, le=64, extra={"zero": "without bound"})] = _setting(
-        50,
-        "A list with new links passes. This setting ends lists that never end (calendars, session identifiers in "
-        "paths): when so many lists with the same text and other links are kept, further ones are duplicates.",
-    )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
         "When a page that passed counts as handled, so that it may stand for others ([losses.md](losses.md#claims)). "
@@ -214,19 +198,6 @@ class Config:
     max_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] = _setting(
         8 << 20,
         "The filter does not parse a larger body; the page passes as `unchecked`.",
-    )
-    max_nodes: Annotated[int, Meta(ge=1, le=1 << 31)] = _setting(
-        50_000,
-        "A page with more elements passes as `unchecked`. A page with four times as many `<` is not even parsed.",
-    )
-    max_depth: Annotated[int, Meta(ge=1, le=250)] = _setting(
-        100,
-        "A page nested deeper than this passes as `unchecked`.",
-    )
-    max_chars: Annotated[int, Meta(ge=1, le=1 << 31)] = _setting(
-        200_000,
-        "A page with a longer main text passes as `unchecked`. The default is several times as long as the longest of "
-        "1,700 real pages. jieba segments so many Chinese characters in about a second.",
     )
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,

@@ -61,7 +61,6 @@ def _uri_scheme(name: str) -> str:
 PathString = Annotated[str, Meta(min_length=1, title="a path")]
 AbsolutePath = Annotated[str, read_path, Meta(min_length=1, title="a path")]
 ImportPath = Annotated[str, read_import_path]
-Share = Annotated[float, Meta(ge=0, le=1)]
 Server = Annotated[str, read_server, Meta(title="an address (redis://, rediss:// or unix://), or an empty string")]
 JournalPath = Annotated[
     str,

@@ -74,10 +74,12 @@ class PairResult:
         """Whether a crawl drops one of the two pages in at least one of the two orders."""
         return self.forward.is_duplicate or self.backward.is_duplicate
 
-    def is_duplicate_with(self, config: Config) -> bool:
-        """Return :attr:`is_duplicate` for other settings, which must not change signatures."""
+    def is_duplicate_within(self, max_distance: int) -> bool:
+        """Return :attr:`is_duplicate` for another largest distance."""
         directions = (self.forward, self.backward)
-        return any(_apply_rules(replace(direction.pair, limits=config)).is_duplicate for direction in directions)
+        return any(
+            _apply_rules(replace(direction.pair, max_distance=max_distance)).is_duplicate for direction in directions
+        )
 
     @property
     def is_signed(self) -> bool:
@@ -97,12 +99,12 @@ class PairResult:
 
     def with_nothing_learned(self) -> PairResult:
         """Return the result as if nothing were known about the sites."""
-        config, scheme = self.forward.pair.limits, self.forward.pair.scheme
+        max_distance, scheme = self.forward.pair.max_distance, self.forward.pair.scheme
         a, b = self.a.page, self.b.page
         return replace(
             self,
-            forward=decide_direction(a, b, config, Sites(), scheme),
-            backward=decide_direction(b, a, config, Sites(), scheme),
+            forward=decide_direction(a, b, max_distance, Sites(), scheme),
+            backward=decide_direction(b, a, max_distance, Sites(), scheme),
         )
 
     @property
@@ -133,12 +135,12 @@ class SiteMean(NamedTuple):
 
 
 def decide_direction(
-    new: SignedPage, kept: SignedPage, config: Config, sites: Sites, scheme: Scheme
+    new: SignedPage, kept: SignedPage, max_distance: int, sites: Sites, scheme: Scheme
 ) -> DirectionResult:
     """Decide as a crawl does if it meets *new* and *kept* is kept."""
     new = with_site_keys(new, sites.profile_of(new))
     kept = trim(with_site_keys(kept, sites.profile_of(kept)))
-    result = _apply_rules(Pair(new, kept, config, scheme, sites.profile_of(new), sites.profile_of(kept)))
+    result = _apply_rules(Pair(new, kept, max_distance, scheme, sites.profile_of(new), sites.profile_of(kept)))
     if result.is_duplicate and not Lookup(scheme).finds(new, kept):
         return DirectionResult(result.pair, "not met in the index", False)
     return result
@@ -166,8 +168,8 @@ def evaluate_pairs(
     for labelled_set in sets:
         for pair in labelled_set.pairs:
             a, b = documents[labelled_set.name, pair.id_a], documents[labelled_set.name, pair.id_b]
-            forward = decide_direction(a.page, b.page, config, sites, scheme)
-            backward = decide_direction(b.page, a.page, config, sites, scheme)
+            forward = decide_direction(a.page, b.page, config.max_distance, sites, scheme)
+            backward = decide_direction(b.page, a.page, config.max_distance, sites, scheme)
             results.append(PairResult(labelled_set.name, pair, a, b, forward, backward))
     return results
 
@@ -184,21 +186,20 @@ def count_outcomes(
     return Counts(found=numbers[1, True], missed=numbers[1, False], false=numbers[0, True], apart=numbers[0, False])
 
 
-def count_by_distance(results: Sequence[PairResult], config: Config) -> list[Counts]:
-    """Count outcomes for each ``max_distance`` from 0 to 7, with all rules and the other settings of *config*."""
-    settings = [replace(config, max_distance=distance) for distance in range(MAX_DISTANCE + 1)]
-    least = {id(result): _least_distance(result, settings) for result in results}
+def count_by_distance(results: Sequence[PairResult]) -> list[Counts]:
+    """Count outcomes for each ``max_distance`` from 0 to 7, with all rules."""
+    least = {id(result): _least_distance(result) for result in results}
     return [
         count_outcomes(results, partial(lambda distance, result: least[id(result)] <= distance, distance))
         for distance in range(MAX_DISTANCE + 1)
     ]
 
 
-def _least_distance(result: PairResult, settings: Sequence[Config]) -> int:
-    """Return the least distance whose settings make the pair a duplicate; all greater ones do so, too."""
-    if not result.is_duplicate_with(settings[-1]):
-        return len(settings)
-    return next(distance for distance, config in enumerate(settings) if result.is_duplicate_with(config))
+def _least_distance(result: PairResult) -> int:
+    """Return the least ``max_distance`` that makes the pair a duplicate; all greater ones do so, too."""
+    if not result.is_duplicate_within(MAX_DISTANCE):
+        return MAX_DISTANCE + 1
+    return next(distance for distance in range(MAX_DISTANCE + 1) if result.is_duplicate_within(distance))
 
 
 PARTS: tuple[tuple[str, Callable[[LabelledPair], bool]], ...] = (

@@ -94,10 +94,10 @@ def inspect_page(
     page, text = signer.sign(url, body, encoding=encoding, key=url, scope=scope)
     if text is None:
         return InspectedPage(page, "", (), Counter(), {})
-    tree, config = parsing.parse(body, encoding), signer.config
-    outline = read_outline(tree, config.max_depth)
-    blocks = texts_of_blocks(outline, max_chars=config.max_chars)
-    boilerplate = _boilerplate(tree, text, config.max_depth)
+    tree = parsing.parse(body, encoding)
+    outline = read_outline(tree)
+    blocks = texts_of_blocks(outline)
+    boilerplate = _boilerplate(tree, text)
     compared = text if page.kind is PageKind.TEXT and not page.unsigned else "\n".join([text, *boilerplate])
     try:
         tokens = signer.text_of(compared).tokens
@@ -139,7 +139,7 @@ def compare_signatures(pair: Pair) -> SignatureResult | None:
     )
 
 
-def _boilerplate(tree: HtmlElement, text: str, max_depth: int) -> tuple[str, ...]:
+def _boilerplate(tree: HtmlElement, text: str) -> tuple[str, ...]:
     """Return the blocks of *tree* that are not in the main text *text*. Changes *tree*."""
     for root in parsing.roots(tree):
         for element in root.iter(*_NEVER_MAIN_TEXT):
@@ -147,7 +147,7 @@ def _boilerplate(tree: HtmlElement, text: str, max_depth: int) -> tuple[str, ...
     in_text = Counter(line.strip().removeprefix("- ") for line in text.splitlines())
     searched = text if len(text) < _LONG_TEXT else ""
     outside = []
-    for block in read_outline(tree, max_depth).blocks:
+    for block in read_outline(tree).blocks:
         if in_text[block.text]:
             in_text[block.text] -= 1
         elif len(block.text) < _LONG_LINE or block.text not in searched:

@@ -74,7 +74,7 @@ def find_lacks(new: InspectedPage, pair: Pair) -> list[Lack]:
 
 def turn(pair: Pair, kept: InspectedPage) -> Pair:
     """Return the pair in which the *kept* page of *pair* is the new page, and its new page is kept."""
-    return Pair(kept.page, trim(pair.new), pair.limits, pair.scheme, pair.kept_site, pair.new_site)
+    return Pair(kept.page, trim(pair.new), pair.max_distance, pair.scheme, pair.kept_site, pair.new_site)
 
 
 def _kind_of(traits: int, size: int) -> str:

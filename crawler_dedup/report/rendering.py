@@ -15,16 +15,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from rich.filesize import decimal
 
-from crawler_dedup.config import Config
 from crawler_dedup.hamming import BITS
 from crawler_dedup.journal.runs import describe_runs, format_period
 from crawler_dedup.report.data import ReportData
+from crawler_dedup.rules.limits import MIN_COVERAGE, MIN_RESEMBLANCE
 from crawler_dedup.signing.schemes import SimHash
 
 _MAX_CHARS = 160
 _MAX_LINK = 2_000
 _JOINERS = "\u200c\u200d"  # several scripts need them within words, and they do not change the direction of writing
-_LIMITS = ("max_distance", "min_resemblance", "min_coverage", "max_duplicates")
 _ADDRESS = re.compile(r"https?://[!-~\xa1-\U0010ffff]+", re.IGNORECASE)
 
 
@@ -45,21 +44,20 @@ class Chart:
     limit_name: str = ""
 
 
-def render(data: ReportData, config: Config, created: datetime) -> str:
+def render(data: ReportData, max_distance: int, created: datetime) -> str:
     """Lay out the report.
 
     Args:
-        config: the settings whose limits the charts show.
+        max_distance: the setting, which a chart shows as a limit.
         created: the time of the report, in UTC. Everything else in the file depends on the other arguments only.
     """
     template = _make_environment().get_template("report.html.jinja")
     return template.render(
         made=created.strftime("%Y-%m-%d %H:%M UTC"),
         data=data,
-        config=config,
+        max_distance=max_distance,
         covered=describe_runs(data.run_count, *data.span),
-        limits=_LIMITS,
-        charts=list(_chart_limits(data, config)),
+        charts=list(_chart_limits(data, max_distance)),
     )
 
 
@@ -113,15 +111,15 @@ def _percent(share: float) -> str:
     return f"{share:.1%}" if 0 < share < 0.9995 else f"{share:.0%}"
 
 
-def _chart_limits(data: ReportData, config: Config) -> Iterator[Chart]:
+def _chart_limits(data: ReportData, max_distance: int) -> Iterator[Chart]:
     """Chart how near to the limits the duplicates are; for simhash with the limits."""
     is_simhash = data.index.scheme == SimHash.name
     if data.distances:
-        yield _chart_distances(data.distances, config.max_distance)
+        yield _chart_distances(data.distances, max_distance)
     if data.resemblances:
-        yield _chart_shares("Resemblance", data.resemblances, config.min_resemblance if is_simhash else None)
+        yield _chart_shares("Resemblance", data.resemblances, MIN_RESEMBLANCE if is_simhash else None)
     if data.coverages:
-        yield _chart_shares("Coverage", data.coverages, config.min_coverage if is_simhash else None)
+        yield _chart_shares("Coverage", data.coverages, MIN_COVERAGE if is_simhash else None)
 
 
 def _chart_distances(counts: Mapping[int, int], limit: int) -> Chart:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
-from crawler_dedup.config import Config
 from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.cover import size_of
 from crawler_dedup.rules.limits import DISTINCTIVE_ENTRY, DISTINCTIVE_HEADING, LITTLE_TEXT
@@ -45,7 +44,7 @@ class Content:
     Attributes:
         new: the page that may be dropped.
         kept: the page that would represent it.
-        limits: the settings with the thresholds.
+        max_distance: largest Hamming distance of two signatures that agree, in bits; with 0 only the same texts agree.
         scheme: the scheme by which both pages are signed.
         new_site: what is known about the new page's site.
         kept_site: what is known about the kept page's site.
@@ -53,7 +52,7 @@ class Content:
 
     new: SignedPage
     kept: SignedPage
-    limits: Config
+    max_distance: int
     scheme: Scheme
     new_site: SiteProfile = UNKNOWN_SITE
     kept_site: SiteProfile = UNKNOWN_SITE

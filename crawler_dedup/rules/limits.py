@@ -1,7 +1,7 @@
 """Every number of the rules, with its reason.
 
-Sizes are in Latin letters, as blocks measure them (:class:`crawler_dedup.signing.blocks.PackedBlock`). The four thresholds
-that users can set are in :class:`crawler_dedup.config.Config`.
+Sizes are in Latin letters, as blocks measure them (:class:`crawler_dedup.signing.blocks.PackedBlock`). The threshold that
+users can set, ``max_distance``, is in :class:`crawler_dedup.config.Config`.
 """
 
 # What a site repeats
@@ -52,6 +52,12 @@ MOST_WORDS = 0.85
 
 # Text pages
 
+MIN_RESEMBLANCE = 0.65
+"""Least share of common tokens of two duplicates (Jaccard, estimated from sketches with a standard error of .06), with
+schemes that do not measure it (``simhash``, ``checksums``, ``imatch``)."""
+MIN_COVERAGE = 0.85
+"""Least share of the tokens of the new page that the kept page has too (containment, estimated), with the same schemes:
+pages with the same content change as much from visit to visit."""
 MORE_TEXT = 1.25
 """A text that is more than this many times as long as another one says more, even in the same words. A start page with more
 than this many times the features of an article shows other articles, too."""
@@ -96,6 +102,9 @@ have the same links."""
 NOWHERE = 2
 """A kept page with at most this many links represents no page of its host that has more: a print copy, whose links are
 "back" and "home"."""
+MAX_LIST_VARIANTS = 50
+"""A list with new links passes. When as many lists with the same text and other links are kept, further ones are duplicates:
+this ends lists that never end (calendars, session identifiers in paths)."""
 SAME_LINKS, SAME_SHARE = 2, 0.1
 """Two pages are of one design if the numbers of their links, and the sizes of the texts in these, differ by at most this
 number or this share. Of the labelled duplicates on one host, this is false only for two designs of one page."""

@@ -24,7 +24,7 @@ class RuleMatcher(Lookup):
 
     def __init__(self, signer: Signer) -> None:
         super().__init__(signer.scheme)
-        self._config = signer.config
+        self._max_distance = signer.config.max_distance
 
     def read_counts(self, content: bytes) -> SiteCounts:
         return SiteCounts.decode(content)
@@ -49,4 +49,4 @@ class RuleMatcher(Lookup):
             return decode_profile(snapshot_of(page).content)
 
         site = site_of(new)
-        return (Pair(new, page, self._config, self._scheme, site, site_of(page)) for page in kept)
+        return (Pair(new, page, self._max_distance, self._scheme, site, site_of(page)) for page in kept)

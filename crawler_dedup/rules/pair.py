@@ -12,6 +12,8 @@ from crawler_dedup.rules.limits import (
     MANY_FEATURES,
     MANY_MORE,
     MEDIUM_TEXT,
+    MIN_COVERAGE,
+    MIN_RESEMBLANCE,
     MORE_LINKS,
     MORE_TEXT,
     MOST_WORDS,
@@ -62,7 +64,7 @@ class Pair(Content):
     @property
     def signatures_agree(self) -> bool:
         """Whether the texts agree by their signatures."""
-        return self.agreement is not None and (self.distance is None or self.distance <= self.limits.max_distance)
+        return self.agreement is not None and (self.distance is None or self.distance <= self.max_distance)
 
     @property
     def signatures_far_apart(self) -> bool:
@@ -75,11 +77,11 @@ class Pair(Content):
         return (
             self.are_texts
             and self.same_host
-            and self.limits.max_distance > 0
+            and self.max_distance > 0
             and not self.new.named
             and not self.kept.named
             and 0 != self.new.heading == self.kept.heading
-            and self.resemblance >= self.limits.min_resemblance
+            and self.resemblance >= MIN_RESEMBLANCE
         )
 
     # Blocks
@@ -198,8 +200,8 @@ class Pair(Content):
         """Whether the kept page has the words of the new page, and not many more unless the new page is a part of it."""
         if not self.is_estimated:
             return True
-        has_most_words = self.resemblance >= self.limits.min_resemblance or self.is_part
-        return has_most_words and self.coverage >= self.limits.min_coverage
+        has_most_words = self.resemblance >= MIN_RESEMBLANCE or self.is_part
+        return has_most_words and self.coverage >= MIN_COVERAGE
 
     @computed
     def is_part(self) -> bool:
@@ -208,12 +210,12 @@ class Pair(Content):
         The signatures of a part and of the whole may be far apart. Whether the kept page lacks a block of the part is
         decided by :attr:`cover`. With a maximum distance of 0, only the same text is a duplicate.
         """
-        if not self.are_texts or self.limits.max_distance == 0 or not self.same_named:
+        if not self.are_texts or self.max_distance == 0 or not self.same_named:
             return False
         if self.same_host and not self.other_parts_agree:
             return False
-        least_coverage = max(PART_OF_HOST if self.same_host else 0, self.limits.min_coverage)
-        return self.resemblance >= self.limits.min_resemblance**2 and self.coverage >= least_coverage
+        least_coverage = max(PART_OF_HOST if self.same_host else 0, MIN_COVERAGE)
+        return self.resemblance >= MIN_RESEMBLANCE**2 and self.coverage >= least_coverage
 
     # Links
 

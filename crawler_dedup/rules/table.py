@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from crawler_dedup.decision import Match
+from crawler_dedup.rules.limits import MAX_LIST_VARIANTS, MIN_COVERAGE
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.trimming import is_list
 from crawler_dedup.signedpage import SignedPage
@@ -77,7 +78,7 @@ def _describe_signatures(pair: Pair) -> str:
         return "they do not agree"
     if pair.distance is None:
         return f"{pair.scheme.name} sees one text"
-    return f"{pair.distance} bits, limit {pair.limits.max_distance}"
+    return f"{pair.distance} bits, limit {pair.max_distance}"
 
 
 def _describe_titles(pair: Pair) -> str:
@@ -99,7 +100,7 @@ def _describe_coverage(pair: Pair) -> str:
         return "the kept page lacks a heading"
     if pair.words_covered and pair.cover.missing:
         return f"the kept page lacks {len(pair.cover.missing)} block{'s' * (len(pair.cover.missing) > 1)}"
-    least = f"least {pair.limits.min_coverage:.2f}" if pair.is_estimated else f"decided by {pair.scheme.spec}"
+    least = f"least {MIN_COVERAGE:.2f}" if pair.is_estimated else f"decided by {pair.scheme.spec}"
     return f"coverage {pair.coverage:.2f}, {least}"
 
 
@@ -160,7 +161,7 @@ def compare(pair: Pair) -> Match | None:
 def first_match(pairs: Iterable[Pair]) -> tuple[SignedPage, Match] | None:
     """Return the first kept page that covers the new one, with the match.
 
-    A list with new links is not covered by any page, until as many variants are kept as the limits allow.
+    A list with new links is not covered by any page, until :data:`~crawler_dedup.rules.limits.MAX_LIST_VARIANTS` are kept.
     """
     variants = 0
     for pair in pairs:
@@ -169,7 +170,7 @@ def first_match(pairs: Iterable[Pair]) -> tuple[SignedPage, Match] | None:
             return pair.kept, _match(rule, pair)
         if rule == OTHER_LINKS and pair.kept.key != pair.new.key:
             variants += 1
-            if variants == pair.limits.max_list_variants:
+            if variants == MAX_LIST_VARIANTS:
                 return pair.kept, _match(TOO_MANY_VARIANTS, pair)
     return None
 

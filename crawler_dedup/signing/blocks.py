@@ -21,7 +21,7 @@ from crawler_dedup.signing.cover import (
     key_of_fact,
     keys_of_texts,
 )
-from crawler_dedup.signing.features import normalise, split_units, unify
+from crawler_dedup.signing.features import MAX_CHARS, normalise, split_units, unify
 from crawler_dedup.signing.headings import Heading, describe_page, read_heading
 from crawler_dedup.signing.lines import (
     BEGINS_NO_DIGIT,
@@ -109,8 +109,6 @@ def pack_blocks(
     main: MainBlocks,
     title: str,
     embedded: Mapping[str, bool] | None = None,
-    *,
-    max_chars: int,
 ) -> PageBlocks:
     """Pack the blocks of a *page*, of which *main* is the main text.
 
@@ -122,7 +120,6 @@ def pack_blocks(
     Args:
         embedded: content beside the text (:func:`crawler_dedup.signing.embedded.find_embedded_content`), and whether it is
             shown.
-        max_chars: maximum number of characters that are read; the blocks after them are left out.
     """
     plain_title = normalise(title)
     longest_name = 2 * len(plain_title) + 2  # it may have its words twice
@@ -135,7 +132,7 @@ def pack_blocks(
     headings: list[Heading] = []
     main_texts: list[str] = []
     first_main = next((place for place, block in enumerate(blocks) if id(block) in of_main), len(blocks))
-    lines = _lines(blocks, max_chars)
+    lines = _lines(blocks)
     numbered = enumerate(zip(blocks, lines, strict=False))
     for place, (block, (plain, letters, digits)) in (row for row in numbered if row[1][1][1] not in _ADVERTISING):
         traits = _ENTRY if 2 * block.linked >= block.size else 0
@@ -232,14 +229,14 @@ def _names_of(block: Block) -> tuple[int, int]:
     return find_names(block.text if block.prose is None else block.prose)
 
 
-def _lines(blocks: Sequence[Block], max_chars: int) -> Iterator[tuple[str, bytes, bytes]]:
-    """Return the normalised texts of the first blocks that together have up to *max_chars* characters.
+def _lines(blocks: Sequence[Block]) -> Iterator[tuple[str, bytes, bytes]]:
+    """Return the normalised texts of the first blocks that together have up to :data:`MAX_CHARS` characters.
 
     Each text comes with the bytes of it that are hashed, and with bytes that are empty if it has no digit.
     """
     texts = [block.text for block in blocks]
     ends = list(accumulate(map(len, texts)))
-    del texts[bisect_right(ends, max_chars) :]
+    del texts[bisect_right(ends, MAX_CHARS) :]
     if not texts:
         return iter(())
     # All lines are normalised in one call, because for a short text the call costs more than the work.
@@ -249,12 +246,12 @@ def _lines(blocks: Sequence[Block], max_chars: int) -> Iterator[tuple[str, bytes
     return zip(plain.split("\n"), letters.split(b"\n"), digits.split(b"\n"), strict=True)
 
 
-def texts_of_blocks(page: Outline, *, max_chars: int) -> dict[int, str]:
+def texts_of_blocks(page: Outline) -> dict[int, str]:
     """Return the text of each block of *page* by its hash in :func:`pack_blocks`, to explain a decision."""
     texts: dict[int, str] = {}
     times: dict[int, int] = {}
     blocks = _compared(page.blocks)
-    for block, (plain, letters, digits) in zip(blocks, _lines(blocks, max_chars), strict=False):
+    for block, (plain, letters, digits) in zip(blocks, _lines(blocks), strict=False):
         number = hash_line(letters, numbers_in(plain) if digits else [])
         times[number] = count = times.get(number, 0) + 1
         texts[number if count == 1 else _hash_again(number, count)] = block.text

@@ -19,8 +19,6 @@ from crawler_dedup.signing.parsing import check_body, check_depth, check_nodes, 
 
 _PARAGRAPHS = "paragraphs size>=100 links<=1/3 series>=4 title<=2 share>=3/5"
 _TRAFILATURA = "trafilatura comments=no tables=no"
-_LIMITS = Config()
-"""The limits beyond which the text of a page is its visible text."""
 
 
 @cache
@@ -60,9 +58,9 @@ def extract_text(body: bytes, encoding: str | None, *, whole: bool = False) -> s
         return ""
     try:
         if not whole and (encoding is None or is_charset(encoding)):
-            check_body(body, _LIMITS)
-            check_nodes(tree, len(body), _LIMITS)
-            check_depth(tree, _LIMITS)
+            check_body(body, Config.max_bytes)
+            check_nodes(tree, len(body))
+            check_depth(tree)
             return extract_with_trafilatura(tree)
     except BeyondLimits:
         pass

@@ -69,8 +69,10 @@ _LONGEST_WORD = 40
 _FIRST_WIDE = "\u2e80"
 """First character of the range with kana, Han and Hangul, which no algorithm changes."""
 
-TOO_LONG = "too many characters"
-"""Why a text is not read."""
+MAX_CHARS = 200_000
+"""Maximum length of the main text of a page: several times that of the longest of 1,700 real pages. jieba segments so many
+Chinese characters in about a second."""
+_TOO_LONG = "too many characters"
 
 WEIGHT_UNIT = 64
 """Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
@@ -136,6 +138,12 @@ def unify(text: str) -> str:
     return text if text.isascii() else "".join(_compose(_without_excess_marks(drop_ignorable(text))))
 
 
+def check_length(text: str) -> None:
+    """Raise :class:`BeyondLimits` for a text that is too long to be signed."""
+    if len(text) > MAX_CHARS:
+        raise BeyondLimits(_TOO_LONG)
+
+
 def normalise(text: str) -> str:
     """Fold compatibility forms of *text* (NFKC), then case, then Traditional characters to simplified ones.
 
@@ -188,7 +196,7 @@ def _composed(text: str, limit: int) -> str:
         pieces.append(piece)
         size += len(piece)
         if size > limit:
-            raise BeyondLimits(TOO_LONG)
+            raise BeyondLimits(_TOO_LONG)
     return "".join(pieces)
 
 

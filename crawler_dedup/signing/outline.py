@@ -20,7 +20,7 @@ from crawler_dedup.signing.hidden import (
     hidden_within,
     roots_and_states,
 )
-from crawler_dedup.signing.parsing import read_quickly
+from crawler_dedup.signing.parsing import MAX_DEPTH, read_quickly
 from crawler_dedup.signing.textblocks import Block, join_parts, leave_out, read_lines, read_text
 
 # Elements inside a line of text. All others, also unknown ones, begin and end a block.
@@ -77,7 +77,7 @@ class Outline(NamedTuple):
         return any(block.shown != block.text for block in self.blocks)
 
 
-def read_outline(tree: HtmlElement, max_depth: int = 250, *, revealed: bool = False) -> Outline:
+def read_outline(tree: HtmlElement, *, revealed: bool = False) -> Outline:
     """Read the blocks of *tree*, without navigation, asides, footers, fields of forms, scripts and comments.
 
     An element for navigation or the like is read all the same if it has the parts of a whole page, and more text than there
@@ -87,30 +87,30 @@ def read_outline(tree: HtmlElement, max_depth: int = 250, *, revealed: bool = Fa
         revealed: whether what only a script or an animation uncovers counts as shown.
 
     Raises:
-        BeyondLimits: elements are nested deeper than *max_depth*, which limits the recursion of this function.
+        BeyondLimits: elements are nested deeper than :data:`MAX_DEPTH`, which limits the recursion of this function.
     """
     swallowed: set[HtmlElement] = set()
     with read_quickly(tree):
         for _ in range(_MOST_PASSES):
-            reader = _read_tree(tree, swallowed, max_depth, revealed=revealed)
+            reader = _read_tree(tree, swallowed, revealed=revealed)
             least = max(_LEAST_SWALLOWED, _unlinked_size(reader))
-            more = [element for element in reader.skipped if _unlinked_size(_read_element(element, max_depth)) > least]
+            more = [element for element in reader.skipped if _unlinked_size(_read_element(element)) > least]
             if not more:
                 break
             swallowed.update(more)
     return Outline(reader.blocks, reader.parents)
 
 
-def _read_tree(tree: HtmlElement, swallowed: AbstractSet[HtmlElement], max_depth: int, *, revealed: bool) -> _Reader:
+def _read_tree(tree: HtmlElement, swallowed: AbstractSet[HtmlElement], *, revealed: bool) -> _Reader:
     reader = _Reader(find_shadow_hosts(tree), swallowed, revealed=revealed)
     for root, around in roots_and_states(tree, revealed=revealed):
-        reader.read_root(root, around, max_depth)
+        reader.read_root(root, around)
     return reader
 
 
-def _read_element(element: HtmlElement, max_depth: int) -> _Reader:
+def _read_element(element: HtmlElement) -> _Reader:
     reader = _Reader(frozenset())
-    reader.read_root(element, SHOWN, max_depth)
+    reader.read_root(element, SHOWN)
     return reader
 
 
@@ -156,10 +156,10 @@ class _Reader:
         self._links: list[slice] = []  # the parts inside links, and those that are code, since the last block
         self._code: list[slice] = []
 
-    def read_root(self, root: HtmlElement, around: Concealment, levels: int) -> None:
+    def read_root(self, root: HtmlElement, around: Concealment) -> None:
         """Read a whole tree; *around*: the concealment around it."""
         self._turn(concealment(root, around, revealed=self._revealed))
-        self._read(root, _ROOT, levels)
+        self._read(root, _ROOT, MAX_DEPTH)
         self._end_block(_ROOT)
         self._turn(SHOWN)
 

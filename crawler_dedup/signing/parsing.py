@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
 from typing import cast
 
 import numpy as np
@@ -29,7 +28,6 @@ from w3lib.encoding import (
     to_unicode,
 )
 
-from crawler_dedup.config import Config
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.titles import MAX_WRITTEN_CHARS
 
@@ -38,7 +36,13 @@ _CLASSES = HtmlElementClassLookup()
 _ONE_CLASS = etree.ElementDefaultClassLookup(
     element=HtmlElement, comment=HtmlComment, pi=HtmlProcessingInstruction, entity=HtmlEntity
 )
+MAX_NODES = 50_000
+"""Maximum number of elements of a page. A page with four times as many ``<`` is not even parsed."""
+MAX_DEPTH = 100
+"""Deepest nesting of a page that is read: the functions that read a tree are recursive, and Python allows 1,000 calls."""
 _COUNT = etree.XPath("count(//*)")
+# This visits each node once, level by level; count(ancestor::*) would be quadratic.
+_IS_TOO_DEEP = etree.XPath("boolean(" + "/*" * (MAX_DEPTH + 1) + ")")
 _PASSWORD_FIELD = etree.XPath("boolean(//input[@type='password'])")
 _ELEMENT_BYTES = 3  # the shortest element, <p>; elements that the parser adds (html, head, body) are ignored
 _BRACKETS_A_NODE = 4
@@ -133,12 +137,12 @@ def asks_for_password(tree: HtmlElement) -> bool:
     return bool(_PASSWORD_FIELD(tree))
 
 
-def check_body(body: bytes, config: Config) -> None:
+def check_body(body: bytes, max_bytes: int) -> None:
     """Raise :class:`BeyondLimits` for a body that should not be parsed."""
-    if len(body) > config.max_bytes:
+    if len(body) > max_bytes:
         raise BeyondLimits("too many bytes")
     # Some brackets open no element, or are in scripts. A small body cannot contain as many.
-    most = _BRACKETS_A_NODE * config.max_nodes
+    most = _BRACKETS_A_NODE * MAX_NODES
     if len(body) > most and body.count(b"<") > most:
         raise BeyondLimits("too many nodes")
 
@@ -199,20 +203,14 @@ class _AttributeCounter:
         """Do nothing. lxml requires this method."""
 
 
-def check_nodes(tree: HtmlElement, size: int, config: Config) -> None:
+def check_nodes(tree: HtmlElement, size: int) -> None:
     """Raise :class:`BeyondLimits` for a tree with too many elements; *size*: bytes of its body."""
     # A small body cannot contain many elements.
-    if size > _ELEMENT_BYTES * config.max_nodes and cast("float", _COUNT(tree)) > config.max_nodes:
+    if size > _ELEMENT_BYTES * MAX_NODES and cast("float", _COUNT(tree)) > MAX_NODES:
         raise BeyondLimits("too many nodes")
 
 
-def check_depth(tree: HtmlElement, config: Config) -> None:
+def check_depth(tree: HtmlElement) -> None:
     """Raise :class:`BeyondLimits` for a tree that is nested too deep: extraction is recursive in places."""
-    # This visits each node once, level by level; count(ancestor::*) would be quadratic.
-    if _deeper_than(config.max_depth)(tree):
+    if _IS_TOO_DEEP(tree):
         raise BeyondLimits("nested too deep")
-
-
-@cache
-def _deeper_than(depth: int) -> etree.XPath:
-    return etree.XPath("boolean(" + "/*" * (depth + 1) + ")")

@@ -23,7 +23,7 @@ from crawler_dedup.signing import parsing
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.extractors import find_extractor, load_trafilatura
-from crawler_dedup.signing.features import TOO_LONG, Features, size_in_letters
+from crawler_dedup.signing.features import Features, check_length, size_in_letters
 from crawler_dedup.signing.language import UNKNOWN, find_language
 from crawler_dedup.signing.maintext import (
     MainBlocks,
@@ -171,28 +171,27 @@ class Signer:
     def main_text(self, body: bytes, encoding: str | None = None) -> str:
         """Return only the main text of a page. Raises :class:`BeyondLimits`."""
         text = self._read(body, None, encoding).text
-        if len(text) > self.config.max_chars:
-            raise BeyondLimits(TOO_LONG)
+        check_length(text)
         return text
 
     def parse(self, body: bytes, encoding: str | None = None) -> HtmlElement:
         """Parse a page that is not too large. Raises :class:`BeyondLimits`."""
-        parsing.check_body(body, self.config)
+        parsing.check_body(body, self.config.max_bytes)
         return parsing.parse(body, encoding)
 
     def _read(self, body: bytes, tree: HtmlElement | None, encoding: str | None) -> _Content:
         """Read the body within the limits into tree, outline and main text. Raises :class:`BeyondLimits`."""
         if tree is None:
             tree = self.parse(body, encoding)
-        parsing.check_nodes(tree, len(body), self.config)
+        parsing.check_nodes(tree, len(body))
         if self.config.extractor != "paragraphs":
-            parsing.check_depth(tree, self.config)
-        outline = read_outline(tree, self.config.max_depth)
+            parsing.check_depth(tree)
+        outline = read_outline(tree)
         title = parsing.find_title(tree)
         main = find_main_blocks(outline, title)
         revealed = outline.hides and shows_hardly_anything(outline, main)
         if revealed:
-            outline = read_outline(tree, self.config.max_depth, revealed=True)
+            outline = read_outline(tree, revealed=True)
             main = find_main_blocks(outline, title)
         return _Content(tree, title, outline, main, self._extractor.extract(tree, main), revealed)
 
@@ -207,8 +206,7 @@ class Signer:
 
     def _sign_content(self, page: SignedPage, body: bytes, content: _Content, main_text: Text) -> SignedPage:
         """Fill in the data of the page, and sign it by its main text or, if this is not enough, as a thin page."""
-        if len(content.text) > self.config.max_chars:
-            raise BeyondLimits(TOO_LONG)
+        check_length(content.text)
         links = find_links(content.tree, page.url)
         page = msgspec.structs.replace(
             page,
@@ -229,13 +227,7 @@ class Signer:
     def _with_blocks(
         self, page: SignedPage, content: _Content, embedded: Mapping[str, bool] | None = None
     ) -> SignedPage:
-        blocks = pack_blocks(
-            content.outline,
-            content.main,
-            page.title,
-            embedded,
-            max_chars=self.config.max_chars,
-        )
+        blocks = pack_blocks(content.outline, content.main, page.title, embedded)
         return msgspec.structs.replace(
             page, blocks=blocks.packed, cover=blocks.cover, heading=blocks.heading, named=blocks.named
         )
@@ -251,8 +243,7 @@ class Signer:
     def _sign_thin(self, page: SignedPage, content: _Content) -> SignedPage:
         """Sign a page with little main text by its blocks, or not at all."""
         text = join_text(content.outline)
-        if len(text) > self.config.max_chars:
-            raise BeyondLimits(TOO_LONG)
+        check_length(text)
         shown = join_shown_text(content.outline) if content.outline.hides else text
         # An error page, a form or a shell that a script fills looks the same at every URL.
         if not page.link_count or parsing.asks_for_password(content.tree) or size_in_letters(shown) < _LEAST_LETTERS:

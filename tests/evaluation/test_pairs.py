@@ -350,7 +350,7 @@ def signed_page(
 
 def ask(new: SignedPage, kept: SignedPage, config: Config = CONFIG) -> DirectionResult:
     """Return the decision of the rules without knowledge of any site."""
-    return decide_direction(new, kept, config, Sites(), SimHash(config.max_distance))
+    return decide_direction(new, kept, config.max_distance, Sites(), SimHash(config.max_distance))
 
 
 def judged_pair(a: SignedPage, b: SignedPage, label: int, source: str = "") -> PairResult:
@@ -623,7 +623,7 @@ def test_outcomes_are_counted_for_each_distance() -> None:
     judged = [judged_pair(signed_page(f"d{bits}", flipped=bits), first, 1) for bits in (0, 3, 7, 9)]
     judged += [judged_pair(signed_page("other words", flipped=2, own_features=90), first, 0)]
     judged += [judged_pair(signed_page("unsigned", unsigned="too large"), first, 1)]
-    counts = count_by_distance(judged, CONFIG)
+    counts = count_by_distance(judged)
     assert [count.found for count in counts] == [1, 1, 1, 2, 2, 2, 2, 3]
     assert {count.false for count in counts} == {0}
     assert {count.found + count.missed for count in counts} == {5}

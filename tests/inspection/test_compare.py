@@ -21,7 +21,7 @@ from crawler_dedup.signing.schemes import NAMES, Agreement, scheme_of
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article, paragraphs, words
 from tests.support.prose import html, prose
-from tests.support.signedpages import LIMITS, SIMHASH, block, cover, kept, links, new, thin
+from tests.support.signedpages import MAX_DISTANCE, SIMHASH, block, cover, kept, links, new, thin
 from tests.support.signedpages import words as features
 
 SIGNER = Signer(Config(tokenizer="bigrams"))
@@ -62,7 +62,7 @@ def changed_blocks(source: random.Random) -> dict[str, Any]:
 
 def pairs(count: int) -> list[Pair]:
     source = random.Random("pairs")
-    return [Pair(changed(new(), source), changed(kept(), source), LIMITS, SIMHASH) for _ in range(count)]
+    return [Pair(changed(new(), source), changed(kept(), source), MAX_DISTANCE, SIMHASH) for _ in range(count)]
 
 
 # The scheme
@@ -74,7 +74,7 @@ EXCERPT, WHOLE = prose(3, 30), "\n".join([prose(4, 30), prose(3, 30), prose(5, 4
 def test_a_scheme_measures_an_excerpt_even_if_its_look_up_does_not_find_it(name: str) -> None:
     signer = Signer(Config(tokenizer="bigrams", scheme=name))
     part, whole = (look(html(text).decode(), signer=signer).page for text in (EXCERPT, WHOLE))
-    comparison = compare_signatures(Pair(part, whole, signer.config, signer.scheme))
+    comparison = compare_signatures(Pair(part, whole, signer.config.max_distance, signer.scheme))
     assert comparison is not None
     assert comparison.scheme == signer.scheme.spec
     assert comparison.is_candidate == signer.scheme.finds(part.signed, whole.signed)
@@ -91,9 +91,9 @@ def test_a_scheme_measures_an_excerpt_even_if_its_look_up_does_not_find_it(name:
 
 
 def test_a_scheme_measures_nothing_of_thin_or_unsigned_pages() -> None:
-    assert compare_signatures(Pair(new(**thin(block(1))), kept(), LIMITS, SIMHASH)) is None
-    assert compare_signatures(Pair(new(unsigned="too little text"), kept(), LIMITS, SIMHASH)) is None
-    assert compare_signatures(Pair(new(), kept(), LIMITS, SIMHASH)) is not None
+    assert compare_signatures(Pair(new(**thin(block(1))), kept(), MAX_DISTANCE, SIMHASH)) is None
+    assert compare_signatures(Pair(new(unsigned="too little text"), kept(), MAX_DISTANCE, SIMHASH)) is None
+    assert compare_signatures(Pair(new(), kept(), MAX_DISTANCE, SIMHASH)) is not None
 
 
 # The rows
@@ -119,7 +119,7 @@ def test_every_row_shows_its_own_verdict_and_what_it_measured() -> None:
 
 @pytest.mark.parametrize(("new_reason", "kept_reason"), [("too little text", ""), ("", "nested too deep")])
 def test_an_unsigned_page_is_explained_by_one_row(new_reason: str, kept_reason: str) -> None:
-    (row,) = apply_rules(Pair(new(unsigned=new_reason), kept(unsigned=kept_reason), LIMITS, SIMHASH))
+    (row,) = apply_rules(Pair(new(unsigned=new_reason), kept(unsigned=kept_reason), MAX_DISTANCE, SIMHASH))
     assert (row.rule, row.duplicate, row.decides, row.measured) == (
         "too little text",
         False,
@@ -151,7 +151,7 @@ def test_an_unsigned_page_is_explained_by_one_row(new_reason: str, kept_reason: 
 def test_a_row_shows_what_it_measured(row: str, fields: dict[str, object], measured: str) -> None:
     page = kept(heading=1)
     measured_by_row = {
-        rule_row.rule: rule_row.measured for rule_row in apply_rules(Pair(new(**fields), page, LIMITS, SIMHASH))
+        rule_row.rule: rule_row.measured for rule_row in apply_rules(Pair(new(**fields), page, MAX_DISTANCE, SIMHASH))
     }
     assert measured_by_row[row] == measured
 
@@ -175,7 +175,7 @@ def test_a_row_shows_what_it_measured(row: str, fields: dict[str, object], measu
 )
 def test_a_row_shows_what_it_measured_of_thin_pages(row: str, fields: dict[str, object], measured: str) -> None:
     whole = thin(block(1), block(2))
-    pair = Pair(new(**{**whole, **fields}), kept(**whole), LIMITS, SIMHASH)
+    pair = Pair(new(**{**whole, **fields}), kept(**whole), MAX_DISTANCE, SIMHASH)
     measured_by_row = {rule_row.rule: rule_row.measured for rule_row in apply_rules(pair)}
     assert measured_by_row[row] == measured
 
@@ -183,7 +183,7 @@ def test_a_row_shows_what_it_measured_of_thin_pages(row: str, fields: dict[str, 
 def test_two_lists_of_the_same_entries_are_reported_as_such() -> None:
     listed = thin(block(1, Trait.ENTRY))
     site = replace(UNKNOWN_SITE, number=8)
-    pair = Pair(new(**listed, title="Another"), kept(**listed), LIMITS, SIMHASH, site, site)
+    pair = Pair(new(**listed, title="Another"), kept(**listed), MAX_DISTANCE, SIMHASH, site, site)
     measured_by_row = {row.rule: row.measured for row in apply_rules(pair)}
     assert measured_by_row["other titles"] == "two lists of the same entries"
 
@@ -194,7 +194,7 @@ def test_with_every_scheme_the_rows_agree_with_the_crawl(name: str) -> None:
     signer = Signer(config)
     first, second, third = (look(text, signer=signer).page for text in (article(1), article(1, changed=3), article(2)))
     for left, right in ((first, first), (first, second), (second, first), (first, third)):
-        pair = Pair(left, right, config, scheme_of(name, config))
+        pair = Pair(left, right, config.max_distance, scheme_of(name, config))
         assert [(row.rule, row.duplicate) for row in apply_rules(pair) if row.decides] == [table.decide(pair)]
 
 

@@ -31,7 +31,7 @@ def inspect(content: str, path: str) -> InspectedPage:
 
 
 def pair_of(new: InspectedPage, kept: InspectedPage) -> Pair:
-    return Pair(new.page, trim(kept.page), SIGNER.config, SIGNER.scheme)
+    return Pair(new.page, trim(kept.page), SIGNER.config.max_distance, SIGNER.scheme)
 
 
 def text(*parts: str) -> str:

@@ -102,15 +102,15 @@ def test_a_page_of_too_many_bytes_takes_no_memory(checker: Checker, name: str) -
 @pytest.mark.parametrize(
     ("limit", "reason"),
     [
-        (Config(tokenizer="bigrams", max_bytes=50), "too many bytes"),
-        (Config(tokenizer="bigrams", max_nodes=50), "too many nodes"),
-        (Config(tokenizer="bigrams", max_depth=50), "nested too deep"),
-        (Config(tokenizer="bigrams", max_chars=50), "too many characters"),
+        ("config.Config.max_bytes", "too many bytes"),
+        ("signing.parsing.MAX_NODES", "too many nodes"),
+        ("signing.outline.MAX_DEPTH", "nested too deep"),
+        ("signing.features.MAX_CHARS", "too many characters"),
     ],
 )
 @pytest.mark.parametrize("body", ["long", "short"])
 def test_no_text_beyond_a_limit_is_tokenised(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: Config, reason: str, body: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, reason: str, body: str
 ) -> None:
     # One is a text; of the other all that is visible is looked at, in blocks too small to be one.
     content = english() if body == "long" else "<a href=/>on</a>" + "<div>short and visible</div>" * 30
@@ -121,7 +121,8 @@ def test_no_text_beyond_a_limit_is_tokenised(
         return text
 
     monkeypatch.setattr(text, "normalise", refuse)
-    with Deduplicator.open(tmp_path, limit) as deduplicator:
+    monkeypatch.setattr(f"crawler_dedup.{limit}", 50)
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", max_bytes=Config.max_bytes)) as deduplicator:
         assert deduplicator.check(URL, content.encode()).reason == reason
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from crawler_dedup import Config, SignedPage
+from crawler_dedup import SignedPage
 from crawler_dedup.rules.counts import SiteCounts
-from crawler_dedup.rules.limits import MIN_PAGES
+from crawler_dedup.rules.limits import MAX_LIST_VARIANTS, MIN_PAGES
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, hash_part
 from crawler_dedup.rules.table import NAMES, TABLE, compare, decide, first_match
@@ -18,7 +18,7 @@ from crawler_dedup.rules.trimming import is_list, trim, with_site_keys
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.cover import decode_cover
 from crawler_dedup.signing.sketch import resemblance, sketch
-from tests.support.signedpages import HASHES, LIMITS, PAGE, SIMHASH, block, kept, links, new, thin, words
+from tests.support.signedpages import HASHES, MAX_DISTANCE, PAGE, SIMHASH, block, kept, links, new, thin, words
 
 MANY = {"chars": 1000, "inner_link_chars": 500}
 """Makes a page with text a list."""
@@ -60,7 +60,7 @@ def case(
     new_site: SiteProfile = UNKNOWN_SITE,
     kept_site: SiteProfile = UNKNOWN_SITE,
 ) -> Case:
-    return Pair(new, kept, LIMITS, SIMHASH, new_site, kept_site), row, duplicate
+    return Pair(new, kept, MAX_DISTANCE, SIMHASH, new_site, kept_site), row, duplicate
 
 
 def on_the_site(new: SignedPage, kept: SignedPage, row: str, duplicate: bool) -> Case:
@@ -516,7 +516,7 @@ def predicate(name: str) -> Callable[[Pair], bool | None]:
 def test_of_two_contradicting_rows_the_upper_one_decides(
     rows: tuple[str, str], pages: tuple[SignedPage, SignedPage]
 ) -> None:
-    pair = Pair(*pages, LIMITS, SIMHASH)
+    pair = Pair(*pages, MAX_DISTANCE, SIMHASH)
     upper, lower = (predicate(name)(pair) for name in rows)
     assert upper is not None
     assert lower is (not upper)
@@ -540,7 +540,7 @@ def test_a_list_with_other_links_is_a_variant_only_if_no_other_row_says_differen
         "other links": links(4),
     }
     fields = {**differences[lower], **differences[upper]}
-    pair = Pair(new(**MANY, **fields), kept(**MANY), LIMITS, SIMHASH)
+    pair = Pair(new(**MANY, **fields), kept(**MANY), MAX_DISTANCE, SIMHASH)
     assert predicate(upper)(pair) is predicate(lower)(pair) is False
     assert decide(pair) == (upper, False)
 
@@ -561,12 +561,12 @@ def test_a_list_with_other_links_is_a_variant_only_if_no_other_row_says_differen
 )
 def test_a_page_that_covers_another_need_not_be_covered_by_it(covered: dict[str, Any], covers: dict[str, Any]) -> None:
     covered_page, covering_page = new(**covered), kept(**covers)
-    assert compare(Pair(covered_page, covering_page, LIMITS, SIMHASH)) is not None
-    assert compare(Pair(covering_page, covered_page, LIMITS, SIMHASH)) is None
+    assert compare(Pair(covered_page, covering_page, MAX_DISTANCE, SIMHASH)) is not None
+    assert compare(Pair(covering_page, covered_page, MAX_DISTANCE, SIMHASH)) is None
 
 
 def test_the_coverage_of_an_excerpt_is_greater_than_its_resemblance() -> None:
-    match = compare(Pair(new(**words(0, 145)), PAGE, LIMITS, SIMHASH))
+    match = compare(Pair(new(**words(0, 145)), PAGE, MAX_DISTANCE, SIMHASH))
     assert match is not None
     assert match.rule == "alike"
     assert match.coverage > match.resemblance
@@ -575,13 +575,15 @@ def test_the_coverage_of_an_excerpt_is_greater_than_its_resemblance() -> None:
 # Limits
 
 
-def test_limits_change_which_row_decides() -> None:
+def test_limits_change_which_row_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     far, longer = new(signature=0b1111111), new(**words(0, 270))
-    assert compare(Pair(far, PAGE, Config(max_distance=7), SIMHASH)) is not None
-    assert compare(Pair(far, PAGE, Config(max_distance=0), SIMHASH)) is None
-    assert compare(Pair(longer, PAGE, Config(min_coverage=0.5), SIMHASH)) is not None
-    assert decide(Pair(longer, PAGE, Config(min_resemblance=0.95), SIMHASH)) == ("not covered", False)
-    assert compare(Pair(longer, PAGE, Config(min_resemblance=0, min_coverage=0), SIMHASH)) is not None
+    assert compare(Pair(far, PAGE, 7, SIMHASH)) is not None
+    assert compare(Pair(far, PAGE, 0, SIMHASH)) is None
+    assert decide(Pair(longer, PAGE, 7, SIMHASH)) == ("not covered", False)
+    monkeypatch.setattr("crawler_dedup.rules.pair.MIN_COVERAGE", 0.5)
+    assert compare(Pair(longer, PAGE, 7, SIMHASH)) is not None
+    monkeypatch.setattr("crawler_dedup.rules.pair.MIN_RESEMBLANCE", 0.95)
+    assert decide(Pair(longer, PAGE, 7, SIMHASH)) == ("not covered", False)
 
 
 # Lists
@@ -660,8 +662,8 @@ def test_texts_are_filed_under_the_keys_of_their_scheme() -> None:
 # Many kept pages
 
 
-def pairs(page: SignedPage, *kept_pages: SignedPage, variants: int = 50) -> list[Pair]:
-    return [Pair(page, kept_page, Config(max_list_variants=variants), SIMHASH) for kept_page in kept_pages]
+def pairs(page: SignedPage, *kept_pages: SignedPage) -> list[Pair]:
+    return [Pair(page, kept_page, MAX_DISTANCE, SIMHASH) for kept_page in kept_pages]
 
 
 def variant(number: int) -> SignedPage:
@@ -683,34 +685,32 @@ def test_pages_after_the_match_are_not_compared() -> None:
     assert [pair.kept.key for pair in looked_at] == ["behind"]
 
 
-@pytest.mark.parametrize("variants", [1, 2, 3])
-def test_a_list_with_new_links_passes_until_the_maximum_number_of_variants_is_kept(variants: int) -> None:
-    page, variants_kept = variant(0), [variant(number) for number in range(1, variants + 1)]
-    assert first_match(pairs(page, *variants_kept[:-1], variants=variants)) is None
-    decided = first_match(pairs(page, *variants_kept, variants=variants))
+def test_a_list_with_new_links_passes_until_the_maximum_number_of_variants_is_kept() -> None:
+    page, variants_kept = variant(0), [variant(number) for number in range(1, MAX_LIST_VARIANTS + 1)]
+    assert first_match(pairs(page, *variants_kept[:-1])) is None
+    decided = first_match(pairs(page, *variants_kept))
     assert decided is not None
     assert (decided[0], decided[1].rule) == (variants_kept[-1], "too many variants of a list")
 
 
-def test_without_a_bound_a_list_with_new_links_always_passes() -> None:
-    assert first_match(pairs(variant(0), *(variant(number) for number in range(1, 200)), variants=0)) is None
-
-
 def test_a_list_that_covers_the_new_one_is_its_match_whatever_other_lists_there_are() -> None:
     same_links = msgspec.structs.replace(variant(0), key="x", digest=b"x")
-    decided = first_match(pairs(variant(0), variant(1), same_links, variants=2))
+    decided = first_match(pairs(variant(0), variant(1), same_links))
     assert decided is not None
     assert (decided[0].key, decided[1].rule) == ("x", "alike")
 
 
 def test_an_earlier_version_of_a_list_is_not_a_variant_of_it() -> None:
     before = msgspec.structs.replace(variant(1), key="0")
-    assert first_match(pairs(variant(0), before, variants=1)) is None
+    others = [variant(number) for number in range(1, MAX_LIST_VARIANTS)]
+    assert first_match(pairs(variant(0), before, *others)) is None
 
 
 def test_pages_that_differ_in_more_than_links_are_not_variants() -> None:
-    other_lists = [new(key=f"{number}", **MANY, **{**links(number), **words(500, 700)}) for number in range(5)]
-    assert first_match(pairs(variant(0), *other_lists, variants=1)) is None
+    other_lists = [
+        new(key=f"{number}", **MANY, **{**links(number), **words(500, 700)}) for number in range(2 * MAX_LIST_VARIANTS)
+    ]
+    assert first_match(pairs(variant(0), *other_lists)) is None
 
 
 def test_the_texts_of_these_tests_have_the_intended_resemblances() -> None:

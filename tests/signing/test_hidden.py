@@ -279,7 +279,9 @@ def signed(body: str, url: str = "http://a.org/", signer: Signer = SIGNER) -> Si
 
 def covers(kept: str, new: str, signer: Signer = SIGNER) -> bool:
     """Return whether a kept page makes a new one on another host a duplicate."""
-    pair = Pair(signed(new, "http://b.org/", signer), signed(kept, signer=signer), signer.config, signer.scheme)
+    pair = Pair(
+        signed(new, "http://b.org/", signer), signed(kept, signer=signer), signer.config.max_distance, signer.scheme
+    )
     return compare(pair) is not None
 
 

@@ -8,12 +8,12 @@ import pytest
 from lxml import etree
 from scrapy.http import HtmlResponse
 
-from crawler_dedup import Config, main_text
+from crawler_dedup import main_text
 from crawler_dedup.crawl import text
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing import extractors
 from crawler_dedup.signing.extractors import extract_with_trafilatura, load_trafilatura
-from crawler_dedup.signing.parsing import check_attributes, check_body, check_depth, check_nodes, parse
+from crawler_dedup.signing.parsing import MAX_NODES, check_attributes, check_body, check_depth, check_nodes, parse
 from tests.support.crawling import article
 from tests.support.versions import DETECTS_CHARSETS
 
@@ -66,9 +66,9 @@ def test_a_page_without_text_has_an_empty_main_text() -> None:
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda: check_body(b"x" * 1001, Config(max_bytes=1000)), "too many bytes"),
-        (lambda: check_nodes(parse(b"<p>" * 1001), 3003, Config(max_nodes=1000)), "too many nodes"),
-        (lambda: check_depth(parse(b"<div>" * 300), Config()), "nested too deep"),
+        (lambda: check_body(b"x" * 1001, 1000), "too many bytes"),
+        (lambda: check_nodes(parse(b"<p>" * (MAX_NODES + 1)), 3 * (MAX_NODES + 1)), "too many nodes"),
+        (lambda: check_depth(parse(b"<div>" * 300)), "nested too deep"),
     ],
 )
 def test_an_exceeded_limit_is_named(make: Callable[[], None], reason: str) -> None:
@@ -77,9 +77,9 @@ def test_an_exceeded_limit_is_named(make: Callable[[], None], reason: str) -> No
 
 
 def test_a_page_within_the_limits_passes() -> None:
-    check_body(b"x" * 1000, Config(max_bytes=1000))
-    check_nodes(parse(b"<p>" * 900), 2700, Config(max_nodes=1000))
-    check_depth(parse(b"<div>" * 90), Config())
+    check_body(b"x" * 1000, 1000)
+    check_nodes(parse(b"<p>" * (MAX_NODES - 10)), 3 * MAX_NODES)
+    check_depth(parse(b"<div>" * 90))
 
 
 # Attributes

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from lxml import etree
 from lxml.html import HtmlElement, XHTMLParser
 
-from crawler_dedup import Config
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.outline import read_outline
-from crawler_dedup.signing.parsing import check_depth, parse
+from crawler_dedup.signing.parsing import MAX_DEPTH, check_depth, parse
 from crawler_dedup.signing.textblocks import Block
 
 INLINE = "abbr b bdi cite code data em font i ins kbd label mark q ruby s small span strong sub sup time u".split()
@@ -295,24 +294,24 @@ def nested(tag: str, depth: int) -> HtmlElement:
 
 @pytest.mark.parametrize("tag", NESTED)
 def test_the_deepest_page_within_the_limit_can_be_read(tag: str) -> None:
-    tree = nested(tag, 250)
-    check_depth(tree, Config(max_depth=250))
-    assert [block.text for block in read_outline(tree, 250).blocks] == ["deep words"]
+    tree = nested(tag, MAX_DEPTH)
+    check_depth(tree)
+    assert [block.text for block in read_outline(tree).blocks] == ["deep words"]
 
 
 @pytest.mark.parametrize("tag", NESTED)
 def test_a_much_deeper_page_is_refused_before_pythons_recursion_limit(tag: str) -> None:
     with pytest.raises(BeyondLimits, match="nested too deep"):
-        read_outline(nested(tag, 5000), 250)
+        read_outline(nested(tag, 5000))
 
 
 @pytest.mark.parametrize("tag", [tag for tag in NESTED if tag != "b"])  # the innermost of a line holds nothing more
 def test_the_limit_of_depth_is_the_same_for_every_extractor(tag: str) -> None:
-    tree = nested(tag, 41)
+    tree = nested(tag, MAX_DEPTH + 1)
     with pytest.raises(BeyondLimits):
-        check_depth(tree, Config(max_depth=40))
+        check_depth(tree)
     with pytest.raises(BeyondLimits):
-        read_outline(tree, 40)
+        read_outline(tree)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_a_main_text_that_is_partly_shown_reveals_nothing() -> None:
     faded = paragraphs("depot").replace("<p>", "<p style='opacity:0'>", 3)
     kept, new = signed(shown.replace(paragraphs("depot"), faded)), signed(shown)
     signer = Signer(Config(tokenizer="bigrams"))
-    assert compare(Pair(new, kept, signer.config, signer.scheme)) is None
+    assert compare(Pair(new, kept, signer.config.max_distance, signer.scheme)) is None
 
 
 def test_a_list_that_fades_in_is_judged_with_its_pictures() -> None:

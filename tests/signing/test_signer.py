@@ -355,16 +355,16 @@ def test_auto_is_jieba_where_rjieba_is_not_installed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "reason"),
+    ("content", "reason"),
     [
-        (Config(tokenizer="bigrams", max_bytes=10), "too many bytes"),
-        (Config(tokenizer="bigrams", max_nodes=3), "too many nodes"),
-        (Config(tokenizer="bigrams", max_depth=2), "nested too deep"),
-        (Config(tokenizer="bigrams", max_chars=10), "too many characters"),
+        ("x" * (Config.max_bytes + 1), "too many bytes"),
+        ("<i></i>" * 50_001, "too many nodes"),
+        ("<div>" * 101, "nested too deep"),
+        (f"<p>{'x' * 200_001}</p>", "too many characters"),
     ],
 )
-def test_a_page_beyond_a_limit_is_returned_unsigned(limit: Config, reason: str) -> None:
-    assert sign(Signer(limit), page(DEMO_TEXTS.english[0])).unsigned == reason
+def test_a_page_beyond_a_limit_is_returned_unsigned(signer: Signer, content: str, reason: str) -> None:
+    assert sign(signer, f"{page(DEMO_TEXTS.english[0]).decode()}{content}".encode()).unsigned == reason
 
 
 @pytest.mark.parametrize("content", [f"<p>{article(0)}</p>", "<a href=/>on</a>" + "<div>short and visible</div>" * 30])
@@ -377,10 +377,11 @@ def test_a_page_whose_text_becomes_much_longer_is_returned_unsigned(signer: Sign
 FORM = f"<body><form action='/in'><p>{article(0)}</p><input name=user><select name=x></select></form>"
 
 
-@pytest.mark.parametrize("limits", [Config(), Config(max_depth=2)], ids=["signed", "refused"])
-def test_a_tree_that_was_signed_gives_the_spider_forms_and_fields(limits: Config) -> None:
-    tree = parse(FORM.encode())
-    Signer(limits).sign("https://example.com/", FORM.encode(), tree, encoding=None, key=None, scope="")
+@pytest.mark.parametrize("body", [FORM, f"{FORM}{'<div>' * 101}"], ids=["signed", "refused"])
+def test_a_tree_that_was_signed_gives_the_spider_forms_and_fields(signer: Signer, body: str) -> None:
+    tree = parse(body.encode())
+    signed, _ = signer.sign("https://example.com/", body.encode(), tree, encoding=None, key=None, scope="")
+    assert bool(signed.unsigned) == (body != FORM)
     (form,) = tree.forms
     assert form.action == "/in"
     assert sorted(form.fields) == ["user", "x"]

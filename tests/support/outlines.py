@@ -20,9 +20,7 @@ def pack(
     main: Sequence[Block] = (),
     title: str = "",
     embedded: dict[str, bool] | None = None,
-    *,
-    max_chars: int = 1 << 30,
 ) -> PageBlocks:
     """Pack *blocks*, of which the blocks in *main* are the main text."""
     page, chosen = make_outline(blocks), MainBlocks([*main], 0, 0)
-    return pack_blocks(page, chosen, title, embedded, max_chars=max_chars)
+    return pack_blocks(page, chosen, title, embedded)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crawler_dedup import Config, SignedPage
+from crawler_dedup import SignedPage
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.blocks import unpack_blocks
 from crawler_dedup.signing.cover import LONG, CoverBlock, encode_cover, key_of_fact, keys_of_texts
@@ -15,7 +15,7 @@ from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.sketch import set_digest, sketch
 
 SIMHASH = SimHash()
-LIMITS = Config(max_distance=6, min_resemblance=0.65, min_coverage=0.85)
+MAX_DISTANCE = 6
 HASHES = np.random.default_rng(1).integers(0, 2**64, 1000, dtype=np.uint64)
 
 
