@@ -25,10 +25,9 @@ from rich.console import Console
 from rich.table import Table
 
 from crawler_dedup import Config, Decision, SignedPage
-from crawler_dedup.config import INDEX_CACHE
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.location import Location, ServerAddress
-from crawler_dedup.index.maintenance import make_pages
+from crawler_dedup.index.maintenance import CACHE_BYTES, make_pages
 from crawler_dedup.index.redis.connection import ServerConnection
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules.matcher import RuleMatcher
@@ -69,7 +68,7 @@ def make_pages_to_offer(signer: Signer, count: int, seed: int) -> list[SignedPag
 class Crawl:
     """An open index, in which pages are offered and settled as in a crawl."""
 
-    def __init__(self, location: Location, signer: Signer, cache_bytes: int = INDEX_CACHE) -> None:
+    def __init__(self, location: Location, signer: Signer, cache_bytes: int = CACHE_BYTES) -> None:
         self._server = ServerConnection(location) if isinstance(location, ServerAddress) else None
         self._matcher = RuleMatcher(signer)
         self.pages: Backend = make_pages(location, signer.spec, signer.libraries, cache_bytes=cache_bytes)

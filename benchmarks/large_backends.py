@@ -32,9 +32,9 @@ from benchmarks.backends import Cost, Crawl, make_pages_to_offer
 from benchmarks.large_indexes import CONFIG, build, read_filled
 from benchmarks.sizes import disguise
 from crawler_dedup import Config, SignedPage
-from crawler_dedup.config import INDEX_CACHE
 from crawler_dedup.hamming import DESIGNS
 from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.index.maintenance import CACHE_BYTES
 from crawler_dedup.index.records import hash_scope
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection
@@ -181,7 +181,7 @@ class _Measuring:
         for distance in _DISTANCES:
             for share in _SHARES:
                 self._add(f"{title}, k = {distance}, {share:.0%}", self._offer(distance, int(everything * share), 1))
-            self._add(f"{title}, k = {distance}, {_CLIENTS} clients", self._offer(distance, INDEX_CACHE, _CLIENTS))
+            self._add(f"{title}, k = {distance}, {_CLIENTS} clients", self._offer(distance, CACHE_BYTES, _CLIENTS))
         self._table.add_section()
 
     def _offer(self, distance: int, cache_bytes: int, clients: int) -> Measured:

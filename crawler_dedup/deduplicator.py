@@ -141,7 +141,6 @@ class Deduplicator:
             signer.spec,
             signer.libraries,
             map_size=config.map_size,
-            cache_bytes=config.index_cache,
             fresh=fresh,
             frozen=self._profiles,
         )

@@ -75,7 +75,7 @@ def test_a_range_is_written_for_people() -> None:
         ("DEDUP_FETCH", "Unknown setting DEDUP_FETCH; `crawler-dedup settings` lists all."),
         ("DEDUP_MAX_AGE", "Unknown setting DEDUP_MAX_AGE; `crawler-dedup settings` lists all."),
         ("DEDUP_MAX_LENGTH", "Unknown setting DEDUP_MAX_LENGTH; `crawler-dedup settings` lists all."),
-        ("DEDUP_MAX", "Unknown setting DEDUP_MAX; `crawler-dedup settings` lists all."),
+        ("DEDUP_MAX", "Unknown setting DEDUP_MAX; did you mean DEDUP_MAX_DISTANCE or DEDUP_MAX_BYTES?"),
         ("DEDUP_", "Unknown setting DEDUP_; `crawler-dedup settings` lists all."),
         ("DEDUP_XQZ", "Unknown setting DEDUP_XQZ; `crawler-dedup settings` lists all."),
     ],

@@ -46,9 +46,6 @@ _GIB = 1 << 30
 MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB if sys.maxsize > 1 << 32 else _GIB
 """Default size of the map. On Linux and macOS it is sparse and costs address space only; Windows allocates the file."""
 
-INDEX_CACHE = 256 << 20
-"""Default number of bytes of an index on a server that a process keeps in memory."""
-
 PROCESSES = 0 if os.name == "nt" else 1
 """Default number of signing processes. On Windows none can be started: they get a socket of their parent process."""
 
@@ -85,18 +82,12 @@ class Config:
         "`redis`. If the setting is empty, the index is in `DEDUP_DIR`; journals are there in any case, if there is such a "
         "directory.",
     )
-    index_cache: Annotated[int, Meta(ge=1 << 20, le=1 << 40)] = _setting(
-        INDEX_CACHE,
-        "How many bytes of an index on a server a crawl keeps in memory, roughly. What does not fit is read again when "
-        "it is needed.",
-        shown="`256 << 20` (256 MiB)",
-    )
     index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "without waiting"})] = _setting(
         60.0,
         "Seconds for which a crawl waits while the server of its index is away ([machines.md](machines.md#outages)). "
         "Pages wait until the server answers again. Once an outage has lasted so long, pages pass at once as "
         "`unchecked` until it is over, and a crawl that is to start ends with an error. The wait does not count in "
-        "`DEDUP_TIMEOUT` or `DEDUP_CLAIM_TIMEOUT`. For servers only: an index in a directory has no outages.",
+        "`DEDUP_TIMEOUT`. For servers only: an index in a directory has no outages.",
     )
     fresh: bool = _setting(
         False,
@@ -167,11 +158,6 @@ class Config:
         "Feeds are buffered, so an item that came out of the pipelines may not be on disk yet. If a crawl dies, the "
         "pages that it handled in its last so many seconds count as not handled.",
     )
-    claim_timeout: Annotated[float, Meta(ge=0, le=86_400)] = _setting(
-        10.0,
-        "Seconds for which a page waits for the outcome of a similar page that is being handled. After that it passes "
-        "as `unchecked`.",
-    )
     revisit: Literal["pass", "drop"] = _setting(
         "pass",
         "What happens to a page that is unchanged since an earlier run has handled it, if that run came to its end by "
@@ -185,15 +171,6 @@ class Config:
     store_text: bool = _setting(
         False,
         "Keep the main text of each kept page in the index, and that of each other page in the journal, compressed.",
-    )
-    max_duplicates: Annotated[int, Meta(ge=1, le=1 << 31)] = _setting(
-        50,
-        "When one kept page has stood for more than so many pages of one site in a run, a warning with examples is "
-        "logged, because the kept page may be an error page or a form.",
-    )
-    pass_beyond_max_duplicates: bool = _setting(
-        False,
-        "Let the pages beyond `DEDUP_MAX_DUPLICATES` pass, as `unchecked`.",
     )
     max_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] = _setting(
         8 << 20,
@@ -218,10 +195,6 @@ class Config:
         "The record of drops ([journal.md](journal.md)). `%(time)s` is the time when the crawl began, `%(name)s` the "
         "name of the spider. A relative path is relative to the directory of the index. If the setting is empty, no "
         "journal is written.",
-    )
-    summary_interval: Annotated[float, Meta(ge=1, le=86_400)] = _setting(
-        60.0,
-        "Seconds between two summary lines in the log.",
     )
     map_size: Annotated[int, Meta(ge=1 << 20, le=1 << 46)] = _setting(
         MAP_SIZE,
@@ -284,8 +257,6 @@ def nearest_settings(wrong_name: str) -> list[str]:
     hardly_different = get_close_matches(wrong_name, names, _MAX_NAMES, _LEAST_LIKENESS)
     words = set(wrong_name.split("_"))
     with_its_words = [name for name in names if words <= set(name.split("_"))]
-    if len(with_its_words) > _MAX_NAMES:  # *wrong_name* is a word of many names, such as MAX
-        with_its_words = []
     return [setting_name(name) for name in dict.fromkeys([*hardly_different, *with_its_words])][:_MAX_NAMES]
 
 

@@ -32,6 +32,9 @@ TOO_MANY_WAIT = "too many pages waiting"
 
 _FIRST_INTERVAL_SECONDS = 0.1
 """The time until the index is asked again about a page that another process is handling. It doubles each time."""
+PATIENCE_SECONDS = 10.0
+"""The time for which a page waits for the outcome of a similar page that is being handled. After that it passes as
+``unchecked``: most callbacks and pipelines take less, and the page holds a place among Scrapy's concurrent requests."""
 _SHORT_PATIENCE_SECONDS = 3.0
 """The time that every page may wait: similar pages in flight at the same time are decided once the first was handled. On a
 busy machine with two crawls that takes more than a second."""
@@ -127,7 +130,6 @@ class Claims:
         limit: how many pages may wait for longer than a moment at a time. They hold a place among Scrapy's concurrent
             requests.
         outages: lets pages wait while the server of the index is away. These pages do not count for *limit*.
-        patience: seconds that these pages wait.
         timeout: seconds that a page has for its decision. It waits for the index for a fifth of them, or for six seconds.
         count_coming: returns how many pages may be offered soon, including those that are being offered.
     """
@@ -139,7 +141,6 @@ class Claims:
         limit: int,
         *,
         outages: Outages,
-        patience: float,
         timeout: float,
         count_coming: Callable[[], int],
     ) -> None:
@@ -147,7 +148,6 @@ class Claims:
         self._monitor = monitor
         self._outages = outages
         self._limit = limit
-        self._patience = patience
         seconds = min(timeout, max(_ANSWER_SECONDS, timeout / 5))
         self.offers = Offers(deduplicator, timeout=seconds, count_coming=count_coming)
         self._awaited: dict[bytes, asyncio.Event] = {}
@@ -178,8 +178,8 @@ class Claims:
         self._waiting += 1
         try:
             if is_beyond_limit:
-                return await self._wait(offer, decision, min(_SHORT_PATIENCE_SECONDS, self._patience), TOO_MANY_WAIT)
-            return await self._wait(offer, decision, self._patience, BEING_HANDLED)
+                return await self._wait(offer, decision, _SHORT_PATIENCE_SECONDS, TOO_MANY_WAIT)
+            return await self._wait(offer, decision, PATIENCE_SECONDS, BEING_HANDLED)
         finally:
             self._waiting -= 1
 

@@ -24,7 +24,6 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage, escape_surrogates
 from crawler_dedup.signing.messages import SignJob
 
-_TOO_MANY_DUPLICATES = "too many duplicates"
 _DROPPED_TOO_OFTEN = "asked for again and again"
 
 
@@ -51,7 +50,7 @@ class Decider:
         self._monitor = session.monitor
         self._gate = gate
         self._config = config
-        self._watchdog = Watchdog(config.max_duplicates)
+        self._watchdog = Watchdog()
         self._forms = Forms()
 
     async def check(self, request: Request, response: Response) -> CheckedResponse | None:
@@ -72,7 +71,9 @@ class Decider:
             decision = await self._ask_index(page, identity.alias, is_dry=self._config.is_dry and action == "mark")
         except Exception as error:
             decision = self._failed(response, error)
-        decision = self._watch(decision)
+        overused = self._watchdog.count_duplicate(decision)
+        if overused is not None:
+            self._monitor.report_overused_page(decision, overused)
         drops = action != "mark" and is_unwanted(decision, response, self._config)
         if drops and self._watchdog.dropped_too_often(decision):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
@@ -127,19 +128,6 @@ class Decider:
         form = self._forms.add(page.url, forms)
         if form is not None:
             self._monitor.report_form(form, decision, page)
-
-    def _watch(self, decision: Decision) -> Decision:
-        """Warn about a kept page that stands for too many; further duplicates of it pass, if the settings say so."""
-        usage = self._watchdog.count_duplicate(decision)
-        if usage.is_beyond_limit and self._config.pass_beyond_max_duplicates:
-            watched = replace(
-                decision, verdict=Verdict.UNCHECKED, reason=_TOO_MANY_DUPLICATES, duplicate_of="", match=None
-            )
-        else:
-            watched = decision
-        if usage.warning is not None:
-            self._monitor.report_overused_page(decision, usage.warning)
-        return watched
 
 
 def is_unwanted(decision: Decision, response: Response, config: Config) -> bool:

@@ -201,15 +201,14 @@ class Monitor:
             self.count(f"handled/{'settled' if settled else 'released'}")
 
     def report_overused_page(self, decision: Decision, page: UsedPage) -> None:
-        """Report that the kept page of *decision*, a duplicate, stands for suspiciously many pages."""
+        """Report that the kept page of *decision*, a duplicate, represents suspiciously many pages."""
         self._record("watchdog", decision, None)
         self.count("watchdog")
         self.log(
             logging.WARNING,
-            "%s stands for more than %d pages of one site%s. Is it an error page or a form? Some of them: %s",
+            "%s represents %d pages of one site. Is it an error page or a form? Some of them: %s",
             decision.duplicate_of,
-            self._config.max_duplicates,
-            "; further ones pass" if self._config.pass_beyond_max_duplicates else "",
+            page.count,
             ", ".join(page.examples),
         )
 

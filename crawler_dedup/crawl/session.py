@@ -65,7 +65,6 @@ class Session:
             self.monitor,
             limit,
             outages=outages,
-            patience=config.claim_timeout,
             timeout=config.timeout,
             count_coming=self.count_requested,
         )
@@ -105,7 +104,8 @@ class Session:
         """Log which index and scheme are used, and tidy the index up in a thread."""
         self.monitor.open(self._journal, self.deduplicator)
         self._start(self._tidy())
-        self._summary.start(self._config.summary_interval, now=False)
+        if interval := self._crawler.settings.getfloat("LOGSTATS_INTERVAL"):  # 0: no such lines, as those of Scrapy
+            self._summary.start(interval, now=False)
         self._flushing.start(min(_MAX_FLUSH_INTERVAL, max(1, self._config.grace / 4)), now=False)
 
     def engine_started(self) -> None:

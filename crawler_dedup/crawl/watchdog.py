@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.index.records import hash_page_key
@@ -16,6 +15,8 @@ from crawler_dedup.urls import host_of
 
 _EXAMPLES = 5
 _EXAMPLE_CHARS = 500
+MAX_DUPLICATES = 50
+"""Maximum number of duplicates of a kept page on one site in a run without a warning: few pages have as many copies."""
 MAX_WATCHED = 10_000
 """Maximum number of kept pages, and of dropped pages, whose counts are remembered."""
 _MAX_DROPS = 5
@@ -27,7 +28,7 @@ class UsedPage:
     """The use of a kept page for the pages of one site in this run.
 
     Attributes:
-        count: how many pages it stood for.
+        count: number of its duplicates.
         examples: addresses of the last of these pages before the warning; empty after it.
     """
 
@@ -35,29 +36,13 @@ class UsedPage:
     examples: list[str] = field(default_factory=list)
 
 
-class Usage(NamedTuple):
-    """The use of a kept page after one more duplicate of it.
-
-    Attributes:
-        is_beyond_limit: whether the kept page has stood for more pages of one site than the limit.
-        warning: the use to warn about, once for each kept page and site; otherwise ``None``.
-    """
-
-    is_beyond_limit: bool
-    warning: UsedPage | None = None
-
-
 class Watchdog:
     """Counts duplicates by kept page and site, for the kept pages that were used last, and drops by page.
 
     Each page is identified by a hash of its address, because addresses may be long, and there are many.
-
-    Args:
-        limit: how many duplicates of one site a kept page may have.
     """
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
         self._used: OrderedDict[bytes, UsedPage] = OrderedDict()
         self._drops: OrderedDict[bytes, int] = OrderedDict()
 
@@ -71,19 +56,22 @@ class Watchdog:
             self._drops.popitem(last=False)
         return drops >= _MAX_DROPS
 
-    def count_duplicate(self, decision: Decision) -> Usage:
-        """Count *decision* for the kept page, if it is a duplicate."""
+    def count_duplicate(self, decision: Decision) -> UsedPage | None:
+        """Count *decision* for the kept page, if it is a duplicate.
+
+        Returns the use to warn about, once for each kept page and site; otherwise ``None``.
+        """
         if decision.verdict is not Verdict.DUPLICATE:
-            return Usage(is_beyond_limit=False)
+            return None
         page = self._used_page(decision)
         page.count += 1
-        if self._limit + 1 - _EXAMPLES < page.count <= self._limit + 1:
+        if MAX_DUPLICATES + 1 - _EXAMPLES < page.count <= MAX_DUPLICATES + 1:
             page.examples.append(decision.url[:_EXAMPLE_CHARS])
-        if page.count != self._limit + 1:
-            return Usage(is_beyond_limit=page.count > self._limit)
-        warning = replace(page)
+        if page.count != MAX_DUPLICATES + 1:
+            return None
+        overused = replace(page)
         page.examples = []
-        return Usage(is_beyond_limit=True, warning=warning)
+        return overused
 
     def _used_page(self, decision: Decision) -> UsedPage:
         page_hash = hash_page_key(decision.scope, f"{host_of(decision.url)} {decision.duplicate_of}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from crawler_dedup.config import INDEX_CACHE, MAP_SIZE
+from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMissing
 from crawler_dedup.index import export, records
 from crawler_dedup.index.backend import Backend
@@ -27,6 +27,9 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.extras import require_extra
 from crawler_dedup.urls import identifier_without_credentials, without_credentials
+
+CACHE_BYTES = 256 << 20
+"""About how many bytes of an index on a server a process keeps in memory. What does not fit is read again when needed."""
 
 if TYPE_CHECKING:
     from crawler_dedup.index.redis.opening import ServerIndex
@@ -71,7 +74,7 @@ def make_pages(
     libraries: Mapping[str, str],
     *,
     map_size: int = MAP_SIZE,
-    cache_bytes: int = INDEX_CACHE,
+    cache_bytes: int = CACHE_BYTES,
     fresh: bool = False,
     frozen: FrozenProfiles | None = None,
 ) -> Backend:

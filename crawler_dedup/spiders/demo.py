@@ -26,7 +26,6 @@ _SETTINGS = {
     "AUTOTHROTTLE_ENABLED": False,
     "CONCURRENT_REQUESTS": 1,
     "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1,  # the next request waits until the callback and its items are done
-    "DEDUP_CLAIM_TIMEOUT": _DAY,
     "DEDUP_STORE_TEXT": True,  # the sites are gone when somebody looks at the drops
     "DEDUP_TIMEOUT": _DAY,
     "DOWNLOAD_DELAY": 0,

@@ -83,7 +83,7 @@ class _FlakyIndex:
 def test_the_release_of_a_page_is_written_however_often_the_index_fails() -> None:
     index = _FlakyIndex(failures=4)
     monitor = cast("Any", SimpleNamespace(report_claim_end=lambda *_, **__: None))
-    claims = Claims(cast("Any", index), monitor, 1, outages=NO_WAIT, patience=1, timeout=1, count_coming=int)
+    claims = Claims(cast("Any", index), monitor, 1, outages=NO_WAIT, timeout=1, count_coming=int)
     page = Decision(Verdict.NEW, "http://h/", "http://h/", "", claim=1)
     assert claims.end(page, settled=True)
     assert claims.end(page, settled=False)
@@ -105,7 +105,6 @@ def test_releases_that_could_not_be_written_until_the_end_are_logged(
         cast("Any", monitor),
         1,
         outages=NO_WAIT,
-        patience=1,
         timeout=1,
         count_coming=int,
     )
@@ -136,9 +135,14 @@ def test_the_claim_of_a_page_that_is_abandoned_while_others_are_served_before_it
 
     index = GivenUp(failures=0)
     monitor = cast("Any", SimpleNamespace())
-    claims = Claims(cast("Any", index), monitor, 1, outages=NO_WAIT, patience=1, timeout=1, count_coming=lambda: 8)
+    claims = Claims(cast("Any", index), monitor, 1, outages=NO_WAIT, timeout=1, count_coming=lambda: 8)
     asyncio.run(offer())
     assert index.written == [False]
+
+
+def patience(seconds: float) -> str:
+    """Return the first lines of a script in whose crawls pages wait so long for the outcome of a similar page."""
+    return f"from crawler_dedup.crawl import claims\nclaims.PATIENCE_SECONDS = {seconds}\n"
 
 
 # Settled or released
@@ -410,12 +414,15 @@ class Handled:
         settings = {
             "ITEM_PIPELINES": {"script.Pipeline": 100},
             "SPIDER_MIDDLEWARES": {"script.Rescues": 550, "script.Refuses": 560},
-            "DEDUP_CLAIM_TIMEOUT": 0,
         }
         with Site(pages) as site:
             running = {
                 mode: start_script(
-                    directory / mode, HANDLINGS_SPIDER, {**settings, "DEDUP_SETTLE": mode}, site=site.url, paths=paths
+                    directory / mode,
+                    patience(0) + HANDLINGS_SPIDER,
+                    {**settings, "DEDUP_SETTLE": mode},
+                    site=site.url,
+                    paths=paths,
                 )
                 for mode in MODES
             }
@@ -611,12 +618,11 @@ def test_a_page_waits_for_the_outcome_of_an_alike_one(tmp_path: Path, reactor: b
     settings = {
         "CONCURRENT_REQUESTS": 16,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
-        "DEDUP_CLAIM_TIMEOUT": 2,
         "DOWNLOADER_MIDDLEWARES": {"script.Arrivals": 900},
         "TWISTED_REACTOR_ENABLED": reactor,
     }
     with Site(pages) as site:
-        crawl = run_script(tmp_path, WAITING_SPIDER, settings, site=site.url, paths=WAITING)
+        crawl = run_script(tmp_path, patience(2) + WAITING_SPIDER, settings, site=site.url, paths=WAITING)
     ends = {path: [note for note in crawl.notes if note.split()[1].startswith(path)][2:] for path in WAITING}
     assert ends == {
         "/settled": ["arrives /settled/twin", "ends /settled", "dropped /settled/twin"],
@@ -682,13 +688,9 @@ class Spider(Walker):
 def test_one_slow_callback_delays_at_most_a_quarter_of_the_crawl(tmp_path: Path) -> None:
     twins = {f"/twin/{number}": html(article("slow", frame=f"twin {number}")) for number in range(15)}
     other_pages = {f"/other/{number}": html(article(f"other {number}")) for number in range(60)}
-    settings = {
-        "CONCURRENT_REQUESTS": 16,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
-        "DEDUP_CLAIM_TIMEOUT": 60,
-    }
+    settings = {"CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
     with Site({"/slow": html(article("slow"))} | twins | other_pages) as site:
-        crawl = run_script(tmp_path, CROWD_SPIDER, settings, site=site.url, paths=[*twins, *other_pages])
+        crawl = run_script(tmp_path, patience(60) + CROWD_SPIDER, settings, site=site.url, paths=[*twins, *other_pages])
     # Only the pages that wait for its end are dropped after it.
     assert crawl.notes[0] == "slow ends"
     assert len(crawl.notes) == 1 + 4
@@ -735,8 +737,8 @@ def test_pages_whose_handling_depends_on_each_other_are_finished(tmp_path: Path)
     paths = ["/loads-its-twin", "/waits-for-its-twin"]
     pages = {f"{path}{twin}": html(article(path, frame=twin)) for path in paths for twin in ("", "/twin")}
     with Site(pages) as site:
-        settings = {"CONCURRENT_REQUESTS": 4, "DEDUP_CLAIM_TIMEOUT": 1}
-        crawl = run_script(tmp_path, DEADLOCK_SPIDER, settings, site=site.url)
+        settings = {"CONCURRENT_REQUESTS": 4}
+        crawl = run_script(tmp_path, patience(1) + DEADLOCK_SPIDER, settings, site=site.url)
     assert crawl.stats["finish_reason"] == "finished"
     assert {item["path"]: item["verdict"] for item in crawl.items} == {
         "/loads-its-twin/twin": None,
@@ -841,8 +843,10 @@ def test_a_page_waits_for_the_outcome_of_an_alike_one_in_another_process(tmp_pat
             pages[f"/{name}/deed"] = lambda name=name: wait(name)
             pages[f"/{name}/deed/done"] = lambda name=name: act(name)
         with Site(pages) as site:
-            settings = {"CONCURRENT_REQUESTS": 2, "DEDUP_CLAIM_TIMEOUT": 60}
-            crawl = run_script(tmp_path, WALK_IN_PAIRS, settings, site=site.url, paths=[f"/{name}" for name in names])
+            settings = {"CONCURRENT_REQUESTS": 2}
+            crawl = run_script(
+                tmp_path, patience(60) + WALK_IN_PAIRS, settings, site=site.url, paths=[f"/{name}" for name in names]
+            )
     assert crawl.notes == [
         "called /settled/deed",
         "dropped /settled of settled",
@@ -931,12 +935,11 @@ def interrupted(directory: Path, interrupts: int, **settings: Any) -> Running:
     paths = [f"/later/{number}" for number in range(30)]
     pages = {path: html(article(path)) for path in ["/done", "/slow", *paths]}
     pages["/slow/twin"] = html(article("/slow", frame="twin"))
-    source = STOPPED_SPIDER.replace("interrupts = 1", f"interrupts = {interrupts}")
+    source = patience(60) + STOPPED_SPIDER.replace("interrupts = 1", f"interrupts = {interrupts}")
     settings = {
         "CONCURRENT_REQUESTS": 2,
         "DOWNLOADER_MIDDLEWARES": {"script.Arrivals": 900},
         "DOWNLOAD_DELAY": 0.1,
-        "DEDUP_CLAIM_TIMEOUT": 60,
         **settings,
     }
     with Site(pages) as site:

@@ -56,7 +56,7 @@ import asyncio
 from tests.support.walker import Walker, seen
 
 class Spider(Walker):
-    custom_settings = {"DEDUP_SUMMARY_INTERVAL": 1}
+    custom_settings = {"LOGSTATS_INTERVAL": 1}
 
     async def parse(self, response):
         yield seen(response)
@@ -71,6 +71,12 @@ def test_a_summary_is_logged_regularly_during_a_crawl(tmp_path: Path) -> None:
     assert len(lines) > 2
     assert all(line.startswith("checked 1 pages (at ") for line in lines)
     assert lines[-1].startswith("checked 1 pages (at 0 pages/min)"), "none since the line before"
+
+
+def test_without_regular_log_lines_of_scrapy_there_is_one_summary_at_the_end(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        done = run_script(tmp_path, WALK, {"LOGSTATS_INTERVAL": 0}, site=site.url, paths=["/first"])
+    assert len(summaries(done)) == 1
 
 
 def test_an_index_that_is_gone_does_not_prevent_the_summary(tmp_path: Path) -> None:
@@ -92,7 +98,7 @@ from crawler_dedup.middleware import DedupMiddleware
 from tests.support.walker import Walker, seen
 
 class Spider(Walker):
-    custom_settings = {"CONCURRENT_REQUESTS": 2, "CONCURRENT_REQUESTS_PER_DOMAIN": 2, "DEDUP_CLAIM_TIMEOUT": 60}
+    custom_settings = {"CONCURRENT_REQUESTS": 2, "CONCURRENT_REQUESTS_PER_DOMAIN": 2}
 
     async def parse(self, response):
         filtering = self.crawler.get_downloader_middleware(DedupMiddleware)
@@ -132,7 +138,7 @@ from scrapy import Request
 from tests.support.walker import Walker
 
 class Spider(Walker):
-    custom_settings = {"DEDUP_SUMMARY_INTERVAL": 1, "CONCURRENT_REQUESTS": 8}
+    custom_settings = {"LOGSTATS_INTERVAL": 1, "CONCURRENT_REQUESTS": 8}
 
     def told(self):
         names = self.crawler.stats.get_stats()

@@ -286,9 +286,10 @@ def test_the_name_may_contain_the_spider_and_another_directory(tmp_path: Path) -
 
 def test_a_watchdog_event_is_a_line(tmp_path: Path) -> None:
     pages = {f"/{number}": html(article("one", count=200)) for number in range(3)}
-    settings = {"CONCURRENT_REQUESTS": 1, "DEDUP_DIR": str(tmp_path / "index"), "DEDUP_MAX_DUPLICATES": 1}
+    settings = {"CONCURRENT_REQUESTS": 1, "DEDUP_DIR": str(tmp_path / "index")}
+    limit = "from crawler_dedup.crawl import watchdog\nwatchdog.MAX_DUPLICATES = 1\n"
     with Site(pages) as site:
-        run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages))
+        run_script(tmp_path, limit + WALK, settings, site=site.url, paths=list(pages))
     (path,) = journals(tmp_path / "index")
     assert [entry and entry.event for entry in pages_of(path)] == ["drop", "watchdog", "drop"]
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from crawler_dedup.config import INDEX_CACHE
 from crawler_dedup.errors import IndexMissing
 from crawler_dedup.index.header import FORMAT, KIND, Header, check_header, decode_header
 from crawler_dedup.index.location import ServerAddress
@@ -33,7 +32,7 @@ class ServerIndex:
         libraries: Mapping[str, str],
         *,
         fresh: bool,
-        cache_bytes: int = INDEX_CACHE,
+        cache_bytes: int,
         frozen: FrozenProfiles | None = None,
     ) -> ServerStore:
         """Open or create the index at *address*.
