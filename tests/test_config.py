@@ -53,7 +53,6 @@ def test_a_range_is_written_for_people() -> None:
         ({"DEDUP_TIMEOUT": 0}, "0.01 to 86,400."),
         ({"DEDUP_MAP_SIZE": 1}, "2^20 to 2^46."),
         ({"DEDUP_SETTLE": "never"}, '"item", "callback" or "manual".'),
-        ({"DEDUP_LEXICON": ""}, '"general" or a path.'),
     ):
         with pytest.raises(ConfigError) as caught:
             Config.from_settings(settings)

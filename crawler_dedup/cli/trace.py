@@ -22,7 +22,7 @@ from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.inspection.corpus import read_main_text
 from crawler_dedup.inspection.trace import Source, find_sources
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.schemes import scheme_of
+from crawler_dedup.signing.schemes import add_unfiled_options, scheme_of
 from crawler_dedup.signing.schemes.passages import PassageScheme
 from crawler_dedup.signing.signer import Signer
 
@@ -84,13 +84,15 @@ def _read_plain_text(file: Path, config: Config) -> str:
 def _scheme_of(pages: Backend, index: Location, config: Config) -> PassageScheme:
     """Return the scheme of an index."""
     spec = pages.header.spec
-    scheme = scheme_of(spec.get("scheme", ""), config)
+    scheme = scheme_of(add_unfiled_options(spec.get("scheme", ""), config.scheme), config)
     if not isinstance(scheme, PassageScheme):
         raise DedupError(
             f"The index in {index} was made with {scheme.spec!r}; trace needs DEDUP_SCHEME = 'winnowing' or 'pinyin'."
         )
     if scheme.depends_on.get("lexicon") != spec.get("lexicon"):
-        raise DedupError(f"The index in {index} was made with another lexicon: name it, -s DEDUP_LEXICON=FILE.")
+        raise DedupError(
+            f'The index in {index} was made with another lexicon: name it, -s DEDUP_SCHEME="{scheme.name} lexicon=FILE".'
+        )
     return scheme
 
 

@@ -16,7 +16,6 @@ from typing import Annotated, Any, Literal, get_type_hints
 from msgspec import Meta
 
 from crawler_dedup.config.values import (
-    AbsolutePath,
     ImportPath,
     JournalPath,
     PathString,
@@ -126,12 +125,6 @@ class Config:
         "How pages are signed and compared: `simhash`, `exact`, `shingling`, `minhash`, `checksums`, `imatch`, `ddw`, "
         "`sentences`, `pinyin`, `winnowing`, or one of another package ([schemes.md](schemes.md)). Part of the index "
         "header.",
-    )
-    lexicon: Literal["general"] | AbsolutePath = _setting(
-        "general",
-        "How many documents of a collection contain each word, for the schemes that weigh words by it: a file that "
-        "`crawler-dedup lexicon build` made. `general` has English and Chinese in general. Part of the index header, "
-        "if the scheme uses it.",
     )
     max_distance: Annotated[int, Meta(ge=0, le=7)] = _setting(
         7,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from types import UnionType
@@ -19,11 +18,6 @@ def read_import_path(value: Any) -> str:
     if not isinstance(value, str) or "." not in value:
         raise ValueError(value)
     return str.__str__(value)
-
-
-def read_path(value: Any) -> str:
-    """Return a path as an absolute path: processes on other machines have other working directories."""
-    return os.path.abspath(_text(value)) if value else ""
 
 
 def read_callable(value: Any) -> Any:
@@ -59,7 +53,6 @@ def _uri_scheme(name: str) -> str:
 # A function in the annotation of a type reads its values; `_READERS` reads those of other types. Error messages and
 # docs/settings.md use `title` in place of the description that follows from the type. `zero` is the meaning of 0.
 PathString = Annotated[str, Meta(min_length=1, title="a path")]
-AbsolutePath = Annotated[str, read_path, Meta(min_length=1, title="a path")]
 ImportPath = Annotated[str, read_import_path]
 Server = Annotated[str, read_server, Meta(title="an address (redis://, rediss:// or unix://), or an empty string")]
 JournalPath = Annotated[

@@ -24,11 +24,11 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.features import Features, normalise, stem_words
 from crawler_dedup.signing.initials import LETTERS, NO_INITIAL, find_initials, initial_of_each
 from crawler_dedup.signing.segmentation import jieba_file
+from crawler_dedup.signing.tables import GENERAL
 from crawler_dedup.signing.text import Text, hash_words
 from crawler_dedup.system.compression import compress, decompress
 from crawler_dedup.system.files import open_replacement
 
-GENERAL = "general"
 SHINGLE_WIDTH = 5
 """Number of units in the shingles that a lexicon counts."""
 COMMON_SHARE = 0.01
@@ -114,7 +114,7 @@ class Lexicon:
 
 
 def lexicon_of(name: str, stem: str = "") -> Lexicon:
-    """Return the lexicon that ``DEDUP_LEXICON`` names. Raises :class:`ConfigError` if it cannot be read.
+    """Return the lexicon that the option ``lexicon`` of a scheme names. Raises :class:`ConfigError` if it cannot be read.
 
     Args:
         stem: the language by whose rules the words that are looked up are stemmed. A user's own lexicon has stems if it was
@@ -206,7 +206,7 @@ def general(stem: str = "") -> Lexicon:
 
 
 def lexicon_digest(name: str) -> str:
-    """Return the digest of the lexicon that ``DEDUP_LEXICON`` names, quickly. Raises as :func:`lexicon_of`."""
+    """Return the digest of :func:`lexicon_of`, quickly. Raises as it does."""
     if name != GENERAL:
         return lexicon_of(name).digest
     return blake2b(b"".join([_MAGIC, *_general_files()]), digest_size=8).hexdigest()
@@ -227,9 +227,7 @@ def _read(path: Path) -> Lexicon:
     try:
         content = path.read_bytes()
         if not content.startswith(_MAGIC):
-            raise ConfigError(
-                f"DEDUP_LEXICON = {str(path)!r}: this is no lexicon; `crawler-dedup lexicon build` makes one."
-            )
+            raise ConfigError(f"{path} is no lexicon; `crawler-dedup lexicon build` makes one.")
         packed = msgspec.msgpack.decode(decompress(content[len(_MAGIC) :], _MAX_BYTES), type=_Packed)
         words, shingles, letters = (
             np.frombuffer(part, dtype="<u8").astype(np.uint64)
@@ -241,5 +239,5 @@ def _read(path: Path) -> Lexicon:
         if (words[1:] <= words[:-1]).any():
             raise ValueError("its words are not in order")
     except (OSError, ValueError, msgspec.MsgspecError) as error:
-        raise ConfigError(f"DEDUP_LEXICON = {str(path)!r} cannot be read: {error}") from error
+        raise ConfigError(f"The lexicon {path} cannot be read: {error}") from error
     return Lexicon(packed.documents, words, counts, shingles, letters)

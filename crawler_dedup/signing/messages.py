@@ -19,7 +19,6 @@ HEAD = Struct("<II")
 """Before each message: the length of the message, and that of the body that follows it."""
 SETTINGS = (
     "extractor",
-    "lexicon",
     "max_bytes",
     "max_distance",
     "min_features",

@@ -34,7 +34,7 @@ from crawler_dedup.signing.maintext import (
 )
 from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.outlinks import find_links
-from crawler_dedup.signing.schemes import scheme_of
+from crawler_dedup.signing.schemes import add_unfiled_options, scheme_of
 from crawler_dedup.signing.schemes.scheme import Scheme
 from crawler_dedup.signing.segmentation import CutHan, han_cutter, resolve_tokenizer
 from crawler_dedup.signing.sketch import digest, set_digest, sketch
@@ -285,13 +285,15 @@ def _with_signature(page: SignedPage, signature: Signature, features: Features) 
 def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:
     """Return *config* with the settings on which signatures of *spec* depend: the inverse of :attr:`Signer.spec`.
 
+    Options of the scheme that a header does not have are those of *config*, if it names the same scheme.
+
     Raises:
         ConfigError: this version does not have the scheme, the tokenizer or the extractor.
         IndexDamaged: *spec*, which was read from a header, does not name them.
     """
     try:
         settings: dict[str, Any] = {
-            "scheme": spec["scheme"],
+            "scheme": add_unfiled_options(spec["scheme"], config.scheme),
             "extractor": spec["extractor"].split()[0],
             "min_features": int(spec["min features"]),
             "tokenizer": spec["tokenizer"],

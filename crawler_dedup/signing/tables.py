@@ -14,6 +14,9 @@ from crawler_dedup.system.compression import decompress
 READ_CODES = range(0x3400, 0xA000)
 """Code points of the characters whose readings are known."""
 
+GENERAL = "general"
+"""Name of the lexicon of English and Chinese in general, which is made from two of the tables."""
+
 _HAN_END = 0x323B0
 _MAX_BYTES = 1 << 24
 

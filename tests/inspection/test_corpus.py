@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
-from crawler_dedup import Config, Deduplicator, IndexMismatch, Verdict
+from crawler_dedup import Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.cli import app
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.packing import pack, unpack
@@ -354,8 +354,8 @@ def test_records_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["imatch", "ddw", "pinyin", "shingling"])
 def test_schemes_use_the_lexicon_that_was_written(folder: Path, tmp_path: Path, name: str) -> None:
     digest = digest_in(build(folder, tmp_path / "lexicon").output)
-    ours = config(name, lexicon=str(tmp_path / "lexicon"))
-    assert scheme_of(name, ours).depends_on == {"lexicon": digest}
+    ours = config(f"{name} lexicon={tmp_path / 'lexicon'}")
+    assert scheme_of(ours.scheme).depends_on == {"lexicon": digest}
     assert Signer(ours).spec["lexicon"] == digest
     with Deduplicator.open(tmp_path / "index", ours) as deduplicator:
         assert deduplicator.check("http://a.org/1", page(TEXTS[0])).verdict is Verdict.NEW
@@ -365,7 +365,7 @@ def test_schemes_use_the_lexicon_that_was_written(folder: Path, tmp_path: Path, 
     write(folder, {"more.txt": text(20).encode()})
     other_digest = digest_in(build(folder, tmp_path / "other").output)
     with pytest.raises(IndexMismatch, match=f"lexicon: index has '{digest}' / you have '{other_digest}'"):
-        Deduplicator.open(tmp_path / "index", config(name, lexicon=str(tmp_path / "other")))
+        Deduplicator.open(tmp_path / "index", config(f"{name} lexicon={tmp_path / 'other'}"))
     Deduplicator.open(tmp_path / "index", ours).close()
 
 
@@ -376,9 +376,7 @@ def test_a_text_is_weighed_by_its_lexicon(tmp_path: Path, name: str) -> None:
     texts = {f"{at}.txt": " ".join([*everywhere, *lists[at % 3], f"only{at}"]).encode() for at in range(9)}
     lexicon = tmp_path / "lexicon"
     build(write(tmp_path / "folder", texts), lexicon)
-    with_lexicon, at_large = (
-        scheme_of(name, Config(lexicon=name_of_lexicon)) for name_of_lexicon in (str(lexicon), "general")
-    )
+    with_lexicon, at_large = (scheme_of(f"{name} lexicon={chosen}") for chosen in (lexicon, "general"))
     known, unknown = text_of(" ".join([*everywhere, *lists[0]])), text_of(" ".join(words(3, 40)))
     assert with_lexicon.sign(known).value
     assert with_lexicon.sign(known).value != at_large.sign(known).value

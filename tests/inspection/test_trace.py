@@ -631,21 +631,22 @@ def test_options_that_are_not_filed_do_not_matter(index: Path, tmp_path: Path) -
 @pytest.fixture
 def lexica(tmp_path: Path) -> tuple[Path, Path]:
     """Return two of other texts."""
-    files = tmp_path / "one lexicon", tmp_path / "other lexicon"
+    files = tmp_path / "first", tmp_path / "second"
     for file, seeds in zip(files, (range(4), range(4, 8)), strict=True):
         lexicon.build([text_of(chinese(seed)) for seed in seeds]).write(file)
     return files
 
 
 def test_an_index_made_with_a_lexicon_is_traced_with_it(tmp_path: Path, lexica: tuple[Path, Path]) -> None:
-    fill(tmp_path / "index", lexicon=str(lexica[0]))
+    fill(tmp_path / "index", scheme=f"pinyin lexicon={lexica[0]}")
     file = text_file(tmp_path)
-    for options in ([], ["-s", f"DEDUP_LEXICON={lexica[1]}"]):
+    for options in ([], ["-s", f"DEDUP_SCHEME=pinyin lexicon={lexica[1]}"]):
         refused = printed_text(trace(file, tmp_path / "index", *options, status=2))
         assert refused == (
-            f"Error: The index in {tmp_path / 'index'} was made with another lexicon: name it, -s DEDUP_LEXICON=FILE."
+            f"Error: The index in {tmp_path / 'index'} was made with another lexicon: name it, "
+            '-s DEDUP_SCHEME="pinyin lexicon=FILE".'
         )
-    sources = sources_in(trace(file, tmp_path / "index", "--json", "-s", f"DEDUP_LEXICON={lexica[0]}"))
+    sources = sources_in(trace(file, tmp_path / "index", "--json", "-s", f"DEDUP_SCHEME=pinyin lexicon={lexica[0]}"))
     assert [source["url"] for source in sources] == ["http://one.org/novel", "http://a.org/story"]
 
 
@@ -655,8 +656,10 @@ def test_a_lexicon_that_cannot_be_read_is_reported_in_a_sentence(
 ) -> None:
     if content is not None:
         (tmp_path / "lexicon").write_bytes(content)
-    refused = printed_text(trace(text_file(tmp_path), index, "-s", f"DEDUP_LEXICON={tmp_path / 'lexicon'}", status=2))
-    assert refused.startswith(f"Error: DEDUP_LEXICON = '{tmp_path / 'lexicon'}'")
+    scheme = f"DEDUP_SCHEME=pinyin lexicon={tmp_path / 'lexicon'}"
+    refused = printed_text(trace(text_file(tmp_path), index, "-s", scheme, status=2))
+    assert refused.startswith("Error: ")
+    assert str(tmp_path / "lexicon") in refused
 
 
 def test_an_invalid_setting_is_reported_in_a_sentence(index: Path, tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_a_lexicon_counts_the_features_of_its_scheme(tmp_path: Path) -> None:
     pair = replace(texts[0].features, hashes=scheme.features_of(text_of("honey depot")).hashes)
     assert not any(map(isnan, lexicon.rarity(pair.hashes)))
     lexicon.write(tmp_path / "pairs")
-    weighed = scheme_of("simhash phrases=yes weight=tf-idf", Config(lexicon=str(tmp_path / "pairs")))
+    weighed = scheme_of(f"simhash phrases=yes weight=tf-idf lexicon={tmp_path / 'pairs'}")
     assert weighed.sign(texts[0]) == weighed.sign(texts[0])
 
 

@@ -547,7 +547,7 @@ def test_common_shingles_are_left_out(tmp_path: Path) -> None:
         Lexicon(10, nothing, nothing.astype(np.uint32), array(common | {5, 6}), np.zeros(26, dtype=np.uint64)).write(
             path
         )
-        expect(Shingling(lexicon_name=str(path)), text, *slow_shingling(runs - common, "supershingles"))
+        expect(Shingling(lexicon=str(path)), text, *slow_shingling(runs - common, "supershingles"))
 
 
 # Checksums
@@ -621,7 +621,7 @@ def slow_rarity(counts: dict[str, int], documents: int) -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a lexicon of few words, as ``DEDUP_LEXICON`` names it."""
+    """Return a lexicon of few words, as the option ``lexicon`` names it."""
     words = sorted(COUNTS, key=hash_of)
     path = tmp_path_factory.mktemp("lexicon") / "small"
     Lexicon(
@@ -659,7 +659,7 @@ def slow_imatch(scheme: IMatch, rarity: dict[str, float]) -> tuple[bytes, list[i
 
 @given(raw=TEXTS, lexica=st.integers(0, 5), drop=st.sampled_from([0, 0.3, 0.95]), words=st.integers(1, 6))
 def test_imatch_equals_a_slow_reference(small: str, raw: str, lexica: int, drop: float, words: int) -> None:
-    scheme = IMatch(low=0.2, high=0.84, lexica=lexica, drop=drop, words=words, lexicon_name=small)
+    scheme = IMatch(low=0.2, high=0.84, lexica=lexica, drop=drop, words=words, lexicon=small)
     text = text_of(raw)
     expect(scheme, text, *slow_imatch(scheme, rarity_of(set(text.tokens), small=True)))
 
@@ -671,9 +671,9 @@ def test_both_limits_of_the_rarity_are_inclusive(small: str) -> None:
             word_rarity for word_rarity in rarity_of(text.tokens, small=True).values() if low <= word_rarity <= high
         ]
         assert len(rarities_in_band) == count
-        scheme = IMatch(low=low, high=high, words=count or 1, lexicon_name=small)
+        scheme = IMatch(low=low, high=high, words=count or 1, lexicon=small)
         assert bool(scheme.sign(text).value) == bool(count)
-        assert not IMatch(low=low, high=high, words=count + 1, lexica=0, lexicon_name=small).sign(text).value
+        assert not IMatch(low=low, high=high, words=count + 1, lexica=0, lexicon=small).sign(text).value
 
 
 @every_sample
@@ -749,7 +749,7 @@ def expect_ddw(scheme: DDW, raw: str, *, small: bool) -> None:
 
 @given(raw=TEXTS, terms=st.sampled_from([1, 3, 20]), lead=st.sampled_from([0, 5, 100]), threshold=st.floats(0.1, 1))
 def test_ddw_equals_a_slow_reference(small: str, raw: str, terms: int, lead: int, threshold: float) -> None:
-    expect_ddw(DDW(terms=terms, lead=lead, threshold=threshold, lexicon_name=small), raw, small=True)
+    expect_ddw(DDW(terms=terms, lead=lead, threshold=threshold, lexicon=small), raw, small=True)
 
 
 @every_sample
@@ -974,15 +974,15 @@ def test_pinyin_equals_a_slow_reference(name: str) -> None:
 
 @pytest.mark.parametrize("window", [16, 17, 48, 101])
 def test_windows_are_stored_at_half_their_length_and_looked_up_at_every_letter(small: str, window: int) -> None:
-    scheme, source = Pinyin(window=window, lexicon_name=small), random.Random(window)
+    scheme, source = Pinyin(window=window, lexicon=small), random.Random(window)
     for count in (window, window + 1, 2 * window, 300):
         letters = source.choices(range(26), k=count)
-        value = slow_value(letters, scheme.lexicon, window)
+        value = slow_value(letters, scheme.loaded_lexicon, window)
         stored, rolling = scheme.pieces_of_page(value), scheme.rolling(value)
         assert stored.starts.tolist() == slow_stored(count, window)
         assert rolling.starts.tolist() == list(range(count - window + 1))
         for windows in (stored, rolling):
-            expected = slow_vectors(letters, windows.starts.tolist(), scheme.lexicon, window)
+            expected = slow_vectors(letters, windows.starts.tolist(), scheme.loaded_lexicon, window)
             assert unpacked(windows) == expected
 
 
@@ -1037,7 +1037,7 @@ def test_counts_that_take_too_many_or_too_few_bits_are_refused_with_a_sentence(
 
 @every_sample
 def test_keys_and_agreement_depend_on_the_value_alone_and_not_on_the_lexicon(small: str, name: str) -> None:
-    made_with, at_hand = Pinyin(lexicon_name=small), Pinyin()
+    made_with, at_hand = Pinyin(lexicon=small), Pinyin()
     signature = made_with.sign(text_of(SAMPLES[name]))
     longer = made_with.sign(text_of(SAMPLES[name] + SAMPLES[name][:20]))
     assert list(at_hand.keys(signature)) == list(made_with.keys(signature))
@@ -1049,8 +1049,8 @@ def test_keys_and_agreement_depend_on_the_value_alone_and_not_on_the_lexicon(sma
 def slow_agree(scheme: Pinyin, new: list[int], kept: list[int]) -> tuple[float, float] | None:
     """Compare every window of the new text with every window of the kept one."""
     starts, stored = list(range(len(new) - scheme.window + 1)), slow_stored(len(kept), scheme.window)
-    ours = slow_vectors(new, starts, scheme.lexicon, scheme.window)
-    theirs = slow_vectors(kept, stored, scheme.lexicon, scheme.window)
+    ours = slow_vectors(new, starts, scheme.loaded_lexicon, scheme.window)
+    theirs = slow_vectors(kept, stored, scheme.loaded_lexicon, scheme.window)
     matches = [
         (at, kept_start)
         for at, our_vector in zip(starts, ours, strict=True)
@@ -1068,7 +1068,7 @@ def slow_agree(scheme: Pinyin, new: list[int], kept: list[int]) -> tuple[float, 
 
 
 def expect_agreement(scheme: Pinyin, new: list[int], kept: list[int]) -> tuple[float, float] | None:
-    values = (slow_value(letters, scheme.lexicon, scheme.window) for letters in (new, kept))
+    values = (slow_value(letters, scheme.loaded_lexicon, scheme.window) for letters in (new, kept))
     expected = slow_agree(scheme, new, kept)
     assert shares_of(scheme.agree(*values)) == expected
     return expected
@@ -1082,7 +1082,7 @@ LETTER_LISTS = st.lists(st.sampled_from([0, 1, 8, 18, 24, 25]), min_size=16, max
 def test_pinyin_agrees_as_a_comparison_of_all_pairs_of_windows(
     small: str, kept: list[int], data: st.DataObject, apart: int, coverage: float
 ) -> None:
-    scheme = Pinyin(window=16, apart=apart, coverage=coverage, resemblance=0.1, lexicon_name=small)
+    scheme = Pinyin(window=16, apart=apart, coverage=coverage, resemblance=0.1, lexicon=small)
     at, to = data.draw(st.integers(0, len(kept))), data.draw(st.integers(0, len(kept)))
     new = kept[:at] + data.draw(st.lists(st.integers(0, 25), max_size=20)) + kept[to:]
     if len(new) >= scheme.window:

@@ -33,6 +33,7 @@ from crawler_dedup.signedpage import PageKind, Signature
 from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
+from crawler_dedup.signing.schemes.scheme import PATH
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS
 from crawler_dedup.system.extras import has_extra
 from tests.support.chinese import in_other_writing
@@ -623,7 +624,10 @@ def test_a_copy_in_traditional_characters_is_a_duplicate(opened: Deduplicator, s
 
 
 def options_of(name: str) -> dict[str, Field[Any]]:
-    return {field.name: field for field in dataclasses.fields(scheme_of(name)) if "allowed" in field.metadata}
+    options = [field for field in dataclasses.fields(scheme_of(name)) if "allowed" in field.metadata]
+    return {
+        field.name: field for field in options if field.metadata["allowed"] != PATH
+    }  # tests/signing/test_lexicon.py
 
 
 OPTIONS = [(name, option) for name in NAMES for option in options_of(name)]
@@ -772,7 +776,7 @@ def test_a_value_that_an_option_does_not_allow_is_refused_and_the_option_named(n
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_option_that_a_scheme_does_not_have_is_refused_and_its_options_named(name: str) -> None:
-    for chosen in (f"{name} depth=3", f"{name} lexicon=general", f"{name} lexicon_name=x", f"{name} name=y"):
+    for chosen in (f"{name} depth=3", f"{name} loaded_lexicon=x", f"{name} name=y"):
         with pytest.raises(ConfigError) as refused:
             scheme_of(chosen)
         assert chosen.split()[1] in str(refused.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from importlib import import_module
 from importlib.metadata import entry_points
 
@@ -11,7 +12,18 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.schemes.scheme import Agreement, Scheme, ValueScheme, option
 from crawler_dedup.signing.schemes.simhash import SimHash
 
-__all__ = ["GROUP", "NAMES", "Agreement", "Numbers", "Scheme", "SimHash", "ValueScheme", "option", "scheme_of"]
+__all__ = [
+    "GROUP",
+    "NAMES",
+    "Agreement",
+    "Numbers",
+    "Scheme",
+    "SimHash",
+    "ValueScheme",
+    "add_unfiled_options",
+    "option",
+    "scheme_of",
+]
 
 GROUP = "crawler_dedup.schemes"
 """Entry point group in which other packages declare their schemes."""
@@ -37,6 +49,27 @@ def scheme_of(spec: str, config: Config | None = None) -> Scheme:
     Raises:
         ConfigError: there is no such scheme, or it has no such option.
     """
+    name, options = _read_spec(spec)
+    try:
+        return _class_of(name).build(options, config or Config())
+    except TypeError as error:  # a method is missing
+        raise ConfigError(f"The scheme {name!r} cannot be used: {error}.") from error
+
+
+def add_unfiled_options(filed: str, chosen: str) -> str:
+    """Return the scheme *filed* in a header, with the options of *chosen* that no header has, if it is the same scheme.
+
+    Raises as :func:`scheme_of`.
+    """
+    name, options = _read_spec(chosen)
+    if name != _read_spec(filed)[0]:
+        return filed
+    unfiled = [item.name for item in fields(_class_of(name)) if item.metadata.get("filed") is False]
+    return " ".join([filed, *(f"{option}={options[option]}" for option in unfiled if option in options)])
+
+
+def _read_spec(spec: str) -> tuple[str, dict[str, str]]:
+    """Return the name of the scheme that *spec* names, and its options."""
     name, *words = spec.split() or [""]
     options: dict[str, str] = {}
     for word in words:
@@ -46,10 +79,7 @@ def scheme_of(spec: str, config: Config | None = None) -> Scheme:
         if option_name in options:
             raise ConfigError(f"DEDUP_SCHEME = {spec!r}: {option_name} is given twice.")
         options[option_name] = value
-    try:
-        return _class_of(name).build(options, config or Config())
-    except TypeError as error:  # a method is missing
-        raise ConfigError(f"The scheme {name!r} cannot be used: {error}.") from error
+    return name, options
 
 
 def _class_of(name: str) -> type[Scheme]:

@@ -73,7 +73,7 @@ class DDW(FeatureScheme, ValueScheme):
             counts = counts + np.isin(hashes, first.hashes)
         if not len(hashes):
             return b""
-        rarity = np.nan_to_num(self.lexicon.rarity(hashes), nan=_UNKNOWN)
+        rarity = np.nan_to_num(self.loaded_lexicon.rarity(hashes), nan=_UNKNOWN)
         weights = counts * rarity
         heaviest = np.lexsort((hashes, -weights))[: self.terms]
         ordered = heaviest[np.lexsort((hashes[heaviest], -rarity[heaviest]))]

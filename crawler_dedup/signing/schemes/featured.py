@@ -7,16 +7,17 @@ Options as in Manku, Jain and Das Sarma, "Detecting near-duplicates for web craw
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import pairwise
 from types import ModuleType
 from typing import TYPE_CHECKING, Self, cast
 
 from crawler_dedup.config import Config
+from crawler_dedup.errors import ConfigError
 from crawler_dedup.signing.features import LANGUAGES, Features, normalise, stem_words, tokenise, weigh_tokens
-from crawler_dedup.signing.schemes.scheme import Scheme, option
-from crawler_dedup.signing.tables import stop_words
+from crawler_dedup.signing.schemes.scheme import PATH, Scheme, option
+from crawler_dedup.signing.tables import GENERAL, stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.system.extras import require_extra
 
@@ -29,19 +30,23 @@ class LexicalScheme(Scheme):
     """A scheme whose signatures depend on a lexicon, whose digest is in the index header.
 
     Attributes:
-        lexicon_name: the lexicon, as in ``DEDUP_LEXICON``.
+        lexicon: a file that ``crawler-dedup lexicon build`` made; ``general`` has English and Chinese in general.
     """
 
-    lexicon_name: str = field(default=Config.lexicon, kw_only=True)
+    _: KW_ONLY
+    lexicon: str = option(GENERAL, PATH, filed=False)
 
     @classmethod
     def build(cls, options: Mapping[str, str], config: Config) -> Self:
-        return cls(**cls.read(options), lexicon_name=config.lexicon)
+        scheme = super().build(options, config)
+        if scheme.lexicon != GENERAL and not scheme.needs_lexicon:
+            raise ConfigError(f"lexicon={scheme.lexicon}: the scheme {scheme.spec!r} does not use a lexicon.")
+        return scheme
 
     @cached_property
-    def lexicon(self) -> Lexicon:
+    def loaded_lexicon(self) -> Lexicon:
         """Counts of a collection, read when they are first needed."""
-        return cast("Lexicon", _lexicon().lexicon_of(self.lexicon_name))
+        return cast("Lexicon", _lexicon().lexicon_of(self.lexicon))
 
     @property
     def needs_lexicon(self) -> bool:
@@ -50,11 +55,11 @@ class LexicalScheme(Scheme):
 
     @property
     def depends_on(self) -> dict[str, str]:
-        return {"lexicon": _lexicon().lexicon_digest(self.lexicon_name)} if self.needs_lexicon else {}
+        return {"lexicon": _lexicon().lexicon_digest(self.lexicon)} if self.needs_lexicon else {}
 
     def load(self) -> None:
         if self.needs_lexicon:
-            _ = self.lexicon
+            _ = self.loaded_lexicon
 
 
 NO = "no"
@@ -89,8 +94,8 @@ class FeatureScheme(LexicalScheme):
         return ("snowballstemmer",) if self.stem != NO else ()
 
     @cached_property
-    def lexicon(self) -> Lexicon:
-        return cast("Lexicon", _lexicon().lexicon_of(self.lexicon_name, "" if self.stem == NO else self.stem))
+    def loaded_lexicon(self) -> Lexicon:
+        return cast("Lexicon", _lexicon().lexicon_of(self.lexicon, "" if self.stem == NO else self.stem))
 
     @cached_property
     def _has_plain_features(self) -> bool:

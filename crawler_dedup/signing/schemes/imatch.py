@@ -53,7 +53,7 @@ class IMatch(FeatureScheme, ValueScheme):
 
     def value(self, text: Text) -> bytes:
         hashes = self.features_of(text).hashes
-        rarity = self.lexicon.rarity(hashes)
+        rarity = self.loaded_lexicon.rarity(hashes)
         chosen = hashes[(rarity >= self.low) & (rarity <= self.high)]  # nan fails both comparisons
         digests = self._digests(chosen)
         return digests.astype("<u8").tobytes() if digests.any() else b""

@@ -256,16 +256,18 @@ class Pinyin(LexicalScheme, PassageScheme):
         """The class of each letter: frequent letters have a class of their own, rare letters share one."""
         sums = np.zeros(self.classes)
         classes = np.zeros(len(LETTERS), dtype=np.uint8)
-        for letter in np.argsort(-self.lexicon.initial_counts.astype(np.float64), kind="stable").tolist():
+        for letter in np.argsort(-self.loaded_lexicon.initial_counts.astype(np.float64), kind="stable").tolist():
             lightest = int(sums.argmin())
             classes[letter] = lightest
-            sums[lightest] += max(1.0, float(self.lexicon.initial_counts[letter]))
+            sums[lightest] += max(1.0, float(self.loaded_lexicon.initial_counts[letter]))
         return classes
 
     @cached_property
     def _expected(self) -> bytes:
         """Expected number of letters of each class in a window, by the lexicon: one byte for each class."""
-        sums = np.bincount(self._class_of, self.lexicon.initial_counts.astype(np.float64), minlength=self.classes)
+        sums = np.bincount(
+            self._class_of, self.loaded_lexicon.initial_counts.astype(np.float64), minlength=self.classes
+        )
         share = sums / max(1.0, float(sums.sum()))
         return np.rint(self.window * share).clip(0, 255).astype(np.uint8).tobytes()
 

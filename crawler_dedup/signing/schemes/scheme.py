@@ -52,11 +52,15 @@ def share_members(ours: Numbers, theirs: Numbers) -> Shares:
     return Shares(common / (len(ours) + len(theirs) - common), common / len(ours))
 
 
+PATH = "a path without spaces"
+"""What an option takes that names a file."""
+
+
 def option(default: Any, allowed: str, *, filed: bool = True, later: bool = False) -> Any:
     """Declare a field of a scheme that ``DEDUP_SCHEME`` can set: an int, a float or a str.
 
     Args:
-        allowed: either "LOW to HIGH", or words separated by ``|``.
+        allowed: "LOW to HIGH", words separated by ``|``, or :data:`PATH`.
         filed: whether signatures or keys depend on it; if not, the option may change from run to run on one index.
         later: whether there are indexes that are older than the option. Its default is then left out of the header.
     """
@@ -247,7 +251,9 @@ def _read(scheme: str, name: str, value: str, default: Any, allowed: str) -> Any
     """Return *value* converted to the type of *default*, if it is *allowed*."""
     try:
         read = type(default)(value)
-        if " to " in allowed:
+        if allowed == PATH:
+            fits = True
+        elif " to " in allowed:
             low, high = map(float, allowed.split(" to "))
             fits = low <= read <= high
         else:

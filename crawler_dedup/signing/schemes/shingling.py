@@ -18,10 +18,11 @@ import numpy as np
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
-from crawler_dedup.signing.lexicon import GENERAL, SHINGLE_WIDTH
+from crawler_dedup.signing.lexicon import SHINGLE_WIDTH
 from crawler_dedup.signing.schemes.featured import LexicalScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option
 from crawler_dedup.signing.sketch import containment
+from crawler_dedup.signing.tables import GENERAL
 from crawler_dedup.signing.text import Text
 
 SMALLEST = 64
@@ -85,7 +86,7 @@ class Shingling(LexicalScheme, ValueScheme):
     @classmethod
     def build(cls, options: Mapping[str, str], config: Config) -> Self:
         scheme = super().build(options, config)
-        if config.lexicon != GENERAL and scheme.shingle != SHINGLE_WIDTH:
+        if scheme.lexicon != GENERAL and scheme.shingle != SHINGLE_WIDTH:
             raise ConfigError(
                 f"A lexicon counts shingles of {SHINGLE_WIDTH}, so shingle={scheme.shingle} cannot be used with one."
             )
@@ -93,14 +94,14 @@ class Shingling(LexicalScheme, ValueScheme):
 
     @property
     def needs_lexicon(self) -> bool:
-        return self.lexicon_name != GENERAL  # the general lexicon has no shingles
+        return self.lexicon != GENERAL  # the general lexicon has no shingles
 
     def load(self) -> None:
         _ = self._common
 
     @cached_property
     def _common(self) -> Numbers:
-        return self.lexicon.shingles if self.needs_lexicon else np.zeros(0, dtype=np.uint64)
+        return self.loaded_lexicon.shingles if self.needs_lexicon else np.zeros(0, dtype=np.uint64)
 
     def value(self, text: Text) -> bytes:
         shingles = text.shingles(self.shingle)
