@@ -168,7 +168,7 @@ class SettlingMiddleware:
             return
         filtering = self.crawler.get_downloader_middleware(DedupMiddleware)
         if filtering is not None:
-            claim = filtering.session.claims.hold(response.request, decision)
+            claim = filtering.session.claims.begin(response.request, decision)
             session = filtering.session
             self._handlings[response] = _Handling(claim, session.monitor, response.request in session.followed)
 

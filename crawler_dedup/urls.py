@@ -39,7 +39,7 @@ _PLAIN_HOST = re.compile(r"https?://([a-z0-9.-]+(?::\d+)?)(?:[/?#][^\t\r\n]*)?\Z
 _HAS_AT = re.compile(f"[{_AT}]|%(?:25)*40")
 _ANY_AT = re.compile(f"[{_AT}]")
 
-_PASSED_OVER = dict.fromkeys(map(ord, "\t\r\n"))
+_IGNORED_CHARACTERS = dict.fromkeys(map(ord, "\t\r\n"))
 # What browsers ignore, and characters that are percent-encoded once, once or twice, or any number of times; each is
 # searched for only if the text contains its mark.
 _ESCAPES = tuple(
@@ -105,7 +105,7 @@ def without_credentials(url: str) -> str:
     """Return *url* without user names and passwords, also those of addresses within it; unchanged if it has none."""
     if _has_plainly_none(url):
         return url
-    plain = url.translate(_PASSED_OVER)
+    plain = url.translate(_IGNORED_CHARACTERS)
     shown = _without(plain) if _HAS_AT.search(plain) else plain
     return url if shown == plain else shown
 

@@ -183,7 +183,7 @@ class Claims:
         finally:
             self._waiting -= 1
 
-    def hold(self, request: Request, decision: Decision) -> Claim:
+    def begin(self, request: Request, decision: Decision) -> Claim:
         """Return the claim of the page of *decision*, the answer to *request*, whose callback begins."""
         claim = _claims_by_request[request] = Claim(decision, self)
         return claim

@@ -15,7 +15,7 @@ from crawler_dedup.index.redis.changes import CHANGING, Changes
 from crawler_dedup.index.redis.connection import ServerConnection
 
 _READ_KEYS = 1000  # in one command
-_SURE = 0.9
+_LEAST_EMPTY_SHARE = 0.9
 """Cells are assumed to be empty if the unknown cells of more than this share of the latest transactions were all empty: a
 wrong assumption costs as much as reading five times."""
 _LATEST = 16
@@ -39,7 +39,7 @@ class KnownCells:
     @property
     def is_assuming(self) -> bool:
         """Whether unknown cells are assumed to be empty now."""
-        return self._emptiness > _SURE
+        return self._emptiness > _LEAST_EMPTY_SHARE
 
     def begin(self, prefix: bytes) -> None:
         """Forget all cells. The names of all later cells begin with *prefix*."""
