@@ -117,5 +117,5 @@ def make_hosts(signed: Sequence[SignedPage], first: int, last: int) -> Iterator[
         counts = matcher.read_counts(b"")
         for page in pages:
             counts.add(page)
-        known = StoredSite(site_key("", pages[0].url), counts.taught, 0, wall_clock(), counts.encode(), [])
+        known = StoredSite(site_key("", pages[0].url), counts.pages_counted, 0, wall_clock(), counts.encode(), [])
         yield [matcher.trim(page) for page in pages], known

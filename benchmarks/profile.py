@@ -74,7 +74,7 @@ STEPS = {
     "writing thread: filing": ["index.filedpages:FiledPages.add"],
     "writing thread: settling": ["index.backend:_end_claim"],
     "writing thread: what is kept once settled": ["rules.matcher:RuleMatcher.trim"],
-    "writing thread: learning the site": ["index.lmdb.sitetable:Profiles.teach"],
+    "writing thread: learning the site": ["index.lmdb.sitetable:Profiles.count_page"],
     "writing thread: counts of sites": ["index.lmdb.deferred:DeferredRows.write"],
 }
 """The functions of each step, as ``module:name`` within the package."""

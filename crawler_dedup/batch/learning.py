@@ -138,13 +138,13 @@ def _learn_sites(
         if counts is None:
             counts = live[site] = SiteCounts()
         counts.add(page)
-        if counts.taught == totals[site]:
+        if counts.pages_counted == totals[site]:
             yield publish_site(live.pop(site), page)
         advance(1)
 
 
 def publish_site(counts: SiteCounts, page: SignedPage) -> StoredSite:
     """Return what is known about the site of *page*."""
-    number = counts.taught
-    snapshot = counts.publish().encode()
+    number = counts.pages_counted
+    snapshot = counts.make_snapshot().encode()
     return StoredSite(site_key(page.scope, page.url), number, number, 0, counts.encode(), [(number, snapshot)])

@@ -401,7 +401,7 @@ def _touch_run(txn: Transaction, terms: OfferTerms) -> int:
 def _settle(txn: Transaction, number: int, record: Record, matcher: Matcher, now: int) -> None:
     page = record.page
     kept = matcher.trim(page)
-    txn.teach(page, matcher, now)
+    txn.count_page(page, matcher, now)
     txn.replace(number, msgspec.structs.replace(record, settled=now, page=kept))
 
 

@@ -66,7 +66,7 @@ class KeptPages(Protocol):
     def snapshot(self, key: bytes) -> Snapshot:
         """Return what is known about a site (:func:`~crawler_dedup.index.profiles.site_key`)."""
 
-    def teach(self, page: SignedPage, reader: CountsReader, now: int) -> None:
+    def count_page(self, page: SignedPage, reader: CountsReader, now: int) -> None:
         """Count *page*, which was handled, for its site."""
 
 

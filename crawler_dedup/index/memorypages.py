@@ -162,7 +162,7 @@ class MemoryPages:
     def snapshot(self, key: bytes) -> Snapshot:
         return self._profiles.snapshot(key)
 
-    def teach(self, page: SignedPage, reader: CountsReader, now: int) -> None:
+    def count_page(self, page: SignedPage, reader: CountsReader, now: int) -> None:
         """Learn nothing: profiles stay as they are."""
 
     def _fill_buckets(self, keys: Sequence[int], signature: int) -> None:

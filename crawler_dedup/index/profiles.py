@@ -41,17 +41,17 @@ class Counts(Encodable, Protocol):
     """The counts of a site, made from its pages."""
 
     @property
-    def taught(self) -> int:
+    def pages_counted(self) -> int:
         """Number of pages that were counted."""
 
     @property
-    def is_due(self) -> bool:
-        """Whether a snapshot of the counts should be published now."""
+    def snapshot_due(self) -> bool:
+        """Whether a snapshot of the counts should be made now."""
 
     def add(self, page: SignedPage) -> None:
         """Count a page that was handled."""
 
-    def publish(self) -> Encodable:
+    def make_snapshot(self) -> Encodable:
         """Return a snapshot of the present counts."""
 
 
@@ -162,14 +162,14 @@ class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         records: how many of its pages are recorded.
-        taught: how many of its pages were counted, all in all.
+        pages_counted: how many of its pages were counted, all in all.
         number: number of its latest snapshot; 0: there is none yet.
         since: from when on decisions were made by these snapshots, in seconds since 1970: when its first page was counted,
             or when what was known about it was replaced by an import.
     """
 
     records: Count = 0
-    taught: Count = 0
+    pages_counted: Count = 0
     number: Count = 0
     since: int = 0
 
@@ -179,7 +179,7 @@ class StoredSite(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         key: a hash of scope and site, 96 bits (:func:`site_key`).
-        taught: how many of its pages were counted, all in all.
+        pages_counted: how many of its pages were counted, all in all.
         number: number of its latest snapshot; 0: there is none yet.
         since: from when on decisions were made by these snapshots (:attr:`SiteEntry.since`).
         counts: what was counted.
@@ -187,7 +187,7 @@ class StoredSite(msgspec.Struct, frozen=True, array_like=True):
     """
 
     key: Annotated[bytes, msgspec.Meta(min_length=SITE_KEY_BYTES, max_length=SITE_KEY_BYTES)]
-    taught: Count
+    pages_counted: Count
     number: Count
     since: int
     counts: bytes

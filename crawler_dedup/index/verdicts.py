@@ -286,7 +286,7 @@ class Verdicts:
         """File *page*. Without a claim it counts as handled, and is counted for its site now."""
         self._kept.add(self.record_of(page, alias, claim), self._matcher)
         if not claim:
-            self._kept.teach(page, self._matcher, self._now)
+            self._kept.count_page(page, self._matcher, self._now)
             self._snapshots.clear()
 
     def record_of(self, page: SignedPage, alias: str = "", claim: int = 0) -> Record:

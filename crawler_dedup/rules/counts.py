@@ -60,7 +60,7 @@ _Number = TypeVar("_Number", np.uint32, np.uint64)
 _Once = NDArray[np.uint32]
 
 _ONCE_BYTES = 3
-_MAX_TAUGHT = 1 << 30  # accepted of an imported site: the number must fit a name, and grow
+_MAX_PAGES_COUNTED = 1 << 30  # accepted of an imported site: the number must fit a name, and grow
 
 _NO_COUNTERS: Numbers = np.empty(0, dtype=np.uint64)
 _NOTHING: _Once = np.empty(0, dtype=np.uint32)
@@ -77,26 +77,28 @@ class SiteCounts:
     same pages in the same order make the same counts. Not thread-safe.
 
     Attributes:
-        taught: how many pages were counted, all in all.
+        pages_counted: how many pages were counted, all in all.
     """
 
     def __init__(self) -> None:
-        self.taught = 0
+        self.pages_counted = 0
         self._pages = 0
         self._titles = 0  # the bits that titles have set
         self._counters = _NO_COUNTERS  # ascending
         self._once = _NOTHING
 
     @property
-    def is_due(self) -> bool:
+    def snapshot_due(self) -> bool:
         """Whether a snapshot of the counts is due for the rules: after 8, 16 and 32 pages, and then every 32."""
-        return self.taught in (MIN_PAGES, SECOND_SNAPSHOT) or (self.taught > 0 and self.taught % SNAPSHOT_INTERVAL == 0)
+        return self.pages_counted in (MIN_PAGES, SECOND_SNAPSHOT) or (
+            self.pages_counted > 0 and self.pages_counted % SNAPSHOT_INTERVAL == 0
+        )
 
     def add(self, page: SignedPage) -> None:
         """Count a page that was handled."""
         if self._pages >= HALVE_AT:  # not earlier: a snapshot may be due at this number, and needs the exact counts
             self._halve()
-        self.taught += 1
+        self.pages_counted += 1
         self._pages += 1
         title = xxh3_64_intdigest(page.title.encode("utf-8", "replace")) % _TITLES_COUNTED
         self._titles |= 1 << title
@@ -127,15 +129,15 @@ class SiteCounts:
         self._counters = _without_least(self._counters, order, excess - from_once)
 
     def _shuffle(self, items: Numbers) -> Numbers:
-        return mix_bits(items + np.uint64(self.taught << 34))
+        return mix_bits(items + np.uint64(self.pages_counted << 34))
 
-    def publish(self) -> SiteProfile:
+    def make_snapshot(self) -> SiteProfile:
         """Return a snapshot of the present counts."""
         titles = TITLES if self._titles.bit_count() >= TITLES else 1
         furniture = self._frequent(_BLOCK, FURNITURE_SHARE * self._pages, titles)
         more_than = max(int(SHARED_SHARE * self._pages) + 1, TITLES)
         return SiteProfile(
-            self.taught,
+            self.pages_counted,
             furniture,
             self._frequent(_BLOCK, more_than, titles) - furniture,
             self._frequent(_LINK, max(MIN_SHARED, NAVIGATION_SHARE * self._pages), titles),
@@ -158,7 +160,7 @@ class SiteCounts:
         """Return the counts as they are stored: see :meth:`decode`."""
         once = self._once.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_ONCE_BYTES]
         counters = self._counters.astype("<u8").tobytes()
-        return _encode_counts(_PackedCounts(self.taught, self._pages, self._titles, counters, once.tobytes()))
+        return _encode_counts(_PackedCounts(self.pages_counted, self._pages, self._titles, counters, once.tobytes()))
 
     @classmethod
     def decode(cls, content: bytes) -> SiteCounts:
@@ -171,7 +173,7 @@ class SiteCounts:
         if not content:
             return counts
         packed = _decode_counts(content)
-        counts.taught, counts._pages, counts._titles = packed.taught, packed.pages, packed.titles
+        counts.pages_counted, counts._pages, counts._titles = packed.pages_counted, packed.pages, packed.titles
         if len(packed.counters) % 8 or len(packed.once) % _ONCE_BYTES:
             raise msgspec.DecodeError("the counts of a site have a length that they cannot have")
         counts._counters = counters = np.frombuffer(packed.counters, "<u8").copy()  # they are counted in place
@@ -196,14 +198,14 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
     """Counts as they are stored.
 
     Attributes:
-        taught: how many pages were counted.
+        pages_counted: how many pages were counted.
         pages: how many of them still count: this number is halved together with the counts.
         titles: the bits that their titles have set.
         counters: 8 bytes each.
         once: the items that were counted once, 3 bytes each.
     """
 
-    taught: Count
+    pages_counted: Count
     pages: Count
     titles: Annotated[int, msgspec.Meta(ge=0, lt=1 << _TITLES_COUNTED)]
     counters: bytes
@@ -217,12 +219,12 @@ _decode_counts = msgspec.msgpack.Decoder(_PackedCounts).decode
 def can_read(site: StoredSite) -> bool:
     """Return whether the stored counts and snapshots of a site can be read, and whether they are possible."""
     numbers = {snapshot for snapshot, _ in site.snapshots}
-    if site.taught >= _MAX_TAUGHT or site.number not in {0, *numbers}:
+    if site.pages_counted >= _MAX_PAGES_COUNTED or site.number not in {0, *numbers}:
         return False
-    if any(snapshot > site.taught for snapshot in numbers):
+    if any(snapshot > site.pages_counted for snapshot in numbers):
         return False
     try:
-        is_counted = SiteCounts.decode(site.counts).taught == site.taught
+        is_counted = SiteCounts.decode(site.counts).pages_counted == site.pages_counted
         return is_counted and all(decode_profile(content).number == snapshot for snapshot, content in site.snapshots)
     except msgspec.DecodeError:
         return False
@@ -233,7 +235,13 @@ def learn_sites(pages: Iterable[SignedPage]) -> Sites:
     counts: dict[tuple[str, str], SiteCounts] = {}
     for page in pages:
         counts.setdefault((page.scope, site_of(page.url)), SiteCounts()).add(page)
-    return Sites({key: learned.publish() for key, learned in counts.items() if key[1] and learned.taught >= MIN_PAGES})
+    return Sites(
+        {
+            key: learned.make_snapshot()
+            for key, learned in counts.items()
+            if key[1] and learned.pages_counted >= MIN_PAGES
+        }
+    )
 
 
 def _count_page(

@@ -50,7 +50,7 @@ def offer(store: Backend, *pages: SignedPage) -> list[Decision]:
     return store.offer(pages, ByDistance()).result()
 
 
-def teach(store: Backend, count: int, *, first: int = 1, host: str = "h") -> None:
+def count_pages(store: Backend, count: int, *, first: int = 1, host: str = "h") -> None:
     for number in range(first, first + count):
         assert offer(store, page(number, host=host))[0].verdict is Verdict.NEW
 
@@ -85,16 +85,16 @@ def backend(places: Places) -> Iterable[Backend]:
 
 
 def test_a_site_is_known_by_its_first_snapshot_after_eight_pages(backend: Backend) -> None:
-    teach(backend, MIN_PAGES - 1)
+    count_pages(backend, MIN_PAGES - 1)
     assert known(backend) == 0
-    teach(backend, 1, first=MIN_PAGES)
+    count_pages(backend, 1, first=MIN_PAGES)
     assert known(backend) == MIN_PAGES
     assert decode_profile(backend.latest_snapshot("", "https://www.h/x").content).furniture == {FURNITURE}
     assert known(backend, "http://other/") == known(backend, scope="other") == 0
 
 
 def test_a_decision_records_the_snapshots_that_were_used(backend: Backend) -> None:
-    teach(backend, MIN_PAGES)
+    count_pages(backend, MIN_PAGES)
     assert [offer(backend, page(100))[0].snapshot, offer(backend, page(100, 5, host="other"))[0].snapshot] == [8, 0]
     copy = offer(backend, page(101, 5))[0]
     assert (copy.verdict, copy.snapshot, copy.kept_snapshot) == (Verdict.DUPLICATE, 8, 0)
@@ -102,13 +102,13 @@ def test_a_decision_records_the_snapshots_that_were_used(backend: Backend) -> No
     assert (copy.verdict, copy.snapshot, copy.kept_snapshot) == (Verdict.DUPLICATE, 0, 8)
 
 
-def test_pages_of_one_batch_are_decided_with_what_earlier_ones_have_taught(backend: Backend) -> None:
+def test_pages_of_one_batch_are_decided_with_the_earlier_ones_counted(backend: Backend) -> None:
     decisions = offer(backend, *map(page, range(1, 18)))
     assert [decision.snapshot for decision in decisions] == [0] * 8 + [8] * 8 + [16]
 
 
 def test_dropped_unchanged_and_unchecked_pages_teach_nothing(backend: Backend) -> None:
-    teach(backend, MIN_PAGES - 1)
+    count_pages(backend, MIN_PAGES - 1)
     unsigned = msgspec.structs.replace(page(200), unsigned="too little text")
     decisions = offer(backend, page(1), page(100, page(1).signature), unsigned)
     assert [decision.verdict for decision in decisions] == ["unchanged", "duplicate", "unchecked"]
@@ -118,7 +118,7 @@ def test_dropped_unchanged_and_unchecked_pages_teach_nothing(backend: Backend) -
 
 
 def test_a_site_whose_only_page_changes_is_learned_anew_in_the_same_transaction(backend: Backend) -> None:
-    teach(backend, MIN_PAGES)
+    count_pages(backend, MIN_PAGES)
     forgotten = backend.forget(lambda record: record.page.url != page(1).url, FILING)
     assert forgotten == MIN_PAGES - 1
     assert known(backend) == MIN_PAGES
@@ -126,7 +126,7 @@ def test_a_site_whose_only_page_changes_is_learned_anew_in_the_same_transaction(
     assert [decision.verdict for decision in decisions] == ["changed"] + ["new"] * (MIN_PAGES - 1)
     assert known(backend) == MIN_PAGES
     assert decode_profile(backend.latest_snapshot("", "http://h/").content).furniture == {FURNITURE}
-    assert [(site.taught, site.number) for site in backend.sites()] == [(MIN_PAGES, MIN_PAGES)]
+    assert [(site.pages_counted, site.number) for site in backend.sites()] == [(MIN_PAGES, MIN_PAGES)]
 
 
 def test_a_page_with_a_claim_teaches_once_it_is_settled(backend: Backend) -> None:
@@ -175,7 +175,7 @@ def test_the_latest_sixteen_snapshots_are_kept_unchanged(backend: Backend) -> No
 
 
 def test_a_snapshot_with_an_unknown_number_or_from_before_the_site_was_known_is_not_found(backend: Backend) -> None:
-    teach(backend, MIN_PAGES)
+    count_pages(backend, MIN_PAGES)
     now = runs.wall_clock()
     assert backend.find_snapshot("", "http://h/", 9, now) is None
     assert backend.find_snapshot("", "http://h/", 8, now + 1)
@@ -187,8 +187,8 @@ def test_a_snapshot_with_an_unknown_number_or_from_before_the_site_was_known_is_
 
 
 def test_a_profile_is_removed_with_the_last_record_of_its_site(store: Store) -> None:
-    teach(store, MIN_PAGES + 2)
-    teach(store, 1, first=100, host="other")
+    count_pages(store, MIN_PAGES + 2)
+    count_pages(store, 1, first=100, host="other")
     assert store.forget(lambda record: record.page.url != "http://h/1", FILING) == MIN_PAGES + 2
     assert known(store) == MIN_PAGES
     store.forget(lambda _: True, FILING)
@@ -198,11 +198,11 @@ def test_a_profile_is_removed_with_the_last_record_of_its_site(store: Store) -> 
 
 def test_an_emptied_index_knows_no_site(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    teach(store, MIN_PAGES)
+    count_pages(store, MIN_PAGES)
     store.close()
     store = open_store(tmp_path, fresh=True)
     assert known(store) == 0
-    teach(store, MIN_PAGES)  # the same number, of other pages
+    count_pages(store, MIN_PAGES)  # the same number, of other pages
     store.close()
 
 
@@ -221,20 +221,20 @@ def submit_together(store: Store, *jobs: Any) -> list[Future[Any]]:
 
 
 def test_a_snapshot_of_an_aborted_transaction_is_not_known(store: Store) -> None:
-    teach(store, MIN_PAGES - 2)
+    count_pages(store, MIN_PAGES - 2)
     matcher = ByDistance()
 
     def fail(_: lmdb.Transaction) -> None:
         raise ZeroDivisionError
 
-    teaching, failing, asking = submit_together(
+    counting, failing, asking = submit_together(
         store,
         lambda: store.offer([page(100), page(101)], matcher),
         lambda: store.environment.submit(fail),
         lambda: store.offer([page(102)], matcher),
     )
     assert failing.exception() is not None
-    assert [decision.snapshot for decision in (*teaching.result(), *asking.result())] == [0, 0, 8]
+    assert [decision.snapshot for decision in (*counting.result(), *asking.result())] == [0, 0, 8]
     counts = SiteCounts()
     for number in (*range(1, MIN_PAGES - 1), 100, 101, 102):
         counts.add(page(number))
@@ -249,18 +249,18 @@ def test_jobs_that_fail_alone_teach_nothing(backend: Backend) -> None:
                 raise ZeroDivisionError
             return super().probes(page)
 
-    teach(backend, MIN_PAGES - 2)
+    count_pages(backend, MIN_PAGES - 2)
     with pytest.raises(ZeroDivisionError):
         backend.offer([page(100), page(101)], Failing()).result()
-    teach(backend, 1, first=102)
+    count_pages(backend, 1, first=102)
     assert known(backend) == 0
-    teach(backend, 1, first=103)
+    count_pages(backend, 1, first=103)
     assert known(backend) == MIN_PAGES
 
 
 def test_pages_of_another_process_are_counted_too(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    teach(store, MIN_PAGES - 2)
+    count_pages(store, MIN_PAGES - 2)
     code = """
     import sys
     from pathlib import Path
@@ -273,7 +273,7 @@ def test_pages_of_another_process_are_counted_too(tmp_path: Path) -> None:
     store.close()
     """
     assert run(code, tmp_path, msgspec.msgpack.encode(page(100)).hex())[1] == "new\n"
-    teach(store, 1, first=200)
+    count_pages(store, 1, first=200)
     counts = SiteCounts()
     for number in (*range(1, MIN_PAGES - 1), 100, 200):
         counts.add(page(number))
@@ -327,7 +327,7 @@ def damage(store: Store, part: bytes) -> None:
 
 
 def test_a_damaged_snapshot_is_detected(store: Store) -> None:
-    teach(store, MIN_PAGES)
+    count_pages(store, MIN_PAGES)
     damage(store, b"2")
     with pytest.raises(IndexDamaged, match="profile of a site is damaged"):
         offer(store, page(100))
@@ -337,7 +337,7 @@ def test_a_damaged_snapshot_is_detected(store: Store) -> None:
 
 @pytest.mark.parametrize("part", [b"0", b"1", b"2"], ids=["entry", "counts", "snapshot"])
 def test_a_site_whose_profile_is_damaged_is_counted(store: Store, part: bytes) -> None:
-    teach(store, MIN_PAGES)
+    count_pages(store, MIN_PAGES)
     before = store.measure_sites()
     damage(store, part)
     assert store.measure_sites() == before._replace(known=int(part != b"0"))
@@ -345,9 +345,9 @@ def test_a_site_whose_profile_is_damaged_is_counted(store: Store, part: bytes) -
 
 @pytest.mark.parametrize("part", [b"0", b"1", b"2"], ids=["entry", "counts", "snapshot"])
 def test_pages_of_a_site_whose_profile_is_damaged_can_be_forgotten(store: Store, part: bytes) -> None:
-    teach(store, MIN_PAGES)
+    count_pages(store, MIN_PAGES)
     damage(store, part)
-    teach(store, 2, host="other")
+    count_pages(store, 2, host="other")
     assert store.forget(lambda record: record.page.url == "http://h/1", FILING) == 1
     assert store.forget(lambda record: "other" not in record.page.url, FILING) == MIN_PAGES - 1
     assert len(store) == 2
@@ -355,8 +355,8 @@ def test_pages_of_a_site_whose_profile_is_damaged_can_be_forgotten(store: Store,
 
 
 def test_verify_finds_wrong_counts_of_records(store: Store) -> None:
-    teach(store, MIN_PAGES)
-    teach(store, 3, host="other")
+    count_pages(store, MIN_PAGES)
+    count_pages(store, 3, host="other")
     before = rows(store)
     for scope, change in (("", 1), ("", -1), ("elsewhere", 1)):
         profiles = store._catalogue.profiles
@@ -382,8 +382,8 @@ def transfer(store: Store, directory: Path, *, is_readable: SiteCheck = lambda _
 
 
 def test_profiles_are_exported_and_imported_with_the_pages_of_their_sites(store: Store, tmp_path: Path) -> None:
-    teach(store, 2 * MIN_PAGES + 1)
-    teach(store, 3, host="other")
+    count_pages(store, 2 * MIN_PAGES + 1)
+    count_pages(store, 3, host="other")
     transfer(store, tmp_path / "copy")
     copy = open_store(tmp_path / "copy")
     assert rows(copy) == rows(store)
@@ -393,12 +393,12 @@ def test_profiles_are_exported_and_imported_with_the_pages_of_their_sites(store:
 
 
 def test_of_two_profiles_of_a_site_the_one_counted_on_more_pages_is_kept(store: Store, tmp_path: Path) -> None:
-    teach(store, MIN_PAGES)
-    teach(store, MIN_PAGES, host="other")
+    count_pages(store, MIN_PAGES)
+    count_pages(store, MIN_PAGES, host="other")
     directory = tmp_path / "target"
     target = open_store(directory)
-    teach(target, 2 * MIN_PAGES, first=100)
-    teach(target, 1, first=100, host="other")
+    count_pages(target, 2 * MIN_PAGES, first=100)
+    count_pages(target, 1, first=100, host="other")
     known_before = target.latest_snapshot("", "http://h/")
     assert transfer(store, directory) == (2 * MIN_PAGES, 2 * MIN_PAGES)
     assert target.latest_snapshot("", "http://h/") == known_before
@@ -409,9 +409,9 @@ def test_of_two_profiles_of_a_site_the_one_counted_on_more_pages_is_kept(store: 
 
 def test_a_snapshot_that_an_import_has_replaced_is_not_found_by_its_number(store: Store, tmp_path: Path) -> None:
     """The number that a local journal names belongs to another snapshot now."""
-    teach(store, 2 * MIN_PAGES)
+    count_pages(store, 2 * MIN_PAGES)
     target = open_store(tmp_path / "target")
-    teach(target, MIN_PAGES, first=100)
+    count_pages(target, MIN_PAGES, first=100)
     moment = runs.wall_clock() + 0.99
     assert target.find_snapshot("", "http://h/", MIN_PAGES, moment)
     transfer(store, tmp_path / "target")
@@ -421,7 +421,7 @@ def test_a_snapshot_that_an_import_has_replaced_is_not_found_by_its_number(store
 
 
 def test_sites_are_not_imported_without_a_page(store: Store, tmp_path: Path) -> None:
-    teach(store, MIN_PAGES)
+    count_pages(store, MIN_PAGES)
     file = tmp_path / "file"
     write_export(file, store.header, [], store.sites())
     maintenance.import_index(Export(file), tmp_path / "target", lambda _: FILING, ignore_progress, ignore_progress)
@@ -430,16 +430,16 @@ def test_sites_are_not_imported_without_a_page(store: Store, tmp_path: Path) -> 
     target.close()
 
 
-@pytest.mark.parametrize("part", ["counts", "snapshots", "taught", "number"])
+@pytest.mark.parametrize("part", ["counts", "snapshots", "pages_counted", "number"])
 def test_an_export_with_damaged_sites_changes_nothing(store: Store, tmp_path: Path, part: str) -> None:
-    teach(store, MIN_PAGES)
+    count_pages(store, MIN_PAGES)
     (site,) = store.sites()
     damage: dict[str, Any] = {
         "counts": {"counts": site.counts[:-1]},
         "snapshots": {"snapshots": [(8, b"\x91")]},
         "number": {"number": 7},
     }
-    damaged = msgspec.structs.replace(site, **damage.get(part, {"taught": 9}))
+    damaged = msgspec.structs.replace(site, **damage.get(part, {"pages_counted": 9}))
     file = tmp_path / "file"
     write_export(file, store.header, [], [damaged])
     with pytest.raises(ExportUnreadable, match="what is known of a site is damaged"):
@@ -478,7 +478,7 @@ def test_an_export_that_fails_among_the_sites_ends_its_reading_transaction(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The transaction has ended when the error is handled, so that the index can be closed."""
-    teach(store, MIN_PAGES)
+    count_pages(store, MIN_PAGES)
     reading: list[int] = []
     read = Environment.read
 
@@ -508,7 +508,7 @@ def test_an_export_that_fails_among_the_sites_ends_its_reading_transaction(
 
 
 def test_many_sites_are_exported(store: Store, tmp_path: Path) -> None:
-    teach(store, MIN_PAGES)
+    count_pages(store, MIN_PAGES)
     (site,) = store.sites()
     many = [
         msgspec.structs.replace(site, key=number.to_bytes(12, "big"), counts=bytes([number]) * 400_000)

@@ -419,7 +419,7 @@ def test_a_server_answers_as_a_directory(
             assert directory.visit(page, fate) == on_server.visit(page, fate)
         assert verify(directory.pages, directory.matcher) == verify(on_server.pages, on_server.matcher) == []
         assert sorted(directory.records()) == sorted(on_server.records())
-        assert [site.taught for site in directory.sites()] == [site.taught for site in on_server.sites()]
+        assert [site.pages_counted for site in directory.sites()] == [site.pages_counted for site in on_server.sites()]
 
 
 class _Crawl:

@@ -67,7 +67,7 @@ def learned(*pages: SignedPage) -> SiteCounts:
 
 
 def test_the_snapshot_has_what_all_pages_share() -> None:
-    site = learned(*(page(number, blocks=[7, 1000 + number]) for number in range(MIN_PAGES))).publish()
+    site = learned(*(page(number, blocks=[7, 1000 + number]) for number in range(MIN_PAGES))).make_snapshot()
     assert site.number == MIN_PAGES
     assert site.is_known
     assert site.furniture == {7}
@@ -78,12 +78,12 @@ def test_the_snapshot_has_what_all_pages_share() -> None:
 
 def test_a_snapshot_is_due_after_8_16_and_32_pages_and_then_after_every_32() -> None:
     counts = SiteCounts()
-    assert not counts.is_due
+    assert not counts.snapshot_due
     due: list[int] = []
     for number in range(200):
         counts.add(page(number))
-        if counts.is_due:
-            due.append(counts.taught)
+        if counts.snapshot_due:
+            due.append(counts.pages_counted)
     assert due == [8, 16, 32, 64, 96, 128, 160, 192]
 
 
@@ -91,8 +91,8 @@ def test_links_blocks_and_titles_of_single_pages_never_become_those_of_the_site(
     counts = SiteCounts()
     for number in range(500):
         counts.add(page(number, blocks=[7, 1000 + number]))
-        if counts.is_due:
-            site = counts.publish()
+        if counts.snapshot_due:
+            site = counts.make_snapshot()
             assert site.furniture == {7}
             assert not site.shared
             assert (site.navigation, site.titles) == (numbers(*NAVIGATION), TEA)
@@ -110,7 +110,7 @@ def test_links_and_parts_of_titles_on_three_tenths_of_the_pages_and_at_least_thr
         archived = number < having
         hrefs = [f"/own/{number}", *(["/archive"] if archived else [])]
         counts.add(page(number, hrefs, title=f"Story {number}{' | Archive' * archived}"))
-    site = counts.publish()
+    site = counts.make_snapshot()
     assert (site.navigation == numbers("/archive")) is is_frequent
     assert (site.titles == {hash_part("archive")}) is is_frequent
 
@@ -132,27 +132,27 @@ def test_links_and_parts_of_titles_on_three_tenths_of_the_pages_and_at_least_thr
 def test_blocks_on_half_the_pages_are_furniture_and_those_on_over_15_percent_and_at_least_four_are_shared(
     having: int, pages: int, furniture: bool, shared: bool
 ) -> None:
-    site = learned(*(page(number, blocks=[7] if number < having else []) for number in range(pages))).publish()
+    site = learned(*(page(number, blocks=[7] if number < having else []) for number in range(pages))).make_snapshot()
     assert (7 in site.furniture, 7 in site.shared) == (furniture, shared)
 
 
 def test_a_block_is_shared_only_if_it_occurs_under_different_titles() -> None:
     copies = [page(number, title="One Story", blocks=[7]) for number in range(6)]
     other_pages = [page(number, blocks=[8] if number < 12 else []) for number in range(6, 24)]
-    site = learned(*copies, *other_pages).publish()
+    site = learned(*copies, *other_pages).make_snapshot()
     assert site.shared == {8}
 
 
 def test_what_many_pages_have_is_known_even_if_the_site_has_hardly_any_titles() -> None:
     """The archives of a blog often come first in a crawl, and have one title. Their menu is not their content."""
     archives = [page(number, title="Archive", blocks=[7, 100 + number]) for number in range(31)]
-    assert learned(*archives, page(31, title="Moved")).publish().furniture == {7}
+    assert learned(*archives, page(31, title="Moved")).make_snapshot().furniture == {7}
 
 
 def test_a_link_is_navigation_only_if_it_occurs_under_different_titles() -> None:
     copies = [page(number, ["/copied"], title="One Story") for number in range(12)]
     other_pages = [page(number, ["/menu"]) for number in range(12, 24)]
-    assert learned(*copies, *other_pages).publish().navigation == numbers("/menu")
+    assert learned(*copies, *other_pages).make_snapshot().navigation == numbers("/menu")
 
 
 def test_shared_blocks_are_forgotten_when_the_site_changes() -> None:
@@ -161,7 +161,7 @@ def test_shared_blocks_are_forgotten_when_the_site_changes() -> None:
         page(number, ["/new", "/menu", f"/own/{number}"], title=f"Story {number} - River", blocks=[8])
         for number in range(200, 1_000)
     ]
-    site = learned(*before, *after).publish()
+    site = learned(*before, *after).make_snapshot()
     assert site.furniture == {8}
     assert not site.shared
     assert site.navigation == numbers("/new", "/menu")
@@ -170,14 +170,14 @@ def test_shared_blocks_are_forgotten_when_the_site_changes() -> None:
 
 def test_the_navigation_of_a_page_with_too_many_links_is_not_learned_but_the_page_counts() -> None:
     many = [f"/many/{link}" for link in range(MAX_PACKED + 1)]
-    site = learned(*(page(number, many) for number in range(MIN_PAGES))).publish()
+    site = learned(*(page(number, many) for number in range(MIN_PAGES))).make_snapshot()
     assert site.is_known
     assert site.navigation == frozenset()
     assert site.titles == TEA
 
 
 def test_parts_that_the_site_writes_into_every_title_are_not_the_pages_own() -> None:
-    site = learned(*map(page, range(MIN_PAGES))).publish()
+    site = learned(*map(page, range(MIN_PAGES))).make_snapshot()
     assert site.own_parts("Steeping | Tea House") == {"steeping"}
     assert UNKNOWN_SITE.own_parts("Steeping | Tea House") == {"steeping", "teahouse"}
 
@@ -194,7 +194,7 @@ def test_snapshots_equal_those_of_plain_counts_that_are_halved() -> None:
         expected.update(drawn)
         pages += 1
         shared = {item for item, count in expected.items() if count >= max(3, 0.3 * pages)}
-        assert counts.publish().navigation == shared, number
+        assert counts.make_snapshot().navigation == shared, number
 
 
 # Bounds
@@ -225,7 +225,7 @@ def test_frequent_links_and_blocks_are_counted_even_if_each_page_has_more_of_its
         links, blocks = (np.concatenate([everywhere, part]).astype("<u4") for part in drawn_parts)
         title = f"Story {number}"
         counts.add(SignedPage("", "", "", title, links=links.tobytes(), blocks=pack(blocks.tolist())))
-    site = counts.publish()
+    site = counts.make_snapshot()
     assert site.navigation == site.furniture == set(everywhere.tolist())
 
 
@@ -252,7 +252,7 @@ def test_counts_continue_unchanged_whenever_they_are_stored_and_read(
             resumed = SiteCounts.decode(resumed.encode())
         resumed.add(page_of_site)
         assert resumed.encode() == counts.encode()
-        assert (resumed.taught, resumed.publish()) == (counts.taught, counts.publish())
+        assert (resumed.pages_counted, resumed.make_snapshot()) == (counts.pages_counted, counts.make_snapshot())
 
 
 @pytest.mark.parametrize(("blocks", "links"), [(b"12345", b""), (b"", b"123"), (b"1234567", b"1234")])
@@ -269,13 +269,13 @@ def test_a_snapshot_is_read_as_it_was_stored(site: SiteProfile) -> None:
 def test_an_unknown_site_has_no_shared_parts() -> None:
     assert decode_profile(b"") is UNKNOWN_SITE
     assert not UNKNOWN_SITE.is_known
-    assert SiteCounts.decode(b"").taught == 0
+    assert SiteCounts.decode(b"").pages_counted == 0
 
 
 @given(st.binary(max_size=50), st.integers(0, 10_000), st.integers(0, 255))
 def test_damaged_counts_and_snapshots_are_read_or_refused(content: bytes, place: int, byte: int) -> None:
     counts = learned(*(page(number, blocks=[7, number]) for number in range(MIN_PAGES)))
-    for whole, read in ((counts.encode(), SiteCounts.decode), (counts.publish().encode(), decode_profile)):
+    for whole, read in ((counts.encode(), SiteCounts.decode), (counts.make_snapshot().encode(), decode_profile)):
         at = place % len(whole)
         for damaged in (content, whole[:at] + bytes([byte]) + whole[at + 1 :], whole[:at]):
             try:
@@ -284,16 +284,16 @@ def test_damaged_counts_and_snapshots_are_read_or_refused(content: bytes, place:
                 continue
             if isinstance(result, SiteCounts):
                 result.add(page(1))
-                result.publish()
+                result.make_snapshot()
 
 
 # Many sites
 
 
-def counted(*, taught: int = 100, pages: int = 100, times: int = 1) -> bytes:
+def counted(*, pages_counted: int = 100, pages: int = 100, times: int = 1) -> bytes:
     """Return counts of a site that claim these numbers of pages, and of *times* for what stands on its pages."""
     counts = learned(*map(page, range(min(times, 2))))
-    counts.taught, counts._pages = taught, pages
+    counts.pages_counted, counts._pages = pages_counted, pages
     counts._counters = counts._counters + np.uint64((max(times, 2) - 2) << 16)
     return counts.encode()
 
@@ -303,17 +303,17 @@ def snapshot(number: int, hashes: int = 5) -> tuple[int, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("taught", "number", "counts", "snapshots", "expected"),
+    ("pages_counted", "number", "counts", "snapshots", "expected"),
     [
         (100, 96, counted(), [snapshot(64), snapshot(96)], True),
         (100, 0, counted(), [], True),
-        (1 << 41, 96, counted(taught=1 << 41), [snapshot(96)], False),
+        (1 << 41, 96, counted(pages_counted=1 << 41), [snapshot(96)], False),
         (100, 95, counted(), [snapshot(96)], False),
         (100, 1 << 41, counted(), [snapshot(96)], False),
         (100, 500, counted(), [], False),
         (100, 128, counted(), [snapshot(128)], False),
-        (300, 0, counted(taught=300, pages=240, times=240), [], True),
-        (300, 0, counted(taught=300, pages=241), [], False),
+        (300, 0, counted(pages_counted=300, pages=240, times=240), [], True),
+        (300, 0, counted(pages_counted=300, pages=241), [], False),
         (100, 0, counted(pages=0), [], False),
         (100, 0, counted(pages=50, times=51), [], False),
         (100, 96, counted(), [snapshot(96, MAX_COUNTERS)], True),
@@ -321,9 +321,9 @@ def snapshot(number: int, hashes: int = 5) -> tuple[int, bytes]:
     ],
 )
 def test_a_stored_site_with_impossible_values_is_refused(
-    taught: int, number: int, counts: bytes, snapshots: list[tuple[int, bytes]], expected: bool
+    pages_counted: int, number: int, counts: bytes, snapshots: list[tuple[int, bytes]], expected: bool
 ) -> None:
-    assert can_read(StoredSite(bytes(12), taught, number, 0, counts, snapshots)) is expected
+    assert can_read(StoredSite(bytes(12), pages_counted, number, 0, counts, snapshots)) is expected
 
 
 def test_sites_are_distinguished_except_by_www_case_scheme_or_its_port() -> None:

@@ -40,8 +40,8 @@ def known_site(*navigation: int, title: str = "Tea House") -> SiteProfile:
     counts = SiteCounts()
     for number in range(MIN_PAGES):
         counts.add(kept(title=f"Story {number} | {title}", **links(*navigation, 1000 + number)))
-    assert counts.is_due
-    return counts.publish()
+    assert counts.snapshot_due
+    return counts.make_snapshot()
 
 
 TEA = known_site(1, 2)

@@ -114,9 +114,9 @@ class PagesInTransaction(RunsInTransaction, FiledPages):
             return self._frozen.snapshot(key)
         return self._catalogue.profiles.snapshot(self._txn, key)
 
-    def teach(self, page: SignedPage, reader: CountsReader, now: int) -> None:
+    def count_page(self, page: SignedPage, reader: CountsReader, now: int) -> None:
         if self._frozen is None:
-            self._catalogue.profiles.teach(self._txn, page, reader, now)
+            self._catalogue.profiles.count_page(self._txn, page, reader, now)
 
     def header(self) -> Header | None:
         return self._catalogue.environment.header_in(self._txn)

@@ -77,18 +77,18 @@ class Profiles:
             else:
                 self._remove(txn, key)
 
-    def teach(self, txn: lmdb.Transaction, page: SignedPage, reader: CountsReader, now: int) -> None:
-        """Count a page that was handled in the profile of its site, and publish a snapshot if it is due."""
+    def count_page(self, txn: lmdb.Transaction, page: SignedPage, reader: CountsReader, now: int) -> None:
+        """Count a page that was handled in the profile of its site, and make a snapshot if one is due."""
         if not (key := site_key(page.scope, page.url)):
             return
         counts = self._counts(txn, key, reader)
         counts.add(page)
         entry = self._entry(txn, key)
-        since = now if counts.taught == 1 else entry.since
-        number = counts.taught if counts.is_due else entry.number
-        self._put_entry(txn, key, SiteEntry(entry.records, counts.taught, number, since))
-        if counts.is_due:
-            self._put(txn, _snapshot_name(key, number), counts.publish().encode())
+        since = now if counts.pages_counted == 1 else entry.since
+        number = counts.pages_counted if counts.snapshot_due else entry.number
+        self._put_entry(txn, key, SiteEntry(entry.records, counts.pages_counted, number, since))
+        if counts.snapshot_due:
+            self._put(txn, _snapshot_name(key, number), counts.make_snapshot().encode())
             self._remove_old_snapshots(txn, key)
 
     def check(self, txn: lmdb.Transaction) -> tuple[Tally, int]:
@@ -106,11 +106,11 @@ class Profiles:
         """Yield all sites of which pages were counted and that can be read."""
         for key in self._keys(txn):
             entry = self._read_site(txn, key)
-            if entry is not None and entry.taught:
+            if entry is not None and entry.pages_counted:
                 names = [name for name in self._names(txn, key) if name.startswith(key + _SNAPSHOT)]
                 snapshots = [(_number_in(name), self._get(txn, name) or b"") for name in names]
                 counts = self._get(txn, key + _COUNTS) or b""
-                yield StoredSite(key, entry.taught, entry.number, entry.since, counts, snapshots)
+                yield StoredSite(key, entry.pages_counted, entry.number, entry.since, counts, snapshots)
 
     def merge(self, txn: lmdb.Transaction, site: StoredSite, now: int) -> None:
         """Replace the profile of a site by *site*, if that counts more pages and any page of the site is recorded.
@@ -119,11 +119,11 @@ class Profiles:
         before *now*.
         """
         entry = self._entry(txn, site.key)
-        if not entry.records or entry.taught >= site.taught:
+        if not entry.records or entry.pages_counted >= site.pages_counted:
             return
         self._remove(txn, site.key)
         since = now + 1 if entry.number else site.since  # times are whole seconds
-        self._put_entry(txn, site.key, SiteEntry(entry.records, site.taught, site.number, since))
+        self._put_entry(txn, site.key, SiteEntry(entry.records, site.pages_counted, site.number, since))
         self._put(txn, site.key + _COUNTS, site.counts)
         for number, content in site.snapshots:
             self._put(txn, _snapshot_name(site.key, number), content)

@@ -115,9 +115,9 @@ class PagesOnServer(RunsInTransaction, FiledPages):
     def snapshot(self, key: bytes) -> Snapshot:
         return self._sites.snapshot(key) if self._frozen is None else self._frozen.snapshot(key)
 
-    def teach(self, page: SignedPage, reader: CountsReader, now: int) -> None:
+    def count_page(self, page: SignedPage, reader: CountsReader, now: int) -> None:
         if self._frozen is None:
-            self._sites.teach(page, reader, now)
+            self._sites.count_page(page, reader, now)
 
     # The index
 

@@ -43,7 +43,7 @@ class SiteHead(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _StoredCounts(msgspec.Struct, frozen=True, array_like=True):
-    taught: Count
+    pages_counted: Count
     content: bytes
 
 
@@ -93,17 +93,17 @@ class SitesInTransaction:
         if self._client.read_count(self._changes, key) + self._added[key] <= 0:
             self._forget(key)
 
-    def teach(self, page: SignedPage, reader: CountsReader, now: int) -> None:
-        """Count a page that was handled in the profile of its site, and publish a snapshot if this is due."""
+    def count_page(self, page: SignedPage, reader: CountsReader, now: int) -> None:
+        """Count a page that was handled in the profile of its site, and make a snapshot if one is due."""
         if not (key := site_key(page.scope, page.url)):
             return
         head, counts = self._head(key), self._learning(key, reader)
         counts.add(page)
-        if counts.taught == 1:
+        if counts.pages_counted == 1:
             head = self._heads[key] = SiteHead(head.number, now, head.numbers)
-        if counts.is_due:
-            number = counts.taught
-            self._snapshots[key, number] = counts.publish().encode()
+        if counts.snapshot_due:
+            number = counts.pages_counted
+            self._snapshots[key, number] = counts.make_snapshot().encode()
             kept = (*head.numbers, number)
             self._drop_snapshots(key, kept[:-MAX_SNAPSHOTS])
             self._heads[key] = SiteHead(number, head.since, kept[-MAX_SNAPSHOTS:])
@@ -112,12 +112,12 @@ class SitesInTransaction:
         """Replace what is known about a site by *site*, if that counts more pages and any page of it is recorded."""
         key = site.key
         records = self._client.read_count(self._changes, key) + self._added.get(key, 0)
-        if records <= 0 or self._taught(key) >= site.taught:
+        if records <= 0 or self._pages_counted(key) >= site.pages_counted:
             return
         head = self._head(key)
         self._drop_snapshots(key, head.numbers)
         self._counts.pop(key, None)
-        self._merged[key] = _StoredCounts(site.taught, site.counts)
+        self._merged[key] = _StoredCounts(site.pages_counted, site.counts)
         for number, content in site.snapshots:
             self._dropped.discard((key, number))
             self._snapshots[key, number] = content
@@ -132,9 +132,9 @@ class SitesInTransaction:
                 numbers = [number for number in head.numbers if self._snapshot(key, number) is not None]
             except msgspec.DecodeError:
                 continue
-            if counts is not None and counts.taught:
+            if counts is not None and counts.pages_counted:
                 snapshots = [(number, cast("Snapshot", self._snapshot(key, number)).content) for number in numbers]
-                yield StoredSite(key, counts.taught, head.number, head.since, counts.content, snapshots)
+                yield StoredSite(key, counts.pages_counted, head.number, head.since, counts.content, snapshots)
             self._forget_read()
 
     def measure(self) -> SiteFigures:
@@ -162,7 +162,7 @@ class SitesInTransaction:
             written[self._keys.site(key)] = _encode(head)
         for key, counts in self._counts.items():
             name = self._keys.site_counts(key)
-            written[name] = _encode(_StoredCounts(counts.taught, counts.encode()))
+            written[name] = _encode(_StoredCounts(counts.pages_counted, counts.encode()))
             self._changes.decoded[name] = counts
         for key, stored in self._merged.items():
             written[self._keys.site_counts(key)] = _encode(stored)
@@ -230,13 +230,13 @@ class SitesInTransaction:
         row = self._read(self._keys.site_counts(key))
         return _stored(row) if row.content else None
 
-    def _taught(self, key: bytes) -> int:
+    def _pages_counted(self, key: bytes) -> int:
         if key in self._counts:
-            return self._counts[key].taught
+            return self._counts[key].pages_counted
         if key in self._merged:
-            return self._merged[key].taught
+            return self._merged[key].pages_counted
         stored = None if key in self._gone else self._stored_counts(key)
-        return stored.taught if stored else 0
+        return stored.pages_counted if stored else 0
 
     def _read(self, name: bytes, *, may_be_new: bool = False) -> Row:
         return self._client.cells.read_row(self._changes, name, may_be_new=may_be_new)
