@@ -29,7 +29,7 @@ from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.maintenance import CACHE_BYTES, make_pages
 from crawler_dedup.index.redis.connection import ServerConnection
-from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer
 from tests.support.servers import serving
@@ -73,12 +73,12 @@ class Crawl:
         self._matcher = RuleMatcher(signer)
         self.pages: Backend = make_pages(location, signer.spec, signer.libraries, cache_bytes=cache_bytes)
         self._run = self.pages.begin_run()
-        self._terms = OfferTerms(self._run.number, 60, clock=self._run.now)
-        self._claiming = replace(self._terms, next_claim=itertools.count(1).__next__)
+        self._context = RunContext(self._run.number, 60, clock=self._run.now)
+        self._claiming = replace(self._context, next_claim=itertools.count(1).__next__)
 
     def close(self) -> None:
         """End the run and close the index."""
-        self.pages.end_run(self._terms, finished=True)
+        self.pages.end_run(self._context, finished=True)
         self._run.release()
         self.pages.close()
 
@@ -105,7 +105,7 @@ class Crawl:
             for end in ends:
                 end.result()
             ends = [
-                self.pages.end_claim(decision, self._matcher, self._terms, settled=True, urgent=not settled_later)
+                self.pages.end_claim(decision, self._matcher, self._context, settled=True, urgent=not settled_later)
                 for decision in decided
                 if decision.claim
             ]

@@ -20,7 +20,7 @@ from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.maintenance import make_pages, open_pages, read_profiles
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
-from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.rules.matcher import RuleMatcher
@@ -57,13 +57,13 @@ def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str 
         )
     with closing(store):
         config = signer.config
-        terms = OfferTerms(max_age=round(86_400 * config.expire_days), is_dry=config.is_dry)
-        return store.preview(page, RuleMatcher(signer), terms, alias=clean_identifier(alias))
+        context = RunContext(max_age=round(86_400 * config.expire_days), is_dry=config.is_dry)
+        return store.preview(page, RuleMatcher(signer), context, alias=clean_identifier(alias))
 
 
 @dataclass(frozen=True)
 class _Opened:
-    """The open index, and the terms on which this run offers pages: to be settled at once, or to claim their places.
+    """The open index, and the contexts in which this run offers pages: to be settled at once, or to claim their places.
 
     Attributes:
         is_emptied: whether it was emptied when it was opened.
@@ -71,8 +71,8 @@ class _Opened:
 
     store: Backend
     lock: Run
-    terms: OfferTerms
-    claiming: OfferTerms
+    context: RunContext
+    claiming: RunContext
     is_emptied: bool
 
 
@@ -155,7 +155,7 @@ class Deduplicator:
             moment = self._stored_until  # read once: the event loop sets it, and this is the writing thread
             return None if moment is None else lock.time_of(moment)
 
-        terms = OfferTerms(
+        context = RunContext(
             lock.number,
             config.grace,
             max_age=self._max_age,
@@ -163,8 +163,8 @@ class Deduplicator:
             clock=lock.now,
             stored_until=stored_until,
         )
-        claiming = replace(terms, next_claim=self._claim_numbers.__next__)
-        return _Opened(store, lock, terms, claiming, is_emptied)
+        claiming = replace(context, next_claim=self._claim_numbers.__next__)
+        return _Opened(store, lock, context, claiming, is_emptied)
 
     def reopen(self) -> None:
         """Open an index on a server again, after it was emptied, or after this run counts as dead.
@@ -185,7 +185,7 @@ class Deduplicator:
     @property
     def run(self) -> int:
         """Number of this run, which the records of the pages that it files contain."""
-        return self._opened.terms.run
+        return self._opened.context.run
 
     @property
     def has_emptied_index(self) -> bool:
@@ -263,11 +263,11 @@ class Deduplicator:
         """
         self._profile_check.add(batch)
         opened = self._opened
-        terms = opened.claiming if claim else opened.terms
-        if is_dry is not None and is_dry != terms.is_dry:
-            terms = replace(terms, is_dry=is_dry)
+        context = opened.claiming if claim else opened.context
+        if is_dry is not None and is_dry != context.is_dry:
+            context = replace(context, is_dry=is_dry)
         clean = {key: clean_identifier(alias) for key, alias in (aliases or {}).items()}
-        return opened.store.offer(batch, self._matcher, terms, aliases=clean)
+        return opened.store.offer(batch, self._matcher, context, aliases=clean)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """Return the match if *kept* covers *new*, by the rules of crawls without profiles of their sites; else ``None``."""
@@ -290,7 +290,7 @@ class Deduplicator:
 
     def _end_claim(self, decision: Decision, *, settled: bool, urgent: bool) -> Future[bool]:
         opened = self._opened
-        return opened.store.end_claim(decision, self._matcher, opened.terms, settled=settled, urgent=urgent)
+        return opened.store.end_claim(decision, self._matcher, opened.context, settled=settled, urgent=urgent)
 
     def note_stored(self, until: float | None) -> None:
         """Note the time until which everything that this run has settled is stored.
@@ -338,7 +338,7 @@ class Deduplicator:
         opened = self._opened
         try:
             if all_stored and opened.lock.is_held:
-                opened.store.end_run(opened.terms, finished=finished)
+                opened.store.end_run(opened.context, finished=finished)
         except IndexGone:
             pass  # and with it all that the run has settled
         except IndexUnusable as error:

@@ -18,7 +18,7 @@ from crawler_dedup.index.memorypages import MemoryPages
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import NO_RUNS
-from crawler_dedup.index.verdicts import OfferTerms, Verdicts
+from crawler_dedup.index.verdicts import RunContext, Verdicts
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.schemes import Scheme
@@ -122,7 +122,7 @@ def decide_pages(
         DedupError: memory does not suffice.
     """
     filed = MemoryPages(file, profiles)
-    verdicts = Verdicts(filed, matcher, OfferTerms(), now=1, runs=NO_RUNS)
+    verdicts = Verdicts(filed, matcher, RunContext(), now=1, runs=NO_RUNS)
     place_of = array("q", [_NO_PLACE])  # the place of each filed page, by its number
     for record in existing:
         filed.add(record, matcher)

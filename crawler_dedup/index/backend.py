@@ -24,7 +24,7 @@ from crawler_dedup.index.keptpages import Filing, Transaction
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Run, RunEntry, wall_clock
-from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts
+from crawler_dedup.index.verdicts import Matcher, RunContext, Verdicts
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
@@ -103,8 +103,8 @@ class Backend(ABC):
             raise IndexMissing(f"There is no index in {self.name}.")
         return header
 
-    def end_run(self, terms: OfferTerms, *, finished: bool) -> None:
-        """End the run of *terms*: the pages that it settled are stored, except those settled after its ``stored_until``.
+    def end_run(self, context: RunContext, *, finished: bool) -> None:
+        """End the run of *context*: the pages that it settled are stored, except those settled after its ``stored_until``.
 
         Args:
             finished: whether the links of all its pages were followed.
@@ -118,11 +118,11 @@ class Backend(ABC):
             for release in self._doubtful:
                 release(txn)
             txn.end_run(
-                terms.run,
+                context.run,
                 now,
                 has_finished=finished,
                 is_tidy=not self._open_claims and not self._has_lost_count,
-                stored_until=terms.stored_until(),
+                stored_until=context.stored_until(),
             )
 
         self._write(job, _END_TIMEOUT)
@@ -131,7 +131,7 @@ class Backend(ABC):
         self,
         pages: Sequence[SignedPage],
         matcher: Matcher,
-        terms: OfferTerms = OfferTerms(),
+        context: RunContext = RunContext(),
         *,
         aliases: Mapping[str, str] | None = None,
     ) -> Future[list[Decision]]:
@@ -150,26 +150,26 @@ class Backend(ABC):
                 raise IndexUnusable(f"The index in {self.name} was emptied for another configuration meanwhile.")
             first = txn.choose_first(pages)
             txn.read_ahead(first, matcher)
-            now = _touch_run(txn, terms)
-            verdicts = Verdicts(txn, matcher, terms, now=now, runs=txn.run_states())
+            now = _touch_run(txn, context)
+            verdicts = Verdicts(txn, matcher, context, now=now, runs=txn.run_states())
             decided.extend(verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in first)
             return list(decided)
 
         future = self._submit(job, size=len(pages))
-        future.add_done_callback(lambda offer: self._note_offer(offer, decided, matcher, terms))
+        future.add_done_callback(lambda offer: self._note_offer(offer, decided, matcher, context))
         return future
 
     def preview(
-        self, page: SignedPage, matcher: Matcher, terms: OfferTerms = OfferTerms(), *, alias: str = ""
+        self, page: SignedPage, matcher: Matcher, context: RunContext = RunContext(), *, alias: str = ""
     ) -> Decision:
         """Return the decision that an offer of *page* would get now, by what is committed; change nothing."""
         dead = self._find_dead()
         with self._read() as txn:
             runs = txn.run_states_in_reading(dead)
-            return Verdicts(txn, matcher, terms, now=terms.clock(), runs=runs).preview(page, alias)
+            return Verdicts(txn, matcher, context, now=context.clock(), runs=runs).preview(page, alias)
 
     def end_claim(
-        self, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool, urgent: bool = False
+        self, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool, urgent: bool = False
     ) -> Future[bool]:
         """Settle the claim of *decision*, so that its page may stand for others, or release it and forget the page.
 
@@ -182,7 +182,7 @@ class Backend(ABC):
         Args:
             settled: whether the page was handled, so that the claim is settled; if not, it is released.
         """
-        job = partial(_end_claim, decision=decision, matcher=matcher, terms=terms, settled=settled)
+        job = partial(_end_claim, decision=decision, matcher=matcher, context=context, settled=settled)
         future = self._submit(job, urgent=urgent)
         future.add_done_callback(lambda end: self._note_end(end, decision.claim))
         return future
@@ -331,7 +331,7 @@ class Backend(ABC):
             return txn.count()
 
     def _note_offer(
-        self, offer: Future[list[Decision]], decided: Sequence[Decision], matcher: Matcher, terms: OfferTerms
+        self, offer: Future[list[Decision]], decided: Sequence[Decision], matcher: Matcher, context: RunContext
     ) -> None:
         """Remember which claims this run has made. Called in the writing thread.
 
@@ -344,7 +344,7 @@ class Backend(ABC):
         if offer.exception() is not None:
             doubtful = [decision for decision in decided if decision.claim]
             self._doubtful += [
-                partial(_end_claim, decision=decision, matcher=matcher, terms=terms, settled=False)
+                partial(_end_claim, decision=decision, matcher=matcher, context=context, settled=False)
                 for decision in doubtful[: _MAX_OPEN_CLAIMS - len(self._doubtful)]
             ]
             return
@@ -376,26 +376,26 @@ class Backend(ABC):
             self._open_claims.discard(claim)
 
 
-def _end_claim(txn: Transaction, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool) -> bool:
+def _end_claim(txn: Transaction, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool) -> bool:
     recorded = txn.find(decision.scope, decision.key)
     if recorded is None:
         return False
     number, record = recorded
-    if decision.claim and (record.run, record.claim) != (terms.run, decision.claim):
+    if decision.claim and (record.run, record.claim) != (context.run, decision.claim):
         return False
     if not settled:
         txn.remove(number, record, matcher)
     elif decision.claim and not record.settled:
-        _settle(txn, number, record, matcher, _touch_run(txn, terms))
+        _settle(txn, number, record, matcher, _touch_run(txn, context))
     return True
 
 
-def _touch_run(txn: Transaction, terms: OfferTerms) -> int:
+def _touch_run(txn: Transaction, context: RunContext) -> int:
     """Note that the run is alive, and return the time of the transaction."""
-    now = terms.clock()
-    if not terms.run:
+    now = context.clock()
+    if not context.run:
         return now
-    return txn.touch_run(terms.run, terms.grace, now, stored_until=terms.stored_until())
+    return txn.touch_run(context.run, context.grace, now, stored_until=context.stored_until())
 
 
 def _settle(txn: Transaction, number: int, record: Record, matcher: Matcher, now: int) -> None:

@@ -54,8 +54,8 @@ class Matcher(Filing, CountsReader, Protocol):
 
 
 @dataclass(frozen=True)
-class OfferTerms:
-    """The terms on which a run offers pages.
+class RunContext:
+    """The context in which a run offers pages.
 
     Attributes:
         run: number of the run; 0: none, so that its pages are settled whatever happens.
@@ -107,18 +107,18 @@ class Verdicts:
 
     Args:
         kept: the kept pages, in one state.
-        terms: the terms on which all these pages are offered.
+        context: the context in which all these pages are offered.
         now: the time, in seconds since 1970.
         runs: the states of the runs.
     """
 
-    def __init__(self, kept: KeptPages, matcher: Matcher, terms: OfferTerms, *, now: int, runs: RunStates) -> None:
+    def __init__(self, kept: KeptPages, matcher: Matcher, context: RunContext, *, now: int, runs: RunStates) -> None:
         self._kept = kept
         self._runs = runs
         self._matcher = matcher
-        self._terms = terms
+        self._context = context
         self._now = now
-        self._oldest = now - terms.max_age if terms.max_age else 0
+        self._oldest = now - context.max_age if context.max_age else 0
         self._snapshots: dict[bytes, Snapshot] = {}  # that were looked up since the last change
 
     def decide(self, page: SignedPage, alias: str = "") -> Decision:
@@ -189,14 +189,19 @@ class Verdicts:
         A page that is being handled is not kept yet: the present visit replaces it, however the other visit ends.
         """
         fate = self._fate_of(record)
-        if fate is Fate.OPEN and self._terms.makes_claims:
+        if fate is Fate.OPEN and self._context.makes_claims:
             changes.outdated[number] = record
             return self._file_as(Verdict.UNCHANGED, page, changes, record.page, match=match)
-        earlier = record.run != self._terms.run and fate is Fate.STANDS and self._runs.has_finished(record.run)
-        if self._terms.run and not earlier and self._runs.is_over(record.run) and record.is_dry == self._terms.is_dry:
+        earlier = record.run != self._context.run and fate is Fate.STANDS and self._runs.has_finished(record.run)
+        if (
+            self._context.run
+            and not earlier
+            and self._runs.is_over(record.run)
+            and record.is_dry == self._context.is_dry
+        ):
             # The links of the page may not have been followed. They were followed if this run, which follows them, finishes.
             # (A dry run follows them as well, but the pages that it reaches represent nothing for other runs.)
-            record = msgspec.structs.replace(record, run=self._terms.run, claim=0)
+            record = msgspec.structs.replace(record, run=self._context.run, claim=0)
         changes.visited = number, record
         return self._decision(page, Verdict.UNCHANGED, record.page, match=match, from_earlier_run=earlier)
 
@@ -271,15 +276,15 @@ class Verdicts:
 
     def _is_from_dry_run(self, record: Record) -> bool:
         """Return whether *record* represents nothing, because only earlier dry runs have kept its page."""
-        return record.is_dry and not self._terms.is_dry and record.run != self._terms.run
+        return record.is_dry and not self._context.is_dry and record.run != self._context.run
 
     def _file_as(
         self, verdict: Verdict, page: SignedPage, changes: _Changes, kept: SignedPage | None = None, **fields: Any
     ) -> Decision:
         """Return the decision about a page that is filed, with the number of its claim."""
         changes.is_filed = True
-        if self._terms.next_claim is not None:
-            changes.claim = self._terms.next_claim()
+        if self._context.next_claim is not None:
+            changes.claim = self._context.next_claim()
         return self._decision(page, verdict, kept, claim=changes.claim, **fields)
 
     def _file(self, page: SignedPage, alias: str, claim: int) -> None:
@@ -293,13 +298,13 @@ class Verdicts:
         """Return the record of a page that passes now."""
         return Record(
             page=page if claim else self._matcher.trim(page),
-            run=self._terms.run,
+            run=self._context.run,
             claim=claim,
             filed=self._now,
             seen=self._now,
             settled=0 if claim else self._now,
             aliases=(name_page(page.scope, alias),) if alias else (),
-            is_dry=self._terms.is_dry,
+            is_dry=self._context.is_dry,
         )
 
     def _choose(self, page: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:

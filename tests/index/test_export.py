@@ -21,7 +21,7 @@ from crawler_dedup.index.header import Header
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record, encode
-from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.system.compression import zstd
@@ -53,7 +53,7 @@ def with_values(export: bytes, changed: list[bytes]) -> bytes:
 def make(directory: Path, signatures: list[int]) -> None:
     store = Store.open(directory, {"scheme": SimHash().spec}, {"xxhash": "1"}, map_size=1 << 30, fresh=False)
     pages = [page(signature, signature, f"scope {signature % 3}") for signature in signatures]
-    store.offer(pages, ByDistance(0), OfferTerms(run=7)).result()
+    store.offer(pages, ByDistance(0), RunContext(run=7)).result()
     store.close()
 
 

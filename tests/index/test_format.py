@@ -23,7 +23,7 @@ from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.packing import as_unpacked, pack, unpack
 from crawler_dedup.index.records import MAX_ALIASES, Record, shorten_key
-from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
@@ -32,7 +32,7 @@ from tests.support.indexing import FILING, ByDistance, number_of, open_store, pa
 
 CONFIG = Config(tokenizer="bigrams")
 MANY = 300
-_TERMS = OfferTerms()
+_TERMS = RunContext()
 
 
 def titled(number: int, signature: int, scope: str = "spider tea") -> SignedPage:

@@ -17,7 +17,7 @@ from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.memorypages import MemoryPages
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.runs import NO_RUNS
-from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts
+from crawler_dedup.index.verdicts import Matcher, RunContext, Verdicts
 from tests.support.indexing import SPEC, ByDistance
 
 NOTHING_KNOWN = FrozenProfiles({})
@@ -43,7 +43,7 @@ class ByDistanceOrTitle(ByDistance):
 def decide_in_memory(offers: Offers, matcher: Matcher) -> list[Decision]:
     with tempfile.TemporaryFile() as file:
         pages = MemoryPages(file, NOTHING_KNOWN)
-        verdicts = Verdicts(pages, matcher, OfferTerms(), now=1, runs=NO_RUNS)
+        verdicts = Verdicts(pages, matcher, RunContext(), now=1, runs=NO_RUNS)
         return [verdicts.decide(offered, alias) for offered, alias in offers]
 
 

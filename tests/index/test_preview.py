@@ -26,7 +26,7 @@ from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import has_index
 from crawler_dedup.index.records import shorten_key
-from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
 from tests.support.examples import examples
@@ -87,18 +87,18 @@ def test_reading_gives_the_decision_of_a_following_offer_and_changes_nothing(pla
 
 def _look_and_offer(store: Backend, seed: int) -> None:
     source, signatures = random.Random(seed), clusters(seed, 30)
-    terms = [OfferTerms(run=run, next_claim=iter(range(1, 100)).__next__) for run in (0, 1)]
+    context = [RunContext(run=run, next_claim=iter(range(1, 100)).__next__) for run in (0, 1)]
     for number, signature in enumerate(signatures):
         offered = page(source.choice([number, source.randrange(number + 1)]), signature)
         before = list(store.records(100))
         seen = [store.preview(offered, MATCHER) for _ in range(2)]
         assert list(store.records(100)) == before
-        (decision,) = store.offer([offered], MATCHER, OfferTerms()).result()
+        (decision,) = store.offer([offered], MATCHER, RunContext()).result()
         assert seen == [decision, decision]
         if source.random() < 0.2:
             release(store, int(offered.key))
         if source.random() < 0.2:
-            store.offer([page(1000 + number, flipped(source, signature, 20))], MATCHER, terms[1]).result()
+            store.offer([page(1000 + number, flipped(source, signature, 20))], MATCHER, context[1]).result()
 
 
 def test_a_page_without_a_signature_is_unchecked(backend: Backend) -> None:
@@ -108,10 +108,10 @@ def test_a_page_without_a_signature_is_unchecked(backend: Backend) -> None:
 
 
 def test_expired_pages_are_no_representatives(backend: Backend) -> None:
-    backend.offer([page(1, 0)], MATCHER, OfferTerms(clock=lambda: 1000)).result()
+    backend.offer([page(1, 0)], MATCHER, RunContext(clock=lambda: 1000)).result()
     for now, verdict in ((1100, Verdict.DUPLICATE), (1101, Verdict.NEW)):
-        terms = OfferTerms(max_age=100, clock=partial(int, now))
-        assert backend.preview(page(2, 0), MATCHER, terms).verdict is verdict
+        context = RunContext(max_age=100, clock=partial(int, now))
+        assert backend.preview(page(2, 0), MATCHER, context).verdict is verdict
 
 
 # Nothing is written
@@ -306,12 +306,12 @@ def test_a_run_that_ends_while_the_reading_begins_has_not_died(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = store.begin_run()
-    terms = OfferTerms(lock.number, grace=60, clock=lock.now)
-    store.offer([page(1, 5)], MATCHER, terms).result()
+    context = RunContext(lock.number, grace=60, clock=lock.now)
+    store.offer([page(1, 5)], MATCHER, context).result()
 
     def end_first(path: Path, *, readonly: bool = False) -> bool | None:
         if lock.is_held:
-            store.end_run(terms, finished=True)
+            store.end_run(context, finished=True)
             lock.release()
         return is_held(path, readonly=readonly)
 
@@ -324,7 +324,7 @@ def test_a_run_that_may_be_alive_or_dead_has_open_pages(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = store.begin_run()
-    store.offer([page(1, 5)], MATCHER, OfferTerms(lock.number, grace=60, clock=lock.now)).result()
+    store.offer([page(1, 5)], MATCHER, RunContext(lock.number, grace=60, clock=lock.now)).result()
     monkeypatch.setattr(runtable, "is_held", lambda path, *, readonly=False: None)
     assert store.preview(page(2, 5), MATCHER).reason == BEING_HANDLED
     lock.release()

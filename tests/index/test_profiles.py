@@ -23,7 +23,7 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.maintenance import SiteCheck
 from crawler_dedup.index.profiles import MAX_SNAPSHOTS, Snapshot
-from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.counts import SiteCounts, can_read
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import decode_profile
@@ -132,16 +132,16 @@ def test_a_site_whose_only_page_changes_is_learned_anew_in_the_same_transaction(
 def test_a_page_with_a_claim_teaches_once_it_is_settled(backend: Backend) -> None:
     lock = backend.begin_run()
     claims = iter(range(1, 100))
-    terms = OfferTerms(lock.number, next_claim=lambda: next(claims))
+    context = RunContext(lock.number, next_claim=lambda: next(claims))
     matcher = ByDistance()
-    decisions = backend.offer([page(number) for number in range(1, MIN_PAGES + 2)], matcher, terms).result()
+    decisions = backend.offer([page(number) for number in range(1, MIN_PAGES + 2)], matcher, context).result()
     assert known(backend) == 0
     first, last, *rest = decisions
-    backend.end_claim(first, matcher, terms, settled=False).result()
+    backend.end_claim(first, matcher, context, settled=False).result()
     for decision in (*rest[:-1], last, last, *rest[:-1]):
-        backend.end_claim(decision, matcher, terms, settled=True).result()
+        backend.end_claim(decision, matcher, context, settled=True).result()
     assert known(backend) == 0
-    backend.end_claim(rest[-1], matcher, terms, settled=True).result()
+    backend.end_claim(rest[-1], matcher, context, settled=True).result()
     assert known(backend) == MIN_PAGES
     lock.release()
 

@@ -24,7 +24,7 @@ from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import MAX_ALIASES, Record
 from crawler_dedup.index.runs import RunEntry
-from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.extras import has_extra
@@ -450,10 +450,10 @@ def test_ending_a_claim_that_was_taken_over_changes_nothing(places: Places, open
 
 def test_ending_a_claim_of_a_run_does_not_end_one_of_another_run_with_the_same_number(tmp_path: Path) -> None:
     kept_store = open_store(tmp_path)
-    (decision,) = kept_store.offer([page(1, 5)], ByDistance(), OfferTerms(run=7, next_claim=count(1).__next__)).result()
-    assert not settle(kept_store, 1, decision.claim, OfferTerms(run=8))
-    assert not settle(kept_store, 1, decision.claim + 1, OfferTerms(run=7))
-    assert settle(kept_store, 1, decision.claim, OfferTerms(run=7))
+    (decision,) = kept_store.offer([page(1, 5)], ByDistance(), RunContext(run=7, next_claim=count(1).__next__)).result()
+    assert not settle(kept_store, 1, decision.claim, RunContext(run=8))
+    assert not settle(kept_store, 1, decision.claim + 1, RunContext(run=7))
+    assert settle(kept_store, 1, decision.claim, RunContext(run=7))
     kept_store.close()
 
 

@@ -19,7 +19,7 @@ from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.profiles import StoredSite
-from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
@@ -320,11 +320,11 @@ def filled(address: ServerAddress) -> ServerAddress:
     with closing(open_backend(address)) as store:
         store.offer([page(number, signature) for number, signature in enumerate(uniform(7, 50))], NEAR).result()
         run = store.begin_run()
-        terms = OfferTerms(run.number, 60, clock=run.now)
-        claiming = replace(terms, next_claim=itertools.count(1).__next__)
+        context = RunContext(run.number, 60, clock=run.now)
+        claiming = replace(context, next_claim=itertools.count(1).__next__)
         (decision,) = store.offer([page(100, 1)], NEAR, claiming).result()
-        assert not settle(store, 100, decision.claim + 1, terms)
-        store.end_run(terms, finished=True)
+        assert not settle(store, 100, decision.claim + 1, context)
+        store.end_run(context, finished=True)
         run.release()
     return address
 
@@ -429,8 +429,8 @@ class _Crawl:
         self.matcher = RuleMatcher(signer)
         self.pages = maintenance.make_pages(location, signer.spec, signer.libraries)
         self._run = self.pages.begin_run()
-        self._terms = OfferTerms(self._run.number, 60, clock=lambda: 1_000_000_000)
-        self._claiming = replace(self._terms, next_claim=itertools.count(1).__next__)
+        self._context = RunContext(self._run.number, 60, clock=lambda: 1_000_000_000)
+        self._claiming = replace(self._context, next_claim=itertools.count(1).__next__)
 
     def visit(self, page: SignedPage, fate: str) -> Decision:
         """Offer a page, and let it have its fate if it passes; return the decision."""
@@ -440,8 +440,8 @@ class _Crawl:
         if fate == "forget":
             self.pages.forget(lambda record: record.page.url == page.url, self.matcher)
         elif fate != "leave" and decision.claim:
-            terms, settled = self._terms, fate == "settle"
-            self.pages.end_claim(decision, self.matcher, terms, settled=settled, urgent=True).result()
+            context, settled = self._context, fate == "settle"
+            self.pages.end_claim(decision, self.matcher, context, settled=settled, urgent=True).result()
         return decision
 
     def records(self) -> list[tuple[str, bool, bool]]:
@@ -480,7 +480,7 @@ def test_a_user_needs_few_commands_and_the_keys_of_the_index(server: Server) -> 
     assert isinstance(address, ServerAddress)
     with closing(open_backend(address)) as store:
         run = store.begin_run()
-        store.offer([page(number, 5) for number in range(3)], NEAR, OfferTerms(run.number)).result()
+        store.offer([page(number, 5) for number in range(3)], NEAR, RunContext(run.number)).result()
         run.release()
         assert store.stored_bytes > 0
         assert store.forget(lambda _: True, NEAR) == 1

@@ -19,7 +19,7 @@ from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
 from crawler_dedup.decision import BEING_HANDLED, NO_ANSWER
 from crawler_dedup.errors import ConnectionLost, IndexGone
 from crawler_dedup.index.location import ServerAddress, find_location
-from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
 from tests.support.indexing import ByDistance, number_of, open_backend, page, running_program, uniform
@@ -224,8 +224,8 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
 ) -> None:
     with closing(open_backend(address)) as store:
         run = store.begin_run()
-        terms = OfferTerms(run.number, 0, clock=run.now)
-        store.offer([page(1, 5)], NEAR, terms).result()
+        context = RunContext(run.number, 0, clock=run.now)
+        store.offer([page(1, 5)], NEAR, context).result()
         assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
         key = next(name for name in server.key_names() if name[13:] == b"u")
         server.run("HSET", key, run.number.to_bytes(4, "big"), b"damaged")
@@ -265,7 +265,7 @@ def test_a_connection_that_is_closed_while_it_is_idle_costs_no_page(address: Ser
     with closing(open_backend(address)) as store:
         run = store.begin_run()
         for number in range(1, 4):
-            assert store.offer([page(number, 5)], NEAR, OfferTerms(run.number)).exception() is None
+            assert store.offer([page(number, 5)], NEAR, RunContext(run.number)).exception() is None
             server.run("CLIENT", "KILL", "TYPE", "normal")
             time.sleep(0.6)  # as idle as a connection is that a server closes by itself
             assert run.show_life()
@@ -418,10 +418,10 @@ def test_a_connection_that_is_lost_after_the_answer_fails_no_offer(
         run = store.begin_run()
         monkeypatch.setattr(ServerConnection, "evaluate", lose)
         is_offered.set()
-        terms = OfferTerms(run.number, 60, clock=run.now)
-        assert store.offer([page(2, 2**64 - 1)], NEAR, terms).result()[0].verdict is Verdict.NEW
+        context = RunContext(run.number, 60, clock=run.now)
+        assert store.offer([page(2, 2**64 - 1)], NEAR, context).result()[0].verdict is Verdict.NEW
         assert not is_offered.is_set()
-        assert store.offer([page(3, 2**64 - 1)], NEAR, terms).result()[0].verdict is Verdict.DUPLICATE
+        assert store.offer([page(3, 2**64 - 1)], NEAR, context).result()[0].verdict is Verdict.DUPLICATE
         run.release()
 
 
@@ -446,15 +446,15 @@ def test_a_claim_that_may_have_been_filed_or_not_is_released_later(
 
     with closing(open_backend(address)) as store, closing(open_backend(address)) as other_store:
         run = store.begin_run()
-        terms = OfferTerms(run.number, 60, clock=run.now, next_claim=itertools.count(1).__next__)
+        context = RunContext(run.number, 60, clock=run.now, next_claim=itertools.count(1).__next__)
         monkeypatch.setattr(ServerConnection, "evaluate", lose)
         monkeypatch.setattr(Client, "_was_written", lose_check)
-        assert isinstance(store.offer([page(1, 5)], NEAR, terms).exception(), IndexUnusable)
+        assert isinstance(store.offer([page(1, 5)], NEAR, context).exception(), IndexUnusable)
         monkeypatch.undo()
         assert other_store.offer([page(2, 5)], NEAR).result()[0].reason == BEING_HANDLED  # it was filed
-        wait_for(lambda: store.offer([page(3, 2**64 - 1)], NEAR, terms).exception() is None)
+        wait_for(lambda: store.offer([page(3, 2**64 - 1)], NEAR, context).exception() is None)
         wait_for(lambda: other_store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW)
-        store.end_run(terms, finished=True)
+        store.end_run(context, finished=True)
         run.release()
         assert other_store.tidy(NEAR, 0) == 1  # the page that was claimed later, and never settled
         assert verify(other_store, NEAR) == []
@@ -466,14 +466,16 @@ def test_a_claim_that_could_not_be_ended_is_left_to_the_next_run(tmp_path: Path)
         closing(open_backend(server.address())) as store,
     ):
         run = store.begin_run()
-        terms = OfferTerms(run.number, 60, clock=run.now)
-        claiming = replace(terms, next_claim=itertools.count(1).__next__)
+        context = RunContext(run.number, 60, clock=run.now)
+        claiming = replace(context, next_claim=itertools.count(1).__next__)
         (decision,) = store.offer([page(1, 5)], NEAR, claiming).result()
         server.kill()
-        assert isinstance(store.end_claim(decision, NEAR, terms, settled=True, urgent=True).exception(), IndexUnusable)
+        assert isinstance(
+            store.end_claim(decision, NEAR, context, settled=True, urgent=True).exception(), IndexUnusable
+        )
         server.start()
         wait_for(lambda: store.offer([page(2, 2**64 - 1)], NEAR).exception() is None)
-        store.end_run(terms, finished=True)
+        store.end_run(context, finished=True)
         run.release()
         assert store.tidy(NEAR, 0) == 1
         assert len(store) == 1
@@ -580,8 +582,8 @@ def test_a_batch_that_fails_in_the_middle_is_answered_as_far_as_it_was_decided(t
         closing(open_backend(server.address())) as store,
     ):
         run = store.begin_run()
-        terms = OfferTerms(run.number, 60, clock=run.now)
-        claiming = replace(terms, next_claim=itertools.count(1).__next__)
+        context = RunContext(run.number, 60, clock=run.now)
+        claiming = replace(context, next_claim=itertools.count(1).__next__)
         pages = [page(number, signature) for number, signature in enumerate(uniform(1, 5000))]
         offer = store.offer(pages, NEAR, claiming)
         wait_for(lambda: len(store) >= 500)
@@ -594,9 +596,9 @@ def test_a_batch_that_fails_in_the_middle_is_answered_as_far_as_it_was_decided(t
         server.start()
         wait_for(lambda: store.offer([page(-1, 1)], NEAR, claiming).exception() is None)
         wait_for(lambda: sum(map(len, store.records(100))) <= len(decided) + 1)
-        assert store.end_claim(decided[-1], NEAR, terms, settled=True).result()
+        assert store.end_claim(decided[-1], NEAR, context, settled=True).result()
         assert verify(store, NEAR) == []
-        store.end_run(terms, finished=True)
+        store.end_run(context, finished=True)
         run.release()
 
 

@@ -28,7 +28,7 @@ from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.packing import pack, unpack
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import wall_clock
-from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.inspection.trace import Passage, Source, find_sources
 from crawler_dedup.signing import lexicon
 from crawler_dedup.signing.features import normalise
@@ -376,7 +376,7 @@ def store_page(directory: Path, text: str, *, settled: int, url: str = "http://o
     with Deduplicator.open(directory, config("pinyin")) as deduplicator:
         page = deduplicator.sign(url, html(text), encoding="utf-8")
     store = Store.attach(directory)
-    dead = OfferTerms(run=7, grace=60)
+    dead = RunContext(run=7, grace=60)
     store.merge([Record(page, dead.run, settled=settled)], Lookup(PINYIN))
     store.close()
 

@@ -32,7 +32,7 @@ from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.maintenance import open_to_write
 from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
@@ -188,20 +188,20 @@ class _Replay:
             self._locks[event.run] = ProcessLock(self._directory / f"run-{event.run:08x}.lock")
         for number in event.dead & self._locks.keys():
             self._locks[number].release()
-        store, terms = self._store(event.run), OfferTerms(event.run, GRACE, clock=lambda: event.now)
+        store, context = self._store(event.run), RunContext(event.run, GRACE, clock=lambda: event.now)
         match event.kind:
             case "offer":
                 pages, claim = event.arguments
                 claims = iter([decision.claim for decision in event.result if decision.claim])
-                claiming = OfferTerms(event.run, GRACE, lambda: next(claims), clock=lambda: event.now)
-                return store.offer(pages, self._matcher, claiming if claim else terms).result()
+                claiming = RunContext(event.run, GRACE, lambda: next(claims), clock=lambda: event.now)
+                return store.offer(pages, self._matcher, claiming if claim else context).result()
             case "end_claim":
                 decision, settled = event.arguments
-                return store.end_claim(decision, self._matcher, terms, settled=settled, urgent=True).result()
+                return store.end_claim(decision, self._matcher, context, settled=settled, urgent=True).result()
             case "forget":
                 store.forget(lambda record: record.page.url == event.arguments, FILING)
             case "close":
-                store.end_run(terms, finished=event.arguments)
+                store.end_run(context, finished=event.arguments)
                 self._locks[event.run].release()
         return event.result
 

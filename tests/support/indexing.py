@@ -20,7 +20,7 @@ from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import make_pages
 from crawler_dedup.index.profiles import Snapshot
-from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import SimHash
@@ -183,17 +183,17 @@ def number_of(kept: SignedPage) -> int:
     return int(kept.url.rpartition("/")[2])
 
 
-_NOBODY = OfferTerms()
+_NOBODY = RunContext()
 
 
-def settle(store: Backend, number: int, claim: int = 0, terms: OfferTerms = _NOBODY) -> bool:
+def settle(store: Backend, number: int, claim: int = 0, context: RunContext = _NOBODY) -> bool:
     """End the claim of page *number*: it was handled."""
-    return store.end_claim(_decision(number, claim), ByDistance(), terms, settled=True, urgent=True).result()
+    return store.end_claim(_decision(number, claim), ByDistance(), context, settled=True, urgent=True).result()
 
 
-def release(store: Backend, number: int, claim: int = 0, terms: OfferTerms = _NOBODY) -> bool:
+def release(store: Backend, number: int, claim: int = 0, context: RunContext = _NOBODY) -> bool:
     """End the claim of page *number*: it was not handled."""
-    return store.end_claim(_decision(number, claim), ByDistance(), terms, settled=False, urgent=True).result()
+    return store.end_claim(_decision(number, claim), ByDistance(), context, settled=False, urgent=True).result()
 
 
 def _decision(number: int, claim: int) -> Decision:

@@ -27,7 +27,7 @@ from crawler_dedup.index.redis.pages import UNDIVIDED, PagesOnServer
 from crawler_dedup.index.redis.readahead import Offers
 from crawler_dedup.index.redis.runs import ServerRun, show_life_soon
 from crawler_dedup.index.redis.writer import MOST_JOBS, MOST_PAGES, Writer
-from crawler_dedup.index.verdicts import Matcher, OfferTerms
+from crawler_dedup.index.verdicts import Matcher, RunContext
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -116,13 +116,13 @@ class ServerStore(Backend):
         self,
         pages: Sequence[SignedPage],
         matcher: Matcher,
-        terms: OfferTerms = OfferTerms(),
+        context: RunContext = RunContext(),
         *,
         aliases: Mapping[str, str] | None = None,
     ) -> Future[list[Decision]]:
         def offer(pages: Sequence[SignedPage]) -> Future[list[Decision]]:
             self._offers.add(pages, matcher)
-            return Backend.offer(self, pages, matcher, terms, aliases=aliases)
+            return Backend.offer(self, pages, matcher, context, aliases=aliases)
 
         return offer(pages) if len(pages) <= UNDIVIDED else offer_in_pieces(offer, pages, MOST_PAGES)
 
