@@ -18,15 +18,15 @@ class Verdict(StrEnum):
     """The answer for one page."""
 
     NEW = "new"
-    """No similar page is kept: the page passes and stands for its duplicates from now on."""
+    """No similar page is kept: the page passes and represents its duplicates from now on."""
     DUPLICATE = "duplicate"
-    """A kept page stands for this page."""
+    """A kept page represents this page."""
     UNCHANGED = "unchanged"
     """The page itself is kept, and its content is the same."""
     CHANGED = "changed"
     """The page itself is kept with another content; the new content replaces it."""
     UNCHECKED = "unchecked"
-    """The page could not be judged (too little text, a limit, an error): it passes and stands for nothing."""
+    """The page could not be judged (too little text, a limit, an error): it passes and represents nothing."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class _Opened:
 
 
 class Deduplicator:
-    """Decides for each page whether a kept page stands for it, and keeps the pages for which none does.
+    """Decides for each page whether a kept page represents it, and keeps the pages for which none does.
 
     Safe to use from several threads, and from several processes on one index.
 
@@ -85,7 +85,7 @@ class Deduplicator:
         signer: signs the pages.
 
     Each opening is a run of the index, which ends with :meth:`close`. If the process is killed instead, the pages that it
-    settled in its last ``Config.grace`` seconds count as lost, and stand for nothing.
+    settled in its last ``Config.grace`` seconds count as lost, and represent nothing.
     """
 
     def __init__(self, location: Location, signer: Signer, profiles: FrozenProfiles | None = None) -> None:
@@ -256,7 +256,7 @@ class Deduplicator:
         """Decide as :meth:`decide` without waiting. If cancelled before its transaction (docs/api.md), it files nothing.
 
         Args:
-            claim: whether a page that passes stands for others only once it is settled (:meth:`end_claim`), not at once.
+            claim: whether a page that passes represents others only once it is settled (:meth:`end_claim`), not at once.
             aliases: key of a page → another key of it: that of an address that redirected to it.
             is_dry: whether these pages pass in any case, so that they represent nothing where duplicates are dropped;
                 ``None``: as ``Config.action`` says.
@@ -278,14 +278,14 @@ class Deduplicator:
         return self._end_claim(decision, settled=settled, urgent=False)
 
     def settle(self, decision: Decision) -> bool:
-        """Record that the page of *decision* was handled, so that it may stand for others.
+        """Record that the page of *decision* was handled, so that it may represent others.
 
         Returns ``False`` if the page is not in the index, or is there by another claim.
         """
         return self._end_claim(decision, settled=True, urgent=True).result()
 
     def release(self, decision: Decision) -> bool:
-        """Forget the page of *decision*, which was not handled, so that it stands for nothing. Returns as :meth:`settle`."""
+        """Forget the page of *decision*, which was not handled, so that it represents nothing. Returns as :meth:`settle`."""
         return self._end_claim(decision, settled=False, urgent=True).result()
 
     def _end_claim(self, decision: Decision, *, settled: bool, urgent: bool) -> Future[bool]:
@@ -295,7 +295,7 @@ class Deduplicator:
     def note_stored(self, until: float | None) -> None:
         """Note the time until which everything that this run has settled is stored.
 
-        It is written with the next page. Once the run is over, however it ends, pages settled later stand for nothing.
+        It is written with the next page. Once the run is over, however it ends, pages settled later represent nothing.
 
         Args:
             until: a time of :func:`time.monotonic`; ``None``, which also holds if this is never called: settled pages are
@@ -306,7 +306,7 @@ class Deduplicator:
     def tidy(self, advance: Advance = ignore_progress) -> int:
         """Remove pages that have expired or that dead runs may have lost, and return their number.
 
-        Such pages stand for nothing even before this call. *advance* is called with the number of pages that were read.
+        Such pages represent nothing even before this call. *advance* is called with the number of pages that were read.
         """
         return self._opened.store.tidy(self._matcher, self._max_age, advance)
 

@@ -119,7 +119,7 @@ _CLOSE_TIMEOUT = 5.0
 async def close_browser_page(request: Request, monitor: Monitor) -> None:
     """Close the browser page of a dropped response, unless *request* has an errback, which has to close it itself.
 
-    Open pages count towards ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT``: when that many are left open, the crawl stands still.
+    Open pages count towards ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT``: when that many are left open, the crawl does not go on.
     """
     page = request.meta.get(_META_PAGE)
     if page is None or request.errback is not None:

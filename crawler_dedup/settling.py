@@ -105,7 +105,7 @@ def _is_settled(mode: str, outcome: Outcome, *, ended: bool) -> bool | None:
     if mode == "manual":
         return None
     if mode == "callback":
-        # A page whose items were all dropped is stored nowhere: if it stood for others, its content would be lost.
+        # A page whose items were all dropped is stored nowhere: if it represented others, its content would be lost.
         return outcome.well and not outcome.failed if ended else None
     if outcome.scraped:
         return True

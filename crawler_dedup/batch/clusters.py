@@ -1,4 +1,4 @@
-"""The file of pages that have a representative, in the order of the inputs: the pages of one input stand together."""
+"""The file of pages that have a representative, in the order of the inputs: the pages of one input are together."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class CollectionHeader(msgspec.Struct, frozen=True):
         format: version of the layout.
         spec: what the signatures depend on.
         libraries: versions of the libraries on which they depend.
-        columns: where the parts of a page stand in the inputs.
+        columns: where the parts of a page are in the inputs.
         scope: ``domain`` or ``language``: the registered domain or language of each page; else the scope of all pages.
         sources: the inputs, in their order.
     """

@@ -29,8 +29,8 @@ class ExistingBatch(NamedTuple):
     Attributes:
         texts: whether each page is compared by its main text.
         signatures: the signature of each page, as a number.
-        titles: 64 bits that stand for the title under which each text is filed; 0: under none.
-        names: 64 bits that stand for each key and alias in its scope.
+        titles: 64-bit hashes of the titles under which texts are filed; 0: under none.
+        names: 64-bit hashes of keys and aliases in their scopes.
         name_places: the place in the batch of the page that has each of *names*.
         entries: the keys of pages that are looked up by keys alone.
     """

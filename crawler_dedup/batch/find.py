@@ -101,7 +101,7 @@ class Report(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Decided:
-    """The decisions: for each row, the code of its verdict and how many pages it stands for; and the drops by rule."""
+    """The decisions: for each row, the code of its verdict and how many pages it represents; and the drops by rule."""
 
     codes: np.ndarray[tuple[int], np.dtype[np.uint8]]
     duplicates: np.ndarray[tuple[int], np.dtype[np.int64]]

@@ -68,7 +68,7 @@ def check_profiles(profiles: FrozenProfiles, collection: Collection, count: int)
 
 
 def _choose_pages(rows: Rows) -> tuple[Flags, dict[int, int]]:
-    """Return which rows sites are learned from, and the number of such rows by site (the 64 bits that stand for it)."""
+    """Return which rows sites are learned from, and the number of such rows by site (its 64-bit hash)."""
     wanted = np.zeros(len(rows), dtype=bool)
     totals: dict[int, int] = {}
     is_signed = (rows.texts | rows.thins) & (rows.sites != 0)

@@ -2,7 +2,7 @@
 
 As in Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §3: signatures within distance k,
 cut into b blocks, agree in b - k of these blocks. For each choice of b - k blocks, all signatures are sorted with these
-blocks in front, so that signatures that agree in them stand together.
+blocks in front, so that signatures that agree in them are adjacent.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Table:
     """A permutation of the bits of signatures.
 
     Attributes:
-        ranges: the lowest bit and the width of each range, in the order in which they stand in permuted signatures.
+        ranges: the lowest bit and the width of each range, in the order in which they are in permuted signatures.
         leading: how many bits lead.
     """
 

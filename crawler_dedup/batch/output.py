@@ -46,7 +46,7 @@ def write_kept(path: Path, shards: Sequence[Shard], starts: Places, codes: Codes
         shards: the shards with all pages, in the order of the inputs.
         starts: the first row of each shard.
         codes: the verdict of each row.
-        duplicates: the number of pages for which each row stands.
+        duplicates: the number of pages that each row represents.
     """
     names = np.array([str(verdict) for verdict in VERDICTS])
     passing = np.array([verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED) for verdict in VERDICTS])

@@ -55,9 +55,9 @@ class Rows:
         shards: the shards, in their order.
         starts: the first row of each shard, followed by the number of all rows.
         signatures: the signature of each page, as a number.
-        names: 64 bits that stand for key and scope of each page.
-        titles: 64 bits that stand for the title under which each text is filed; 0: under none.
-        sites: 64 bits that stand for the site of each page; 0: it has none.
+        names: 64-bit hashes of the keys of pages in their scopes.
+        titles: 64-bit hashes of the titles under which texts are filed; 0: under none.
+        sites: 64-bit hashes of the sites of pages; 0: none.
         texts: whether a page is compared by its main text.
         thins: whether a page is thin. Pages that are neither are not signed.
         order_keys: numbers by which rows are ordered; ``None``: they are in order.
@@ -148,7 +148,7 @@ def require_order(order: str) -> None:
 
 
 class KeyEntries:
-    """The keys of pages: 64 bits that stand for each key in its scope, and the place of its page."""
+    """The keys of pages: a 64-bit hash of each key in its scope, and the place of its page."""
 
     def __init__(self) -> None:
         self._keys = array("Q")
@@ -167,7 +167,7 @@ class KeyEntries:
 
     @property
     def keys(self) -> Numbers:
-        """All keys, as 64 bits that stand for each in its scope."""
+        """All keys, as 64-bit hashes of each in its scope."""
         return mix_bits(np.array(self._keys, dtype=np.uint64))
 
     @property

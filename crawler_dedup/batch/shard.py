@@ -36,8 +36,8 @@ COLUMNS = (
 )
 """The columns of a shard.
 
-Record: number of the page in the input. Id: its key. Reason: why it is unsigned. Name, title, site: 64 bits that stand for
-its key in its scope, for the title under which it is filed (0: under none), and for its site in its scope (0: it has none).
+Record: number of the page in the input. Id: its key. Reason: why it is unsigned. Name, title, site: 64-bit hashes of its
+key in its scope, of the title under which it is filed (0: under none), and of its site in its scope (0: it has none).
 Page: the signed page, as msgpack.
 """
 

@@ -80,7 +80,7 @@ def sign_collection(
 
     Args:
         input_format: the format of all inputs; ``None``: each has the format to which its suffix belongs.
-        columns: where the parts of a page stand.
+        columns: where the parts of a page are.
         scope: pages are compared with those of the same scope; ``domain``: of the same registered domain, ``language``: in
             the same language; ``""``: as ``config.scope`` says.
         jobs: number of processes.

@@ -100,7 +100,7 @@ _BATCH = _group(
 _LEXICON = _group(
     "lexicon",
     "Count the words of a collection, for schemes that weigh words.",
-    LazyCommand("build", ".lexicon:build", "Count in how many documents each word stands."),
+    LazyCommand("build", ".lexicon:build", "Count in how many documents each word is."),
 )
 _SECTIONS = {
     "Try": (
@@ -109,7 +109,7 @@ _SECTIONS = {
         LazyCommand("settings", ".settings:settings", "Print all settings with their defaults and explanations."),
     ),
     "Look": (
-        LazyCommand("drops", ".drops:drops", "List dropped pages, with the page that stands for each."),
+        LazyCommand("drops", ".drops:drops", "List dropped pages, with the page that represents each."),
         LazyCommand("why", ".why:why", "Explain why a page was kept, dropped or not checked."),
         LazyCommand("compare", ".compare:compare", "Compare two pages by the rules of the crawl."),
         LazyCommand("report", ".report:report", "Write a report of what the filter did, as one HTML file."),

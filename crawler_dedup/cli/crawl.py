@@ -183,7 +183,7 @@ def _feeds(settings: Settings, output: Sequence[str], replaced: Sequence[str]) -
 
 
 def _with_format(files: Sequence[str]) -> list[str]:
-    """Return *files* with the format of ``-``, which stands for stdout."""
+    """Return *files* with the format of ``-``, which means stdout."""
     return ["-:jsonlines" if file == "-" else file for file in files]
 
 

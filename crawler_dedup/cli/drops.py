@@ -60,10 +60,10 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     journal: Sequence[Path],
     settings: Sequence[str],
 ) -> None:
-    """List dropped pages, with the page that stands for each.
+    """List dropped pages, with the page that represents each.
 
     Each line has the time, the event ("drop", or "mark": the page was marked as a duplicate and passed), the address, the
-    address of the page that stands for it, the rule that decided and the coverage. On a terminal, long addresses are
+    address of the page that represents it, the rule that decided and the coverage. On a terminal, long addresses are
     shortened, and the time is left out if there are fewer than 100 columns; in a file or a pipe everything is complete, and
     the columns are separated by tabs. INDEX is the directory of the index, or its address on a server; without it, the
     index of this Scrapy project is used, or with --journal none.

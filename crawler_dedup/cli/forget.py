@@ -60,7 +60,7 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 ) -> None:
     """Remove pages from the index, so that they can be crawled again.
 
-    A page is removed if all options that are given apply to it. It stands for no other page any more, and is new when it is
+    A page is removed if all options that are given apply to it. It represents no other page any more, and is new when it is
     crawled again. Pages that were dropped or marked because of it (according to the journal), and are not kept by now, are
     listed, to be crawled again. INDEX is the directory of the index, or its address on a server; without it, the index of
     this Scrapy project is used.

@@ -50,7 +50,7 @@ def format_time(seconds: float) -> str:
 
 
 def iso_time(seconds: float) -> str | None:
-    """Return ``2026-11-21T23:10:02Z`` for seconds since 1970; ``None`` if the time is not known, which 0 stands for."""
+    """Return ``2026-11-21T23:10:02Z`` for seconds since 1970; ``None`` if the time is not known, which 0 means."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if seconds else None
     except (ValueError, OverflowError, OSError):

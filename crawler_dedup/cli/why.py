@@ -219,10 +219,10 @@ def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
     count = len(page.duplicates)
     if not count:
         return
-    stands_itself = page.kept is not None or page.last_entry is None or not page.last_entry.duplicate_of
-    address = url if stands_itself or page.last_entry is None else page.last_entry.duplicate_of
-    verb = "stands" if page.kept is not None or page.representative is not None else "stood"
-    click.echo(f"{printable(address)} {verb} for {quantity(count, 'page' if stands_itself else 'other page')}:")
+    is_representative = page.kept is not None or page.last_entry is None or not page.last_entry.duplicate_of
+    address = url if is_representative or page.last_entry is None else page.last_entry.duplicate_of
+    verb = "represents" if page.kept is not None or page.representative is not None else "represented"
+    click.echo(f"{printable(address)} {verb} {quantity(count, 'page' if is_representative else 'other page')}:")
     for entry in list(page.duplicates.values())[:listed]:
         click.echo(f"  {printable(entry.url)}  ({describe_decision(entry)})")
     if listed is not None and count > listed:
@@ -234,7 +234,7 @@ def _print_difference(page: PageHistory, config: Config, *, fetches: bool) -> No
     last = page.last_entry
     if page.kept is not None or last is None or not last.is_duplicate:
         if fetches:
-            click.echo("No other page stands for it, so there is nothing to compare it with.")
+            click.echo("No other page represents it, so there is nothing to compare it with.")
         return
     if fetches:
         _print_fetched(page.sites, last, config)

@@ -134,17 +134,17 @@ class Config:
     min_features: Annotated[int, Meta(ge=1, le=10_000)] = _setting(
         20,
         "A page whose main text has fewer different tokens than this (not counting stop words) is thin: it is compared "
-        "by all blocks of text that stand on it alone. Part of the index header.",
+        "by all blocks of text that are on it alone. Part of the index header.",
     )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
-        "When a page that passed counts as handled, so that it may stand for others ([losses.md](losses.md#claims)). "
+        "When a page that passed counts as handled, so that it may represent others ([losses.md](losses.md#claims)). "
         "`item`: when one of its items came out of the pipelines, or when its callback ended without an error and "
         "without an item. `callback`: when the callback and all items ended without an error, and either one of the "
         "items came out of the pipelines or there were none. In both cases the page is forgotten as soon as this is "
         "impossible. `manual`: when `crawler_dedup.settle(response)` is called; a page that is not settled by the end "
-        "of the run is forgotten. A page whose items were all dropped by pipelines is stored nowhere, and stands for "
-        "others only if `settle` is called.",
+        "of the run is forgotten. A page whose items were all dropped by pipelines is stored nowhere, and "
+        "represents others only if `settle` is called.",
     )
     grace: Annotated[int, Meta(ge=0, le=86_400)] = _setting(
         60,
@@ -239,7 +239,7 @@ def _unknown(name: str) -> str:
 
 
 def nearest_settings(wrong_name: str) -> list[str]:
-    """Return up to three names of settings that *wrong_name* may stand for, best first; often none.
+    """Return up to three names of settings that *wrong_name* may mean, best first; often none.
 
     They differ from *wrong_name* in few letters, or have all its words and other words.
     """

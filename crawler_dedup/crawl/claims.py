@@ -95,7 +95,7 @@ callback may replace the response; its request is still the same object."""
 
 
 def settle(response: Response) -> bool:
-    """Settle the page of *response*, in a callback or pipeline: it was handled, and may stand for duplicates from now on.
+    """Settle the page of *response*, in a callback or pipeline: it was handled, and may represent duplicates from now on.
 
     With ``DEDUP_SETTLE = "manual"`` nothing else settles pages. Returns whether there was a claim to settle: ``False`` for
     a page that the filter left alone, that did not claim a place, or whose claim has ended.

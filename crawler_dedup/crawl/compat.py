@@ -1,6 +1,6 @@
 """Differences between the versions of Scrapy, from 2.13 to 2.19.
 
-A branch names the versions that it is for, so that it can be removed with them. One difference has to stand elsewhere:
+A branch names the versions that it is for, so that it can be removed with them. One difference has to be elsewhere:
 methods of middlewares take ``spider=None``, because Scrapy 2.13 passes the spider. Later versions do not.
 """
 

@@ -231,7 +231,7 @@ class Monitor:
         self.log(
             logging.ERROR,
             "Not all feeds were stored: %s. %d pages that were handled since the feeds were last seen written may be missing"
-            " in them, and stand for nothing. Remove the cause and crawl again on this index: they are kept again then",
+            " in them, and represent nothing. Remove the cause and crawl again on this index: they are kept again then",
             "; ".join(failures),
             pages,
         )

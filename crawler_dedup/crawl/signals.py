@@ -19,7 +19,7 @@ page_handled = object()
 
 
 class NearDuplicate(IgnoreRequest):
-    """A page was dropped: a kept page stands for it, or it is itself kept and unchanged (``DEDUP_REVISIT = "drop"``).
+    """A page was dropped: a kept page represents it, or it is itself kept and unchanged (``DEDUP_REVISIT = "drop"``).
 
     Attributes:
         decision: the decision, which names the kept page and the reason.

@@ -1,6 +1,6 @@
 """Detection of suspicious drops.
 
-A kept page that stands for suspiciously many other pages may be an error page, a form or a captcha. A page that is requested
+A kept page that represents suspiciously many other pages may be an error page, a form or a captcha. A page that is requested
 again and again after it was dropped is requested by an errback that does not stop.
 """
 

@@ -1,4 +1,4 @@
-"""The difference of two texts: which lines, and which words of them, stand only in the new or only in the kept page.
+"""The difference of two texts: which lines, and which words of them, are only in the new or only in the kept page.
 
 The work is bounded: what would take too long to align is reported as different throughout.
 """

@@ -171,7 +171,7 @@ class Backend(ABC):
     def end_claim(
         self, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool, urgent: bool = False
     ) -> Future[bool]:
-        """Settle the claim of *decision*, so that its page may stand for others, or release it and forget the page.
+        """Settle the claim of *decision*, so that its page may represent others, or release it and forget the page.
 
         A page that is settled is counted for its site.
 

@@ -158,7 +158,7 @@ class FiledPages(ABC):
         return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
 
     def _has_standing(self, scope: int, signature: int) -> bool:
-        """Return whether a page stands under *signature*, so that this is in the tables; true if a record is unreadable."""
+        """Return whether a page is filed under *signature*, so that this is in the tables; true if one is unreadable."""
         try:
             return any(True for _ in self._read_standing(scope, signature))
         except msgspec.DecodeError:

@@ -13,7 +13,7 @@ from crawler_dedup.index.runs import RunEntry, RunStates
 from crawler_dedup.signedpage import SignedPage
 
 MAX_REPRESENTATIVES = 64
-"""Maximum number of pages under one signature. Further pages pass and are recorded, but stand for no others: a spike (one
+"""Maximum number of pages under one signature. Further pages pass and are recorded, but represent no others: a spike (one
 log-in text at a million addresses) stays one short bucket."""
 
 MAX_UNDER_TITLE = 8

@@ -34,8 +34,8 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
         claim: number of its claim in that run, 0 if it was settled at once.
         filed: when it was filed.
         seen: when it was visited last.
-        settled: when it was handled; 0 while that is open. Only a settled page stands for duplicates.
-        stands: whether it may stand for others; if not, too many pages had its signature.
+        settled: when it was handled; 0 while that is open. Only a settled page represents duplicates.
+        stands: whether it may represent others; if not, too many pages had its signature.
         aliases: names of other keys by which it is found (:func:`hash_page_key`).
         is_dry: whether only runs that drop nothing have kept it. It represents nothing for a run that drops duplicates: what
             a dry run stored may be thrown away, and it has followed links that the run does not follow.

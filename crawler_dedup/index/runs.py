@@ -28,7 +28,7 @@ class Fate(Enum):
     """The state of a recorded page."""
 
     STANDS = "stands"
-    """It was handled: it may stand for others."""
+    """It was handled: it may represent others."""
     OPEN = "open"
     """It is being handled."""
     RELEASED = "released"
@@ -149,7 +149,7 @@ class RunStates:
         lives = self._lives(record.run)
         if lives is False:
             return Fate.RELEASED
-        # If this is unknown, the page does not stand for others, because its run may be dead; nor is it forgotten.
+        # If this is unknown, the page does not represent others, because its run may be dead; nor is it forgotten.
         return Fate.STANDS if lives and record.settled else Fate.OPEN
 
     def _find(self, number: int) -> RunEntry | None:

@@ -16,7 +16,7 @@ class PairSites:
 
     Attributes:
         new: the profile of the site of the page that may be dropped.
-        kept: the profile of the site of the page that would stand for it.
+        kept: the profile of the site of the page that would represent it.
         source: a sentence that says from which time the profiles are.
     """
 

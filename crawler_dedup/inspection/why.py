@@ -27,10 +27,10 @@ class PageHistory:
     Attributes:
         entries: its last twenty journal entries, the latest last.
         kept: its record, if it is kept.
-        representative: the record of the page that stands for it.
+        representative: the record of the page that represents it.
         duplicates: the journal entries of other pages, by address: if the page is kept, its duplicates; if not, the other
             duplicates of its representative. Only entries since the kept page or the representative was filed.
-        sites: if another page stands for it, the profiles of both sites at the time of that decision.
+        sites: if another page represents it, the profiles of both sites at the time of that decision.
     """
 
     entries: list[Entry] = field(default_factory=list)

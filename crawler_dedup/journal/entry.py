@@ -64,12 +64,12 @@ class Entry(msgspec.Struct, frozen=True):
             action is "mark"; ``unchanged``: an unchanged page passed; ``unchanged_dropped``: an unchanged page was dropped;
             ``unchecked``: a page that could not be judged passed; ``skipped``: a page passed because the filter does not
             check such responses; ``released``: a page that had passed was forgotten, because its handling failed;
-            ``watchdog``: a kept page stands for suspiciously many pages; ``form``: suspiciously many kept
+            ``watchdog``: a kept page represents suspiciously many pages; ``form``: suspiciously many kept
             pages differ by nothing but facts.
         spider: name of the spider.
         scope: the scope within which the page was compared.
         url: address of the page; of a ``form`` the beginning that the addresses of its pages have in common.
-        duplicate_of: address of the page that stands for it, as in :class:`crawler_dedup.Decision`, else ``""``. (An
+        duplicate_of: address of the page that represents it, as in :class:`crawler_dedup.Decision`, else ``""``. (An
             ``unchanged`` page was compared with its own kept version.)
         rule: name of the rule that decided.
         distance: Hamming distance of the two signatures, in bits; ``None`` if the scheme has no distance.
@@ -119,7 +119,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def is_duplicate(self) -> bool:
-        """Whether another page stands for this page, which was dropped, or marked and passed."""
+        """Whether another page represents this page, which was dropped, or marked and passed."""
         return self.event in DUPLICATES
 
 

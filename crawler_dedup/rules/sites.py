@@ -112,7 +112,7 @@ def _leave_out_parts(title: str, common: frozenset[int]) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def hash_part(part: str) -> int:
-    """Return the 32 bits that stand for a part of a title."""
+    """Return the 32-bit hash of a part of a title."""
     return xxh3_64_intdigest(part.encode("utf-8", "replace")) >> 32
 
 

@@ -264,7 +264,7 @@ def _hash_again(number: int, times: int) -> int:
 
 
 def _hash_source(file: str, whole: int) -> int:
-    """Return the hash that stands in a block for an embedded text, or for an address of *file*, with the full hash *whole*.
+    """Return the hash that a block has for an embedded text, or for an address of *file*, with the full hash *whole*.
 
     The hash of an address has 16 bits of the name of its file, before 15 bits of the full hash.
     """

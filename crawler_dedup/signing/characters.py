@@ -26,7 +26,7 @@ _IGNORABLE_RANGES = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
     "\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-# Vowel marks and other signs for reading Arabic, and tatweel, also in the forms that stand alone. Madda and hamza, which
+# Vowel marks and other signs for reading Arabic, and tatweel, also in the forms that are alone. Madda and hamza, which
 # make other letters, are not among them.
 _ARABIC_SIGNS_RANGES = (
     "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0897-\u089f\u08ca-\u08e1"

@@ -13,7 +13,7 @@ _MAX_PARTS = 32
 """Maximum number of parts of a title, and of first headings, that are read."""
 _NEAR = 16
 """Maximum number of blocks between heading and main text: price, sizes, sellers. A heading farther above is a frame's."""
-_TELLING = 3  # letters: a shorter part of a title may stand in any text
+_TELLING = 3  # letters: a shorter part of a title may be in any text
 
 
 class Heading(NamedTuple):

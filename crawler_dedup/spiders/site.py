@@ -31,7 +31,7 @@ class SiteSpider(scrapy.Spider):
     ``urls`` is a file with further addresses, one a line, as ``crawler-dedup forget --export`` writes it. They are crawled
     like any others: a duplicate among them is dropped.
     Follows the links of kept pages inside the allowed hosts: by default those of the start URLs, and where a start URL
-    redirects to. A page that redirects to another host is yielded too: it stands for its copies inside. ``max_pages``
+    redirects to. A page that redirects to another host is yielded too: it represents its copies inside. ``max_pages``
     counts the pages that are yielded: dropped ones are fetched, but not counted.
     """
 
@@ -139,7 +139,7 @@ def check_urls(urls: Sequence[str]) -> None:
         shown = without_credentials(url)
         parts, shown_parts = urlsplit(url), urlsplit(shown)
         if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise ValueError(f"Not an http(s) URL: {shown} (https:// or http:// must stand before it)")
+            raise ValueError(f"Not an http(s) URL: {shown} (https:// or http:// must be before it)")
         if parts.netloc != shown_parts.netloc:  # Scrapy would take them for a part of the host
             raise ValueError(
                 f"The URL of {shown} has a user name or password. Leave it out of the URL, and set HTTPAUTH_USER,"

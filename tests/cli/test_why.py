@@ -85,7 +85,7 @@ def test_a_dropped_page_is_reported_with_its_representative_and_the_rule(index: 
     assert printed[2] == f"{entry.time[:10]} {entry.time[11:19]} UTC, run {entry.run}, spider site, scope site"
     assert printed[3].startswith("“Article 1”; ")
     assert printed[4] == f"{KEPT} is kept: “Article 1”"
-    assert f"{KEPT} stands for 1 other page:" in printed
+    assert f"{KEPT} represents 1 other page:" in printed
     assert any(line.startswith(SECOND_COPY) for line in printed)
 
 
@@ -97,12 +97,12 @@ def test_a_marked_page_is_reported_as_passed(tmp_path: Path) -> None:
 def test_a_kept_page_is_reported_with_its_duplicates(index: Path) -> None:
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is kept: “Article 1”"
-    assert f"{KEPT} stands for 2 pages:" in printed
+    assert f"{KEPT} represents 2 pages:" in printed
     assert [line.split()[0] for line in printed if "(rule" in line] == [COPY, SECOND_COPY]
 
 
 def test_a_kept_page_without_duplicates_is_reported(index: Path) -> None:
-    assert "stands for" not in why(OTHER, index).stdout
+    assert "represents" not in why(OTHER, index).stdout
 
 
 def test_an_unchecked_page_is_reported_with_its_reason(index: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_page_that_was_dropped_as_unchanged_is_not_a_duplicate_of_itself(index
     write(index / SECOND, [replace(entry, event="unchanged_dropped", url=KEPT, duplicate_of="")])
     printed = why(KEPT, index).stdout
     assert f"{KEPT} was unchanged since an earlier run, and dropped." in printed
-    assert f"{KEPT} stands for 2 pages:" in printed
+    assert f"{KEPT} represents 2 pages:" in printed
 
 
 def test_a_kept_page_is_reported_with_its_earlier_drops(index: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_forgotten_representative_is_reported_as_no_longer_kept(index: Path) -
     assert f"{KEPT} is no longer kept." in printed
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is no longer kept, in scope site."
-    assert f"{KEPT} stood for 2 pages:" in printed
+    assert f"{KEPT} represented 2 pages:" in printed
 
 
 def test_a_changed_page_no_longer_represents_its_earlier_duplicates(index: Path) -> None:
@@ -157,14 +157,14 @@ def test_a_changed_page_no_longer_represents_its_earlier_duplicates(index: Path)
     check_pages(index, {KEPT: article(4), "http://a.org/new": article(4, frame="new")}, journal=SECOND)
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is kept: “Article 4”"
-    assert f"{KEPT} stands for 1 page:" in printed
+    assert f"{KEPT} represents 1 page:" in printed
     assert any(line.startswith("http://a.org/new") for line in printed)
 
 
 def test_a_page_that_was_last_dropped_for_another_one_is_not_a_duplicate_of_this_one(index: Path) -> None:
     (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     write(index / SECOND, [replace(entry, duplicate_of=OTHER, time="2099-01-01T00:00:00.000Z")])
-    assert f"{KEPT} stands for 1 page:" in why(KEPT, index).stdout
+    assert f"{KEPT} represents 1 page:" in why(KEPT, index).stdout
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_the_drops_of_two_simultaneous_runs_are_all_known(tmp_path: Path) -> Non
         ]
         runs = [crawl for running in both for crawl in running.results().values()]
     assert [len(run.drops) for run in runs] == [10, 10]
-    assert f"{site.url}/kept stands for 21 pages:" in why(f"{site.url}/kept", tmp_path / "index").stdout
+    assert f"{site.url}/kept represents 21 pages:" in why(f"{site.url}/kept", tmp_path / "index").stdout
     for path in ("/copy", "/18", "/19"):
         assert f"was dropped: a duplicate of {site.url}/kept" in why(site.url + path, tmp_path / "index").stdout
 

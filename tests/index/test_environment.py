@@ -237,7 +237,7 @@ def test_a_network_file_system_is_refused_with_the_reason(
 ) -> None:
     mounted(("/", "ext4"), (tmp_path, kind))
     for opening in (PermutedIndex.open, open_store):
-        with pytest.raises(IndexUnusable, match="stands on a network file system") as caught:
+        with pytest.raises(IndexUnusable, match="is on a network file system") as caught:
             opening(tmp_path / below)
         assert f"({kind} at {tmp_path})" in str(caught.value)
         assert "DEDUP_DIR" in str(caught.value)

@@ -445,7 +445,7 @@ class _Crawl:
         return decision
 
     def records(self) -> list[tuple[str, bool, bool]]:
-        """Return the address of each page, whether it is settled, and whether it may stand for others."""
+        """Return the address of each page, whether it is settled, and whether it may represent others."""
         records = (record for block in self.pages.records(100) for record in block)
         return [(record.page.url, bool(record.settled), record.stands) for record in records]
 

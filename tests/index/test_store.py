@@ -158,7 +158,7 @@ def change(store: Backend, number: int) -> None:
 
 
 def standing(store: Backend) -> dict[int, bool]:
-    """Return whether each page may stand for others, in the order of their filing."""
+    """Return whether each page may represent others, in the order of their filing."""
     return {number_of(record.page): record.stands for block in store.records(100) for record in block}
 
 

@@ -28,7 +28,7 @@ def assert_decided(
     deduplicator: Deduplicator, body: bytes, url: str, encoding: str | None, key: str | None, scope: str
 ) -> None:
     """Check that a page gets a decision, always has the same signature, and is not a duplicate of itself."""
-    scope = f"{next(_numbers)} {scope}"  # of no other example: nothing else can stand for the page
+    scope = f"{next(_numbers)} {scope}"  # of no other example: nothing else can represent the page
     first = deduplicator.check(url, body, encoding=encoding, key=key, scope=scope)
     second = deduplicator.check(url, body, encoding=encoding, key=key, scope=scope)
     assert type(first) is type(second) is Decision

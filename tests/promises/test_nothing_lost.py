@@ -57,7 +57,7 @@ URLS = tuple(
 
 
 def covers(kept: int, new: int) -> bool:
-    """Return whether content *kept* stands for *new*. Transitive, so that what stands for what stands does too."""
+    """Return whether content *kept* represents *new*, directly or through other contents."""
     family, kind = divmod(kept, len(_KINDS))
     return family == new // len(_KINDS) and (kind == _LONGER or new % len(_KINDS) != _LONGER)
 

@@ -439,7 +439,7 @@ def test_without_a_journal_only_the_index_is_shown(tmp_path: Path) -> None:
     whole = text_of(parsed(content))
     assert "There is no journal beside this index, so only what the index holds is shown" in whole
     assert "Duplicates" not in [text_of(term) for term in parsed(content).xpath("//dt")]
-    assert "Hosts of which one stands for another" not in whole
+    assert "Hosts of which one represents another" not in whole
     assert charts_in(content) == []
 
 
@@ -478,7 +478,7 @@ NO_SHARES: dict[str, Any] = {"resemblance": None, "coverage": None}
         ([], [entry(**NO_SHARES)], "Coverage", ""),
         ([record(1, 1)], [entry(1, "unchecked")], "Distance of a duplicate", "The journal has no duplicates."),
         ([], [entry(url="http://a.org/1")], "", "No duplicate has its kept page on another host."),
-        ([], [entry()], "", "None: no kept page stands for suspiciously many pages."),
+        ([], [entry()], "", "None: no kept page represents suspiciously many pages."),
         ([], [entry()], "", "None: all pages could be judged."),
         ([], [entry()], "", "1 kept page has duplicates, none of them more than one."),
     ],

@@ -1,4 +1,4 @@
-"""Pages with a main text: which of them stands for which."""
+"""Pages with a main text: which of them represents which."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_limited_number_of_variants_of_a_list_passes(crawl: Crawl) -> None:
     assert crawl.check("/story", story("x")).verdict is Verdict.NEW
 
 
-# Which page stands for which
+# Which page represents which
 
 
 def without_name(*stories: str, below: str = "") -> str:

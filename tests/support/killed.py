@@ -192,7 +192,7 @@ def _covered(missing: Sequence[Stored], stored: Sequence[Stored], config: Config
             if not decision.passes or any(deduplicator.compare(page, kept_page) is not None for kept_page in kept):
                 covered.add(missing_page.url)
             if decision.passes:
-                deduplicator.release(decision)  # otherwise the page would stand for the next
+                deduplicator.release(decision)  # otherwise the page would represent the next
         return covered
 
 

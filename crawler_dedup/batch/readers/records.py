@@ -53,7 +53,7 @@ _NAMED_LENGTH = 50  # characters of the name of each
 
 @dataclass(frozen=True)
 class InputPage:
-    """A page as it stands in a file.
+    """A page as it is in a file.
 
     Attributes:
         record: its number in the file, from 0: of the line, row or record.

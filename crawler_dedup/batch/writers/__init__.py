@@ -11,7 +11,7 @@ from crawler_dedup.errors import DedupError
 
 
 class LeftOut(NamedTuple):
-    """A page that is left out, because a kept page stands for it.
+    """A page that is left out, because a kept page represents it.
 
     Attributes:
         representative: identifier of the kept page.
@@ -49,7 +49,7 @@ class Writer(Protocol):
         """Copy an input, without the pages that are left out or with a mark on them.
 
         Args:
-            left_out: the pages for which kept ones stand, by the numbers of their records.
+            left_out: the pages that kept ones represent, by the numbers of their records.
             mark: the column that gets the identifier of the kept page; ``""``: such pages are left out of the copy.
 
         Raises:

@@ -28,7 +28,7 @@ class Catalogue:
 
     Attributes:
         environment: the environment that has the databases.
-        numbers: from page keys and signatures to the numbers of the records that stand under them.
+        numbers: from page keys and signatures to the numbers of the records that are filed under them.
         records: every page, by number and by page key.
         tables: from the scheme's keys to signatures.
         runs: the runs that have filed the pages.
@@ -48,7 +48,7 @@ class Catalogue:
         self.records = environment.make_databases(Records)
 
     def find_standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> list[int]:
-        """Return the numbers of the records that can be read and stand under *signature*, ascending."""
+        """Return the numbers of the records that can be read and are filed under *signature*, ascending."""
         standing = []
         for number in self.numbers.query(txn, place_of_signature(scope, signature)):
             with suppress(msgspec.DecodeError):

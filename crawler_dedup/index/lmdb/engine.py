@@ -19,7 +19,7 @@ from crawler_dedup.index.lmdb.usedpages import find_missing_page
 from crawler_dedup.system.files import opener
 
 KEEP_MAP_SIZE = 0
-"""Map size that stands for the size with which an existing index was used last."""
+"""Map size that means the size with which an existing index was used last."""
 
 LOCK_FILE = "lock.mdb"
 DATA_FILE = "data.mdb"
@@ -180,7 +180,7 @@ def require_pages(env: lmdb.Environment, directory: Path) -> None:
     if missing is not None:
         size = file.stat().st_size
         raise damaged_error(
-            directory, f"{DATA_FILE} was cut off: it has {size:,} bytes, and page {missing:,} stands behind its end"
+            directory, f"{DATA_FILE} was cut off: it has {size:,} bytes, and page {missing:,} is behind its end"
         )
 
 

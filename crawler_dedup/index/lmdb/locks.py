@@ -48,7 +48,7 @@ def refuse_network(directory: Path) -> None:
 
 def _on_network(directory: Path, kind: str, location: str) -> IndexUnusable:
     return IndexUnusable(
-        f"{directory} stands on a network file system ({kind} at {location}): a memory map is not shared between hosts"
+        f"{directory} is on a network file system ({kind} at {location}): a memory map is not shared between hosts"
         " there, and the index would be damaged. Name a directory on a local disk (DEDUP_DIR)."
     )
 

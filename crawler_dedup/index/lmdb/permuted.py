@@ -148,7 +148,7 @@ class PermutedIndex:
         if filed != expected:
             problems.append(f"The tables differ: they hold {filed.entries} entries, {expected.entries} are expected.")
         if different != expected.entries // self.tables:
-            problems.append("There are signatures that stand in a table twice.")
+            problems.append("There are signatures that are in a table twice.")
         if different != count:
             problems.append(f"The index counts {count} signatures and has {different}.")
         return problems

@@ -134,7 +134,7 @@ class _Nodes:
         self._words = np.frombuffer(page, dtype=np.uint16)
         self._at: NDArray[np.intp] = self._words[_HEADER.size // 2 : lower // 2].astype(np.intp) // 2
         if len(self._at) and self._at.max() + _NODE // 2 > len(self._words):
-            raise lmdb.CorruptedError("a node stands outside its page")
+            raise lmdb.CorruptedError("a node is outside its page")
         self._flags = self._words[self._at + 2]
 
     def children(self) -> list[int]:
@@ -159,7 +159,7 @@ class _Nodes:
         start = 2 * at + _NODE + int(self._words[at + 3])
         data = self._page[start : start + size]
         if len(data) < size:
-            raise lmdb.CorruptedError("a node stands outside its page")
+            raise lmdb.CorruptedError("a node is outside its page")
         return data
 
 

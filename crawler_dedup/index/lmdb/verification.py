@@ -95,7 +95,7 @@ def _check_records(
             findings.wrong["records are not found by their page key"] += 1
         standing = catalogue.find_standing(txn, scope, signature)
         if (number in standing) != record.stands:
-            findings.wrong["records do not stand under their signature as they say"] += 1
+            findings.wrong["records are not filed under their signature as they say"] += 1
         if number in standing:
             places.append(place_entry(place_of_signature(scope, signature), number))
             if number == standing[0]:

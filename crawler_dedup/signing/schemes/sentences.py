@@ -35,7 +35,7 @@ class Sentences(ValueScheme):
     """A few telling sentences of a text: another text agrees if it has most of them.
 
     Good at: reposts with another beginning and end, articles inside other templates. Bad at: texts in which every sentence
-    was changed, tables, and terms of use that stand below many articles.
+    was changed, tables, and terms of use that are below many articles.
 
     Up to 84 bytes a page, ten keys.
 

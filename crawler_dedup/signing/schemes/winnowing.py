@@ -3,7 +3,7 @@
 Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003, §3: every run of k
 letters is hashed; of every w = t - k + 1 successive runs the smallest hash is chosen, the last one if several are equal. The
 choice depends on these w runs alone. So two texts that share t letters in a row choose a hash in common, wherever the
-letters stand, and two texts that share fewer than k in a row choose none. If successive chosen runs have equal hashes, the
+letters are, and two texts that share fewer than k in a row choose none. If successive chosen runs have equal hashes, the
 paper's robust winnowing keeps the first run as long as it can; here one run is kept for every w letters.
 """
 

@@ -112,5 +112,5 @@ def _outcome(trial: Trial, kept: list[Decision], new: Decision) -> Outcome:
     elif expected is Expected.DUPLICATE and not trial.may_miss:
         return Outcome(trial, kept, new, f"Kept, though a person wants one of the two only: {new}")
     elif expected is Expected.NEW and new.verdict is not Verdict.NEW:
-        return Outcome(trial, kept, new, f"Passed, though not as a page that stands for others: {new}")
+        return Outcome(trial, kept, new, f"Passed, though not as a page that represents others: {new}")
     return Outcome(trial, kept, new)
