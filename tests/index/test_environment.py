@@ -25,7 +25,6 @@ from crawler_dedup.index.lmdb import committer as committer_module
 from crawler_dedup.index.lmdb import environment as environment_module
 from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.compaction import compact
-from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.locks import refuse_network
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
@@ -182,19 +181,13 @@ def test_another_configuration_is_refused_with_the_differences(tmp_path: Path) -
     open_store(tmp_path).close()
 
 
-def test_different_versions_of_libraries_only_cause_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    Store.open(tmp_path, SPEC, {"jieba": "0.1"}, map_size=1 << 30, fresh=False).close()
-    Store.open(tmp_path, SPEC, {"jieba": "0.2"}, map_size=1 << 30, fresh=False).close()
-    assert "made with jieba 0.1, this is 0.2" in caplog.text
-
-
-@pytest.mark.parametrize(("noted", "ours"), [({"opencc": "1.1"}, {}), ({}, {"jieba": "0.2"})])
-def test_a_library_that_only_one_side_records_causes_no_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, noted: dict[str, str], ours: dict[str, str]
+@pytest.mark.parametrize("noted", [{"jieba": "0.1"}, {"opencc": "1.1"}, {}], ids=["other", "only there", "only here"])
+def test_another_version_of_a_library_that_both_sides_record_only_causes_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, noted: dict[str, str]
 ) -> None:
     Store.open(tmp_path, SPEC, noted, map_size=1 << 30, fresh=False).close()
-    Store.open(tmp_path, SPEC, ours, map_size=1 << 30, fresh=False).close()
-    assert caplog.records == []
+    Store.open(tmp_path, SPEC, {"jieba": "0.2"}, map_size=1 << 30, fresh=False).close()
+    assert ("made with jieba 0.1, this is 0.2" in caplog.text) == (noted == {"jieba": "0.1"}) == bool(caplog.records)
 
 
 @pytest.mark.parametrize("content", [b"", b"not lmdb" * 1000])
@@ -230,8 +223,7 @@ def mounted(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     return mount
 
 
-@pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "fuse.glusterfs", "NFS"])
-@pytest.mark.parametrize("below", [".", "not/there/yet"])
+@pytest.mark.parametrize(("kind", "below"), [("nfs4", "."), ("fuse.sshfs", "not/there/yet"), ("NFS", ".")])
 def test_a_network_file_system_is_refused_with_the_reason(
     tmp_path: Path, mounted: Mounted, kind: str, below: str
 ) -> None:
@@ -244,7 +236,7 @@ def test_a_network_file_system_is_refused_with_the_reason(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_mapped_network_drive_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mapped_network_drive_and_a_share_without_a_drive_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     class OnWindows:
         def __init__(self, path: str) -> None:
             self.path = path
@@ -258,16 +250,9 @@ def test_a_mapped_network_drive_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     refuse_network(cast(Path, OnWindows(r"C:\crawl\index")))
     with pytest.raises(IndexUnusable, match=r"network file system \(remote at Z:\)"):
         refuse_network(cast(Path, OnWindows(r"Z:\crawl\index")))
-
-
-@pytest.mark.parametrize("path", [r"\\host\share", r"\\host\share\crawl\index", r"\\?\UNC\host\share\index"])
-def test_a_share_without_a_drive_is_refused(path: str) -> None:
-    class OnWindows:
-        def resolve(self) -> PureWindowsPath:
-            return PureWindowsPath(path)
-
-    with pytest.raises(IndexUnusable, match="network file system"):
-        refuse_network(cast(Path, OnWindows()))
+    for path in (r"\\host\share\crawl\index", r"\\?\UNC\host\share\index"):
+        with pytest.raises(IndexUnusable, match="network file system"):
+            refuse_network(cast(Path, OnWindows(path)))
 
 
 def test_the_nearest_mount_decides(tmp_path: Path, mounted: Mounted) -> None:
@@ -362,6 +347,10 @@ def test_an_index_of_another_format_is_refused_with_both_formats(tmp_path: Path,
     write_header(tmp_path, {"format": format, "spec": SPEC, "libraries": {}})
     with pytest.raises(IndexMismatch, match=both):
         open_store(tmp_path)
+    before = (tmp_path / "data.mdb").read_bytes()
+    with pytest.raises(IndexUnusable, match=f"has format {format}, this version has {FORMAT}"):
+        compact(tmp_path)
+    assert (tmp_path / "data.mdb").read_bytes() == before
     write_header(tmp_path, {"format": format, "spec": {"tables": "4"}, "libraries": {}, "kind": "signatures"})
     with pytest.raises(IndexMismatch, match=both):
         PermutedIndex.open(tmp_path)
@@ -369,32 +358,15 @@ def test_an_index_of_another_format_is_refused_with_both_formats(tmp_path: Path,
     open_store(tmp_path).close()
 
 
-@pytest.mark.parametrize("format", [1, 99])
-def test_an_index_of_another_format_is_not_compacted(tmp_path: Path, format: int) -> None:
-    write_header(tmp_path, {"format": format, "spec": SPEC, "libraries": {}})
-    before = (tmp_path / "data.mdb").read_bytes()
-    with pytest.raises(IndexUnusable, match=f"has format {format}, this version has {FORMAT}"):
-        compact(tmp_path)
-    assert (tmp_path / "data.mdb").read_bytes() == before
-
-
 NO_UTF_8 = b'{"format": 2, "spec": {"tables": "\xff"}, "libraries": {}, "kind": "signatures"}'
 
 
-@pytest.mark.parametrize("header", [b"", b"{", b"[]", b"\xff\x00", b'{"format": "x"}', NO_UTF_8])
+@pytest.mark.parametrize("header", [b"", b"[]", b'{"format": "x"}', NO_UTF_8])
 def test_a_header_that_cannot_be_read_is_refused(tmp_path: Path, header: bytes) -> None:
     write_header(tmp_path, header)
     for opening in (open_store, PermutedIndex.open, Store.attach, compact):
         with pytest.raises(IndexUnusable, match="is damaged"):
             opening(tmp_path)
-
-
-@pytest.mark.parametrize("spec", [{"tables": "7"}, {"tables": "many"}, {}])
-def test_a_design_that_this_version_does_not_have_is_refused(tmp_path: Path, spec: dict[str, str]) -> None:
-    write_header(tmp_path, {"format": FORMAT, "spec": spec, "libraries": {}, "kind": "signatures"})
-    with pytest.raises((IndexMismatch, IndexUnusable), match="tables"):
-        PermutedIndex.open(tmp_path)
-    assert not Environment.list_open_directories()
 
 
 def test_an_index_of_pages_and_one_of_signatures_are_not_mixed(tmp_path: Path) -> None:
@@ -436,21 +408,6 @@ def test_an_index_opens_where_space_cannot_be_reserved(
     assert held(tmp_path) == set(filled(tmp_path, 100).tolist())
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_a_disk_without_space_is_refused_when_the_index_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
-) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(code, os.strerror(code))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "posix_fallocate", refuse, raising=False)
-        for opening in (open_store, PermutedIndex.open):
-            with pytest.raises(IndexUnusable, match=os.strerror(code)):
-                opening(tmp_path)
-    assert held(tmp_path) == set()
-
-
 # Damaged files
 
 _USE = """
@@ -481,22 +438,6 @@ _USE = """
     attempt(verify)
     index.close()
 """
-
-
-@pytest.mark.parametrize(
-    ("size", "keep"),
-    [(20_000, 0.5), (20_000, 0.9), (20_000, 2 * PAGE), (300, 0.5), (300, 3 * PAGE), (300, 2 * PAGE), (300, 100)],
-)
-def test_a_truncated_file_is_an_error_and_never_a_crash(tmp_path: Path, size: int, keep: float) -> None:
-    signatures = filled(tmp_path, size)
-    file = tmp_path / "data.mdb"
-    length = file.stat().st_size
-    os.truncate(file, int(length * keep) if keep < 1 else int(keep))
-    for _ in range(2):  # and when it is opened once more
-        status, output, errors = run(_USE, tmp_path, *signatures[:300].tolist())
-        assert (status, errors) == (0, "")
-        assert "open unusable" in output or "verify" in output
-        assert "sound" not in output
 
 
 # A cut off power
@@ -563,20 +504,16 @@ def test_after_a_power_cut_the_index_is_in_the_state_before_or_after_the_commit(
         for attempt, share in enumerate((0.5, 1)):
             written = source.sample(pages, int(len(pages) * share))
             file = cut(before[0], after[0], written)
-            assert held(opened_copy(tmp_path, f"{number}.{attempt}", file)) == before[1]
+            directory = opened_copy(tmp_path, f"{number}.{attempt}", file)
+            assert held(directory) == before[1]
+            if attempt == number % 7 == 0:
+                with PermutedIndex.open(directory) as index:  # it can be written to
+                    further = set(uniform(100 + number, 300))
+                    assert index.insert(array(further)) == 300
+                assert held(directory) == before[1] | further
         meta = next(page for page in changed_pages(before[0], after[0]) if page < METAS)
         file = cut(before[0], after[0], [*pages, meta])
         assert held(opened_copy(tmp_path, f"{number}.after", file)) == after[1]
-
-
-def test_an_index_can_be_written_to_after_a_power_cut(tmp_path: Path) -> None:
-    for number, (before, after, pages) in enumerate(commits(tmp_path, 8)):
-        file = cut(before[0], after[0], random.Random(number).sample(pages, len(pages) // 2))
-        directory = opened_copy(tmp_path, str(number), file)
-        with PermutedIndex.open(directory) as index:
-            further = set(uniform(100 + number, 300))
-            assert index.insert(array(further)) == 300
-        assert held(directory) == before[1] | further
 
 
 def test_a_meta_page_that_is_written_before_its_data_pages_is_detected(tmp_path: Path) -> None:
@@ -590,29 +527,6 @@ def test_a_meta_page_that_is_written_before_its_data_pages_is_detected(tmp_path:
 
 
 # A full disk
-
-
-def test_a_full_disk_is_an_error_and_keeps_what_was_acknowledged(small_disk: Path) -> None:
-    directory = small_disk / "index"
-    signatures: set[int] = set()
-    with PermutedIndex.open(directory) as index:
-        for seed in range(10_000):
-            new = set(uniform(seed, 100))
-            try:
-                index.insert(array(new))
-            except IndexUnusable as caught:
-                error = caught
-                break
-            signatures |= new
-        assert "cannot be written: the disk is full" in str(error)
-        assert len(signatures) > 3000
-        with pytest.raises(IndexUnusable, match="the disk is full"):
-            index.insert(array(uniform(0, 30_000)))
-        everything = array(signatures)
-        assert len(index) == len(everything)
-        for signature in everything[:100].tolist():
-            assert index.query(signature ^ 0b11, 3) == brute_force(everything, signature ^ 0b11, 3)
-    assert held(directory) == signatures
 
 
 def test_pages_offered_to_a_full_disk_get_an_error_and_no_answer(small_disk: Path) -> None:
@@ -700,17 +614,6 @@ def test_an_index_that_is_open_for_long_clears_the_slot_of_a_killed_reader(
         assert reader.pid not in reading(index)
 
 
-def test_a_reader_sees_one_state_while_others_write(tmp_path: Path) -> None:
-    with PermutedIndex.open(tmp_path) as index:
-        index.insert(array(uniform(1, 1000)))
-        blocks = index.blocks(100)
-        first = next(blocks)
-        index.remove(array(uniform(1, 1000)))
-        index.insert(array(uniform(2, 1000)))
-        assert np.concatenate([first, *blocks]).tolist() == sorted(uniform(1, 1000))
-        assert len(index) == 1000
-
-
 # Compaction
 
 
@@ -738,28 +641,13 @@ def test_compaction_is_refused_while_another_process_has_the_index_open(tmp_path
         with pytest.raises(IndexUnusable, match="open in another process"):
             compact(tmp_path)
         assert (tmp_path / "data.mdb").read_bytes() == file
-        assert held(tmp_path) == set(signatures.tolist())
+        assert held(tmp_path) == set(signatures.tolist())  # others may open the index
+        with PermutedIndex.open(tmp_path), pytest.raises(IndexUnusable, match="open elsewhere in this process"):
+            compact(tmp_path)
         holder.kill()
         holder.wait()
         compact(tmp_path)  # its lock has gone with it
     assert held(tmp_path) == set(signatures.tolist())
-
-
-def test_compaction_is_refused_while_this_process_has_the_index_open(tmp_path: Path) -> None:
-    with PermutedIndex.open(tmp_path) as index:
-        with pytest.raises(IndexUnusable, match="open elsewhere in this process"):
-            compact(tmp_path)
-        assert index.insert(5) == 1
-    compact(tmp_path)
-    assert held(tmp_path) == {5}
-
-
-def test_a_refused_compaction_does_not_keep_others_from_the_index(tmp_path: Path) -> None:
-    filled(tmp_path, 10)
-    with running_program(_HOLD, tmp_path):
-        with pytest.raises(IndexUnusable, match="open in another process"):
-            compact(tmp_path)
-        assert run(_USE, tmp_path, 1)[0] == 0
 
 
 def test_the_remains_of_a_killed_compaction_do_no_harm(tmp_path: Path) -> None:
@@ -947,7 +835,7 @@ def test_withdrawn_jobs_are_not_kept_while_a_disk_hangs(env: lmdb.Environment) -
 
     hanging = committer.submit(hang)
     hangs.wait()
-    wanted = [committer.submit(put(str(number).encode())) for number in range(100)]
+    wanted = [committer.submit(put(str(number).encode())) for number in range(100)]  # is done nevertheless
     for number in range(20_000):
         committer.submit(put(f"withdrawn {number}".encode())).cancel()
     assert len(committer._waiting) < 2_000
@@ -955,30 +843,6 @@ def test_withdrawn_jobs_are_not_kept_while_a_disk_hangs(env: lmdb.Environment) -
     hanging.result()
     assert [future.result() for future in wanted] == [str(number).encode() for number in range(100)]
     assert env.stat()["entries"] == 100
-    assert committer.close(10)
-
-
-def test_a_job_that_is_withdrawn_in_time_is_not_done(env: lmdb.Environment) -> None:
-    committer = Committer(env)
-    with env.begin(write=True):
-        withdrawn, remaining = committer.submit(put(b"a")), committer.submit(put(b"b"))
-        assert withdrawn.cancel()
-    assert remaining.result() == b"b"
-    with env.begin() as txn:
-        assert txn.get(b"a") is None
-    assert committer.close(10)
-
-
-def test_an_error_in_the_explanation_of_an_error_does_not_end_the_thread(env: lmdb.Environment) -> None:
-    def explain(error: Exception) -> Exception:
-        raise RuntimeError("no words")
-
-    committer = Committer(env, explain)
-    with env.begin(write=True):
-        bad, good = committer.submit(fail), committer.submit(put(b"a"))
-    assert bad.exception(10) is not None
-    assert good.result(10) == b"a"
-    assert committer.submit(put(b"b")).result(10) == b"b"
     assert committer.close(10)
 
 

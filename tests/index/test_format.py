@@ -14,21 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, Decision, Deduplicator, IndexMismatch, SignedPage, Verdict
-from crawler_dedup.index import filedpages, maintenance
-from crawler_dedup.index.export import Export
-from crawler_dedup.index.header import FORMAT
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
+from crawler_dedup.index import filedpages
 from crawler_dedup.index.lmdb import catalogue, verification
-from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.packing import as_unpacked, pack, unpack
 from crawler_dedup.index.records import MAX_ALIASES, Record, shorten_key
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.lookup import lookup_of
-from crawler_dedup.signing.signer import Signer
 from tests.support import sitepages
-from tests.support.indexing import FILING, ByDistance, number_of, open_store, page, put_meta
+from tests.support.indexing import FILING, ByDistance, number_of, open_store, page
 
 CONFIG = Config(tokenizer="bigrams")
 MANY = 300
@@ -56,28 +52,6 @@ def kept(store: Store) -> list[SignedPage]:
 def store(tmp_path: Path) -> Iterator[Store]:
     with closing(open_store(tmp_path / "index")) as opened:
         yield opened
-
-
-def test_records_survive_every_maintenance_of_an_index(tmp_path: Path) -> None:
-    directory = tmp_path / "index"
-    with closing(open_store(directory)) as store:
-        pages = fill(store)
-    compact(directory)
-    with closing(open_store(directory)) as store:
-        assert kept(store) == pages
-        maintenance.export_index(store, tmp_path / "file", lambda _: None)
-    maintenance.import_index(Export(tmp_path / "file"), tmp_path / "other", lambda _: FILING, _ignore, _ignore)
-    with closing(open_store(tmp_path / "other")) as copied:
-        assert sorted(kept(copied), key=number_of) == pages
-        assert copied.verify(FILING) == []
-        assert copied.forget(lambda record: number_of(record.page) != MANY - 1, ByDistance()) == MANY - 1
-        assert kept(copied) == pages[-1:]
-        decision = copied.offer([titled(MANY, pages[-1].signature)], ByDistance()).result()[0]
-        assert decision.duplicate_of == pages[-1].url
-
-
-def _ignore(_: int) -> None:
-    pass
 
 
 def test_a_settled_record_keeps_the_fields_of_its_page(store: Store) -> None:
@@ -200,13 +174,3 @@ def test_a_thin_page_without_keys_is_filed_again_when_it_is_visited(tmp_path: Pa
         visits = [deduplicator.check(f"http://a.org/{number}", body).verdict for number in (1, 1, 2)]
         assert visits == [Verdict.CHANGED, Verdict.UNCHANGED, Verdict.DUPLICATE]
         assert store.verify(lookup_of(store.header.spec)) == []
-
-
-def test_an_index_of_an_older_behaviour_is_refused(tmp_path: Path) -> None:
-    with closing(
-        Store.open(tmp_path, Signer(CONFIG).spec | {"behaviour": "4"}, {}, map_size=1 << 24, fresh=False)
-    ) as store:
-        header = msgspec.structs.replace(store.header, format=FORMAT - 1)
-    put_meta(tmp_path, b"header", msgspec.json.encode(header))
-    with pytest.raises(IndexMismatch, match="made with another configuration"):
-        Deduplicator.open(tmp_path, CONFIG)

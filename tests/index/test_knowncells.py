@@ -13,7 +13,7 @@ from crawler_dedup import SignedPage, Verdict
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.system.extras import has_extra
-from tests.support.indexing import ByDistance, clusters, flipped, open_backend, page, uniform
+from tests.support.indexing import ByDistance, clusters, open_backend, page, uniform
 from tests.support.servers import Server
 from tests.support.verification import verify
 
@@ -22,13 +22,6 @@ if not has_extra("redis"):
 
 NEAR = ByDistance(7)
 _ENOUGH = 60  # pages after which a client takes cells for empty
-
-
-@pytest.fixture
-def address(server: Server) -> ServerAddress:
-    """Return an empty index."""
-    server.empty()
-    return server.address()
 
 
 def count_calls(server: Server, command: str) -> int:
@@ -51,31 +44,6 @@ def test_a_page_of_a_small_index_takes_a_single_call(address: ServerAddress, ser
         assert count_calls(server, "evalsha") - calls <= 52
         assert count_calls(server, "mget") == read
         assert verify(store, NEAR) == []
-
-
-def test_a_page_of_another_client_in_a_cell_believed_empty_is_found(address: ServerAddress) -> None:
-    source = random.Random(2)
-    signatures_of_first, signatures_of_second = uniform(2, _ENOUGH), uniform(3, 5)
-    with closing(open_backend(address)) as store, closing(open_backend(address)) as second:
-        offer_each(store, [page(number, signature) for number, signature in enumerate(signatures_of_first)])
-        offer_each(second, [page(1_000 + number, signature) for number, signature in enumerate(signatures_of_second)])
-        copies = [
-            page(2_000 + number, flipped(source, signature, 7)) for number, signature in enumerate(signatures_of_second)
-        ]
-        assert offer_each(store, copies) == [Verdict.DUPLICATE] * len(copies)
-        assert verify(store, NEAR) == []
-
-
-def test_cells_are_read_first_if_most_are_not_empty(address: ServerAddress, server: Server) -> None:
-    source, signatures = random.Random(4), uniform(4, _ENOUGH + 30)
-    with closing(open_backend(address)) as store, closing(open_backend(address)) as second:
-        offer_each(store, [page(number, signature) for number, signature in enumerate(signatures[:_ENOUGH])])
-        offer_each(second, [page(1_000 + number, signature) for number, signature in enumerate(signatures[_ENOUGH:])])
-        copies = [page(2_000 + n, flipped(source, signature, 2)) for n, signature in enumerate(signatures[_ENOUGH:])]
-        calls, read = count_calls(server, "evalsha"), count_calls(server, "mget")
-        assert offer_each(store, copies) == [Verdict.DUPLICATE] * 30
-        assert count_calls(server, "mget") - read >= 20
-        assert count_calls(server, "evalsha") - calls <= 40
 
 
 def test_cells_for_all_waiting_pages_are_read_at_once(address: ServerAddress, server: Server) -> None:

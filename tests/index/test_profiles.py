@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from functools import partial
@@ -242,62 +242,6 @@ def test_a_snapshot_of_an_aborted_transaction_is_not_known(store: Store) -> None
     assert stored[4:] == counts.encode()
 
 
-def test_jobs_that_fail_alone_teach_nothing(backend: Backend) -> None:
-    class Failing(ByDistance):
-        def probes(self, page: SignedPage) -> Sequence[int]:
-            if page.url.endswith("/101"):
-                raise ZeroDivisionError
-            return super().probes(page)
-
-    count_pages(backend, MIN_PAGES - 2)
-    with pytest.raises(ZeroDivisionError):
-        backend.offer([page(100), page(101)], Failing()).result()
-    count_pages(backend, 1, first=102)
-    assert known(backend) == 0
-    count_pages(backend, 1, first=103)
-    assert known(backend) == MIN_PAGES
-
-
-def test_pages_of_another_process_are_counted_too(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    count_pages(store, MIN_PAGES - 2)
-    code = """
-    import sys
-    from pathlib import Path
-    import msgspec
-    from crawler_dedup import SignedPage
-    from tests.support.indexing import ByDistance, open_store
-    store = open_store(Path(sys.argv[1]))
-    page = msgspec.msgpack.decode(bytes.fromhex(sys.argv[2]), type=SignedPage)
-    print(store.offer([page], ByDistance()).result()[0].verdict)
-    store.close()
-    """
-    assert run(code, tmp_path, msgspec.msgpack.encode(page(100)).hex())[1] == "new\n"
-    count_pages(store, 1, first=200)
-    counts = SiteCounts()
-    for number in (*range(1, MIN_PAGES - 1), 100, 200):
-        counts.add(page(number))
-    (stored,) = (content for name, content in rows(store).items() if name[12:] == b"1")
-    assert stored[4:] == counts.encode()
-    store.close()
-
-
-def test_two_openings_in_one_process_teach_one_profile(tmp_path: Path) -> None:
-    first, second = open_store(tmp_path), open_store(tmp_path)
-    futures = submit_together(
-        first,
-        *(
-            lambda number=number: (first, second)[number % 2].offer([page(number)], ByDistance())
-            for number in range(1, MIN_PAGES + 1)
-        ),
-    )
-    for future in futures:
-        future.result()
-    assert known(first) == known(second) == MIN_PAGES
-    first.close()
-    second.close()
-
-
 def test_a_second_process_decides_as_the_first_would(tmp_path: Path) -> None:
     """A copy with another title is recognised only by the part that the site writes into all titles."""
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as first:
@@ -336,18 +280,12 @@ def test_a_damaged_snapshot_is_detected(store: Store) -> None:
 
 
 @pytest.mark.parametrize("part", [b"0", b"1", b"2"], ids=["entry", "counts", "snapshot"])
-def test_a_site_whose_profile_is_damaged_is_counted(store: Store, part: bytes) -> None:
-    count_pages(store, MIN_PAGES)
+def test_a_site_whose_profile_is_damaged_is_counted_and_its_pages_can_be_forgotten(store: Store, part: bytes) -> None:
+    teach(store, MIN_PAGES)
     before = store.measure_sites()
     damage(store, part)
     assert store.measure_sites() == before._replace(known=int(part != b"0"))
-
-
-@pytest.mark.parametrize("part", [b"0", b"1", b"2"], ids=["entry", "counts", "snapshot"])
-def test_pages_of_a_site_whose_profile_is_damaged_can_be_forgotten(store: Store, part: bytes) -> None:
-    count_pages(store, MIN_PAGES)
-    damage(store, part)
-    count_pages(store, 2, host="other")
+    teach(store, 2, host="other")
     assert store.forget(lambda record: record.page.url == "http://h/1", FILING) == 1
     assert store.forget(lambda record: "other" not in record.page.url, FILING) == MIN_PAGES - 1
     assert len(store) == 2
@@ -454,26 +392,6 @@ def test_an_export_with_damaged_sites_changes_nothing(store: Store, tmp_path: Pa
     assert not (tmp_path / "target").exists()
 
 
-def test_many_sites_are_imported_in_few_transactions(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    many = 300
-    offer(store, *(page(number, host=f"h{number}") for number in range(many)))
-    writes: list[object] = []
-    write = Environment.write
-
-    def note(environment: Environment, *arguments: Any) -> Any:
-        writes.append(arguments)
-        return write(environment, *arguments)
-
-    monkeypatch.setattr(Environment, "write", note)
-    assert transfer(store, tmp_path / "target") == (many, many)
-    assert len(writes) < 10
-    target = open_store(tmp_path / "target")
-    assert rows(target) == rows(store)
-    target.close()
-
-
 def test_an_export_that_fails_among_the_sites_ends_its_reading_transaction(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -505,19 +423,6 @@ def test_an_export_that_fails_among_the_sites_ends_its_reading_transaction(
         maintenance.export_index(store, tmp_path / "file", ignore_progress)
     assert raised.tb
     assert reading == []
-
-
-def test_many_sites_are_exported(store: Store, tmp_path: Path) -> None:
-    count_pages(store, MIN_PAGES)
-    (site,) = store.sites()
-    many = [
-        msgspec.structs.replace(site, key=number.to_bytes(12, "big"), counts=bytes([number]) * 400_000)
-        for number in range(30)
-    ]
-    write_export(tmp_path / "file", store.header, [], many)
-    written = Export(tmp_path / "file")
-    assert list(written.sites()) == many
-    assert (len(written), list(written.blocks())) == (0, [])
 
 
 # Profiles that stay as they are

@@ -33,13 +33,6 @@ CLIENTS = 3
 
 
 @pytest.fixture
-def address(server: Server) -> ServerAddress:
-    """Return an empty index."""
-    server.empty()
-    return server.address()
-
-
-@pytest.fixture
 def stores(address: ServerAddress) -> Iterator[list[Backend]]:
     """Yield an index, opened by several clients."""
     with ExitStack() as stack:

@@ -87,11 +87,6 @@ def test_the_nearest_page_is_named_first(store: Backend) -> None:
     assert decision.match.distance == 1
 
 
-def test_pages_of_one_batch_are_compared_with_each_other(store: Backend) -> None:
-    verdicts = [decision.verdict for decision in store.offer([page(n, 5) for n in range(12)], ByDistance()).result()]
-    assert verdicts == [Verdict.NEW] + [Verdict.DUPLICATE] * 11
-
-
 def test_scopes_are_separate(store: Backend) -> None:
     for scope in ("a", "b", "ab"):
         assert store.offer([page(1, 5, scope)], ByDistance()).result()[0].verdict is Verdict.NEW
@@ -387,29 +382,6 @@ def test_processes_keep_each_content_exactly_once(places: Places, processes: int
     assert len(store) == len(kept)
     assert verify(store, ByDistance()) == []
     store.close()
-
-
-def test_threads_with_an_opening_each_keep_each_content_exactly_once(places: Places) -> None:
-    signatures = clusters(2, 2000)
-
-    def work(number: int) -> list[int]:
-        store = open_backend(places())
-        mine = [page(place * 10 + number, signature) for place, signature in enumerate(signatures)]
-        random.Random(number).shuffle(mine)
-        kept = []
-        for at in range(0, len(mine), 20):
-            decisions = store.offer(mine[at : at + 20], ByDistance(0)).result()
-            kept += [
-                mine[at + place].signature
-                for place, decision in enumerate(decisions)
-                if decision.verdict is Verdict.NEW
-            ]
-        store.close()
-        return kept
-
-    with ThreadPoolExecutor(4) as threads:
-        kept = [signature for signatures_of_thread in threads.map(work, range(4)) for signature in signatures_of_thread]
-    assert sorted(kept) == sorted(set(signatures))
 
 
 def test_answered_pages_survive_repeated_kills(places: Places) -> None:

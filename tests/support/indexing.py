@@ -56,12 +56,6 @@ def flipped(source: random.Random, signature: int, bits: int) -> int:
     return signature
 
 
-def batch(life: int, thread: int, number: int) -> Signatures:
-    """Return the signatures that a thread of the inserter inserts at once; the first thread is slow."""
-    source = np.random.default_rng([life, thread, number])
-    return source.integers(0, 2**64, 100 if thread == 0 else source.integers(1, 20), dtype=np.uint64)
-
-
 def uniform(seed: int, size: int) -> list[int]:
     """Return evenly distributed signatures."""
     source = random.Random(seed)
