@@ -103,8 +103,7 @@ def crawl_products(tmp_path: Path, way: str, pages: Mapping[str, Page], **settin
         return run_script(tmp_path, SPIDER + way, concurrent, site=site.url, paths=PRODUCTS)
 
 
-@pytest.mark.parametrize("ban", [LONG_BAN, TINY_BAN], ids=["long", "tiny"])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("way", "ban"), [("get_retry_request", TINY_BAN), *((way, LONG_BAN) for way in WAYS)])
 def test_a_ban_page_that_is_asked_for_again_represents_no_other(tmp_path: Path, way: str, ban: str) -> None:
     crawl = crawl_products(tmp_path, WAYS[way], {path: banned_at_first(path, ban) for path in PRODUCTS})
     assert sorted(path.partition("?")[0] for path in crawl.paths()) == sorted(PRODUCTS)

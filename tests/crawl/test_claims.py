@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-import time
-from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,13 +10,11 @@ from typing import Any, cast
 
 import pytest
 
-from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, Match, SignedPage, Verdict
+from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, Verdict
 from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.crawl.outages import Outages
-from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import backend
 from tests.support.crawling import Answer, Crawl, Running, Site, article, html, run_script, start_script
-from tests.support.indexing import first_line, running_program
 from tests.support.versions import REACTORS, SCRAPY
 
 SCOPE = "spider walker"
@@ -41,13 +36,13 @@ def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_for
     monkeypatch.setattr(backend, "_MAX_OPEN_CLAIMS", 5)
     config = Config(tokenizer="bigrams")
     with Deduplicator.open(tmp_path, config) as deduplicator:
-        pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(20)]
+        pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(18)]
         for page in pages:
             (decision,) = deduplicator.submit([page], claim=True).result()
             assert len(deduplicator._opened.store._open_claims) <= 5
         assert deduplicator.settle(decision)
     with Deduplicator.open(tmp_path, config) as deduplicator:
-        assert deduplicator.tidy() == 19
+        assert deduplicator.tidy() == 17
         assert [deduplicator.decide([page])[0].verdict for page in pages[-2:]] == ["new", "unchanged"]
 
 
@@ -116,35 +111,6 @@ def test_releases_that_could_not_be_written_until_the_end_are_logged(
     assert lines == expected
 
 
-def test_the_claim_of_a_page_that_is_abandoned_while_others_are_served_before_it_is_released() -> None:
-    class GivenUp(_FlakyIndex):
-        def submit(self, batch: Sequence[SignedPage], **_: object) -> Future[list[Decision]]:
-            future: Future[list[Decision]] = Future()
-            future.set_result([Decision(Verdict.NEW, page.url, page.key, page.scope, claim=1) for page in batch])
-            return future
-
-    async def offer() -> None:
-        pages = [SignedPage(key=name, url=f"http://h/{name}", scope="") for name in "abcdefgh"]
-        offered = [asyncio.create_task(claims.decide(page)) for page in pages]
-        first, *_, last = offered
-        await first
-        assert not last.done()
-        last.cancel()
-        await asyncio.wait(offered)
-        assert last.cancelled()
-
-    index = GivenUp(failures=0)
-    monitor = cast("Any", SimpleNamespace())
-    claims = Claims(cast("Any", index), monitor, 1, outages=NO_WAIT, timeout=1, count_coming=lambda: 8)
-    asyncio.run(offer())
-    assert index.written == [False]
-
-
-def patience(seconds: float) -> str:
-    """Return the first lines of a script in whose crawls pages wait so long for the outcome of a similar page."""
-    return f"from crawler_dedup.crawl import claims\nclaims.PATIENCE_SECONDS = {seconds}\n"
-
-
 # Settled or released
 
 HANDLINGS_SPIDER = """
@@ -158,29 +124,11 @@ from crawler_dedup import release, settle
 
 class Pipeline:
     async def process_item(self, item, spider=None):
-        if item.get("late"):
-            await asyncio.sleep(0.1)
         if "page" in item:
             item["settled"] = settle(item.pop("page"))
         if item["fate"] == "dropped":
             raise DropItem("as told")
-        if item["fate"] == "failed":
-            raise OSError("as told")
         return item
-
-
-class Refuses:
-    # Stands nearer to the spider than the filter's own middleware, as those of projects do.
-    def process_spider_input(self, response, spider=None):
-        if "refused" in response.url and "twin" not in response.url:
-            raise KeyError("refused")
-
-
-class Rescues:
-    def process_spider_exception(self, response, exception, spider=None):
-        if "rescued" not in response.url:
-            return None
-        return [] if "without-items" in response.url else [{"path": path_of(response.url), "fate": "scraped"}]
 
 
 class Spider(Walker):
@@ -220,7 +168,7 @@ class Spider(Walker):
 
     def request(self, path, **arguments):
         name = path.strip("/").replace("-", "_")
-        given = {"callback": None if path == "/default-parse" else getattr(self, name, self.generator), **arguments}
+        given = {"callback": getattr(self, name, self.generator), **arguments}
         if path.startswith("/skipped"):
             given["meta"] = {**given.get("meta", {}), "dedup_skip": not path.endswith("twin")}
         return super().request(path, **given)
@@ -228,78 +176,13 @@ class Spider(Walker):
     def item(self, response, fate="scraped", **others):
         return {"path": path_of(response.url), "fate": fate, **others}
 
-    def parse(self, response):
-        yield self.item(response)
-
     def generator(self, response):
         yield self.item(response)
-
-    async def async_generator(self, response):
-        yield self.item(response)
-        await asyncio.sleep(0)
-        yield self.item(response)
-
-    async def coroutine(self, response):
-        await asyncio.sleep(0)
-        return [self.item(response)]
-
-    def single_item(self, response):
-        return self.item(response)
-
-    def no_items(self, response):
-        pass
-
-    def requests_only(self, response):
-        yield response.follow("/requested", callback=self.generator)
-
-    def raises_before_the_first_item(self, response):
-        raise ValueError("as told")
-        yield
-
-    async def raises_in_a_coroutine(self, response):
-        await asyncio.sleep(0)
-        raise ValueError("as told")
 
     async def raises_halfway(self, response):
         yield self.item(response)
         await asyncio.sleep(0.1)
         raise ValueError("as told")
-
-    def some_dropped(self, response):
-        yield self.item(response, "dropped")
-        yield self.item(response)
-
-    def some_failed(self, response):
-        yield self.item(response)
-        yield self.item(response, "failed")
-
-    def all_dropped(self, response):
-        yield self.item(response, "dropped")
-        yield self.item(response, "dropped")
-
-    def all_failed(self, response):
-        yield self.item(response, "failed")
-        yield self.item(response, "failed")
-
-    def late_item(self, response):
-        yield self.item(response, late=True)
-
-    def late_item_dropped(self, response):
-        yield self.item(response, "dropped", late=True)
-
-    def late_item_failed(self, response):
-        yield self.item(response, "failed", late=True)
-
-    def rescued(self, response):
-        raise ValueError("as told")
-        yield
-
-    rescued_without_items = rescued
-
-    def refused_and_errback_recovers(self, response):
-        raise AssertionError("a middleware refuses this page")
-
-    refused = refused_and_errback_recovers
 
     def settles_and_raises(self, response):
         self.note(response, settle(response))
@@ -315,10 +198,6 @@ class Spider(Walker):
 
     def settled_by_the_pipeline(self, response):
         yield self.item(response, page=response)
-
-    def releases(self, response):
-        self.note(response, release(response))
-        yield self.item(response)
 
     def releases_twice(self, response):
         self.note(response, release(response), release(response))
@@ -345,61 +224,22 @@ class Spider(Walker):
         decision = response.meta["dedup"]
         self.note(response, str(decision.verdict), settle(response), release(response))
         yield self.item(response)
-
-    def failed(self, failure):
-        path = path_of(failure.request.url)
-        return [{"path": path, "fate": "scraped"}] if path == "/refused-and-errback-recovers" else failure
 """
 MODES = ("item", "callback", "manual")
 SETTLED, RELEASED, OPEN = "S", "R", "-"
 # What becomes of the claim in each of the modes; an open one is forgotten when the crawl has ended.
 HANDLINGS = {
     "/generator": "SS-",
-    "/async-generator": "SS-",
-    "/coroutine": "SS-",
-    "/single-item": "SS-",
-    "/default-parse": "SS-",
-    "/no-items": "SS-",
-    "/requests-only": "SS-",
-    "/raises-before-the-first-item": "RR-",
-    "/raises-in-a-coroutine": "RR-",
     "/raises-halfway": "SR-",
-    "/some-dropped": "SS-",
-    "/some-failed": "SR-",
-    "/all-dropped": "RR-",
-    "/all-failed": "RR-",
-    "/late-item": "SS-",
-    "/late-item-dropped": "RR-",
-    "/late-item-failed": "RR-",
-    "/rescued": "SS-",
-    "/rescued-without-items": "SS-",
-    "/refused": "RR-",
-    "/refused-and-errback-recovers": "SS-",
     "/settles-and-raises": "SSS",
     "/settles-twice": "SSS",
     "/settles-a-replaced-response": "SSS",
     "/settled-by-the-pipeline": "SSS",
-    "/releases": "RRR",
     "/releases-twice": "RRR",
     "/released-after-an-item": "RRR",
     "/settled-then-released": "RRR",
     "/released-then-settled": "RRR",
     "/unchanged-is-released": "RRR",
-}
-# "/requested" comes from "/requests-only", "/skipped" has no claim.
-REQUESTED = {"/requested": "SS-"}
-BADLY = {
-    "/raises-before-the-first-item",
-    "/raises-in-a-coroutine",
-    "/raises-halfway",
-    "/all-dropped",
-    "/all-failed",
-    "/late-item-dropped",
-    "/late-item-failed",
-    "/refused",
-    "/settles-and-raises",
-    "/settles-twice",
-    "/settles-a-replaced-response",
 }
 
 
@@ -408,12 +248,10 @@ class Handled:
 
     def __init__(self, directory: Path) -> None:
         paths = [*HANDLINGS, "/skipped"]
-        pages = {
-            f"{path}{twin}": html(article(path, frame=twin)) for path in [*paths, *REQUESTED] for twin in ("", "/twin")
-        }
+        pages = {f"{path}{twin}": html(article(path, frame=twin)) for path in paths for twin in ("", "/twin")}
         settings = {
             "ITEM_PIPELINES": {"script.Pipeline": 100},
-            "SPIDER_MIDDLEWARES": {"script.Rescues": 550, "script.Refuses": 560},
+            "DEDUP_CLAIM_TIMEOUT": 0,
         }
         with Site(pages) as site:
             running = {
@@ -466,7 +304,7 @@ def test_an_alike_page_of_the_same_crawl_is_decided_by_the_outcome_of_the_claim(
     assert handled.noted(mode, f"{path}/twin") == [verdict]
 
 
-@pytest.mark.parametrize(("mode", "path", "fate"), fates(HANDLINGS | REQUESTED))
+@pytest.mark.parametrize(("mode", "path", "fate"), fates(HANDLINGS))
 def test_a_later_run_drops_only_pages_alike_to_settled_ones(handled: Handled, mode: str, path: str, fate: str) -> None:
     assert handled.later[mode][path] == ("duplicate" if fate == SETTLED else "new")
 
@@ -476,7 +314,7 @@ def test_settle_and_release_return_whether_there_was_a_claim_to_end(handled: Han
     assert handled.noted(mode, "/settles-and-raises") == [True]
     assert handled.noted(mode, "/settles-twice") == [True, False]
     assert handled.noted(mode, "/settles-a-replaced-response") == [True]
-    assert handled.noted(mode, "/releases") == [True]
+    assert handled.noted(mode, "/releases-twice") == [True, False]
     assert handled.noted(mode, "/released-after-an-item") == [True]
     assert handled.noted(mode, "/settled-then-released") == [True, True]
     assert handled.noted(mode, "/released-then-settled") == [True, False]
@@ -484,74 +322,6 @@ def test_settle_and_release_return_whether_there_was_a_claim_to_end(handled: Han
     assert handled.noted(mode, "/unchanged-is-released") == ["unchanged", mode == "manual", True]
     (item,) = (item for item in handled.crawls[mode].items if item["path"] == "/settled-by-the-pipeline")
     assert item["settled"] is True
-
-
-def test_a_page_is_released_once(handled: Handled) -> None:
-    assert [handled.noted(mode, "/releases-twice") for mode in MODES] == [[True, False]] * 3
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_the_statistics_of_handled_pages_add_up(handled: Handled, mode: str) -> None:
-    crawl = handled.crawls[mode]
-    rows = [row[MODES.index(mode)] for row in (HANDLINGS | REQUESTED).values()]
-    # Settled and then released: by settle(), by an item that came out, on the first visit. (By hand the first visit is not
-    # settled, so that the second takes its claim.)
-    settled_first = 2 + (mode == "item")
-    # A twin takes the place of what was released, and that of the skipped page; they are released in turn. What is
-    # unchanged and kept holds no claim.
-    released_twins = rows.count(RELEASED) + (mode == "manual")
-    # Pages that went well: those, a second visit, and a twin of each.
-    well = len(rows) - len(BADLY) + 1 + len(HANDLINGS) + 1
-    assert crawl.counts("handled/") == {
-        "settled": rows.count(SETTLED) + settled_first,
-        "released": rows.count(RELEASED) + released_twins,
-        "well": well,
-        "badly": len(BADLY),
-    }
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_items_come_out_whatever_the_outcome_of_the_claims(handled: Handled, mode: str) -> None:
-    crawl = handled.crawls[mode]
-    assert crawl.paths().count("none") == 1
-    assert {"/generator", "/raises-halfway", "/releases", "/rescued"} <= set(crawl.paths())
-    assert "log_count/CRITICAL" not in crawl.stats
-    assert "Error caught on signal handler" not in crawl.log
-
-
-CLOSE_SPIDER = """
-import asyncio
-from tests.support.walker import Walker, path_of, seen
-from scrapy.exceptions import CloseSpider
-
-class Spider(Walker):
-    both_are_here = asyncio.Event()
-
-    def request(self, path):
-        return super().request(path, callback={"/before": self.before, "/after": self.after}[path])
-
-    async def before(self, response):
-        await self.both_are_here.wait()
-        raise CloseSpider("as told")
-        yield
-
-    async def after(self, response):
-        self.both_are_here.set()
-        yield seen(response)
-        await asyncio.sleep(0.1)
-        raise CloseSpider("as told")
-"""
-
-
-@pytest.mark.parametrize(("mode", "after"), [("item", "duplicate"), ("callback", "new")])
-def test_a_page_whose_callback_closes_the_spider_is_not_settled(tmp_path: Path, mode: str, after: str) -> None:
-    pages = {path: html(article(path)) for path in ("/before", "/after")}
-    with Site(pages) as site:
-        settings = {"DEDUP_SETTLE": mode, "CONCURRENT_REQUESTS": 2}
-        crawl = run_script(tmp_path, CLOSE_SPIDER, settings, site=site.url, paths=list(pages))
-    assert crawl.stats["finish_reason"] == "as told"
-    assert crawl.paths() == ["/after"]
-    assert [verdict_later(tmp_path / "index", path) for path in pages] == ["new", after]
 
 
 # Waiting
@@ -641,11 +411,6 @@ def test_a_page_waits_for_the_outcome_of_an_alike_one(tmp_path: Path, reactor: b
     assert crawl.counts("unchecked/") == {"alike_page_being_handled": 1}
     (line,) = crawl.lines("INFO", f"unchecked {decision['url']}")
     assert decision["duplicate_of"] in line
-
-
-def test_the_log_line_of_a_page_that_passes_unchecked_gives_the_reason() -> None:
-    fields: dict[str, Any] = {"reason": BEING_HANDLED, "duplicate_of": "http://a/1", "match": Match("alike", 0, 1, 1)}
-    assert BEING_HANDLED in str(Decision(Verdict.UNCHECKED, "http://a/2", "2", "", **fields))
 
 
 CROWD_SPIDER = """
@@ -782,113 +547,6 @@ def test_of_twelve_simultaneous_alike_pages_with_late_items_exactly_one_is_kept(
     assert (crawl.counts()["kept"], crawl.counts()["dropped"], crawl.counts()["unchecked"]) == (1, 11, 0)
 
 
-OTHER_PROCESS = """
-    import sys
-    from pathlib import Path
-    from crawler_dedup import Config, Deduplicator
-
-    deduplicator = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
-    decisions = {}
-    for path in map(Path, sys.argv[2:]):
-        page = deduplicator.sign(f"http://other/{path.name}", path.read_bytes(), scope="spider walker")
-        (decisions[path.name],) = deduplicator.submit([page], claim=True).result()
-    print("claimed", flush=True)
-    for line in sys.stdin:
-        told, name = line.split()
-        print(getattr(deduplicator, told)(decisions[name]), flush=True)
-"""
-
-
-def test_a_page_waits_for_the_outcome_of_an_alike_one_in_another_process(tmp_path: Path) -> None:
-    names = ("settled", "released", "killed")
-    for name in names:
-        (tmp_path / name).write_text(article(name))
-    index = tmp_path / "index"
-    with (
-        running_program(OTHER_PROCESS, index, tmp_path / "settled", tmp_path / "released") as other_process,
-        running_program(OTHER_PROCESS, index, tmp_path / "killed") as victim,
-    ):
-        arrived = threading.Event()
-
-        def write_command(line: str) -> None:
-            assert other_process.stdin is not None
-            other_process.stdin.write(line)
-            other_process.stdin.flush()
-            assert first_line(other_process) == "True"
-
-        deeds = {
-            "settled": lambda: write_command("settle settled\n"),
-            "released": lambda: write_command("release released\n"),
-            "killed": victim.kill,
-        }
-
-        def send(name: str) -> Answer:
-            arrived.set()
-            return html(article(name, frame="twin"))
-
-        def wait(name: str) -> Answer:
-            # Asked for together with the page, which has been waiting for a while then.
-            assert arrived.wait(60)
-            arrived.clear()
-            time.sleep(0.4)
-            return html(f"<title>The deed about {name}</title>")
-
-        def act(name: str) -> Answer:
-            deeds[name]()
-            return html(f"<title>Done with {name}</title>")
-
-        pages: dict[str, Any] = {}
-        for name in names:
-            pages[f"/{name}"] = lambda name=name: send(name)
-            pages[f"/{name}/deed"] = lambda name=name: wait(name)
-            pages[f"/{name}/deed/done"] = lambda name=name: act(name)
-        with Site(pages) as site:
-            settings = {"CONCURRENT_REQUESTS": 2}
-            crawl = run_script(
-                tmp_path, patience(60) + WALK_IN_PAIRS, settings, site=site.url, paths=[f"/{name}" for name in names]
-            )
-    assert crawl.notes == [
-        "called /settled/deed",
-        "dropped /settled of settled",
-        "called /released/deed",
-        "called /released new",
-        "called /killed/deed",
-        "called /killed new",
-    ]
-
-
-WALK_IN_PAIRS = """
-import asyncio
-from tests.support.walker import Walker, path_of, seen
-
-class Spider(Walker):
-    async def start(self):
-        for path in self.paths:
-            self.handled = asyncio.Event()
-            yield self.request(path)
-            yield self.request(path + "/deed", callback=self.deed)
-            try:
-                await asyncio.wait_for(self.handled.wait(), 20)
-            except TimeoutError:
-                self.notes.append("held up")
-
-    async def deed(self, response):
-        path = path_of(response.url)
-        self.notes.append("called " + path)
-        await self.download(self.request(path + "/done"))
-
-    def parse(self, response):
-        self.notes.append(f"called {path_of(response.url)} {response.meta['dedup'].verdict}")
-        self.handled.set()
-        yield seen(response)
-
-    def failed(self, failure):
-        kept = failure.value.decision.duplicate_of.rpartition("/")[2]
-        self.notes.append(f"dropped {path_of(failure.request.url)} of {kept}")
-        self.handled.set()
-"""
-
-
 # Stopping
 
 STOPPED_SPIDER = """
@@ -996,48 +654,6 @@ def test_an_interrupt_while_items_are_being_stored_does_not_end_the_run(tmp_path
     stored = (tmp_path / "stored").exists()
     assert verdict_later(tmp_path / "index", "a") == ("duplicate" if stored else "new")
     assert not stored or not reactor
-
-
-CLOSED_SPIDER = """
-import asyncio
-from tests.support.walker import Walker, seen
-from scrapy import signals
-from scrapy.extensions.closespider import CloseSpider
-
-class CloseSpiderLater(CloseSpider):
-    # The time runs from the third item: on a busy machine it could be over before the first.
-    items = 0
-
-    def spider_opened(self, spider):
-        self.crawler.signals.connect(self.wait_for_items, signal=signals.item_scraped)
-
-    def wait_for_items(self, spider):
-        self.items += 1
-        if self.items == 3:
-            super().spider_opened(spider)
-
-class Spider(Walker):
-    async def parse(self, response):
-        await asyncio.sleep(0.2)
-        yield seen(response)
-"""
-
-
-@pytest.mark.parametrize(("setting", "value"), [("CLOSESPIDER_ITEMCOUNT", 3), ("CLOSESPIDER_TIMEOUT", 1)])
-def test_a_crawl_that_closes_early_keeps_the_pages_that_it_has_stored(tmp_path: Path, setting: str, value: int) -> None:
-    pages = {f"/{number}": html(article(number)) for number in range(40)}
-    with Site(pages) as site:
-        extensions = {"scrapy.extensions.closespider.CloseSpider": None, "script.CloseSpiderLater": 0}
-        settings = {setting: value, "CONCURRENT_REQUESTS": 2, "DOWNLOAD_DELAY": 0.1, "EXTENSIONS": extensions}
-        crawl = run_script(tmp_path, CLOSED_SPIDER, settings, site=site.url, paths=list(pages))
-    assert crawl.stats["finish_reason"] == setting.lower()
-    assert 3 <= len(crawl.items) < 40
-    assert crawl.counts("handled/")["settled"] == len(crawl.items) == crawl.counts()["kept"]
-    with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as deduplicator:
-        for path in pages:
-            body = article(path[1:], frame="later").encode()
-            verdict = deduplicator.check(f"http://later{path}", body, scope=SCOPE).verdict
-            assert verdict == ("duplicate" if path in crawl.paths() else "new")
 
 
 RESUMED_SPIDER = """

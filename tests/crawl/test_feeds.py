@@ -59,21 +59,6 @@ class Moves(FileFeedStorage):
         super().store(file)
         os.rename(self.path, self.wanted)
 
-class Bz2(FileFeedStorage):
-    def open(self, spider):
-        return bz2.open(self.path, "wb")
-
-class Late(JsonLinesItemExporter):
-    def start_exporting(self):
-        self.items = []
-
-    def export_item(self, item):
-        self.items.append(item)
-
-    def finish_exporting(self):
-        for item in self.items:
-            super().export_item(item)
-
 class WithResponse(FeedExporter):
     def item_scraped(self, item, response, spider):
         return super().item_scraped(item, spider)
@@ -288,16 +273,14 @@ def test_pages_are_released_if_feeds_were_not_opened_or_cannot_be_watched(tmp_pa
     [
         ("first.jsonl.gz", {"postprocessing": [GZIP]}, None),
         ("first.jsonl", {"format": "collected"}, None),
-        ("first.jsonl", {"format": "late"}, None),
         ("first.jsonl", {}, "script.Moves"),
-        ("first.jsonl", {}, "script.Bz2"),
     ],
-    ids=["compressed", "collected", "exported late", "moved", "compressed by its storage"],
+    ids=["compressed", "collected", "moved"],
 )
 def test_a_feed_that_is_written_when_it_is_closed_is_not_stored_when_the_crawl_is_killed(
     tmp_path: Path, name: str, options: dict[str, Any], storage: str | None
 ) -> None:
-    other_settings: dict[str, Any] = {"FEED_EXPORTERS": {"collected": "script.Collector", "late": "script.Late"}}
+    other_settings: dict[str, Any] = {"FEED_EXPORTERS": {"collected": "script.Collector"}}
     if storage is not None:
         other_settings["FEED_STORAGES"] = {"": storage, "file": storage}
     # Handled long before the grace, and once before a page that is a sign of life.

@@ -62,8 +62,6 @@ class Spider(Base):
         {body}
 """
 BODIES = {
-    "generator": ("def", "yield seen(response); yield from response.follow_all(css='a')"),
-    "list": ("def", "return [seen(response), *response.follow_all(css='a')]"),
     "coroutine": ("async def", "return [seen(response), *response.follow_all(css='a')]"),
     "asynchronous generator": (
         "async def",

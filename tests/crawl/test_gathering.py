@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from itertools import count, pairwise
 from typing import Any
 
 from crawler_dedup.crawl.offers import Gathering, Turns
@@ -66,29 +65,6 @@ def test_a_single_page_waits_for_no_turn_of_the_loop() -> None:
             turns.give(page, number)
             assert page.result() == number
             await asyncio.sleep(0)
-
-    run(go_on())
-
-
-async def pages_of_turns(turns: Turns[int], pages: int) -> list[int]:
-    """Let *pages* go on; return how many of them did in each turn of the loop."""
-    waiting = [asyncio.get_running_loop().create_future() for _ in range(pages)]
-    for number, page in enumerate(waiting):
-        turns.give(page, number)
-    let_go = [0]
-    while let_go[-1] < pages:
-        finished = [page.result() for page in waiting if page.done()]
-        assert finished == list(range(len(finished)))  # in order
-        let_go.append(len(finished))
-        await asyncio.sleep(0)
-    return [after - before for before, after in pairwise(let_go)]
-
-
-def test_only_one_slow_page_is_continued_in_each_turn_of_the_loop() -> None:
-    async def go_on() -> None:
-        turns = Turns[int](no_page_was_given_up, clock=count(0.0, 0.02).__next__)
-        for _ in range(2):  # also the next ones
-            assert await pages_of_turns(turns, 5) == [1] * 5
 
     run(go_on())
 

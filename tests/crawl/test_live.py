@@ -13,7 +13,6 @@ from tests.support.crawling import WALK, Crawl, Page, Site, article, html, run_s
 
 pty = pytest.importorskip("pty")
 
-ROOT = Path(__file__).parents[2]
 SAME = html(article("one"))
 PAGES: dict[str, Page] = {
     "/first": SAME,
@@ -44,11 +43,6 @@ def test_the_summary_at_the_end_counts_the_pages_and_gives_the_size_of_the_index
         r" index of 2 pages, [\d.]+ kB; waited for signing \d\.\d\d s on average, \d\.\d\d s at most; 0 pages waiting",
         line,
     )
-
-
-def test_marks_have_a_rate_too(tmp_path: Path) -> None:
-    done, _ = crawl(tmp_path, DEDUP_ACTION="mark")
-    assert ", kept 2, marked 1 (25.0 %), unchanged 0," in summaries(done)[0]
 
 
 SLOW = """
@@ -120,16 +114,12 @@ def test_a_page_that_waits_for_an_alike_one_is_counted_as_waiting(tmp_path: Path
 # Statistics by host
 
 
-def test_drops_are_counted_by_host(tmp_path: Path) -> None:
-    done, host = crawl(tmp_path)
-    assert done.counts("dropped_by_host/") == {host: 1}
-    assert not done.counts("marked_by_host/")
-
-
-def test_marks_are_counted_by_host_separately_from_drops(tmp_path: Path) -> None:
-    done, host = crawl(tmp_path, DEDUP_ACTION="mark")
-    assert done.counts("marked_by_host/") == {host: 1}
-    assert not done.counts("dropped_by_host/")
+@pytest.mark.parametrize(("action", "counted", "other"), [("drop", "dropped", "marked"), ("mark", "marked", "dropped")])
+def test_drops_and_marks_are_counted_by_host(tmp_path: Path, action: str, counted: str, other: str) -> None:
+    done, host = crawl(tmp_path, DEDUP_ACTION=action)
+    assert done.counts(f"{counted}_by_host/") == {host: 1}
+    assert not done.counts(f"{other}_by_host/")
+    assert f", kept 2, {counted} 1 (25.0 %), unchanged 0," in summaries(done)[0]
 
 
 MANY_HOSTS = """

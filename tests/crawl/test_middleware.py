@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import random
-import threading
-from base64 import urlsafe_b64encode
-from contextlib import suppress
-from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
+from crawler_dedup import Config, Deduplicator, Verdict
 from tests.support.crawling import WALK, Answer, Crawl, Site, article, html, redirect, run_script, run_scripts
 
 BIGRAMS = Config(tokenizer="bigrams", max_distance=4)
-SMALLEST_MAP = 1 << 20
 
 # The gate
 
@@ -269,12 +262,6 @@ def test_the_log_lists_the_configuration_at_the_start_of_a_crawl(dropping: Crawl
     assert dropping.log.index(line) < dropping.log.index("Crawled (200)")
 
 
-def test_a_summary_is_logged_at_the_end_of_a_crawl(dropping: Crawl) -> None:
-    (line,) = dropping.lines("INFO", "Near-duplicate filter: checked")
-    assert "checked 6 pages (at " in line
-    assert "kept 4, dropped 2 (33.3 %), unchanged 0, changed 0, unchecked 0; index of 5 pages, " in line
-
-
 def test_the_only_warning_of_a_crawl_without_errors_is_that_a_start_page_was_dropped(dropping: Crawl) -> None:
     assert dropping.stats["log_count/WARNING"] == 1
     assert "log_count/ERROR" not in dropping.stats
@@ -286,23 +273,6 @@ def test_the_only_warning_of_a_crawl_without_errors_is_that_a_start_page_was_dro
 
 
 # In flight at once
-
-
-def test_of_twelve_simultaneous_identical_texts_exactly_one_is_kept(tmp_path: Path) -> None:
-    barrier = threading.Barrier(12, timeout=60)
-
-    def together(number: int) -> Answer:
-        barrier.wait()
-        return html(article("same", frame=f"number {number}"))
-
-    pages = {f"/{number}": lambda number=number: together(number) for number in range(12)}
-    settings = {"CONCURRENT_REQUESTS": 12, "CONCURRENT_REQUESTS_PER_DOMAIN": 12}
-    with Site(pages) as site:
-        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages))
-    assert not barrier.broken
-    assert len(crawl.items) == 1
-    assert (crawl.counts()["kept"], crawl.counts()["dropped"]) == (1, 11)
-    assert {drop["duplicate_of"] for drop in crawl.drops} == {crawl.items[0]["url"]}
 
 
 # Marked
@@ -464,24 +434,6 @@ def test_a_child_that_is_not_checked_has_no_decision_of_its_parent(resumed: list
     assert missing["decision"] is None
 
 
-def test_a_crawl_that_was_stopped_ends_when_it_is_resumed(resumed: list[Crawl]) -> None:
-    first, second = resumed
-    assert first.stats["finish_reason"] == "closespider_pagecount"
-    assert second.stats["finish_reason"] == "finished"
-    assert "/parent" in first.paths()
-    assert {*first.paths(), *second.paths()} == {"/parent", *CHILDREN, "/missing"}
-
-
-def test_resumed_pages_are_checked_like_all_others(resumed: list[Crawl]) -> None:
-    second = resumed[1]
-    counts = second.counts()
-    assert counts["kept"] >= len(CHILDREN) - 4
-    assert counts["checked"] == counts["kept"] + counts["dropped"] + counts["unchanged"]
-    assert second.counts("skipped/") == {"status": 1}
-    assert [drop["response"].rpartition("/")[2] for drop in second.drops] == ["copy"]
-    assert second.drops[0]["duplicate_of"].endswith("/parent")
-
-
 def test_nothing_in_the_meta_prevents_a_request_from_being_queued_on_disk(resumed: list[Crawl]) -> None:
     for crawl in resumed:
         assert "scheduler/unserializable" not in crawl.stats
@@ -491,18 +443,6 @@ def test_nothing_in_the_meta_prevents_a_request_from_being_queued_on_disk(resume
 
 # Whatever goes wrong
 
-RAISING_EXTRACTION = """
-from tests.support.walker import Walker
-from crawler_dedup.signing import signer
-
-def paragraphs(outline, title):
-    raise OSError("the extractor is out of order")
-
-signer.find_main_blocks = paragraphs
-
-class Spider(Walker):
-    pass
-"""
 RAISING_EXTRACTOR = """
 from tests.support.walker import Walker
 
@@ -536,7 +476,6 @@ class Spider(Walker):
 
 _OWN: dict[str, Any] = {"DEDUP_EXTRACTOR": "script.extract"}
 FAILURES: dict[str, tuple[str, dict[str, Any], str, str]] = {
-    "extraction raises on the loop": (RAISING_EXTRACTION, {"DEDUP_PROCESSES": 0}, "OSError", "error"),
     "extractor raises on the loop": (RAISING_EXTRACTOR, {**_OWN, "DEDUP_PROCESSES": 0}, "OSError", "error"),
     "extractor raises": (RAISING_EXTRACTOR, _OWN, "OSError", "error"),
     "extractor hangs": (HANGING_EXTRACTOR, {**_OWN, "DEDUP_TIMEOUT": 0.2}, "NotSigned", "not signed in time"),
@@ -578,34 +517,6 @@ def test_an_error_that_affects_all_pages_is_warned_about_once(failing: tuple[Cra
     assert crawl.stats["log_count/WARNING"] == 1
     assert "log_count/ERROR" not in crawl.stats
     assert len(crawl.lines("DEBUG", "passes unchecked")) == 2
-
-
-def fill(index: Path) -> None:
-    """Keep pages until an index of the smallest size is full."""
-    config = Config(tokenizer="bigrams", map_size=SMALLEST_MAP)
-    with Deduplicator.open(index, config) as deduplicator:
-        page = deduplicator.sign("http://filler/", article("filler").encode())
-        # Several times: a dictionary of the index, which needs some pages of the file in a row, finds no room before others.
-        for turn, step in enumerate((100, 1, 1, 1)):
-            pages = (replace(page, key=f"{turn} {number}", scope=f"{number}") for number in count())
-            with suppress(IndexUnusable):
-                while True:
-                    deduplicator.decide(list(islice(pages, step)))
-
-
-def test_when_the_index_is_full_no_page_is_lost(tmp_path: Path) -> None:
-    fill(tmp_path / "index")
-    # Long addresses that cannot be compressed make large records: what fits into the gaps of a full index is soon used up.
-    source = random.Random(1)
-    addresses = [f"/{number}?{urlsafe_b64encode(source.randbytes(1125)).decode()}" for number in range(60)]
-    pages = {address: html(article(address)) for address in addresses}
-    with Site(pages) as site:
-        crawl = run_script(tmp_path, WALK, {"DEDUP_MAP_SIZE": SMALLEST_MAP}, site=site.url, paths=list(pages))
-    counts = crawl.counts()
-    assert crawl.paths() == list(pages)
-    assert counts["error/IndexUnusable"] == counts["unchecked"] > 0
-    assert counts["checked"] == counts["unchecked"] + counts["kept"] == 60
-    assert crawl.stats["log_count/WARNING"] == 1
 
 
 # Identity: key, scope, redirects
@@ -674,76 +585,25 @@ def test_a_redirected_page_is_judged_under_its_final_address(identity: Crawl) ->
     assert identity.drops[-1]["request"].endswith("/final-copy")
 
 
-TWO_SPIDERS = """
-from tests.support.walker import Walker
-
-class A(Walker):
-    name = "a"
-
-class B(Walker):
-    name = "b"
-
-    def request(self, path):  # other addresses than those of A: in one scope they would be the same page
-        return super().request(path + "?b")
-"""
-
-
-@pytest.mark.parametrize(("scope", "kept"), [("spider", 6), ("global", 3)])
-def test_two_spiders_share_their_pages_only_if_the_scope_is_shared(tmp_path: Path, scope: str, kept: int) -> None:
-    pages = {
-        f"/{text}-{copy}": html(article(text, frame=f"copy {copy}")) for text in ("x", "y", "z") for copy in range(2)
-    }
-    with Site(pages | {f"{path}?b": page for path, page in pages.items()}) as site:
-        crawls = run_scripts(tmp_path, TWO_SPIDERS, {"DEDUP_SCOPE": scope}, site=site.url, paths=list(pages))
-    assert sum(crawl.counts()["kept"] for crawl in crawls.values()) == kept
-    assert sum(crawl.counts()["dropped"] for crawl in crawls.values()) == 12 - kept
-    for name, crawl in crawls.items():
-        expected = {"global"} if scope == "global" else {f"spider {name}"}
-        assert {drop["scope"] for drop in crawl.drops} == expected
-
-
-SCOPE_SPIDERS = """
-import os
-from urllib.parse import urlsplit
+DOMAIN_SPIDER = """
 from tests.support.walker import Walker
 from scrapy import Request
 
-class OfDomain(Walker):
-    name = "of_domain"
-    custom_settings = {"DEDUP_SCOPE": "domain", "DEDUP_DIR": os.path.abspath("index-of-domain")}
+class Spider(Walker):
 
     def request(self, url):
         return Request(url, meta={"proxy": self.site})
-
-class OfOwn(OfDomain):
-    name = "of_own"
-    custom_settings = {"DEDUP_SCOPE": "script.language", "DEDUP_DIR": os.path.abspath("index-of-own")}
-
-def language(request, response):
-    return urlsplit(response.url).path.split("/")[1]
 """
 
 
-@pytest.fixture(scope="module")
-def scopes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawl]:
-    """Serve equal pages of several hosts through a proxy."""
+def test_the_scope_domain_is_the_registered_domain(tmp_path: Path) -> None:
+    """Equal pages of several hosts are served through a proxy."""
     urls = ["http://www.one.co.uk/de/a", "http://shop.one.co.uk/en/b", "http://www.two.co.uk/de/c"]
     with Site({url: html(article("same", frame=url)) for url in urls}) as site:
-        return run_scripts(tmp_path_factory.mktemp("scopes"), SCOPE_SPIDERS, site=site.url, paths=urls)
-
-
-def test_the_scope_domain_is_the_registered_domain(scopes: dict[str, Crawl]) -> None:
-    crawl = scopes["of_domain"]
+        crawl = run_script(tmp_path, DOMAIN_SPIDER, {"DEDUP_SCOPE": "domain"}, site=site.url, paths=urls)
     assert crawl.paths() == ["/de/a", "/de/c"]
     assert [item["decision"]["scope"] for item in crawl.items] == ["domain one.co.uk", "domain two.co.uk"]
     assert [drop["url"] for drop in crawl.drops] == ["http://shop.one.co.uk/en/b"]
-
-
-def test_the_scope_may_be_a_function_of_the_project(scopes: dict[str, Crawl]) -> None:
-    crawl = scopes["of_own"]
-    assert crawl.paths() == ["/de/a", "/en/b"]
-    assert [item["decision"]["scope"] for item in crawl.items] == ["de", "en"]
-    assert [drop["url"] for drop in crawl.drops] == ["http://www.two.co.uk/de/c"]
 
 
 # The project's own middlewares come first
@@ -772,57 +632,3 @@ def test_a_ban_page_that_the_project_retries_is_never_recorded(tmp_path: Path) -
     with Deduplicator.open(tmp_path / "index", BIGRAMS) as deduplicator:
         assert len(deduplicator) == 2
         assert deduplicator.check("http://ban/", ban.encode(), scope="spider walker").verdict is Verdict.NEW
-
-
-# From run to run
-
-RUN_PATHS = ["/one", "/two", "/three", "/copy-of-one"]
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Crawl, list[str]]]:
-    """Crawl one site four times in succession; return each crawl with the requests that the site received."""
-    directory = tmp_path_factory.mktemp("runs")
-    pages = {path: html(article(path)) for path in RUN_PATHS[:3]} | {"/copy-of-one": html(article("/one", frame="2"))}
-    cached = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(directory / "cache")}
-    crawls = {}
-    with Site(pages) as site:
-
-        def run(name: str, settings: dict[str, Any]) -> None:
-            del site.asked[:]
-            crawl = run_script(directory, WALK, settings, site=site.url, paths=RUN_PATHS)
-            crawls[name] = (crawl, site.paths())
-
-        run("first", cached)
-        run("replayed", cached)
-        site.pages["/two"] = html(article("two, quite another text"))
-        run("later", {})
-        run("fresh", {"DEDUP_FRESH": True})
-    return crawls
-
-
-def test_pages_replayed_from_the_http_cache_are_unchanged_and_pass(runs: dict[str, tuple[Crawl, list[str]]]) -> None:
-    assert runs["first"][0].counts()["kept"] == 3
-    crawl, requested_paths = runs["replayed"]
-    assert requested_paths == []
-    assert [item["verdict"] for item in crawl.items] == ["unchanged"] * 3
-    assert (crawl.counts()["unchanged"], crawl.counts()["dropped"]) == (3, 1)
-
-
-def test_a_page_with_another_text_than_last_time_is_changed_and_passes(
-    runs: dict[str, tuple[Crawl, list[str]]],
-) -> None:
-    crawl, requested_paths = runs["later"]
-    assert requested_paths == RUN_PATHS
-    verdicts = {item["path"]: item["verdict"] for item in crawl.items}
-    assert verdicts == {"/one": "unchanged", "/two": "changed", "/three": "unchanged"}
-    counts = crawl.counts()
-    assert (counts["changed"], counts["unchanged"], counts["dropped"]) == (1, 2, 1)
-    assert "kept" not in counts
-
-
-def test_a_fresh_index_knows_no_page_of_earlier_runs(runs: dict[str, tuple[Crawl, list[str]]]) -> None:
-    crawl, _ = runs["fresh"]
-    assert "holds 0 pages" in crawl.lines("INFO", "Near-duplicate filter: index")[0]
-    assert [item["verdict"] for item in crawl.items] == ["new"] * 3
-    assert crawl.counts()["dropped"] == 1

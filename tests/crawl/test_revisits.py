@@ -126,15 +126,6 @@ def test_a_changed_page_passes_and_replaces_its_earlier_content(second_runs: dic
     assert duplicates["/new-text-of-changed"] == crawl.item("/changed")["url"]
 
 
-@pytest.mark.parametrize("revisit", ["pass", "drop"])
-def test_the_earlier_content_of_a_changed_page_is_still_known_if_another_page_is_like_it(
-    second_runs: dict[str, Crawl], revisit: str
-) -> None:
-    crawl = second_runs[revisit]
-    duplicates = {note["path"]: note["decision"]["duplicate_of"] for note in crawl.notes}
-    assert duplicates["/old-text-of-two"].endswith("/other-of-two")
-
-
 def test_many_small_changes_are_measured_against_the_kept_page(tmp_path: Path) -> None:
     pages = {f"/keyed?{changed}": article("drift", count=400, changed=changed) for changed in range(0, 120, 10)}
     expected, kept = [], None
@@ -286,71 +277,7 @@ def test_pages_that_were_not_visited_for_long_are_forgotten(tmp_path: Path, monk
     assert later.verdict == "new"
 
 
-def test_an_expired_page_is_no_representative_before_it_is_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = time.time()
-    monkeypatch.setattr("crawler_dedup.index.runs.time", lambda: now - 11 * 86_400)
-    with Deduplicator.open(tmp_path, BIGRAMS) as deduplicator:
-        deduplicator.check("http://old/", article("old").encode())
-    monkeypatch.undo()
-    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", expire_days=10)) as deduplicator:
-        assert deduplicator.check("http://copy/", article("old", frame="copy").encode()).verdict == "new"
-
-
 # Killed
-
-KILLED_SPIDER = """
-import asyncio, os, signal
-from pathlib import Path
-from tests.support.walker import Walker, path_of, seen
-
-class Buffered:
-    # As feeds are: what is not on disk when the process dies is lost.
-    def open_spider(self, spider=None):
-        self.items = []
-
-    def process_item(self, item, spider=None):
-        self.items.append(item["text"] + "\\n")
-        return item
-
-    def close_spider(self, spider=None):
-        Path("stored").write_text("".join(self.items))
-
-class Spider(Walker):
-    handled = 0
-
-    def __init__(self, *args, dies_at=None, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.dies_at = dies_at
-
-    async def parse(self, response):
-        self.handled += 1
-        if self.handled == self.dies_at:
-            await asyncio.sleep(0.3)  # what was settled is written
-            os.kill(os.getpid(), signal.SIGKILL)
-        if self.handled % 2:
-            await asyncio.sleep(0.2)
-        yield {"path": path_of(response.url), "text": response.css("h1::text").get()}
-"""
-
-
-def test_pages_that_a_killed_crawl_has_not_stored_are_stored_by_the_next_one(tmp_path: Path) -> None:
-    texts = [f"text {number}" for number in range(16)]
-    # Each run meets the pages at other addresses: that a page is known by its own address does not help.
-    pages = {f"/{at}?{run}": html(article(text, frame=str(run))) for run in (1, 2) for at, text in enumerate(texts)}
-    settings = {"CONCURRENT_REQUESTS": 4, "ITEM_PIPELINES": {"script.Buffered": 100}}
-    with Site(pages) as site:
-        killed = start_script(
-            tmp_path, KILLED_SPIDER, settings, site=site.url, paths=list(pages)[: len(texts)], dies_at=10
-        )
-        assert "Spider closed" not in killed.log()
-        assert len(site.paths()) >= 10
-        assert not (tmp_path / "stored").exists()
-        crawl = run_script(tmp_path, KILLED_SPIDER, settings, site=site.url, paths=list(pages)[len(texts) :])
-    assert sorted((tmp_path / "stored").read_text().splitlines()) == sorted(f"Article {text}" for text in texts)
-    assert crawl.counts()["dropped"] == 0
-    assert len(crawl.lines("INFO", "may not have stored")) == 1
 
 
 # Several at once
@@ -435,34 +362,6 @@ def test_a_job_that_is_stopped_and_resumed_is_finished(tmp_path: Path) -> None:
         second = run_script(tmp_path, SPIDER, drop, site=site.url, paths=first.paths())
     assert first.paths()
     assert second.counts()["unchanged_dropped"] == len(first.paths())
-
-
-SLOW_SPIDER = """
-import asyncio
-from tests.support.walker import Walker
-
-class Spider(Walker):
-    async def parse(self, response):
-        if response.url.endswith("/late"):
-            await asyncio.sleep(2)
-            yield response.follow("/look")
-        yield {"path": response.url}
-"""
-
-
-def test_a_local_feed_is_written_within_the_grace(tmp_path: Path) -> None:
-    """Scrapy itself writes a feed only when its buffer is full, which takes very long with small items."""
-    feed, sizes = tmp_path / "items.jsonl", []
-
-    def look() -> Any:
-        sizes.append(feed.stat().st_size)
-        return html(article("look"))
-
-    pages: dict[str, Any] = {path: html(article(path)) for path in ("/a", "/late")}
-    settings = {"DEDUP_GRACE": 4, "FEEDS": {str(feed): {"format": "jsonlines"}}}
-    with Site({**pages, "/look": look}) as site:
-        run_script(tmp_path, SLOW_SPIDER, settings, site=site.url, paths=list(pages))
-    assert sizes[0] > 0
 
 
 # Redirections

@@ -8,23 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from crawler_dedup import Config, Deduplicator
-from crawler_dedup.hamming import DESIGNS
-from crawler_dedup.index import maintenance
-from crawler_dedup.signing.lexicon import lexicon_digest
-from crawler_dedup.signing.lookup import lookup_of
-from crawler_dedup.signing.tables import GENERAL
 from tests.support.chinese import chinese, with_homophones
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_scrapy, start_script
 from tests.support.projects import ADDON, PAGES, index_of, project
-from tests.support.verification import verify
 from tests.support.versions import HAS_EXIT_STATUS
 
 SCHEMES = {  # how the log calls them
     "simhash": "simhash, distance 7",
     "minhash": "minhash",
-    "shingling lookup=minima": "shingling lookup=minima",
-    "pinyin": "pinyin",
     "winnowing": "winnowing",
 }
 
@@ -54,8 +45,6 @@ COPIES = {"/0-copy": "/0", "/tea-copy": "/tea"}
 DROPPED = {
     "simhash": COPIES,  # two words of 160 are 8 bits here
     "minhash": {**COPIES, "/1-changed": "/1"},
-    "shingling lookup=minima": {**COPIES, "/1-changed": "/1"},
-    "pinyin": {**COPIES, "/1-changed": "/1"},  # a copy in homophones is found, but its blocks are others
     "winnowing": {**COPIES, "/1-changed": "/1"},
 }
 
@@ -147,34 +136,6 @@ def test_a_second_run_passes_kept_pages_and_drops_their_copies(runs: Runs, schem
 # More tables
 
 
-def test_every_number_of_tables_drops_the_same_pages(tmp_path: Path) -> None:
-    """This is tested with k = 3, which all designs find, and also in a second crawl with the files of the first."""
-    other_addresses = {f"{path}?again": answer for path, answer in SITE.items() if path in COPIES}
-    with Site({**SITE, **other_addresses}) as site:
-        for paths in (SITE, other_addresses):
-            started = [
-                start_script(
-                    tmp_path / f"{tables}",
-                    WALK,
-                    {"DEDUP_SCHEME": f"simhash tables={tables}", "DEDUP_MAX_DISTANCE": 3},
-                    site=site.url,
-                    paths=[*paths],
-                )
-                for tables in DESIGNS
-            ]
-            crawls = [crawl for running_crawl in started for crawl in running_crawl.results().values()]
-            expected = {path: COPIES[path.partition("?")[0]] for path in paths if path.partition("?")[0] in COPIES}
-            assert [dropped(crawl) for crawl in crawls] == [expected] * len(DESIGNS)
-            assert not any(crawl.counts()["unchecked"] for crawl in crawls)
-    for tables in DESIGNS:
-        config = Config(tokenizer="bigrams", scheme=f"simhash tables={tables}", max_distance=3)
-        with Deduplicator.open(tmp_path / f"{tables}" / "index", config) as deduplicator:
-            assert len(deduplicator) == len(SITE) - len(COPIES)
-        pages = maintenance.open_pages(tmp_path / f"{tables}" / "index")
-        assert verify(pages, lookup_of(pages.header.spec)) == []
-        pages.close()
-
-
 # What stops a crawl
 
 
@@ -202,24 +163,3 @@ def test_a_scheme_that_cannot_be_used_stops_the_crawl_before_the_first_request(
     assert done.returncode == 1 or not HAS_EXIT_STATUS
     assert "Near-duplicate filter" not in done.stdout
     assert not (index_of(tmp_path) / "data.mdb").exists()
-
-
-def test_another_scheme_than_that_of_the_index_stops_the_crawl_and_keeps_its_pages(tmp_path: Path) -> None:
-    with Site(PAGES) as site:
-        directory = project(tmp_path, site, ADDON + "DEDUP_TOKENIZER = 'bigrams'\nDEDUP_SCHEME = 'minhash'\n")
-        first = run_scrapy(directory, "crawl", "project")
-        assert first.returncode == 0
-        assert "'dedup/dropped': 1" in first.stdout
-        site.asked.clear()
-        done = run_scrapy(directory, "crawl", "project", "-s", "DEDUP_SCHEME=pinyin")
-        assert site.asked == []
-    assert done.returncode == 1 or not HAS_EXIT_STATUS
-    assert f"The index in {index_of(tmp_path)} was made with another configuration:" in done.stdout
-    assert (
-        "  scheme: index has 'minhash bins=128 bits=8 shingle=2 threshold=0.7 rows=0' / you have 'pinyin "
-        in done.stdout
-    )
-    assert f"  lexicon: index has None / you have '{lexicon_digest(GENERAL)}'" in done.stdout
-    assert "DEDUP_FRESH" in done.stdout
-    with Deduplicator.open(index_of(tmp_path), Config(tokenizer="bigrams", scheme="minhash")) as deduplicator:
-        assert len(deduplicator) == 1

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gc
 import logging
-import threading
 import weakref
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,15 +15,12 @@ from crawler_dedup.errors import ConfigError
 from tests.support import processes
 from tests.support.crawling import (
     WALK,
-    Answer,
     Crawl,
     Site,
     article,
     html,
     run_scrapy,
     run_script,
-    run_scripts,
-    start_script,
 )
 from tests.support.projects import ADDON, PAGES, index_of, project
 from tests.support.versions import HAS_EXIT_STATUS, without_reactor
@@ -55,14 +50,6 @@ WRONG = {
         f"DOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: 40}}",
         f"crawler-dedup needs both its middlewares, but SPIDER_MIDDLEWARES lacks {SPIDER}.",
     ),
-    "only the spider middleware": (
-        f"SPIDER_MIDDLEWARES = {{{SPIDER!r}: 10}}",
-        f"crawler-dedup needs both its middlewares, but DOWNLOADER_MIDDLEWARES lacks {DOWNLOADER}.",
-    ),
-    "the add-on without the spider middleware": (
-        f"{ADDON}SPIDER_MIDDLEWARES = {{{SPIDER!r}: None}}",
-        f"crawler-dedup needs both its middlewares, but SPIDER_MIDDLEWARES lacks {SPIDER}.",
-    ),
     "the add-on without the downloader middleware": (
         f"{ADDON}DOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: None}}",
         f"crawler-dedup needs both its middlewares, but DOWNLOADER_MIDDLEWARES lacks {DOWNLOADER}.",
@@ -84,10 +71,6 @@ WRONG = {
     "a scope that is not configured": (
         ADDON + "DEDUP_SCOPE = 'project_settings.lacking'\n" + LACKING,
         "DEDUP_SCOPE = 'project_settings.lacking' cannot be imported: no database",
-    ),
-    "an extractor that is not configured": (
-        ADDON + "DEDUP_EXTRACTOR = 'project_settings.lacking'\n" + LACKING,
-        "DEDUP_EXTRACTOR = 'project_settings.lacking' cannot be imported: no database",
     ),
     "a middleware that is not configured, beside the add-on": (
         ADDON + "DOWNLOADER_MIDDLEWARES = {'project_settings.lacking': 1}\n" + LACKING,
@@ -139,16 +122,6 @@ def test_a_relative_directory_without_a_project_stops_the_crawl_and_an_absolute_
     assert refused.returncode == 1 or not HAS_EXIT_STATUS
     assert not (tmp_path / ".scrapy").exists()
     assert "'dedup/dropped': 1" in done.stdout
-
-
-def test_an_invalid_setting_of_the_command_line_stops_the_crawl_with_a_sentence(tmp_path: Path) -> None:
-    with Site(PAGES) as site:
-        done = run_scrapy(project(tmp_path, site, ADDON), "crawl", "project", "-s", "DEDUP_ACTON=mark")
-        assert site.asked == []
-    (line,) = (line for line in done.stdout.splitlines() if "DEDUP_ACTON" in line and "[crawler_dedup" in line)
-    assert line.endswith("The crawl does not start: Unknown setting DEDUP_ACTON; did you mean DEDUP_ACTION?")
-    assert done.returncode == 1 or not HAS_EXIT_STATUS
-    assert "Traceback" not in done.stdout
 
 
 def test_an_error_of_another_middleware_keeps_its_traceback(tmp_path: Path) -> None:
@@ -288,77 +261,6 @@ def test_the_filter_works_without_a_twisted_reactor(tmp_path: Path) -> None:
     assert_drops_the_copy(crawl)
     assert [note["error"] for note in crawl.notes] == ["NearDuplicate"]
     assert crawl.stats["finish_reason"] == "finished"
-
-
-TEXTS = [f"text {number}" for number in range(20)]
-
-
-def copies(name: str) -> dict[str, Any]:
-    return {f"/{name}/{number}": html(article(text, frame=name)) for number, text in enumerate(TEXTS)}
-
-
-def assert_each_text_is_kept_once(crawls: list[Crawl]) -> None:
-    """Check that two crawls together have kept each of the texts once."""
-    kept = [item["body"].partition("<h1>Article ")[2].partition("<")[0] for crawl in crawls for item in crawl.items]
-    assert sorted(kept) == sorted(TEXTS)
-    dropped = [drop for crawl in crawls for drop in crawl.drops]
-    assert len(dropped) == len(TEXTS)
-    assert {drop["duplicate_of"] for drop in dropped} == {item["url"] for crawl in crawls for item in crawl.items}
-
-
-TWO_SPIDERS = """
-from tests.support.walker import Walker
-
-class A(Walker):
-    name = "a"
-
-    async def start(self):
-        for number in range(20):
-            yield self.request(f"/{self.name}/{number}")
-
-class B(A):
-    name = "b"
-"""
-
-
-def test_two_spiders_in_one_process_share_one_index(tmp_path: Path) -> None:
-    settings = {"DEDUP_SCOPE": "global", "CONCURRENT_REQUESTS": 4, "CONCURRENT_REQUESTS_PER_DOMAIN": 4}
-    with Site(copies("a") | copies("b")) as site:
-        crawls = run_scripts(tmp_path, TWO_SPIDERS, settings, site=site.url)
-    assert crawls.keys() == {"a", "b"}
-    assert_each_text_is_kept_once(list(crawls.values()))
-    assert "log_count/WARNING" not in crawls["a"].stats.keys() | crawls["b"].stats.keys()
-    with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as deduplicator:
-        assert len(deduplicator) == len(TEXTS)
-
-
-def test_two_simultaneous_processes_keep_each_text_once_in_total(tmp_path: Path) -> None:
-    # Each page is sent only when both processes have asked for it: they judge it at the same time.
-    together = [threading.Barrier(2, timeout=60) for _ in TEXTS]
-
-    def meeting(path: str, page: Answer) -> Any:
-        def answer() -> Answer:
-            together[int(path.rpartition("/")[2])].wait()
-            return page
-
-        return answer
-
-    settings = {
-        "DEDUP_DIR": str(tmp_path / "shared"),
-        "DEDUP_SCOPE": "global",
-        "CONCURRENT_REQUESTS": 4,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 4,
-    }
-    pages = {path: meeting(path, page) for name in "ab" for path, page in copies(name).items()}
-    with Site(pages) as site:
-        running = [
-            start_script(tmp_path / name, WALK, settings, site=site.url, paths=list(copies(name))) for name in "ab"
-        ]
-        crawls = [crawl for running_crawl in running for crawl in running_crawl.results().values()]
-    assert not any(barrier.broken for barrier in together)
-    assert_each_text_is_kept_once(crawls)
-    with Deduplicator.open(tmp_path / "shared", Config(tokenizer="bigrams")) as deduplicator:
-        assert len(deduplicator) == len(TEXTS)
 
 
 FAILING_START = """
