@@ -64,8 +64,7 @@ FACTS = {
 }
 
 
-@knowing
-@pytest.mark.parametrize("body", [SHORT, LONGER], ids=["short", "long"])
+@pytest.mark.parametrize(("crawl", "body"), [(False, LONGER), (True, SHORT)], ids=["long", "short"], indirect=["crawl"])
 @pytest.mark.parametrize("markup", FACTS)
 def test_another_fact_makes_another_page(crawl: Crawl, markup: str, body: str) -> None:
     kept, new = (text(FACTS[markup].format(fact, fact), body) for fact in ("Leith", "Hull"))
@@ -289,11 +288,7 @@ def test_under_the_name_of_the_site_a_part_must_be_most_of_the_whole(crawl: Craw
     [
         "{} views",
         "<div><span>{} views</span> · <span>1{} shares</span></div>",
-        "<div>{} minutes ago</div>",
         '<p><a href="#comments">{} comments</a></p>',
-        "{} min read",
-        "You are visitor {}",
-        "<div><span>阅读({})</span> <span>评论({})</span></div>",
         "{}人浏览 发布于{}分钟前",
     ],
 )

@@ -87,17 +87,6 @@ def test_a_snapshot_is_due_after_8_16_and_32_pages_and_then_after_every_32() -> 
     assert due == [8, 16, 32, 64, 96, 128, 160, 192]
 
 
-def test_links_blocks_and_titles_of_single_pages_never_become_those_of_the_site() -> None:
-    counts = SiteCounts()
-    for number in range(500):
-        counts.add(page(number, blocks=[7, 1000 + number]))
-        if counts.snapshot_due:
-            site = counts.make_snapshot()
-            assert site.furniture == {7}
-            assert not site.shared
-            assert (site.navigation, site.titles) == (numbers(*NAVIGATION), TEA)
-
-
 @pytest.mark.parametrize(
     ("having", "pages", "is_frequent"),
     [(2, 8, False), (3, 8, True), (8, 30, False), (9, 30, True), (14, 50, False), (15, 50, True)],

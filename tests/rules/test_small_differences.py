@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, Deduplicator
 from tests.support.crawling import paragraphs, words
 from tests.support.prose import sentences
-from tests.support.sitepages import MENU, SITE, Crawl, knowing, page
+from tests.support.sitepages import MENU, SITE, Crawl, page
 
 NAME = "Notes from the harbour"
 SHORT, LONGER = paragraphs(words("harbour", 60)), paragraphs(words("harbour", 400))
@@ -59,8 +59,7 @@ DENIALS = {
 }
 
 
-@knowing
-@pytest.mark.parametrize("others", [0, 40], ids=["short text", "longer text"])
+@pytest.mark.parametrize(("crawl", "others"), [(False, 40), (True, 0)], indirect=["crawl"])
 @pytest.mark.parametrize(("sentence", "values"), [*NAMES.items(), *DENIALS.items()])
 def test_another_name_or_denial_inside_a_sentence_is_not_lost(
     crawl: Crawl, others: int, sentence: str, values: tuple[str, str]

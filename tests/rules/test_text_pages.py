@@ -87,15 +87,6 @@ def test_pages_of_a_template_with_different_names_in_the_title_are_both_kept(cra
 
 
 @knowing
-def test_a_page_that_contains_more_than_the_kept_one_is_kept(crawl: Crawl) -> None:
-    text = words("a", 120) * 4  # it is the longest part, so that both have nearly the same signature
-    short = page(f"Story a | {SITE}", paragraphs(text), MENU)
-    long = page(f"Story a | {SITE}", paragraphs(text + words("more", 34)), MENU)
-    assert crawl.check("/short", short).verdict is Verdict.NEW
-    assert crawl.check("/long", long).verdict is Verdict.NEW
-
-
-@knowing
 def test_a_mirror_with_other_links_around_the_text_is_a_duplicate(crawl: Crawl) -> None:
     mirror = Crawl(crawl.deduplicator, "http://mirror")
     crawl.check("/story/a", story("a", below=f"<ul>{MENU}</ul>"))
@@ -257,13 +248,6 @@ def test_source_files_under_one_title_are_distinguished_by_a_number(crawl: Crawl
 
 
 @knowing
-def test_a_long_text_with_edited_lines_under_its_own_heading_is_a_duplicate(crawl: Crawl) -> None:
-    assert crawl.check("/1", story("edited")).verdict is Verdict.NEW
-    edited = story("edited").replace(words("edited", 30)[29], "corrected").replace(words("edited", 90)[89], "mended")
-    assert is_duplicate(crawl.check("/2", edited), "http://h/1", "alike")
-
-
-@knowing
 @pytest.mark.parametrize(("kept", "new"), [("12a", "12b"), ("7s2p", "7s4p")])
 def test_letters_after_a_number_belong_to_it(crawl: Crawl, kept: str, new: str) -> None:
     assert crawl.check("/1", film(f"stage {kept}")).verdict is Verdict.NEW
@@ -292,25 +276,6 @@ def test_headings_in_traditional_and_simplified_chinese_are_equal(crawl: Crawl) 
     assert is_duplicate(crawl.check("/2", lamp("铜灯四十厘米")), "http://h/1", "alike")
 
 
-def reel(name: str, count: int = 80) -> str:
-    text = f"<article><h1>Diary</h1><h2>{name}</h2>{paragraphs(words('film', count))}</article>"
-    return page(f"Diary | {SITE}", text, MENU)
-
-
-@knowing
-def test_two_parts_of_a_series_under_one_title_are_distinguished_by_their_headings(crawl: Crawl) -> None:
-    for name in ("Reel one: the lock", "Reel two: the visit"):
-        assert crawl.check(f"/{name}", reel(name)).verdict is Verdict.NEW
-    assert is_duplicate(crawl.check("/again", reel("")), "http://h/Reel one: the lock", "alike")
-
-
-def test_a_copy_on_another_host_may_have_another_heading(crawl: Crawl) -> None:
-    assert crawl.check("/3", reel("Reel two: the visit")).verdict is Verdict.NEW
-    mirror = Crawl(crawl.deduplicator, "http://mirror")
-    assert is_duplicate(mirror.check("/3", reel("Reel two: the visits")), "http://h/3", "alike")
-    assert crawl.check("/4", reel("Reel two: the visits")).verdict is Verdict.NEW
-
-
 def service(name: str, headings: int, other_words: int) -> str:
     """Return a page about one of a firm's services: sections, of which *headings* and *other* words are its own."""
     sections = [
@@ -320,16 +285,6 @@ def service(name: str, headings: int, other_words: int) -> str:
     ]
     text = f"<article>{''.join(sections)}<p>{' '.join(words(f'own {name}', other_words))}</p></article>"
     return page(f"What we make for you | {SITE}", text, MENU)
-
-
-@pytest.mark.parametrize(("headings", "other_words"), [(1, 0), (0, 1), (0, 30)], ids=["heading", "line", "paragraph"])
-def test_on_one_host_one_other_heading_or_paragraph_makes_another_page(
-    crawl: Crawl, headings: int, other_words: int
-) -> None:
-    assert crawl.check("/boxes", service("boxes", headings, other_words)).verdict is Verdict.NEW
-    bottles = service("bottles", headings, other_words)
-    assert crawl.check("/bottles", bottles).verdict is Verdict.NEW
-    assert is_duplicate(crawl.check("/again", bottles + "<!-- -->"), "http://h/bottles", "alike")
 
 
 def test_on_another_host_other_headings_may_be_those_of_the_copy(crawl: Crawl) -> None:
@@ -446,23 +401,6 @@ def test_a_table_with_different_short_cells_below_a_repeated_text_is_another_pag
     assert crawl.check("/spring", table("spring")).verdict is Verdict.NEW
     assert crawl.check("/autumn", table("autumn")).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/again", table("spring") + "<!-- -->"), "http://h/spring", "alike")
-
-
-def results(*names: str) -> str:
-    """Return results of a search in one element: name and excerpt."""
-    entries = "".join(
-        f"<h3><a href='/{name}'>The long story of {name}</a></h3><p>{' '.join(words(name, 24))}</p>" for name in names
-    )
-    return page(f"Results | {SITE}", f"<article><h1>Results</h1>{entries}</article>", MENU)
-
-
-@knowing
-def test_an_additional_heading_in_the_main_text_makes_another_page(crawl: Crawl) -> None:
-    names = [f"result {number}" for number in range(12)]
-    assert crawl.kind(results(*names)) is PageKind.TEXT
-    assert crawl.check("/12", results(*names)).verdict is Verdict.NEW
-    assert crawl.check("/13", results(*names, "one more")).verdict is Verdict.NEW
-    assert is_duplicate(crawl.check("/11", results(*names, "one more") + "<!-- -->"), "http://h/13", "alike")
 
 
 # Titles
