@@ -16,7 +16,7 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.lmdb.usedpages import find_missing_page
-from tests.support.crawling import WALK, Answer, Site, article, html, run_scrapy, run_script
+from tests.support.crawling import WALK, Answer, Site, article, html, run_script
 from tests.support.indexing import (
     FILING,
     ByDistance,
@@ -30,7 +30,6 @@ from tests.support.indexing import (
     running_program,
     uniform,
 )
-from tests.support.projects import ADDON, PAGES, index_of, project
 
 PAGE = 4096
 CUTS: dict[str, Callable[[int], int]] = {
@@ -162,20 +161,6 @@ def test_an_empty_file_starts_a_new_index_with_a_warning(tmp_path: Path, caplog:
     with PermutedIndex.open(tmp_path) as index:
         assert len(index) == 0
     assert [message for message in caplog.messages if "is empty" in message]
-
-
-def test_a_commit_extends_a_file_that_is_too_short_to_its_recorded_length(tmp_path: Path) -> None:
-    def take_and_give_back(txn: lmdb.Transaction) -> None:
-        txn.put(b"large", bytes(50 * PAGE), db=index.environment.meta)
-        txn.delete(b"large", db=index.environment.meta)
-
-    with PermutedIndex.open(tmp_path) as index:
-        index.insert(5)
-        before = (tmp_path / "data.mdb").stat().st_size
-        index.environment.write(take_and_give_back)
-    assert (tmp_path / "data.mdb").stat().st_size >= before + 50 * PAGE
-    with lmdb.open(str(tmp_path), max_dbs=8) as env:
-        assert (env.info()["last_pgno"] + 1) * PAGE == (tmp_path / "data.mdb").stat().st_size
 
 
 # While it is open
@@ -362,19 +347,6 @@ def test_a_crawl_continues_unchecked_and_finishes_if_its_file_is_truncated(tmp_p
         assert len(crawl.lines("WARNING", "passes unchecked: IndexDamaged")) == 1
         assert "data.mdb was cut off from" in crawl.log
         assert not {"log_count/ERROR", "log_count/CRITICAL"} & set(crawl.stats)
-
-
-def test_a_truncated_file_stops_a_crawl_with_a_sentence_before_the_first_page(tmp_path: Path) -> None:
-    index = index_of(tmp_path)
-    with Deduplicator.open(index) as deduplicator:
-        for number in range(20):
-            deduplicator.check(f"http://a/{number}", article(number).encode())
-    os.truncate(index / "data.mdb", CUTS["to half"]((index / "data.mdb").stat().st_size))
-    with Site(PAGES) as site:
-        done = run_scrapy(project(tmp_path, site, ADDON), "crawl", "project")
-        assert site.asked == []
-    assert done.returncode == 1
-    assert f"The index in {index} is damaged: data.mdb was cut off" in done.stdout
 
 
 def test_a_crawl_whose_lock_file_is_deleted_passes_pages_unchecked_and_loses_nothing(tmp_path: Path) -> None:

@@ -184,18 +184,7 @@ def test_a_record_that_cannot_be_read_is_reported_and_left_out_by_an_export(
         assert [decision.verdict for decision in deduplicator.decide(pages.copies)] == ["new", *["duplicate"] * 2]
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"sketch": b"x" * 195},
-        {"sketch": b""},
-        {"sketch": b"x" * 64},
-        {"cover": b"x" * 63},
-        {"sketch": b"short"},
-        {"cover": b"short"},
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("fields", [{"sketch": b"x" * 195}, {"sketch": b""}, {"cover": b"short"}], ids=repr)
 def test_a_record_with_a_field_of_another_length_raises_only_errors_of_the_index(
     pages: Pages, fields: dict[str, object]
 ) -> None:
@@ -259,9 +248,7 @@ def full(chunks: int) -> dict[bytes, bytes]:
     return {b"\0" * 12 + (bytes([0, 0, 0, at]) if at else b""): b"\7" * (4080 if at else 2008) for at in range(chunks)}
 
 
-@pytest.mark.parametrize(
-    "number", [b"\xff" * 4, b"\xfe" * 4, b"\xfe" * 8, b"\xff" * 3, b"\0", b"\xff" * 9], ids=bytes.hex
-)
+@pytest.mark.parametrize("number", [b"\xff" * 4, b"\xfe" * 8, b"\0"], ids=bytes.hex)
 def test_a_chunk_with_an_impossible_number_raises_only_errors_of_the_index(tmp_path: Path, number: bytes) -> None:
     with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, buffers=True) as txn:
         buckets = Buckets(env, txn, b"tables")
@@ -327,33 +314,6 @@ def test_a_flipped_bit_in_a_header_raises_an_error_of_the_index_or_none(tmp_path
 
 
 # Bare signatures
-
-
-def test_a_chunk_of_an_odd_length_is_reported_by_every_reading(tmp_path: Path) -> None:
-    signatures = uniform(1, 200)
-    with PermutedIndex.open(tmp_path) as index:
-        index.insert(array(signatures))
-    cut_chunks(tmp_path, 1)
-    with PermutedIndex.open(tmp_path) as index:
-        for signature in signatures[:20]:
-            with pytest.raises(IndexDamaged, match="is damaged"):
-                index.query(signature ^ 1)
-        with pytest.raises(IndexDamaged, match="is damaged"):
-            list(index.blocks(50))
-        (problem,) = index.verify()
-        assert "is damaged" in problem
-
-
-def test_two_incomplete_payloads_are_not_read_as_a_complete_one(tmp_path: Path) -> None:
-    with PermutedIndex.open(tmp_path) as index:
-        index.insert(5)
-    with lmdb.open(str(tmp_path), max_dbs=8) as env:
-        tables = env.open_db(b"tables")
-        with env.begin(write=True, db=tables) as txn:
-            for name, chunk in list(txn.cursor())[:2]:
-                txn.put(name, chunk + b"half")
-    with PermutedIndex.open(tmp_path) as index, pytest.raises(IndexDamaged, match="is damaged"):
-        index.query(5, 1)
 
 
 def test_every_complete_signature_that_stands_in_some_table_can_be_salvaged(tmp_path: Path) -> None:
