@@ -111,6 +111,11 @@ def test_releases_that_could_not_be_written_until_the_end_are_logged(
     assert lines == expected
 
 
+def patience(seconds: float) -> str:
+    """Return the first lines of a script in whose crawls pages wait so long for the outcome of a similar page."""
+    return f"from crawler_dedup.crawl import claims\nclaims.PATIENCE_SECONDS = {seconds}\n"
+
+
 # Settled or released
 
 HANDLINGS_SPIDER = """
@@ -251,7 +256,6 @@ class Handled:
         pages = {f"{path}{twin}": html(article(path, frame=twin)) for path in paths for twin in ("", "/twin")}
         settings = {
             "ITEM_PIPELINES": {"script.Pipeline": 100},
-            "DEDUP_CLAIM_TIMEOUT": 0,
         }
         with Site(pages) as site:
             running = {

@@ -281,11 +281,11 @@ def test_a_damaged_snapshot_is_detected(store: Store) -> None:
 
 @pytest.mark.parametrize("part", [b"0", b"1", b"2"], ids=["entry", "counts", "snapshot"])
 def test_a_site_whose_profile_is_damaged_is_counted_and_its_pages_can_be_forgotten(store: Store, part: bytes) -> None:
-    teach(store, MIN_PAGES)
+    count_pages(store, MIN_PAGES)
     before = store.measure_sites()
     damage(store, part)
     assert store.measure_sites() == before._replace(known=int(part != b"0"))
-    teach(store, 2, host="other")
+    count_pages(store, 2, host="other")
     assert store.forget(lambda record: record.page.url == "http://h/1", FILING) == 1
     assert store.forget(lambda record: "other" not in record.page.url, FILING) == MIN_PAGES - 1
     assert len(store) == 2

@@ -60,7 +60,7 @@ def case(
     new_site: SiteProfile = UNKNOWN_SITE,
     kept_site: SiteProfile = UNKNOWN_SITE,
 ) -> Case:
-    return Pair(new, kept, LIMITS, SIMHASH, new_site, kept_site), row
+    return Pair(new, kept, MAX_DISTANCE, SIMHASH, new_site, kept_site), row
 
 
 def on_the_site(new: SignedPage, kept: SignedPage, row: str) -> Case:
