@@ -20,7 +20,7 @@ _SHARED = 4_000
 class FiledPages(ABC):
     """Finds, files and removes pages. A backend defines how rows and buckets are read and changed.
 
-    The number of a record stands at the places of its page key and of its aliases, and, if the page is a representative,
+    The number of a record is at the places of its page key and of its aliases, and, if the page is a representative,
     at that of its signature. The tables contain each signature for which there is such a number.
     """
 
@@ -99,7 +99,7 @@ class FiledPages(ABC):
     ) -> Iterator[Record]:
         for scope in self._scopes():
             for signature in choose(self._read_signatures(scope, block, _SHARED) for block in probes):
-                yield from (record for _, record in self._read_standing(scope, signature))
+                yield from (record for _, record in self._read_representatives(scope, signature))
 
     def add(self, record: Record, filing: Filing) -> int:
         number = self._new_number()
@@ -120,9 +120,9 @@ class FiledPages(ABC):
         """Make the page a representative of its signature unless the limit is reached; return the record to store."""
         scope, signature = hash_scope(record.page.scope), record.page.signature
         place = place_of_signature(scope, signature)
-        is_filed = bool(numbers := self._numbers_at(place)) and self._has_standing(scope, signature)
-        stands = not is_filed or len(numbers) < MAX_REPRESENTATIVES
-        if stands:
+        is_filed = bool(numbers := self._numbers_at(place)) and self._has_representative(scope, signature)
+        is_representative = not is_filed or len(numbers) < MAX_REPRESENTATIVES
+        if is_representative:
             self._put(place, number)
         if not is_filed:
             self._add_signature(scope, filing.keys(record.page), signature)
@@ -130,7 +130,11 @@ class FiledPages(ABC):
             place = place_of_signature(scope, title)
             if len(self._numbers_at(place)) < MAX_UNDER_TITLE:
                 self._put(place, number)
-        return record if record.stands is stands else msgspec.structs.replace(record, stands=stands)
+        return (
+            record
+            if record.is_representative is is_representative
+            else msgspec.structs.replace(record, is_representative=is_representative)
+        )
 
     def remove(self, number: int, record: Record, filing: Filing) -> None:
         page, scope = record.page, hash_scope(record.page.scope)
@@ -140,7 +144,7 @@ class FiledPages(ABC):
         self._take(place_of_signature(scope, page.signature), number)
         if title := filing.title_key(page):
             self._take(place_of_signature(scope, title), number)
-        if not self._has_standing(scope, page.signature):
+        if not self._has_representative(scope, page.signature):
             self._remove_signature(scope, filing.keys(page), page.signature)
 
     def add_alias(self, number: int, record: Record, key: str) -> Record:
@@ -157,14 +161,14 @@ class FiledPages(ABC):
         self._take(place_of_name(name), number)
         return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
 
-    def _has_standing(self, scope: int, signature: int) -> bool:
+    def _has_representative(self, scope: int, signature: int) -> bool:
         """Return whether a page is filed under *signature*, so that this is in the tables; true if one is unreadable."""
         try:
-            return any(True for _ in self._read_standing(scope, signature))
+            return any(True for _ in self._read_representatives(scope, signature))
         except msgspec.DecodeError:
             return True
 
-    def _read_standing(self, scope: int, signature: int) -> Iterator[tuple[int, Record]]:
+    def _read_representatives(self, scope: int, signature: int) -> Iterator[tuple[int, Record]]:
         """Yield (number, record) of the pages under *signature* in the scopes with the hash *scope*, the oldest first."""
         for number, record in self._read_at(place_of_signature(scope, signature)):
             if is_under(record, scope, signature):

@@ -36,7 +36,7 @@ class MemoryPages:
         self._file = file
         self._profiles = profiles
         self._buckets: dict[int, bytearray] = {}  # by scope and key
-        self._standing: dict[int, list[int]] = {}  # by scope and signature, the oldest first
+        self._representatives: dict[int, list[int]] = {}  # by scope and signature, the oldest first
         self._under_title: dict[int, list[int]] = {}  # by scope and key of a title, the oldest first
         self._numbers: dict[bytes, int] = {}  # by name of a page or alias
         self._places = array("Q")  # by number - 1: where the record begins in the file
@@ -74,7 +74,7 @@ class MemoryPages:
         return np.frombuffer(b"".join(buckets), dtype=_PAYLOAD)
 
     def read_representatives(self, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
-        yield from self._read(scope, self._standing.get(_place(scope, signature), ()))
+        yield from self._read(scope, self._representatives.get(_place(scope, signature), ()))
 
     def read_under_title(self, scope: str, title: int) -> Iterator[tuple[int, Record]]:
         yield from self._read(scope, self._under_title.get(_place(scope, title), ()))
@@ -88,19 +88,21 @@ class MemoryPages:
     def add(self, record: Record, filing: Filing) -> int:
         page = record.page
         page = msgspec.structs.replace(page, key=shorten_key(page.key))
-        standing = self._standing.setdefault(_place(page.scope, page.signature), [])
-        may_stand = len(standing) < MAX_REPRESENTATIVES
+        representatives = self._representatives.setdefault(_place(page.scope, page.signature), [])
+        is_representative = len(representatives) < MAX_REPRESENTATIVES
         self._places.append(0)
         self._lengths.append(0)
         number = self.last_number
         self._numbers[name_page(page.scope, page.key)] = number
         aliases = tuple(name for name in dict.fromkeys(record.aliases) if name not in self._numbers)
         self._numbers.update(dict.fromkeys(aliases, number))
-        self.replace(number, msgspec.structs.replace(record, page=page, stands=may_stand, aliases=aliases))
-        if not standing:
+        self.replace(
+            number, msgspec.structs.replace(record, page=page, is_representative=is_representative, aliases=aliases)
+        )
+        if not representatives:
             self._fill_buckets(self._bucket_keys(page, filing), page.signature)
-        if may_stand:
-            standing.append(number)
+        if is_representative:
+            representatives.append(number)
         if title := filing.title_key(page):
             under_title = self._under_title.setdefault(_place(page.scope, title), [])
             if len(under_title) < MAX_UNDER_TITLE:
@@ -121,11 +123,11 @@ class MemoryPages:
             if self._numbers.get(name) == number:
                 del self._numbers[name]
         place = _place(page.scope, page.signature)
-        standing = self._standing.get(place, [])
-        if number in standing:
-            standing.remove(number)
-        if not standing:
-            self._standing.pop(place, None)
+        representatives = self._representatives.get(place, [])
+        if number in representatives:
+            representatives.remove(number)
+        if not representatives:
+            self._representatives.pop(place, None)
             self._remove_signature(page, filing)
         title = filing.title_key(page)
         under_title = self._under_title.get(_place(page.scope, title), [])

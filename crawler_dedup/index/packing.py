@@ -61,7 +61,7 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     links: bytes = b""
     value: bytes = b""
     marks: bytes = b""
-    stands: bool = True
+    is_representative: bool = True
     aliases: Aliases = ()
     text: bytes = b""
     unsigned: str = ""
@@ -89,7 +89,14 @@ def pack(record: Record) -> bytes:
     times = filed, _clip(record.seen - filed), settled
     key = bytes.fromhex(shorten_key(page.key))
     values = [key, page.scope, page.url, page.title, record.run, record.claim, *times, *_before_blocks(page), blocks]
-    values += [*_behind_blocks(page), marks, record.stands, record.aliases, *_at_the_end(page), record.is_dry]
+    values += [
+        *_behind_blocks(page),
+        marks,
+        record.is_representative,
+        record.aliases,
+        *_at_the_end(page),
+        record.is_dry,
+    ]
     for default in reversed(_DEFAULTS):
         if values[-1] != default:
             break
@@ -116,7 +123,7 @@ def unpack(content: bytes | memoryview) -> Record:
             filed=packed.filed,
             seen=packed.filed + packed.seen,
             settled=0 if packed.settled is None else packed.filed + packed.settled,
-            stands=packed.stands,
+            is_representative=packed.is_representative,
             aliases=packed.aliases,
             is_dry=packed.is_dry,
         )

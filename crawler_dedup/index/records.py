@@ -35,7 +35,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
         filed: when it was filed.
         seen: when it was visited last.
         settled: when it was handled; 0 while that is open. Only a settled page represents duplicates.
-        stands: whether it may represent others; if not, too many pages had its signature.
+        is_representative: whether it may represent others; if not, too many pages had its signature.
         aliases: names of other keys by which it is found (:func:`hash_page_key`).
         is_dry: whether only runs that drop nothing have kept it. It represents nothing for a run that drops duplicates: what
             a dry run stored may be thrown away, and it has followed links that the run does not follow.
@@ -47,7 +47,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     filed: int = 0
     seen: int = 0
     settled: int = 0
-    stands: bool = True
+    is_representative: bool = True
     aliases: Aliases = ()
     is_dry: bool = False
 

@@ -1,4 +1,4 @@
-"""The runs of an index, and the fate of the pages of a run that did not come to its end.
+"""The runs of an index, and the state of the pages of a run that did not come to its end.
 
 A run is entered with its first page and removed when it has finished. A run that is entered but not alive has died or was
 interrupted: its open claims were not handled, pages that it settled shortly before its death may not be on disk, because
@@ -24,14 +24,14 @@ def wall_clock() -> int:
     return int(time())
 
 
-class Fate(Enum):
+class RecordState(Enum):
     """The state of a recorded page."""
 
-    STANDS = "stands"
+    ACTIVE = "active"
     """It was handled: it may represent others."""
-    OPEN = "open"
+    CLAIMED = "claimed"
     """It is being handled."""
-    RELEASED = "released"
+    VOID = "void"
     """Its run has died before it was handled, or so shortly after that it may not be stored."""
 
 
@@ -139,18 +139,18 @@ class RunStates:
         self._entries: dict[int, RunEntry | None] = {}
         self._alive = {} if alive is None else alive
 
-    def fate_of(self, record: Record) -> Fate:
+    def state_of(self, record: Record) -> RecordState:
         """Return the state of the page of *record*."""
         run = self._find(record.run)
         if run is None:
-            return Fate.STANDS if record.settled else Fate.RELEASED
+            return RecordState.ACTIVE if record.settled else RecordState.VOID
         if not run.may_have_lost(record):
-            return Fate.STANDS
+            return RecordState.ACTIVE
         lives = self._lives(record.run)
         if lives is False:
-            return Fate.RELEASED
+            return RecordState.VOID
         # If this is unknown, the page does not represent others, because its run may be dead; nor is it forgotten.
-        return Fate.STANDS if lives and record.settled else Fate.OPEN
+        return RecordState.ACTIVE if lives and record.settled else RecordState.CLAIMED
 
     def _find(self, number: int) -> RunEntry | None:
         if number not in self._entries:

@@ -17,7 +17,7 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.keptpages import Filing, KeptPages
 from crawler_dedup.index.profiles import CountsReader, Snapshot, site_key
 from crawler_dedup.index.records import Record, name_page, shorten_key
-from crawler_dedup.index.runs import Fate, RunStates, wall_clock
+from crawler_dedup.index.runs import RecordState, RunStates, wall_clock
 from crawler_dedup.signedpage import PageKind, SignedPage
 
 MAX_COMPARED = 256
@@ -166,7 +166,7 @@ class Verdicts:
             if recorded is None:
                 continue
             number, record = recorded
-            if self._fate_of(record) is Fate.RELEASED or self._is_from_dry_run(record):
+            if self._state_of(record) is RecordState.VOID or self._is_from_dry_run(record):
                 changes.outdated[number] = record
                 continue
             is_own = record.page.key == shorten_key(page.key)
@@ -188,11 +188,13 @@ class Verdicts:
 
         A page that is being handled is not kept yet: the present visit replaces it, however the other visit ends.
         """
-        fate = self._fate_of(record)
-        if fate is Fate.OPEN and self._context.makes_claims:
+        state = self._state_of(record)
+        if state is RecordState.CLAIMED and self._context.makes_claims:
             changes.outdated[number] = record
             return self._file_as(Verdict.UNCHANGED, page, changes, record.page, match=match)
-        earlier = record.run != self._context.run and fate is Fate.STANDS and self._runs.has_finished(record.run)
+        earlier = (
+            record.run != self._context.run and state is RecordState.ACTIVE and self._runs.has_finished(record.run)
+        )
         if (
             self._context.run
             and not earlier
@@ -236,12 +238,12 @@ class Verdicts:
         records that no longer count into *changes*.
         """
         for number, record in islice(self._read_candidates(page), MAX_COMPARED):
-            fate = self._fate_of(record)
-            if fate is Fate.RELEASED:
+            state = self._state_of(record)
+            if state is RecordState.VOID:
                 changes.outdated[number] = record
             elif self._is_from_dry_run(record):
                 from_dry_runs.append((number, record))
-            elif fate is Fate.OPEN:
+            elif state is RecordState.CLAIMED:
                 being_handled.append(self._comparable(record))
             else:
                 yield record.page
@@ -271,8 +273,8 @@ class Verdicts:
                 record = self._kept.add_alias(number, record, key)
         self._kept.replace(number, msgspec.structs.replace(record, seen=self._now))
 
-    def _fate_of(self, record: Record) -> Fate:
-        return Fate.RELEASED if record.seen < self._oldest else self._runs.fate_of(record)
+    def _state_of(self, record: Record) -> RecordState:
+        return RecordState.VOID if record.seen < self._oldest else self._runs.state_of(record)
 
     def _is_from_dry_run(self, record: Record) -> bool:
         """Return whether *record* represents nothing, because only earlier dry runs have kept its page."""

@@ -152,9 +152,9 @@ def change(store: Backend, number: int) -> None:
     assert store.offer([page(number, 2**64 - 1)], Never()).result()[0].verdict is Verdict.CHANGED
 
 
-def standing(store: Backend) -> dict[int, bool]:
+def representatives(store: Backend) -> dict[int, bool]:
     """Return whether each page may represent others, in the order of their filing."""
-    return {number_of(record.page): record.stands for block in store.records(100) for record in block}
+    return {number_of(record.page): record.is_representative for block in store.records(100) for record in block}
 
 
 @pytest.mark.parametrize(
@@ -175,10 +175,12 @@ def test_a_spike_stays_sound_after_every_change(
 ) -> None:
     store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
     expected = {number: number < MAX_REPRESENTATIVES for number in range(SPIKE)}
-    assert standing(store) == expected
+    assert representatives(store) == expected
     happens(store)
-    remaining = {number: stands for number, stands in expected.items() if number not in removed}
-    assert {number: stands for number, stands in standing(store).items() if number in remaining} == remaining
+    remaining = {number: is_representative for number, is_representative in expected.items() if number not in removed}
+    assert {
+        number: is_representative for number, is_representative in representatives(store).items() if number in remaining
+    } == remaining
     assert verify(store, ByDistance()) == []
 
 
@@ -187,7 +189,7 @@ def test_if_all_representatives_are_forgotten_the_next_page_becomes_one(store: B
     forget(store, range(MAX_REPRESENTATIVES))
     first, second = store.offer([page(100, 5), page(101, 5)], ByDistance()).result()
     assert (first.verdict, second.duplicate_of) == (Verdict.NEW, "http://example.com/100")
-    assert standing(store)[100]
+    assert representatives(store)[100]
     assert verify(store, ByDistance()) == []
 
 
@@ -195,13 +197,13 @@ def test_spikes_of_many_pages_are_merged_completely(store: Backend, places: Plac
     for number, signature in enumerate(uniform(1, 10)):
         store.offer([page(place * 10 + number, signature) for place in range(SPIKE + 10)], Never()).result()
     forget(store, range(200))
-    before = standing(store)
+    before = representatives(store)
     records = [record for block in store.records(100) for record in block]
     merged = open_backend(places("other"))
     assert merged.merge(records, ByDistance()) == len(records) == 10 * (SPIKE - 10)
     assert False in before.values()
     assert verify(merged, ByDistance()) == []
-    assert standing(merged) == dict.fromkeys(before, True)
+    assert representatives(merged) == dict.fromkeys(before, True)
     merged.close()
 
 

@@ -61,17 +61,17 @@ def test_the_oldest_texts_under_a_title_are_compared(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, str, str]]
 ) -> None:
     store, matcher = open_store(tmp_path_factory.getbasetemp() / "index", fresh=True), Noting()
-    standing: dict[tuple[str, str], list[int]] = {}
+    kept_by_title: dict[tuple[str, str], list[int]] = {}
     filed: set[int] = set()
     try:
         for kind, number, title, scope in steps:
             if kind == "forget":
                 assert forget(store, number) == (number in filed)
                 filed.discard(number)
-                for numbers in standing.values():
+                for numbers in kept_by_title.values():
                     numbers[:] = [kept_number for kept_number in numbers if kept_number != number]
             elif number not in filed:
-                numbers = standing.setdefault((title, scope), [])
+                numbers = kept_by_title.setdefault((title, scope), [])
                 assert matcher.compare_with(store, titled(number, title, scope)) == numbers
                 filed.add(number)
                 if len(numbers) < MAX_UNDER_TITLE:

@@ -26,7 +26,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.runs import Fate
+from crawler_dedup.index.runs import RecordState
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer
@@ -139,20 +139,21 @@ class Model:
         self.lives: dict[int, Life] = {}
         self.records: Records = dict.fromkeys(URLS, _NOTHING)
 
-    def fates(self, kept: Kept) -> set[Fate]:
+    def states(self, kept: Kept) -> set[RecordState]:
         """Return what may have become of a record: one, unless a process was killed before it answered."""
         life = self.lives[kept.life]
         if life.lives:
-            return {Fate.OPEN if kept.settled is None else Fate.STANDS}
+            return {RecordState.CLAIMED if kept.settled is None else RecordState.ACTIVE}
         if kept.settled is None:
-            return {Fate.RELEASED}
+            return {RecordState.VOID}
         possible = set()
         if life.has_ended is not True:
             # The run died at its last sign of life or later. Pages settled more than the grace before that are on disk.
             possible = {
-                Fate.RELEASED if life.grace and kept.settled >= last - life.grace else Fate.STANDS for last in life.last
+                RecordState.VOID if life.grace and kept.settled >= last - life.grace else RecordState.ACTIVE
+                for last in life.last
             }
-        return possible | ({Fate.STANDS} if life.has_ended is not False else set())
+        return possible | ({RecordState.ACTIVE} if life.has_ended is not False else set())
 
     def after_offer(
         self, records: Records, life: int, page: _Page, decision: Decision | type[Nothing]
@@ -166,9 +167,9 @@ class Model:
             return None
         after: Options
         if decision.verdict is Verdict.UNCHANGED:
-            wanted = Fate.OPEN if decision.claim else Fate.STANDS
+            wanted = RecordState.CLAIMED if decision.claim else RecordState.ACTIVE
             known = [
-                kept for kept in records[url] if kept and covers(kept.content, content) and wanted in self.fates(kept)
+                kept for kept in records[url] if kept and covers(kept.content, content) and wanted in self.states(kept)
             ]
             if not known:
                 return None
@@ -179,8 +180,8 @@ class Model:
             after = frozenset([Kept(content, life, decision.claim)])
         elif decision.verdict is not Verdict.UNCHANGED:
             after = _NOTHING
-            wanted = Fate.OPEN if answer == BEING_HANDLED else Fate.STANDS
-            if not any(wanted in fates for fates in self._of(records, decision.duplicate_of, content)):
+            wanted = RecordState.CLAIMED if answer == BEING_HANDLED else RecordState.ACTIVE
+            if not any(wanted in states for states in self._of(records, decision.duplicate_of, content)):
                 return None
         return {**records, url: after}
 
@@ -188,32 +189,35 @@ class Model:
         """Return the answers that are right."""
         verdicts: set[str] = set()
         for kept in records.get(url, _NOTHING):
-            for fate in self.fates(kept) if kept else [Fate.RELEASED]:
-                if fate is Fate.RELEASED:
+            for state in self.states(kept) if kept else [RecordState.VOID]:
+                if state is RecordState.VOID:
                     verdicts |= self._compared(records, content, url)
                 else:
                     verdicts.add("unchanged" if covers(kept.content, content) else "changed")  # type: ignore[union-attr]
         return verdicts
 
     def _compared(self, records: Records, content: int, url: str) -> set[str]:
-        fates_of_others = [self._of(records, key, content) for key in records if key != url]
-        if any(all(fates == {Fate.STANDS} for fates in fates_of_page) for fates_of_page in fates_of_others):
+        states_of_others = [self._of(records, key, content) for key in records if key != url]
+        if any(all(states == {RecordState.ACTIVE} for states in states_of_page) for states_of_page in states_of_others):
             return {"duplicate"}
         verdicts = (
             {"duplicate"}
-            if any(Fate.STANDS in fates for fates_of_page in fates_of_others for fates in fates_of_page)
+            if any(RecordState.ACTIVE in states for states_of_page in states_of_others for states in states_of_page)
             else set()
         )
-        if any(Fate.OPEN in fates for fates_of_page in fates_of_others for fates in fates_of_page):
+        if any(RecordState.CLAIMED in states for states_of_page in states_of_others for states in states_of_page):
             verdicts.add(BEING_HANDLED)
-        if not any(all(fates == {Fate.OPEN} for fates in fates_of_page) for fates_of_page in fates_of_others):
+        if not any(
+            all(states == {RecordState.CLAIMED} for states in states_of_page) for states_of_page in states_of_others
+        ):
             verdicts.add("new")
         return verdicts
 
-    def _of(self, records: Records, url: str, content: int) -> list[set[Fate]]:
+    def _of(self, records: Records, url: str, content: int) -> list[set[RecordState]]:
         """Return what each possible record of *url* is for a page with *content*; nothing if it does not cover it."""
         return [
-            self.fates(kept) if kept and covers(kept.content, content) else set() for kept in records.get(url, _NOTHING)
+            self.states(kept) if kept and covers(kept.content, content) else set()
+            for kept in records.get(url, _NOTHING)
         ]
 
     def end_claim(
@@ -244,7 +248,7 @@ class Model:
     def _end_without_claim(self, url: str, options: Options, settled: bool, answer: bool | type[Nothing]) -> bool:
         if not settled:  # whatever is recorded of the page is forgotten
             self.records[url] = _NOTHING if isinstance(answer, bool) else options | {None}
-        may_be_gone = any(kept is None or Fate.RELEASED in self.fates(kept) for kept in options)
+        may_be_gone = any(kept is None or RecordState.VOID in self.states(kept) for kept in options)
         return not isinstance(answer, bool) or (may_be_gone if not answer else options != _NOTHING)
 
 

@@ -40,7 +40,7 @@ def _find_problems(pages: PagesOnServer, filing: Filing) -> list[str]:
     for number, record in readable:
         page, scope = record.page, hash_scope(record.page.scope)
         places = [place_of_name(name) for name in (name_page(page.scope, page.key), *record.aliases)]
-        if record.stands:
+        if record.is_representative:
             places.append(place_of_signature(scope, page.signature))
             filed.setdefault((scope, page.signature), client.keys.bucket_names(scope, filing.keys(page)))
         entries = [place_entry(place, number) for place in places]

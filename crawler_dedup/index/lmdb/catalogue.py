@@ -47,15 +47,15 @@ class Catalogue:
         )
         self.records = environment.make_databases(Records)
 
-    def find_standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> list[int]:
+    def find_representatives(self, txn: lmdb.Transaction, scope: int, signature: int) -> list[int]:
         """Return the numbers of the records that can be read and are filed under *signature*, ascending."""
-        standing = []
+        representatives = []
         for number in self.numbers.query(txn, place_of_signature(scope, signature)):
             with suppress(msgspec.DecodeError):
                 record = self.records.get(txn, number)
                 if record is not None and is_under(record, scope, signature):
-                    standing.append(number)
-        return standing
+                    representatives.append(number)
+        return representatives
 
 
 class PagesInTransaction(RunsInTransaction, FiledPages):

@@ -93,12 +93,12 @@ def _check_records(
         places.extend(place_entry(place, number) for place in places_of(record))
         if number not in catalogue.numbers.query(txn, places_of(record)[0]):
             findings.wrong["records are not found by their page key"] += 1
-        standing = catalogue.find_standing(txn, scope, signature)
-        if (number in standing) != record.stands:
+        representatives = catalogue.find_representatives(txn, scope, signature)
+        if (number in representatives) != record.is_representative:
             findings.wrong["records are not filed under their signature as they say"] += 1
-        if number in standing:
+        if number in representatives:
             places.append(place_entry(place_of_signature(scope, signature), number))
-            if number == standing[0]:
+            if number == representatives[0]:
                 filed.extend((scope, key, signature) for key in filing.keys(record.page))
         if title := filing.title_key(record.page):
             place = place_of_signature(scope, title)
