@@ -24,8 +24,6 @@ from crawler_dedup.middleware import DedupMiddleware
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
 
 _META_REPEATED = "_dedup_repeated"
 _META_RETRIES = "retry_times"
