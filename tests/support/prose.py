@@ -1,6 +1,6 @@
 """Texts for the tests of schemes: sentences of words in the lexica, without a word in common between texts.
 
-Started as a program, this file signs and offers the texts on command, in a separate process.
+Started as a program, this file signs the texts on command, in a separate process.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from crawler_dedup import Config, Deduplicator
+from crawler_dedup import Config
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.segmentation import han_cutter
 from crawler_dedup.signing.tables import stop_words
@@ -129,15 +129,6 @@ def signed(scheme: str) -> list[str]:
     ]
 
 
-def offer(scheme: str, directory: str, name: str, seeds: list[int]) -> list[str]:
-    """Offer a page for each of *seeds* to the index in *directory*; return the seeds of the new pages."""
-    with Deduplicator.open(directory, config(scheme)) as opened:
-        body = partial(html, frame=name)
-        pages = [opened.sign(f"http://{name}/{seed}", body(prose(seed, 10)), encoding="utf-8") for seed in seeds]
-        decisions = [opened.decide([page])[0] for page in pages]
-    return [f"{decision.verdict} {seed}" for seed, decision in zip(seeds, decisions, strict=True)]
-
-
 class Elsewhere:
     """A process that runs this file."""
 
@@ -150,14 +141,14 @@ class Elsewhere:
             cwd=Path(__file__).parents[2],
         )
 
-    def send(self, *order: object) -> None:
-        """Call one of the functions above in the process, given by name and arguments."""
+    def send(self, scheme: str) -> None:
+        """Have the process call :func:`signed`."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.write(f"{scheme}\n")
         self._process.stdin.flush()
 
     def answer(self) -> list[str]:
-        """Wait for the result of the function and return it."""
+        """Wait for the signatures and return them."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, "the process has ended"
@@ -176,5 +167,4 @@ class Elsewhere:
 
 if __name__ == "__main__":
     for line in sys.stdin:
-        name, *arguments = json.loads(line)
-        print(json.dumps(signed(*arguments) if name == "signed" else offer(*arguments)), flush=True)
+        print(json.dumps(signed(line.strip())), flush=True)

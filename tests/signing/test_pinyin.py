@@ -1,0 +1,307 @@
+"""The scheme `pinyin` against a slow reference, and what it is for: copies in other characters that sound alike."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler_dedup import Config, ConfigError
+from crawler_dedup.signedpage import Signature
+from crawler_dedup.signing.initials import LETTERS, find_initials
+from crawler_dedup.signing.lexicon import Lexicon, general
+from crawler_dedup.signing.schemes import scheme_of
+from crawler_dedup.signing.schemes.passages import Pieces
+from crawler_dedup.signing.schemes.pinyin import MAX_LETTERS, MAX_PROBES, Pinyin
+from tests.support.chinese import with_homophones
+from tests.support.examples import examples
+from tests.support.prose import ODD, SAMPLES, prose, sentences, text_of
+from tests.support.reference import slow_mixed
+from tests.support.shares import near, shares_of
+
+CLASSES, LARGEST = 16, 15
+FREQUENCIES = [at * 37 % 11 for at in range(26)]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a lexicon with other counts of letters, as ``DEDUP_LEXICON`` names it."""
+    nothing = np.zeros(0, dtype=np.uint64)
+    path = tmp_path_factory.mktemp("lexicon") / "small"
+    Lexicon(1_000, nothing, nothing.astype(np.uint32), nothing, np.array(FREQUENCIES, dtype=np.uint64)).write(path)
+    return str(path)
+
+
+def slow_classes(lexicon: Lexicon, count: int = CLASSES) -> list[int]:
+    """Put each letter, the most frequent first, into the class that is the least frequent so far."""
+    counts = lexicon.initial_counts.tolist()
+    sums = [0.0] * count
+    classes = [0] * 26
+    for letter in sorted(range(26), key=lambda at: (-counts[at], at)):
+        lightest = sums.index(min(sums))
+        classes[letter] = lightest
+        sums[lightest] += max(1, counts[letter])
+    return classes
+
+
+def slow_expected(lexicon: Lexicon, window: int, count: int = CLASSES) -> list[int]:
+    """Return how many letters of each class a window of the reference has."""
+    classes, shares = slow_classes(lexicon, count), [0.0] * count
+    for letter, times in enumerate(lexicon.initial_counts.tolist()):
+        shares[classes[letter]] += times
+    return [min(255, round(window * share / max(1.0, sum(shares)))) for share in shares]
+
+
+def slow_vectors(
+    letters: list[int], starts: list[int], lexicon: Lexicon, window: int, count: int = CLASSES, largest: int = LARGEST
+) -> list[list[int]]:
+    """Count the letters of each class in each window, relative to the expected count, which is the middle."""
+    classes, expected = slow_classes(lexicon, count), slow_expected(lexicon, window, count)
+    vectors = []
+    for start in starts:
+        counts = Counter(classes[letter] for letter in letters[start : start + window])
+        vectors.append([min(largest, max(0, counts[at] - expected[at] + largest // 2)) for at in range(count)])
+    return vectors
+
+
+def slow_keys(vectors: list[list[int]]) -> set[int]:
+    """Return the halves of each vector, four bits a number, the first one the lowest."""
+    return {
+        half << 40 | sum(component << 4 * at for at, component in enumerate(vector[8 * half : 8 * half + 8]))
+        for vector in vectors
+        for half in (0, 1)
+    }
+
+
+def slow_stored(count: int, window: int, overlap: float = 0.5) -> list[int]:
+    return sorted({*range(0, count - window + 1, max(1, int(window * (1 - overlap)))), count - window})
+
+
+def slow_value(letters: list[int], lexicon: Lexicon, window: int) -> bytes:
+    """Return whether the number of letters is odd, the expected counts, and four bits for the class of each letter."""
+    classes = [slow_classes(lexicon)[letter] for letter in letters] + [0] * (len(letters) % 2)
+    pairs = bytes(first << 4 | second for first, second in zip(classes[::2], classes[1::2], strict=True))
+    return bytes([len(letters) % 2]) + bytes(slow_expected(lexicon, window)) + pairs
+
+
+def unpacked(windows: Pieces) -> list[list[int]]:
+    return [[vector >> 4 * at & 15 for at in range(16)] for vector in windows.numbers.tolist()]
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, "mixed scripts", "one line again and again", "numbers"])
+def test_a_text_has_the_value_the_keys_and_the_probes_of_a_slow_reference(name: str) -> None:
+    text, scheme = text_of({**SAMPLES, **ODD}[name]), Pinyin()
+    signature, letters = scheme.sign(text), find_initials(text.plain).tolist()
+    if len(letters) < 120:
+        assert signature.value == b""
+        return
+    stored = slow_stored(len(letters), 48)
+    assert signature.value == slow_value(letters, general(), 48)
+    assert list(scheme.keys(signature)) == sorted(slow_keys(slow_vectors(letters, stored, general(), 48)))
+    rolling = slow_vectors(letters, list(range(len(letters) - 47)), general(), 48)
+    assert list(scheme.probes(signature)) == sorted(slow_keys(rolling))
+    assert stored[1:-1] == list(range(24, stored[-1], 24))
+
+
+@pytest.mark.parametrize("count", [101, 102, 202, 301])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "window=16",
+        "window=101",
+        "classes=20 largest=3 overlap=0",
+        "classes=20 largest=1 overlap=0.25",
+        "classes=21 largest=7 overlap=0.75",
+        "classes=26 largest=3",
+        "classes=5",
+        "classes=10 largest=3",
+    ],
+)
+def test_windows_are_stored_with_an_overlap_and_looked_up_at_every_letter(small: str, spec: str, count: int) -> None:
+    scheme = scheme_of(f"pinyin {spec}", Config(lexicon=small))
+    assert isinstance(scheme, Pinyin)
+    letters = random.Random(spec).choices(range(26), k=count)
+    classes = slow_classes(scheme.lexicon, scheme.classes)
+    value = scheme.pack(np.array([classes[letter] for letter in letters], dtype=np.uint8))
+    stored, rolling = scheme.pieces_of_page(value), scheme.rolling(value)
+    assert stored.starts.tolist() == slow_stored(count, scheme.window, scheme.overlap)
+    assert rolling.starts.tolist() == list(range(count - scheme.window + 1))
+    bits = scheme.largest.bit_length()
+    for windows in (stored, rolling):
+        starts = windows.starts.tolist()
+        counts = slow_vectors(letters, starts, scheme.lexicon, scheme.window, scheme.classes, scheme.largest)
+        assert windows.numbers.tolist() == [
+            sum(component << bits * at for at, component in enumerate(row)) for row in counts
+        ]
+    assert scheme.shares(value, value) == (1, 1)
+
+
+def test_classes_are_about_equally_frequent_and_their_expected_count_is_the_middle() -> None:
+    classes = slow_classes(general())
+    assert set(classes) == set(range(CLASSES))
+    sums = [
+        sum(general().initial_counts[at] for at in range(26) if classes[at] == letter_class)
+        for letter_class in range(CLASSES)
+    ]
+    assert max(sums) < 2 * sum(sums) / CLASSES
+    letters = random.Random(1).choices(range(26), general().initial_counts.tolist(), k=16_000)
+    vectors = np.array(unpacked(Pinyin().rolling(slow_value(letters, general(), 48))))
+    assert vectors.max() <= LARGEST
+    assert np.abs(vectors.mean(axis=0) - LARGEST // 2).max() < 0.75
+
+
+@pytest.mark.parametrize(("classes", "largest", "bits"), [(26, 15, 104), (22, 7, 66), (5, 7, 15), (16, 1, 16)])
+def test_counts_that_take_too_many_or_too_few_bits_are_refused_with_a_sentence(
+    classes: int, largest: int, bits: int
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        scheme_of(f"pinyin classes={classes} largest={largest}")
+    assert str(refused.value) == (
+        f"classes={classes} is not allowed with largest={largest}: a window takes {bits} bits, and 20 to 64 are allowed."
+    )
+
+
+@pytest.mark.parametrize("name", ["Chinese", "tea-house", "short"])
+def test_keys_and_agreement_depend_on_the_value_alone_and_not_on_the_lexicon(small: str, name: str) -> None:
+    made_with, at_hand = Pinyin(lexicon_name=small), Pinyin()
+    signature = made_with.sign(text_of(SAMPLES[name]))
+    longer = made_with.sign(text_of(SAMPLES[name] + SAMPLES[name][:20]))
+    assert list(at_hand.keys(signature)) == list(made_with.keys(signature))
+    assert list(at_hand.probes(signature)) == list(made_with.probes(signature))
+    assert at_hand.compare(signature, longer) == made_with.compare(signature, longer)
+    assert signature.value == b"" or at_hand.sign(text_of(SAMPLES[name])) != signature
+
+
+def slow_agree(scheme: Pinyin, new: list[int], kept: list[int]) -> tuple[float, float] | None:
+    """Compare every window of the new text with every window of the kept one."""
+    starts, stored = list(range(len(new) - scheme.window + 1)), slow_stored(len(kept), scheme.window)
+    ours = slow_vectors(new, starts, scheme.lexicon, scheme.window)
+    theirs = slow_vectors(kept, stored, scheme.lexicon, scheme.window)
+    matches = [
+        (at, kept_start)
+        for at, our_vector in zip(starts, ours, strict=True)
+        for kept_start, their_vector in zip(stored, theirs, strict=True)
+        if (our_vector[:8] == their_vector[:8] or our_vector[8:] == their_vector[8:])
+        and sum(abs(a - b) for a, b in zip(our_vector, their_vector, strict=True)) <= scheme.apart
+    ]
+    covered = len({place for at, _ in matches for place in range(at, at + scheme.window)}) / len(new)
+    resemblance = len({kept_start for _, kept_start in matches}) / len(stored)
+    return (
+        near(min(covered, resemblance), covered)
+        if covered >= scheme.coverage and resemblance >= scheme.resemblance
+        else None
+    )
+
+
+LETTER_LISTS = st.lists(st.sampled_from([0, 1, 8, 18, 24, 25]), min_size=16, max_size=150)
+
+
+@settings(max_examples=examples(40))
+@given(
+    kept=LETTER_LISTS,
+    data=st.data(),
+    apart=st.sampled_from([0, 4, 10]),
+    coverage=st.sampled_from([0, 0.5, 0.8]),
+    least=st.sampled_from([0.1, 0.5]),
+)
+def test_pinyin_agrees_as_a_comparison_of_all_pairs_of_windows(
+    small: str, kept: list[int], data: st.DataObject, apart: int, coverage: float, least: float
+) -> None:
+    scheme = Pinyin(window=16, apart=apart, coverage=coverage, resemblance=least, lexicon_name=small)
+    at, to = data.draw(st.integers(0, len(kept))), data.draw(st.integers(0, len(kept)))
+    new = kept[:at] + data.draw(st.lists(st.integers(0, 25), max_size=20)) + kept[to:]
+    if len(new) >= scheme.window:
+        values = (slow_value(letters, scheme.lexicon, scheme.window) for letters in (new, kept))
+        assert shares_of(scheme.agree(*values)) == slow_agree(scheme, new, kept)
+
+
+def test_other_characters_with_the_same_letters_have_the_same_signature() -> None:
+    for seed in range(4):
+        raw = prose(seed, 10, chinese=True)
+        assert Pinyin().sign(text_of(raw)) == Pinyin().sign(text_of(with_homophones(raw)))
+
+
+@pytest.mark.parametrize("length", [1, 24, 31])
+def test_an_inserted_or_deleted_line_does_not_shift_the_windows_after_it(length: int) -> None:
+    scheme, line = Pinyin(), prose(20, 4, chinese=True).replace("\n", "")[:length]
+    for seed in range(4):
+        raw = prose(seed, 24, chinese=True)
+        middle = len(raw) // 2
+        longer = raw[:middle] + line + raw[middle:]
+        for new, kept in ((longer, raw), (raw, longer)):
+            ours, theirs = scheme.sign(text_of(new)), scheme.sign(text_of(kept))
+            assert scheme.finds(ours, theirs)
+            agreement = scheme.compare(ours, theirs)
+            assert agreement is not None
+            assert agreement.coverage is not None
+            assert agreement.coverage > 0.9
+
+
+@pytest.mark.parametrize("count", [119, 3_001])
+def test_texts_that_are_too_short_or_too_long_agree_with_equal_texts_only(
+    monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    scheme = Pinyin()
+    assert MAX_LETTERS > 2_000_000, "longer than the longest novel"
+    monkeypatch.setattr("crawler_dedup.signing.schemes.pinyin.MAX_LETTERS", 3_000)
+    raw = "".join(random.Random(count).choices("茶馆门前老人听不到船夫的号子", k=count))
+    signature, changed = scheme.sign(text_of(raw)), scheme.sign(text_of(raw[:-1] + "黄"))
+    assert signature.value == changed.value == b""
+    assert scheme.compare(signature, signature) is not None
+    assert scheme.compare(signature, changed) is None
+    fits = scheme.sign(text_of(raw + "茶" if count == 119 else raw[:-1]))
+    assert fits.value != b""
+
+
+def test_a_limited_number_of_windows_is_looked_up_and_always_the_same() -> None:
+    scheme = Pinyin()
+    raw = "".join(random.Random(1).choices([chr(code) for code in range(0x4E00, 0x9000)], k=9_000))
+    signature, longer = (scheme.sign(text_of(text, fold_han=False)) for text in (raw, "茶馆" * 50 + raw))
+    numbers = scheme.keys_of_pieces(scheme.rolling(signature.value).numbers).tolist()
+    assert list(scheme.probes(signature)) == sorted(sorted(set(numbers), key=slow_mixed)[:MAX_PROBES])
+    assert len(scheme.probes(signature)) == MAX_PROBES
+    assert len(set(scheme.probes(signature)) & set(scheme.probes(longer))) > 0.9 * MAX_PROBES
+    assert scheme.finds(signature, longer)
+    assert scheme.finds(longer, signature)
+
+
+def one_half(count: int) -> str:
+    """Return letters of eight classes only, so that all windows have one half of their vectors in common."""
+    letters = [
+        LETTERS[at] for at, class_of_letter in enumerate(slow_classes(general())) if class_of_letter >= CLASSES // 2
+    ]
+    return " ".join(random.Random(1).choices(letters, k=count))
+
+
+@pytest.mark.parametrize("raw", ["茶" * 12_000, one_half(12_000)], ids=["one letter", "one half"])
+def test_windows_that_all_match_are_compared_in_bounded_memory(raw: str) -> None:
+    scheme = Pinyin()
+    new, kept = (scheme.sign(text_of(text)) for text in (raw, raw[:-10]))
+    tracemalloc.start()
+    try:
+        agreement = scheme.compare(new, kept)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert agreement is not None
+    assert peak < 64 << 20
+
+
+def test_random_short_texts_do_not_agree() -> None:
+    """No two of 600 texts of 60 random words agree."""
+    scheme, source = Pinyin(), random.Random(5)
+    words = [word for seed in range(30) for line in sentences(seed, 30) for word in line.strip(". \n").split(" ")]
+    signatures = [scheme.sign(text_of(" ".join(source.sample(words, 60)))) for _ in range(600)]
+    by_key: dict[int, list[Signature]] = {}
+    for signature in signatures:
+        for key in scheme.keys(signature):
+            by_key.setdefault(key, []).append(signature)
+    candidates = {
+        (new, kept) for new in signatures for key in scheme.probes(new) for kept in by_key.get(key, []) if kept != new
+    }
+    assert [pair for pair in sorted(candidates) if scheme.compare(*pair)] == []
