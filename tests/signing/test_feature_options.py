@@ -132,10 +132,6 @@ def test_only_options_that_differ_from_their_defaults_stand_in_the_header(name: 
     assert scheme_of(chosen.spec) == chosen
 
 
-def test_the_header_of_simhash_has_not_changed() -> None:
-    assert scheme_of("simhash").spec == "simhash bits=64 hash=xxh3_64 weight=tf^0.75 tables=4"
-
-
 def test_the_header_names_the_lexicon_only_with_tf_idf() -> None:
     assert set(scheme_of("simhash weight=tf-idf").depends_on) == {"lexicon"}
     for spec in ("simhash", "simhash weight=tf", "checksums phrases=yes"):

@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.hamming import distance
-from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.characters import simplify_han
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import CutHan, han_cutter
-from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS, Article
 from tests.support.chinese import in_other_writing
@@ -46,25 +44,6 @@ every_writing = pytest.mark.parametrize("writing", WRITINGS)
 )
 def test_a_traditional_character_becomes_its_simplified_form(traditional: str, text: str) -> None:
     assert simplify_han(traditional) == text
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "The tea house, 1924–2024: naïve Straße",
-        "чайная чай ชา 찻집 चाय",
-        "ひらがな カタカナ ー",
-        "🍵👩‍👩‍👧 ☃\u200d\ufe0f",
-        "\ud800 \udfff\udc00",
-        "\U000323b0\U0003347f\U000e0001\U0010ffff",
-        "\0\n\t\u3000，。《》",
-    ],
-    ids=["empty", "Latin", "other scripts", "kana", "emoji", "lone surrogates", "above the table", "punctuation"],
-)
-def test_all_other_characters_stay(text: str) -> None:
-    assert simplify_han(text) == text
-    assert simplify_han(f"{text}漢{text}") == f"{text}汉{text}"
 
 
 def test_only_chinese_characters_are_folded_and_only_to_chinese_characters() -> None:
@@ -182,12 +161,10 @@ def test_a_page_in_the_other_kind_of_characters_is_decided_as_the_page_itself(
 # The index
 
 
-def test_an_index_that_records_packages_of_earlier_tables_opens_without_a_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    config = Config(tokenizer="bigrams")
-    signer = Signer(config)
-    noted = {**signer.libraries, "opencc": "1.1.9", "stopwordsiso": "0.6.1", "pypinyin": "0.50.0"}
-    Store.open(tmp_path, signer.spec, noted, map_size=1 << 24, fresh=True).close()
-    Deduplicator.open(tmp_path, config).close()
-    assert caplog.records == []
+@pytest.mark.parametrize("fold_han", [True, False])
+def test_an_index_with_folding_and_one_without_are_not_mixed(tmp_path: Path, fold_han: bool) -> None:
+    Deduplicator.open(tmp_path, Config(tokenizer="bigrams", fold_han=fold_han)).close()
+    theirs, ours = ("yes", "no") if fold_han else ("no", "yes")
+    with pytest.raises(IndexMismatch, match=f"fold han: index has '{theirs}' / you have '{ours}'"):
+        Deduplicator.open(tmp_path, Config(tokenizer="bigrams", fold_han=not fold_han))
+    Deduplicator.open(tmp_path, Config(tokenizer="bigrams", fold_han=fold_han)).close()

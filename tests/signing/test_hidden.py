@@ -11,13 +11,10 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
-from crawler_dedup.index.export import Export
-from crawler_dedup.index.maintenance import export_index, import_index, open_pages
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import compare
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.hidden import without_hidden
-from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
@@ -66,48 +63,6 @@ def check(deduplicator: Deduplicator, url: str, body: str) -> Decision:
 
 def shown(markup: str) -> list[str]:
     return [block.shown for block in read_outline(parse(markup.encode())).blocks]
-
-
-@pytest.mark.parametrize(
-    ("attributes", "is_shown"),
-    [
-        ("hidden", False),
-        ("HIDDEN=''", False),
-        ("hidden=false", False),
-        ("aria-hidden=true", True),
-        ("class=hidden", True),
-        ("data-hidden", True),
-        ("style='display:none'", False),
-        ("style='  DISPLAY :\tNone  '", False),
-        ("style='color:red;display:none;margin:0'", False),
-        ("style='display:none!important'", False),
-        ("style='display: none ! important; display: block'", False),
-        ("style='display:none; display:block'", False),
-        ("style='display:block; display:none'", False),
-        ("style='display:block !important; display:none'", False),
-        ("style='dis/**/play:none'", True),
-        ("style='/* display:none */ color:red'", False),
-        ("style='display:/* open */none/* later'", False),
-        ("style='background:url(a;display:none)'", False),
-        ("style=\"font-family:'x;display:none'\"", False),
-        ("style='--display:none'", True),
-        ("style='display:inline-block'", True),
-        ("style='display:none;display:bogus'", False),
-        ("style='visibility:hidden;visibility:bogus'", False),
-        ("style='display:none;display:inline flex'", False),
-        ("style='visibility:hidden'", False),
-        ("style='VISIBILITY: Hidden'", False),
-        ("style='visibility:collapse'", False),
-        ("style='visibility:visible'", True),
-        ("style='backface-visibility:hidden'", True),
-        ("style='overflow:hidden'", True),
-        ("style=''", True),
-        ("style=display", True),
-    ],
-)
-def test_an_element_is_hidden_by_its_attribute_or_its_own_style(attributes: str, is_shown: bool) -> None:
-    for tag in ("div", "span"):
-        assert shown(f"<{tag} {attributes}>text</{tag}>") == (["text"] if is_shown else [""])
 
 
 @pytest.mark.parametrize(("markup", "words"), [*CASES.items(), *((markup, "") for markup in HIDDEN_TO_BE_SAFE)])
@@ -196,14 +151,6 @@ def test_a_hidden_copy_on_another_host_causes_no_drop(deduplicator: Deduplicator
     assert check(deduplicator, "http://mirror.org/depot", page(text("depot"))).verdict is Verdict.DUPLICATE
 
 
-@pytest.mark.parametrize("hider", HIDERS)
-def test_a_copy_half_of_which_is_hidden_causes_no_drop(deduplicator: Deduplicator, hider: str) -> None:
-    parts = sentences("depot")
-    decoy = page(*parts[:5], hider.format("".join(parts[5:])))
-    assert check(deduplicator, "http://evil.net/", decoy).verdict is Verdict.NEW
-    assert check(deduplicator, "http://paper.org/depot", page(*parts)).verdict is Verdict.NEW
-
-
 def test_a_copy_in_a_hidden_part_of_each_line_causes_no_drop(deduplicator: Deduplicator) -> None:
     text = words("depot")
     lines = [
@@ -223,20 +170,6 @@ def test_a_whole_page_in_a_closed_element_covers_nothing_and_keeps_its_text(
     assert check(deduplicator, "http://evil.net/", decoy).reason == "mostly hidden"
     assert check(deduplicator, "http://paper.org/depot", page(text("depot"))).verdict is Verdict.NEW
     assert sentences("depot")[3][3:-4] in SIGNER.main_text(decoy.encode(), "utf-8")
-
-
-def test_text_hidden_from_screen_readers_only_counts_as_shown(deduplicator: Deduplicator) -> None:
-    kept = page(f"<div aria-hidden=true>{text('depot')}</div>")
-    assert check(deduplicator, "http://a.org/", kept).verdict is Verdict.NEW
-    assert check(deduplicator, "http://b.org/", page(text("depot"))).verdict is Verdict.DUPLICATE
-
-
-def test_a_page_that_is_not_displayed_is_unchecked(deduplicator: Deduplicator) -> None:
-    for root in ("<body style='display:none'", "<html hidden"):
-        body = page(text("depot")).replace(root.split()[0], root)
-        for host in ("a.org", "b.org"):
-            decision = check(deduplicator, f"http://{host}/", body)
-            assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "mostly hidden")
 
 
 def test_a_hidden_dialog_and_menu_beside_the_text_do_not_matter(deduplicator: Deduplicator) -> None:
@@ -396,21 +329,6 @@ def test_a_text_is_signed_with_what_it_hides() -> None:
     uncovered = signed(ACCORDION.replace(" hidden", "").replace(" style='display: none'", ""))
     for name in ("signature", "features", "sketch", "feature_digest", "chars", "link_digest", "kind"):
         assert getattr(uncovered, name) == getattr(hiding, name)
-
-
-def test_an_export_keeps_which_blocks_a_page_shows(tmp_path: Path) -> None:
-    config = Config(tokenizer="bigrams")
-    with Deduplicator.open(tmp_path / "index", config) as kept:
-        check(kept, "http://evil.net/", page(*sentences("depot")[:5], f"<div hidden>{text('depot')}</div>"))
-        check(kept, "http://a.org/", ACCORDION)
-    pages = open_pages(tmp_path / "index")
-    export_index(pages, tmp_path / "export", lambda _: None)
-    pages.close()
-    import_index(Export(tmp_path / "export"), tmp_path / "copy", lookup_of, lambda _: None, lambda _: None)
-    with Deduplicator.open(tmp_path / "copy", config) as copy:
-        # It is a part of the second page, which shows it, and of the first one, which hides it.
-        assert check(copy, "http://paper.org/depot", page(text("depot"))).duplicate_of == "http://a.org/"
-        assert check(copy, "http://b.org/", ACCORDION).duplicate_of == "http://a.org/"
 
 
 # In a crawl

@@ -115,21 +115,6 @@ BASES = [
 ]
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize(
-    "href", ["c", "c/", "../c", "./c", "/c", "//o/c", "?q", "", "http://o/c", "HTTP://O/c", "c?a#b", "/a//b"]
-)
-def test_links_are_resolved_against_the_whole_address(base: str, href: str) -> None:
-    tree = parse(f'<a href="{href}">text</a>'.encode())
-    try:
-        host = urlsplit(base).netloc
-    except ValueError:
-        host = ""
-    target = make_comparable(href, base, host)
-    hashes = find_links(tree, base).hashes.tolist()
-    assert hashes == ([] if target is None else [xxh3_64_intdigest(target.encode())])
-
-
 ADDRESSES = st.lists(
     st.sampled_from(
         [

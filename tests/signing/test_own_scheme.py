@@ -54,19 +54,6 @@ with Deduplicator.open("index", Config(scheme="openings first=50")) as index:
     assert done.stdout.splitlines() == ["new ", "duplicate http://example.com/0", "new "], done.stderr
 
 
-def test_the_options_of_the_documented_scheme_stand_in_the_header(installed: Path) -> None:
-    code = """
-from crawler_dedup import Config, Deduplicator, IndexMismatch
-Deduplicator.open("index", Config(scheme="openings first=50")).close()
-Deduplicator.open("index", Config(scheme="openings first=50")).close()
-try:
-    Deduplicator.open("index", Config(scheme="openings"))
-except IndexMismatch as error:
-    print("openings first=50" in str(error) and "openings first=30" in str(error))
-"""
-    assert run(installed, code).stdout == "True\n"
-
-
 def test_without_its_package_the_error_names_the_available_schemes(tmp_path: Path) -> None:
     done = run(tmp_path, 'from crawler_dedup.signing.schemes import scheme_of; scheme_of("openings")')
     assert "There is no scheme 'openings'; there are simhash, exact, " in done.stderr

@@ -29,7 +29,6 @@ from crawler_dedup.signing.schemes.imatch import IMatch
 from crawler_dedup.signing.schemes.minhash import BINS, MinHash, estimate_resemblance, one_permutation
 from crawler_dedup.signing.schemes.sentences import Sentences
 from crawler_dedup.signing.schemes.shingling import MAX_MOD, MODULUS, SMALLEST, Shingling
-from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS
@@ -63,10 +62,6 @@ def shingles(words: list[str], width: int) -> set[int]:
         mix(sum(unit_hash * 0x9E3779B97F4A7C15 ** (width - 1 - at) for at, unit_hash in enumerate(run)) & _MASK)
         for run in runs
     }
-
-
-def content_words(text: Text) -> set[str]:
-    return set(text.tokens) - stop_words()
 
 
 def array(numbers: Iterable[int]) -> Numbers:
@@ -407,11 +402,6 @@ def slow_containment(resemblance: float, size: int, other_size: int) -> float:
     """Compute |A∩B| / |A| by |A∩B| = R/(1+R) · (|A|+|B|), limited by the size of each set."""
     common = resemblance * (size + other_size) / (1 + resemblance)
     return min(common, size, other_size) / size
-
-
-@given(st.floats(0, 1), st.integers(1, 10**6), st.integers(1, 10**6))
-def test_containment_follows_from_resemblance_and_sizes(resemblance: float, size: int, other_size: int) -> None:
-    assert containment(resemblance, size, other_size) == pytest.approx(slow_containment(resemblance, size, other_size))
 
 
 @given(st.integers(1, 60), st.data(), st.floats(0.05, 1), st.floats(0, 1))

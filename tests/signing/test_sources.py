@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import comb, sqrt
+from math import sqrt
 
 import numpy as np
 import pytest
@@ -11,7 +11,6 @@ import pytest
 from crawler_dedup.hamming import DESIGNS, Numbers, distance
 from crawler_dedup.signing.features import Features
 from crawler_dedup.signing.schemes.minhash import one_permutation
-from crawler_dedup.signing.schemes.shingling import Shingling
 from crawler_dedup.signing.schemes.simhash import simhash
 from tests.support.prose import text_of
 
@@ -34,19 +33,6 @@ def test_a_rose_is_a_rose_is_a_rose_has_three_shingles_of_four() -> None:
     assert len(text.shingles(4)) == 3
     written = [text_of(run).shingles(4)[0] for run in ("a rose is a", "rose is a rose", "is a rose is")]
     assert sorted(written) == text.shingles(4).tolist()
-
-
-def test_a_text_resembles_itself_wholly_and_resemblance_is_the_share_of_common_shingles() -> None:
-    scheme = Shingling(shingle=1)
-    text, variant = (
-        scheme.sign(text_of(raw)) for raw in ("one two three four five six", "one two three four nine ten")
-    )
-    whole, part = scheme.measure(text, text), scheme.measure(text, variant)
-    assert whole is not None
-    assert part is not None
-    assert (whole.resemblance, whole.coverage) == (1, 1)
-    assert part.resemblance == 4 / 8
-    assert part.coverage == pytest.approx(4 / 6)
 
 
 # Min-hash (Broder 1997; overview of shingling and simhash)
@@ -84,10 +70,6 @@ def test_a_bit_is_set_if_the_features_that_have_it_outweigh_the_others() -> None
         counts=np.ones(3),
     )
     assert simhash(features) == 0b0011  # +5, +3-2, -3+1-1, -3-1+1
-
-
-def test_a_sorted_table_would_be_probed_41_664_times_for_three_bits() -> None:
-    assert comb(64, 3) == 41_664
 
 
 @pytest.mark.parametrize(

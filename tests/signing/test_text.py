@@ -46,22 +46,6 @@ def slow_units(plain: str) -> list[str]:
     return units
 
 
-@pytest.mark.parametrize(
-    ("text", "units"),
-    [
-        ("Hello, World!", ["hello", "world"]),
-        ("Python教程3版", ["python", "教", "程", "3", "版"]),
-        ("茶, かな ภา tea", ["茶", "か", "な", "ภ", "า", "tea"]),
-        ("हिन्दी में 한국어", ["हिन्दी", "में", "한국어"]),
-        ("ＡＢＣ ｶﾞ 茶館", ["abc", "ガ", "茶", "馆"]),
-        ("", []),
-        ("… — !", []),
-    ],
-)
-def test_words_and_characters_of_scripts_without_spaces_are_units_in_order(text: str, units: list[str]) -> None:
-    assert text_of(text).units == units
-
-
 @given(SAMPLES)
 def test_units_equal_those_of_a_slow_reference(raw: str) -> None:
     text = text_of(raw)
@@ -94,10 +78,6 @@ def test_units_and_shingles_need_no_dictionary() -> None:
     assert len(text.shingles(3)) == 6
     with pytest.raises(AssertionError):
         _ = text.tokens
-
-
-def test_units_are_folded() -> None:
-    assert text_of("老茶館").units == ["老", "茶", "馆"]
 
 
 # Shingles
@@ -135,29 +115,6 @@ def test_shingles_equal_those_of_a_slow_reference(raw: str, width: int) -> None:
     hashes = text.shingles(width)
     assert hashes.dtype == np.uint64
     assert hashes.tolist() == slow_shingles(slow_units(text.plain), width)
-
-
-@given(st.text(), WIDTHS)
-def test_shingles_of_any_text_are_those_of_its_units(raw: str, width: int) -> None:
-    text = text_of(raw)
-    assert text.shingles(width).tolist() == slow_shingles(text.units, width)
-
-
-@pytest.mark.parametrize("width", [1, 3, 8])
-def test_an_empty_text_has_no_shingles(width: int) -> None:
-    for raw in ("", "… — !\n"):
-        hashes = text_of(raw).shingles(width)
-        assert hashes.shape == (0,)
-        assert hashes.dtype == np.uint64
-
-
-@pytest.mark.parametrize("raw", ["tram", "the tram depot", "茶馆", "茶館 of tea", "ภา"])
-def test_a_text_that_is_shorter_than_a_shingle_is_one_shingle(raw: str) -> None:
-    text = text_of(raw)
-    whole = text.shingles(len(text.units))
-    assert len(whole) == 1
-    for additional in (1, 2, 100):
-        assert np.array_equal(text.shingles(len(text.units) + additional), whole)
 
 
 def test_shingles_of_one_unit_are_the_distinct_units() -> None:

@@ -51,11 +51,6 @@ def test_the_parts_of_a_title_stand_between_separators(title: str, parts: set[st
     assert split_title(title) == parts
 
 
-@pytest.mark.parametrize("title", ["茶馆：第一幕", "第一幕：茶馆｜河边网"])
-def test_a_wide_colon_separates(title: str) -> None:
-    assert {"茶馆", "第一幕"} <= split_title(title)
-
-
 @settings(deadline=None)
 @given(st.text())
 def test_parts_are_letters_and_digits_in_one_case(title: str) -> None:

@@ -14,7 +14,7 @@ from crawler_dedup import ConfigError
 from crawler_dedup.signing.features import normalise, size_in_letters, split_units
 from crawler_dedup.signing.schemes import Agreement, scheme_of
 from crawler_dedup.signing.schemes.passages import Pieces
-from crawler_dedup.signing.schemes.winnowing import MAX_PROBES, WIDE_LETTERS, Winnowing
+from crawler_dedup.signing.schemes.winnowing import WIDE_LETTERS, Winnowing
 from tests.support.chinese import chinese
 from tests.support.examples import examples
 from tests.support.prose import SAMPLES, mixed, prose, text_of
@@ -219,21 +219,11 @@ def packed(numbers: list[int]) -> bytes:
     return len(numbers).to_bytes(4, "little") + b"".join((number << 16 | 7).to_bytes(8, "little") for number in numbers)
 
 
-@pytest.mark.parametrize("share", [0.5, 0.6, 0.75, 0.9])
-@pytest.mark.parametrize("is_chinese", [False, True])
-def test_excerpts_of_long_texts_are_found_by_64_probes(share: float, is_chinese: bool) -> None:
-    scheme = Winnowing(resemblance=0)
-    for seed in range(3):
-        raw = prose(seed, 200, chinese=is_chinese)
-        begin = int((1 - share) * len(raw) / 2)
-        new, kept = (scheme.sign(text_of(text)) for text in (raw[begin : begin + int(share * len(raw))], raw))
-        assert len(scheme.probes(new)) == MAX_PROBES < len(scheme.keys(new))
-        assert scheme.finds(new, kept)
-        agreement = scheme.compare(new, kept)
-        assert agreement is not None
-        assert agreement.coverage is not None
-        assert agreement.coverage > 0.95
-        assert agreement.resemblance == pytest.approx(share, abs=0.08)
+def test_64_hashes_of_a_long_text_are_looked_up() -> None:
+    scheme = Winnowing()
+    signature = scheme.sign(text_of(prose(1, 200)))
+    assert len(scheme.probes(signature)) == 64 < len(scheme.keys(signature))
+    assert set(scheme.probes(signature)) < set(scheme.keys(signature))
 
 
 # Options

@@ -44,6 +44,8 @@ CASES = {
     **{f'<div style="{style}">a</div>': "a" for style in _SHOWING_STYLES},
     "<div hidden>a</div>": "",
     "<div hidden=until-found>a</div>": "",
+    "<div hidden=false>a</div>": "",
+    "<div aria-hidden=true class=hidden data-hidden>a</div>": "a",
     "<div popover=manual>a</div>": "",
     f"<dialog>{_PAGE}</dialog>": "",
     f'<dialog open style="position:static">{_PAGE}</dialog>': _PAGE_WORDS,
