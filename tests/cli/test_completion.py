@@ -59,12 +59,3 @@ def test_bash_completes_a_command() -> None:
         echo "${{COMPREPLY[@]}}"
     """
     assert subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True).stdout == "stats\n"
-
-
-@pytest.mark.parametrize(
-    ("shell", "begin"), [("zsh", "#compdef crawler-dedup"), ("fish", "function _crawler_dedup_completion;")]
-)
-def test_the_scripts_of_other_shells_are_printed(shell: str, begin: str) -> None:
-    variables = {"_CRAWLER_DEDUP_COMPLETE": f"{shell}_source"}
-    done = processes.run(["-c", "from crawler_dedup.cli import app; app(prog_name='crawler-dedup')"], env=variables)
-    assert done.stdout.startswith(begin)

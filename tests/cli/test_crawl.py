@@ -282,15 +282,9 @@ START = {
     "format": (["{site}/", "-o", "pages.doc"], "Unrecognized output format 'doc'"),
     "file": (["{site}/", "-o", "/proc/none/pages.jsonl"], "Error: /proc/none: No such file or directory."),
     "value": (["{site}/", "-s", "DEDUP_MAX_DISTANCE=far"], "Error: DEDUP_MAX_DISTANCE = 'far' is not allowed"),
-    "name": (["{site}/", "-s", "DEDUP_MAX_DISTANZ=3"], "DEDUP_MAX_DISTANZ"),
     "value of Scrapy's": (
         ["{site}/", "-s", "DOWNLOAD_TIMEOUT=long"],
         "Error: The crawl cannot start: could not convert",
-    ),
-    "log level": (["{site}/", "-s", "LOG_LEVEL=LOUD"], "Error: The crawl cannot start: Unknown level: 'LOUD'"),
-    "no setting": (
-        ["{site}/", "-s", "DOWNLOAD_DELAY"],
-        "'DOWNLOAD_DELAY' is no setting; an example is DOWNLOAD_DELAY=0.2.",
     ),
     "another index": (["{site}/", "--index", "filled"], "was made with another configuration"),
 }

@@ -87,10 +87,6 @@ def test_one_equal_line_is_left_before_and_after_a_difference() -> None:
     assert lines == ["… 3 equal lines …", "3", "4", "5", "… 3 equal lines …"]
 
 
-def test_two_equal_texts_fold_to_one_line() -> None:
-    assert rows(side_by_side("a\nb\nc", "a\nb\nc", folded=True)) == [("", "… 3 equal lines …", "… 3 equal lines …")]
-
-
 def test_two_pages_without_main_text_are_reported_in_a_sentence() -> None:
     file = io.StringIO()
     print_side_by_side(Console(file=file, width=40), "", " \n", folded=True)

@@ -195,14 +195,6 @@ def test_a_journal_that_is_given_requires_neither_an_index_nor_a_project(dropped
     assert "did you mean DEDUP_ACTION?" in wrong.stderr
 
 
-def test_an_incomplete_line_is_reported_beside_the_list(dropped: Path) -> None:
-    with (dropped / FIRST).open("ab") as file:
-        file.write(b'{"half')
-    result = invoke("drops", dropped)
-    assert urls(result) == COPIES
-    assert "damaged or cut in half" in result.stderr
-
-
 def test_a_seed_draws_the_same_sample_again_and_in_its_order(dropped: Path) -> None:
     drawn = [urls(invoke("drops", dropped, "--sample", 3, "--seed", seed)) for seed in (1, 1, 2, 3, 4)]
     assert drawn[0] == drawn[1]
@@ -305,13 +297,6 @@ def test_a_summary_can_be_printed_as_json_lines(runs: Path) -> None:
     assert lines[2]["first"] == "2026-11-22T09:12:00Z"
     counts = [(line["by"], line["value"], line["drops"]) for line in lines if line["type"] == "drop_count"]
     assert counts == [("rule", "alike", 7), ("host", "a.org", 6), ("duplicate_of", KEPT, 7)]
-
-
-def test_one_run_can_be_summarised(runs: Path) -> None:
-    output = invoke("drops", runs, "--summary", "--run", "b").stdout
-    assert output.startswith("1 marked page in run 0000000b, ")
-    assert "a.org/0" not in output
-    assert "0000000a" not in output
 
 
 def test_a_summary_lists_the_latest_runs(runs: Path) -> None:

@@ -59,10 +59,6 @@ def test_the_duplicates_of_a_page_that_was_forgotten_before_are_still_exported(d
     assert exported(dropped, tmp_path, "--url", KEPT) == COPIES
 
 
-def test_the_export_for_a_page_without_duplicates_is_empty(dropped: Path, tmp_path: Path) -> None:
-    assert exported(dropped, tmp_path, "--url", "http://b.org/other") == []
-
-
 def test_an_export_that_cannot_be_written_changes_nothing(dropped: Path, tmp_path: Path) -> None:
     result = invoke("forget", dropped, "--url", KEPT, "--export", tmp_path / "no" / "urls.txt", status=2)
     assert result.stderr == f"Error: {tmp_path / 'no' / 'urls.txt'}: No such file or directory.\n"
@@ -130,10 +126,6 @@ def test_a_duplicate_is_exported_even_if_another_scope_keeps_its_address(dropped
     assert exported(dropped, tmp_path, "--url", KEPT) == COPIES
 
 
-def test_a_call_that_does_not_select_pages_is_refused(dropped: Path) -> None:
-    assert "Say what to forget" in printed_text(invoke("forget", dropped, status=2))
-
-
 def test_forgotten_pages_can_be_printed_as_a_json_line(dropped: Path) -> None:
     assert json_lines("forget", dropped, "--url", KEPT, "--json") == [
         {"type": "forgotten", "pages": 1, "duplicates": COPIES}
@@ -169,11 +161,6 @@ def test_a_run_without_a_journal_may_be_the_latest_one(dropped: Path) -> None:
 def test_a_latest_run_that_filed_nothing_has_nothing_to_forget(dropped: Path) -> None:
     write(dropped / SECOND, [replace(run_started(0xC, "site"), time="2099-01-01T00:00:00.000Z")])
     assert printed_text(invoke("forget", dropped, "--last")).startswith("0 pages of run 0000000c forgotten.")
-    assert is_kept(KEPT, dropped)
-
-
-def test_only_one_run_can_be_selected(dropped: Path) -> None:
-    assert "cannot be combined" in printed_text(invoke("forget", dropped, "--last", "--run", "c", status=2))
     assert is_kept(KEPT, dropped)
 
 

@@ -75,30 +75,6 @@ def test_the_help_is_readable_in_80_columns(path: tuple[str, ...]) -> None:
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.parametrize("path", [(), *GROUPS, *ALL], ids=" ".join)
-def test_the_help_names_no_document_because_documents_are_not_installed(path: tuple[str, ...]) -> None:
-    assert not re.search(r"docs/|\.md\b", invoke(*path, "--help").stdout)
-
-
-@pytest.mark.parametrize("group", [(), *GROUPS], ids=" ".join)
-def test_a_summary_is_a_sentence_on_one_line(group: tuple[str, ...]) -> None:
-    listed = re.findall(r"^  ([a-z]+)  +(.*)$", invoke(*group, "--help").stdout, re.MULTILINE)
-    assert listed
-    for name, summary in listed:
-        assert (*group, name) in ALL or (name,) in GROUPS
-        assert summary[0].isupper()
-        assert summary.endswith(".")
-        assert not summary.endswith("...")
-
-
-@pytest.mark.parametrize("path", ALL, ids=" ".join)
-def test_an_index_is_the_last_argument_and_optional(path: tuple[str, ...]) -> None:
-    arguments = [parameter for parameter in ALL[path].params if isinstance(parameter, click.Argument)]
-    if index := next((argument for argument in arguments if argument.name == "index"), None):
-        assert index is arguments[-1]
-        assert not index.required
-
-
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
 def test_every_argument_is_explained_and_every_option_has_a_sentence(path: tuple[str, ...]) -> None:
     command = ALL[path]

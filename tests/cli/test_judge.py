@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.cli.evaluate import format_share
@@ -29,7 +28,7 @@ from tests.support.commandline import (
     printed_text,
     write,
 )
-from tests.support.crawling import Answer, Site, article, html, run_scrapy
+from tests.support.crawling import Site, article, html, run_scrapy
 from tests.support.droppedpages import COPIES, KEPT, explained
 from tests.support.projects import ADDON, project
 
@@ -162,15 +161,6 @@ def test_answers_do_not_contain_the_texts_of_the_journal(tmp_path: Path) -> None
     assert json.loads(line)["entry"]["text"] == ""
 
 
-def test_the_title_of_a_stored_text_is_that_of_its_page(tmp_path: Path) -> None:
-    check_pages(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True, DEDUP_MAX_DISTANCE=7)
-    judge(tmp_path / "index", "y\nq\n")
-    folder = tmp_path / "index" / "judged"
-    ((_, document), *_) = read_folder(folder)[0].documents.items()
-    with Deduplicator.open(tmp_path / "other", Config(tokenizer="bigrams")) as deduplicator:
-        assert deduplicator.sign("http://a.org/", read_body(folder, document)).title == document.title == "Article 1"
-
-
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[Site]:
     """Yield a site of which an index knows: a page, and two copies that were dropped."""
@@ -193,14 +183,6 @@ def test_pages_are_fetched_only_when_their_question_is_asked(live: Site, tmp_pat
     assert sorted(live.paths()) == ["/copy", "/kept"]
 
 
-def test_the_charset_of_the_server_is_used(live: Site, tmp_path: Path) -> None:
-    text = "Le café de la gare à côté a été fermé à l'été. " * 20
-    for path in ("/kept", "/copy"):
-        body = f"<p>{text}{path}</p>".encode("windows-1252")
-        live.pages[path] = Answer(body, 200, (("Content-Type", "text/html; charset=windows-1252"),))
-    assert "café de la gare à côté" in printed_text(judge(tmp_path / "index", "y\nq\n", "--fetch"))
-
-
 def test_the_pages_of_earlier_answers_can_be_fetched_later(live: Site, tmp_path: Path) -> None:
     folder = tmp_path / "index" / "judged"
     result = judge(tmp_path / "index", "y\nn\n")
@@ -212,18 +194,6 @@ def test_the_pages_of_earlier_answers_can_be_fetched_later(live: Site, tmp_path:
     fetched = len(live.paths())
     judge(tmp_path / "index", "", "--fetch")
     assert len(live.paths()) == fetched, "all of them are there"
-
-
-def test_the_number_of_runs_is_reported_from_which_drops_are_drawn_and_the_latest_can_be_selected(
-    dropped: Path,
-) -> None:
-    (entry, *_) = entries_of(dropped / FIRST)
-    later = replace(entry, url="http://c.org/", run="0000000b", time="2099-01-01T00:00:00.000Z")
-    write(dropped / SECOND, [later])
-    assert judge(dropped, "").stderr.startswith("7 drops in 2 runs, ")
-    result = judge(dropped, "y\n", "--last")
-    assert explained(result) == ["http://c.org/"]
-    assert result.stderr == "1 drop in run 0000000b, 2099-01-01 00:00 UTC.\n"
 
 
 @pytest.mark.parametrize("options", [(), ("--fetch",)], ids=["stored texts", "fetched pages"])

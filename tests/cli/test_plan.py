@@ -31,10 +31,6 @@ def test_a_plan_has_the_fewest_tables_for_the_allowed_candidates() -> None:
         assert [cell.strip() for cell in first.split("│")[1:3]] == [tables, blocks]
 
 
-def test_a_plan_says_that_its_times_assume_all_tables_in_memory() -> None:
-    assert "assumes that all tables are in memory" in " ".join(invoke("plan", "--pages", "1e9").output.split())
-
-
 def test_a_value_that_is_not_a_number_is_refused() -> None:
     for option in ("--pages", "--candidates"):
         assert "'nan' is no number" in invoke("plan", option, "nan", status=2).output
