@@ -163,26 +163,9 @@ def test_a_secret_is_removed_wherever_it_stands() -> None:
 PIECES = st.lists(
     st.sampled_from(
         [
-            *("@", ":", "/", "\\", "?", "#", "&", "=", "//", "://", "%40", "%3A", "%2F", "%2540", "%253a", "%25", "%"),
-            *(
-                "http",
-                "http:",
-                "HTTPS:/",
-                "s3://",
-                "user",
-                "80",
-                "[::1]",
-                ".",
-                " ",
-                "\t",
-                "\n",
-                "'",
-                "(",
-                "+",
-                ";",
-                "<",
-            ),
-            *("%0a", "%26", "%3f", "@h", "：", "＠", "é"),
+            *"@ : / \\ ? # & = // :// %40 %3A %2F %2540 %253a %25 % %0a %26 %3f".split(" "),
+            *"http http: HTTPS:/ s3:// user 80 [::1] . ' ( + ; < @h ： ＠ é".split(" "),
+            *" \t\n",
         ]
     ),
     max_size=14,
@@ -199,9 +182,6 @@ def test_removing_twice_is_the_same_as_removing_once(remove: Callable[[str], str
         assert remove(once) == once
 
     check()
-
-
-SAFE = st.text(string.ascii_letters + string.digits + "-._~@:!$'()*+,;%20/", max_size=20)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -259,12 +239,6 @@ def test_names_with_different_credentials_stay_different() -> None:
 @pytest.mark.parametrize("name", [*INNOCENT[:25], "article 7", "global", "spider site", "me@x.org"])
 def test_names_without_credentials_do_not_change(name: str) -> None:
     assert identifier_without_credentials(name) == name
-
-
-@given(st.text(alphabet="u:p@/h(' %40", max_size=30))
-def test_removing_the_credentials_of_a_name_twice_is_the_same_as_once(name: str) -> None:
-    shown = identifier_without_credentials(name)
-    assert identifier_without_credentials(shown) == shown
 
 
 # Texts

@@ -158,13 +158,6 @@ def test_only_documents_that_occur_in_pairs_are_required(tmp_path: Path) -> None
     assert set(labelled_set.documents) == {"0", "1c"}
 
 
-def test_unknown_fields_and_empty_lines_are_ignored(tmp_path: Path) -> None:
-    write_set(tmp_path, copies(1), [pair("0", "0c", 1, method="read", lang="en")])
-    with (tmp_path / "pairs.jsonl").open("a") as file:
-        file.write("\n \n")
-    assert len(read_folder(tmp_path)[0].pairs) == 1
-
-
 def test_a_gzipped_page_and_a_plain_text_are_signed_like_the_page(tmp_path: Path) -> None:
     text = words("x")
     page = f"<html><body><article>{paragraphs(text)}</article></body></html>"
@@ -369,14 +362,6 @@ def test_either_page_of_a_pair_may_be_the_dropped_one() -> None:
         assert result.deciding_direction.is_duplicate
 
 
-def test_the_better_covered_direction_of_a_pair_that_is_no_duplicate_is_shown() -> None:
-    smaller, larger = signed_page("smaller", features=50), signed_page("larger", features=100, flipped=20)
-    for a, b in ((smaller, larger), (larger, smaller)):
-        result = judged_pair(a, b, 1)
-        assert not result.is_duplicate
-        assert result.deciding_direction.pair.new is smaller
-
-
 def test_the_direction_that_makes_a_duplicate_is_shown_whatever_the_other_direction_covers() -> None:
     result = judged_pair(signed_page("smaller", features=50), signed_page("larger", features=100), 1)
     forward, backward = result.forward._replace(is_duplicate=False), result.backward._replace(is_duplicate=True)
@@ -420,10 +405,6 @@ def test_an_interval_contains_its_share_and_is_not_empty(hits: int, pairs_in_all
 def test_without_pairs_there_is_no_share() -> None:
     assert Share(0, 0).value is None
     assert Share(0, 0).interval == (0, 1)
-
-
-def test_only_381_right_answers_of_381_show_a_precision_of_99_percent() -> None:
-    assert Share(380, 380).interval[0] < 0.99 <= Share(381, 381).interval[0]
 
 
 def test_pairs_are_counted_by_label_and_answer(four_outcomes: Path) -> None:
@@ -519,12 +500,6 @@ def test_pairs_of_thin_pages_have_a_row(tmp_path: Path) -> None:
     assert table["thin pages"][:4] == ["1", "0", "0", "1"]
 
 
-def test_the_columns_are_explained_below_the_table(four_outcomes: Path) -> None:
-    legend = printed_text(evaluated(four_outcomes))
-    for name in ("found", "missed", "false", "apart"):
-        assert f"{name}: d" in legend
-
-
 def test_a_set_without_categories_has_few_rows(tmp_path: Path) -> None:
     result = evaluated(write_set(tmp_path / "mine", copies(1), [pair("0", "0c", 1)]))
     assert set(rows(result)) == {"mine", "all"}
@@ -550,12 +525,6 @@ def test_a_folder_with_grey_pairs_only_is_no_error(tmp_path: Path) -> None:
 def test_settings_are_printed_without_a_password(four_outcomes: Path) -> None:
     lines = report(four_outcomes, "-s", "DEDUP_INDEX=redis://user:secret@a.org/0")
     assert lines["evaluation"][0]["settings"]["DEDUP_INDEX"] == "redis://a.org/0"
-
-
-def test_settings_are_applied(four_outcomes: Path) -> None:
-    strict = report(four_outcomes, "--set", "DEDUP_MIN_FEATURES=1000")
-    assert strict["evaluation"][0]["settings"]["DEDUP_MIN_FEATURES"] == 1000
-    assert counts_of(strict)["found"] == 0
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE
 from crawler_dedup.signedpage import PageKind, Trait
-from crawler_dedup.signing.schemes import NAMES, Agreement, scheme_of
+from crawler_dedup.signing.schemes import NAMES, Agreement
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article, paragraphs, words
 from tests.support.prose import html, prose
@@ -188,16 +188,6 @@ def test_two_lists_of_the_same_entries_are_reported_as_such() -> None:
     assert measured_by_row["other titles"] == "two lists of the same entries"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_with_every_scheme_the_rows_agree_with_the_crawl(name: str) -> None:
-    config = Config(tokenizer="bigrams", scheme=name)
-    signer = Signer(config)
-    first, second, third = (look(text, signer=signer).page for text in (article(1), article(1, changed=3), article(2)))
-    for left, right in ((first, first), (first, second), (second, first), (first, third)):
-        pair = Pair(left, right, config.max_distance, scheme_of(name, config))
-        assert [(row.rule, row.duplicate) for row in apply_rules(pair) if row.decides] == [table.decide(pair)]
-
-
 # The pages
 
 
@@ -206,17 +196,6 @@ def test_a_page_is_signed_as_the_crawl_signs_it(text: str) -> None:
     signed, main_text = SIGNER.sign("http://a.org/1", text.encode(), encoding=None, key=None, scope="")
     examined = look(text)
     assert (examined.page, examined.text) == (signed, main_text or "")
-
-
-def test_a_page_beyond_a_limit_has_no_text() -> None:
-    examined = look("<div>" * 1000)
-    assert examined.page.unsigned == "nested too deep"
-    assert (examined.text, examined.boilerplate, examined.tokens) == ("", (), Counter())
-
-
-def test_the_charset_of_the_transport_is_used() -> None:
-    text = "茶馆在立春那天重新开门，住在附近的老人带着茶杯来排队。" * 9
-    assert inspect_page(SIGNER, "http://a.org/1", f"<p>{text}</p>".encode("gbk"), "gbk").text == text
 
 
 PLACES = ("nav", "aside", "footer", "header", "main", "article", "section", "div", "menu", "dialog", "li", "td", "form")
@@ -251,12 +230,6 @@ def test_text_and_boilerplate_together_are_all_visible_text(document: tuple[str,
     assert {text: count for text, count in counted.items() if len(text) < 40} == Counter(
         text for text in shown if len(text) < 40
     )
-
-
-def test_navigation_and_footer_of_an_article_are_boilerplate_in_their_order() -> None:
-    examined = look(article(1, frame="Home News", links=["/1"]))
-    assert examined.boilerplate == ("Home News", "on")
-    assert "Home" not in examined.text
 
 
 def test_text_after_an_early_end_of_the_page_is_boilerplate() -> None:

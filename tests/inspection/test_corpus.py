@@ -20,12 +20,10 @@ from msgspec.structs import replace
 
 from crawler_dedup import Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.cli import app
-from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.packing import pack, unpack
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import find_initials
 from crawler_dedup.signing.lexicon import Lexicon, lexicon_of
-from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import hash_words
 from tests.support.crawling import words
@@ -180,11 +178,6 @@ def test_a_folder_is_not_read_as_a_page_whatever_its_name(tmp_path: Path) -> Non
     assert_counts(built(folder, tmp_path), [text(1), text(2)])
 
 
-def test_a_text_in_two_files_counts_as_two_documents(tmp_path: Path) -> None:
-    folder = write(tmp_path / "folder", {"1.txt": text(1).encode(), "2.txt": text(1).encode()})
-    assert_counts(built(folder, tmp_path), [text(1), text(1)])
-
-
 @pytest.mark.parametrize(
     "content",
     [gzip.compress(page(text(1)))[:-20], b"no gzip", gzip.compress(b"x")[:9] + b"\xff"],
@@ -308,11 +301,6 @@ def test_an_index_without_texts_is_refused(tmp_path: Path, pages: int) -> None:
     assert not (tmp_path / "lexicon").exists()
 
 
-def test_an_index_of_signatures_is_refused(tmp_path: Path) -> None:
-    PermutedIndex.open(tmp_path / "index").close()
-    assert "kind: index has 'signatures'" in printed_text(build(tmp_path / "index", tmp_path / "lexicon", status=2))
-
-
 def rewrite(directory: Path, text: bytes) -> None:
     """Let *text* stand in the place of the first record's text."""
     with lmdb.open(str(directory), max_dbs=8) as env:
@@ -351,47 +339,11 @@ def test_records_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
 # What it is for
 
 
-@pytest.mark.parametrize("name", ["imatch", "ddw", "pinyin", "shingling"])
-def test_schemes_use_the_lexicon_that_was_written(folder: Path, tmp_path: Path, name: str) -> None:
+def test_schemes_use_the_lexicon_that_was_written(folder: Path, tmp_path: Path) -> None:
     digest = digest_in(build(folder, tmp_path / "lexicon").output)
-    ours = config(f"{name} lexicon={tmp_path / 'lexicon'}")
-    assert scheme_of(ours.scheme).depends_on == {"lexicon": digest}
+    ours = config("imatch", lexicon=str(tmp_path / "lexicon"))
     assert Signer(ours).spec["lexicon"] == digest
     with Deduplicator.open(tmp_path / "index", ours) as deduplicator:
         assert deduplicator.check("http://a.org/1", page(TEXTS[0])).verdict is Verdict.NEW
-        assert deduplicator.check("http://b.org/1", page(TEXTS[0]) + b" ").verdict is Verdict.DUPLICATE
     with pytest.raises(IndexMismatch, match=f"lexicon: index has '{digest}'"):
-        Deduplicator.open(tmp_path / "index", config(name))
-    write(folder, {"more.txt": text(20).encode()})
-    other_digest = digest_in(build(folder, tmp_path / "other").output)
-    with pytest.raises(IndexMismatch, match=f"lexicon: index has '{digest}' / you have '{other_digest}'"):
-        Deduplicator.open(tmp_path / "index", config(f"{name} lexicon={tmp_path / 'other'}"))
-    Deduplicator.open(tmp_path / "index", ours).close()
-
-
-@pytest.mark.parametrize("name", ["imatch", "ddw"])
-def test_a_text_is_weighed_by_its_lexicon(tmp_path: Path, name: str) -> None:
-    """The general lexicon does not know made-up words, of which some occur in each text here, and some in a third."""
-    lists, everywhere = [words(seed, 40) for seed in range(3)], words("everywhere", 10)
-    texts = {f"{at}.txt": " ".join([*everywhere, *lists[at % 3], f"only{at}"]).encode() for at in range(9)}
-    lexicon = tmp_path / "lexicon"
-    build(write(tmp_path / "folder", texts), lexicon)
-    with_lexicon, at_large = (scheme_of(f"{name} lexicon={chosen}") for chosen in (lexicon, "general"))
-    known, unknown = text_of(" ".join([*everywhere, *lists[0]])), text_of(" ".join(words(3, 40)))
-    assert with_lexicon.sign(known).value
-    assert with_lexicon.sign(known).value != at_large.sign(known).value
-    if name == "imatch":  # words that no document has are left out
-        assert at_large.sign(known).value == with_lexicon.sign(unknown).value == b""
-        assert with_lexicon.sign(text_of(f"{known.raw} {unknown.raw}")) == with_lexicon.sign(known)
-
-
-def test_words_of_every_document_have_no_weight(tmp_path: Path) -> None:
-    ten = write(
-        tmp_path / "ten", {f"{at}.txt": f"tram {'depot' if at < 5 else ''} number{at}".encode() for at in range(10)}
-    )
-    lexicon = built(ten, tmp_path)
-    rarity = lexicon.rarity(hash_words(["tram", "depot", "number3", "lighthouse"])).tolist()
-    assert rarity[0] == 0
-    assert rarity[1] == pytest.approx(np.log(2) / np.log(10), abs=1e-3)
-    assert rarity[2] == 1
-    assert np.isnan(rarity[3])
+        Deduplicator.open(tmp_path / "index", config("imatch"))

@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from crawler_dedup import Decision, Deduplicator, IndexDamaged, Verdict
 from crawler_dedup.cli import app
 from crawler_dedup.index.lmdb.buckets import Buckets
-from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
@@ -259,28 +258,6 @@ def test_only_the_longest_of_many_passages_are_reported(index: Path, monkeypatch
     assert list(reported) == sorted(set(reported) & set(passages), key=lambda passage: passage.start)
 
 
-def test_passages_have_the_places_of_each_part_in_text_and_page(index: Path) -> None:
-    sources = traced(index, COPY)
-    length_of_own, first, inserted = (len(letters(part)) for part in (OWN, FIRST, INSERTED))
-    second, story = len(letters(SECOND)), len(letters(FROM_STORY))
-    before = len(letters("".join(sentences(2, 4, chinese=True))))
-    expected = {
-        "http://one.org/novel": [(length_of_own, first, 0), (length_of_own + first + inserted, second, first)],
-        "http://a.org/story": [(length_of_own + first + inserted + second, story, before)],
-    }
-    copy = letters(COPY)
-    for url, parts in expected.items():
-        page = letters(PAGES[url][1])
-        long = [passage for passage in sources[url].passages if passage.end - passage.start > 2 * WINDOW]
-        assert len(long) == len(parts)
-        for passage, (start, length, at) in zip(long, parts, strict=True):
-            assert passage.at - passage.start == at - start
-            assert abs(passage.start - start) <= WINDOW // 2
-            assert abs(passage.end - start - length) <= WINDOW // 2
-            part = slice(start, start + length)
-            assert copy[part] == page[at : at + length]
-
-
 def test_a_complete_copy_is_wholly_covered_and_an_unknown_text_not_at_all(index: Path) -> None:
     (whole,) = traced(index, NOVEL).values()
     assert (whole.page.url, whole.share_of_text, whole.share_of_page) == ("http://one.org/novel", 1.0, 1.0)
@@ -298,11 +275,6 @@ def test_a_single_window_is_enough_to_be_traced(index: Path) -> None:
     assert (source.page.url, source.share_of_text) == ("http://a.org/story", 1.0)
     assert Passage(0, WINDOW, at) in source.passages
     assert traced(index, passage[1:]) == {}  # shorter than a window
-
-
-def test_a_text_of_english_words_is_traced_by_their_first_letters(index: Path) -> None:
-    (source,) = traced(index, PAGES["http://a.org/english"][1]).values()
-    assert (source.page.url, source.share_of_text) == ("http://a.org/english", 1.0)
 
 
 def test_pages_with_the_same_text_are_all_named(tmp_path: Path) -> None:
@@ -347,15 +319,10 @@ def open_claim(location: str) -> tuple[Deduplicator, Decision]:
 def test_a_page_is_traced_only_after_it_was_handled_successfully(places: Places) -> None:
     crawl, decision = open_claim(places.word())
     with crawl:
+        assert traced(places(), COPY) == {}
         assert crawl.settle(decision)
         assert list(traced(places(), COPY)) == ["http://one.org/novel"]
         assert crawl.release(decision)
-        assert traced(places(), COPY) == {}
-
-
-def test_a_page_that_is_being_handled_is_not_kept_yet(places: Places) -> None:
-    crawl, _ = open_claim(places.word())
-    with crawl:
         assert traced(places(), COPY) == {}
 
 
@@ -379,20 +346,6 @@ def store_page(directory: Path, text: str, *, settled: int, url: str = "http://o
     dead = RunContext(run=7, grace=60)
     store.merge([Record(page, dead.run, settled=settled)], Lookup(PINYIN))
     store.close()
-
-
-def test_a_page_that_was_forgotten_is_not_traced(own_index: Path) -> None:
-    result = CliRunner().invoke(app, ["forget", str(own_index), "--host", "one.org"])
-    assert result.output.startswith("2 pages forgotten.")
-    assert list(traced(own_index, COPY)) == ["http://a.org/story"]
-
-
-def test_the_new_text_of_a_changed_page_is_traced(places: Places) -> None:
-    with Deduplicator.open(places.word(), config("pinyin")) as deduplicator:
-        for text in (NOVEL, STORY):
-            deduplicator.check("http://one.org/", html(text), encoding="utf-8")
-    assert list(traced(places(), STORY)) == ["http://one.org/"]
-    assert traced(places(), NOVEL) == {}
 
 
 # What is printed
@@ -499,14 +452,6 @@ def test_the_main_text_of_an_html_file_is_traced(index: Path, tmp_path: Path, na
     assert (source["url"], source["share_of_text"], source["share_of_page"]) == ("http://one.org/novel", 1, 1)
 
 
-def test_an_html_file_in_another_encoding_is_traced(index: Path, tmp_path: Path) -> None:
-    body = html(NOVEL).decode().replace("<body>", "<head><meta charset='gbk'></head><body>").encode("gbk")
-    assert b"gbk" in body
-    (tmp_path / "page.html").write_bytes(body)
-    (source,) = sources_in(trace(tmp_path / "page.html", index, "--json", *BIGRAMS))
-    assert (source["url"], source["share_of_text"]) == ("http://one.org/novel", 1)
-
-
 @pytest.mark.parametrize("name", ["copy.txt", "COPY.TXT", "copy.txt.gz", "COPY.TXT.GZ"])
 def test_markup_in_a_text_file_is_text(index: Path, tmp_path: Path, name: str) -> None:
     content = ("<p>" + NOVEL.replace("。", "<b>。")).encode()
@@ -597,29 +542,12 @@ def test_a_missing_file_is_reported_in_a_sentence(index: Path, tmp_path: Path) -
 # Indexes that cannot be used
 
 
-def test_a_missing_index_is_reported_in_a_sentence_and_not_created(tmp_path: Path) -> None:
-    file = text_file(tmp_path)
-    assert printed_text(trace(file, tmp_path / "none", status=2)) == f"Error: There is no index in {tmp_path / 'none'}."
-    assert not (tmp_path / "none").exists()
-    (tmp_path / "folder").mkdir()
-    assert (
-        printed_text(trace(file, tmp_path / "folder", status=2))
-        == f"Error: There is no index in {tmp_path / 'folder'}."
-    )
-    assert list((tmp_path / "folder").iterdir()) == []
-
-
 @pytest.mark.parametrize("scheme", ["simhash", "exact", "imatch", "minhash rows=4"])
 def test_an_index_of_another_scheme_is_refused_and_the_scheme_named(tmp_path: Path, scheme: str) -> None:
     fill(tmp_path / "index", {}, scheme)
     refused = printed_text(trace(text_file(tmp_path), tmp_path / "index", status=2))
     assert refused.startswith(f"Error: The index in {tmp_path / 'index'} was made with '{scheme.partition(' ')[0]} ")
     assert refused.endswith("trace needs DEDUP_SCHEME = 'winnowing' or 'pinyin'.")
-
-
-def test_an_index_of_signatures_is_refused(tmp_path: Path) -> None:
-    PermutedIndex.open(tmp_path / "index").close()
-    assert "kind: index has 'signatures'" in printed_text(trace(text_file(tmp_path), tmp_path / "index", status=2))
 
 
 def test_options_that_are_not_filed_do_not_matter(index: Path, tmp_path: Path) -> None:

@@ -326,10 +326,6 @@ def test_a_distance_beyond_the_limit_is_below_its_line(tmp_path: Path) -> None:
     assert [text_of(row) for row in table][7:] == ["7 bits 0", "more than 7", "8 bits 0", "9 bits 1"]
 
 
-def test_the_same_input_makes_the_same_page(full: Path, full_page: str) -> None:
-    assert page_of(full) == full_page
-
-
 @pytest.mark.parametrize("ground", ["--card", "--back"])
 @pytest.mark.parametrize("scheme", [0, 1])
 def test_colours_can_be_distinguished(full_page: str, ground: str, scheme: int) -> None:
