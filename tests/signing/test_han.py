@@ -156,15 +156,3 @@ def test_a_page_in_the_other_kind_of_characters_is_decided_as_the_page_itself(
     for decided in decisions_by_start.values():
         assert [decision.verdict for decision in decided] == [Verdict.DUPLICATE, Verdict.DUPLICATE, Verdict.NEW]
         assert [decision.duplicate_of for decision in decided] == ["http://a.org/0/", "http://a.org/1/", ""]
-
-
-# The index
-
-
-@pytest.mark.parametrize("fold_han", [True, False])
-def test_an_index_with_folding_and_one_without_are_not_mixed(tmp_path: Path, fold_han: bool) -> None:
-    Deduplicator.open(tmp_path, Config(tokenizer="bigrams", fold_han=fold_han)).close()
-    theirs, ours = ("yes", "no") if fold_han else ("no", "yes")
-    with pytest.raises(IndexMismatch, match=f"fold han: index has '{theirs}' / you have '{ours}'"):
-        Deduplicator.open(tmp_path, Config(tokenizer="bigrams", fold_han=not fold_han))
-    Deduplicator.open(tmp_path, Config(tokenizer="bigrams", fold_han=fold_han)).close()

@@ -43,7 +43,6 @@ from crawler_dedup.signing.lexicon import (
 )
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import NAMES, scheme_of
-from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.tables import read_phrases
 from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS

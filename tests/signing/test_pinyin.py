@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, ConfigError
+from crawler_dedup import ConfigError
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.initials import LETTERS, find_initials
 from crawler_dedup.signing.lexicon import Lexicon, general
@@ -30,7 +30,7 @@ FREQUENCIES = [at * 37 % 11 for at in range(26)]
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a lexicon with other counts of letters, as ``DEDUP_LEXICON`` names it."""
+    """Return a lexicon with other counts of letters, as the option ``lexicon`` names it."""
     nothing = np.zeros(0, dtype=np.uint64)
     path = tmp_path_factory.mktemp("lexicon") / "small"
     Lexicon(1_000, nothing, nothing.astype(np.uint32), nothing, np.array(FREQUENCIES, dtype=np.uint64)).write(path)
@@ -123,10 +123,10 @@ def test_a_text_has_the_value_the_keys_and_the_probes_of_a_slow_reference(name: 
     ],
 )
 def test_windows_are_stored_with_an_overlap_and_looked_up_at_every_letter(small: str, spec: str, count: int) -> None:
-    scheme = scheme_of(f"pinyin {spec}", Config(lexicon=small))
+    scheme = scheme_of(f"pinyin {spec} lexicon={small}")
     assert isinstance(scheme, Pinyin)
     letters = random.Random(spec).choices(range(26), k=count)
-    classes = slow_classes(scheme.lexicon, scheme.classes)
+    classes = slow_classes(scheme.loaded_lexicon, scheme.classes)
     value = scheme.pack(np.array([classes[letter] for letter in letters], dtype=np.uint8))
     stored, rolling = scheme.pieces_of_page(value), scheme.rolling(value)
     assert stored.starts.tolist() == slow_stored(count, scheme.window, scheme.overlap)
@@ -134,7 +134,7 @@ def test_windows_are_stored_with_an_overlap_and_looked_up_at_every_letter(small:
     bits = scheme.largest.bit_length()
     for windows in (stored, rolling):
         starts = windows.starts.tolist()
-        counts = slow_vectors(letters, starts, scheme.lexicon, scheme.window, scheme.classes, scheme.largest)
+        counts = slow_vectors(letters, starts, scheme.loaded_lexicon, scheme.window, scheme.classes, scheme.largest)
         assert windows.numbers.tolist() == [
             sum(component << bits * at for at, component in enumerate(row)) for row in counts
         ]
@@ -168,7 +168,7 @@ def test_counts_that_take_too_many_or_too_few_bits_are_refused_with_a_sentence(
 
 @pytest.mark.parametrize("name", ["Chinese", "tea-house", "short"])
 def test_keys_and_agreement_depend_on_the_value_alone_and_not_on_the_lexicon(small: str, name: str) -> None:
-    made_with, at_hand = Pinyin(lexicon_name=small), Pinyin()
+    made_with, at_hand = Pinyin(lexicon=small), Pinyin()
     signature = made_with.sign(text_of(SAMPLES[name]))
     longer = made_with.sign(text_of(SAMPLES[name] + SAMPLES[name][:20]))
     assert list(at_hand.keys(signature)) == list(made_with.keys(signature))
@@ -180,8 +180,8 @@ def test_keys_and_agreement_depend_on_the_value_alone_and_not_on_the_lexicon(sma
 def slow_agree(scheme: Pinyin, new: list[int], kept: list[int]) -> tuple[float, float] | None:
     """Compare every window of the new text with every window of the kept one."""
     starts, stored = list(range(len(new) - scheme.window + 1)), slow_stored(len(kept), scheme.window)
-    ours = slow_vectors(new, starts, scheme.lexicon, scheme.window)
-    theirs = slow_vectors(kept, stored, scheme.lexicon, scheme.window)
+    ours = slow_vectors(new, starts, scheme.loaded_lexicon, scheme.window)
+    theirs = slow_vectors(kept, stored, scheme.loaded_lexicon, scheme.window)
     matches = [
         (at, kept_start)
         for at, our_vector in zip(starts, ours, strict=True)
@@ -212,11 +212,11 @@ LETTER_LISTS = st.lists(st.sampled_from([0, 1, 8, 18, 24, 25]), min_size=16, max
 def test_pinyin_agrees_as_a_comparison_of_all_pairs_of_windows(
     small: str, kept: list[int], data: st.DataObject, apart: int, coverage: float, least: float
 ) -> None:
-    scheme = Pinyin(window=16, apart=apart, coverage=coverage, resemblance=least, lexicon_name=small)
+    scheme = Pinyin(window=16, apart=apart, coverage=coverage, resemblance=least, lexicon=small)
     at, to = data.draw(st.integers(0, len(kept))), data.draw(st.integers(0, len(kept)))
     new = kept[:at] + data.draw(st.lists(st.integers(0, 25), max_size=20)) + kept[to:]
     if len(new) >= scheme.window:
-        values = (slow_value(letters, scheme.lexicon, scheme.window) for letters in (new, kept))
+        values = (slow_value(letters, scheme.loaded_lexicon, scheme.window) for letters in (new, kept))
         assert shares_of(scheme.agree(*values)) == slow_agree(scheme, new, kept)
 
 
@@ -261,7 +261,7 @@ def test_texts_that_are_too_short_or_too_long_agree_with_equal_texts_only(
 def test_a_limited_number_of_windows_is_looked_up_and_always_the_same() -> None:
     scheme = Pinyin()
     raw = "".join(random.Random(1).choices([chr(code) for code in range(0x4E00, 0x9000)], k=9_000))
-    signature, longer = (scheme.sign(text_of(text, fold_han=False)) for text in (raw, "茶馆" * 50 + raw))
+    signature, longer = (scheme.sign(text_of(text)) for text in (raw, "茶馆" * 50 + raw))
     numbers = scheme.keys_of_pieces(scheme.rolling(signature.value).numbers).tolist()
     assert list(scheme.probes(signature)) == sorted(sorted(set(numbers), key=slow_mixed)[:MAX_PROBES])
     assert len(scheme.probes(signature)) == MAX_PROBES
