@@ -362,6 +362,14 @@ def test_either_page_of_a_pair_may_be_the_dropped_one() -> None:
         assert result.deciding_direction.is_duplicate
 
 
+def test_the_better_covered_direction_of_a_pair_that_is_no_duplicate_is_shown() -> None:
+    smaller, larger = signed_page("smaller", features=50), signed_page("larger", features=100, flipped=20)
+    for a, b in ((smaller, larger), (larger, smaller)):
+        result = judged_pair(a, b, 1)
+        assert not result.is_duplicate
+        assert result.deciding_direction.pair.new is smaller
+
+
 def test_the_direction_that_makes_a_duplicate_is_shown_whatever_the_other_direction_covers() -> None:
     result = judged_pair(signed_page("smaller", features=50), signed_page("larger", features=100), 1)
     forward, backward = result.forward._replace(is_duplicate=False), result.backward._replace(is_duplicate=True)
