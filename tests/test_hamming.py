@@ -21,8 +21,7 @@ every_design = pytest.mark.parametrize("design", DESIGNS.values(), ids=str(list(
 
 
 @pytest.mark.parametrize(
-    ("tables", "max_distance", "prefix_bits"),
-    [(4, 7, {16}), (10, 3, {25, 26}), (16, 3, {28}), (20, 3, {31, 32, 33})],
+    ("tables", "max_distance", "prefix_bits"), [(4, 7, {16}), (10, 3, {25, 26}), (16, 3, {28}), (20, 3, {31, 32, 33})]
 )
 def test_the_designs_are_those_of_the_paper(tables: int, max_distance: int, prefix_bits: set[int]) -> None:
     design = DESIGNS[tables]

@@ -49,11 +49,7 @@ with open("found.json", "w") as file:
         "filters of warnings": list(map(str, warnings.filters)),
     }, file)
 """
-KINDS = {
-    "code": ["-c", SURROUNDINGS],
-    "module": ["-m", "surroundings"],
-    "file": ["surroundings.py"],
-}
+KINDS = {"code": ["-c", SURROUNDINGS], "module": ["-m", "surroundings"], "file": ["surroundings.py"]}
 
 
 @pytest.mark.parametrize("new_session", [False, True])

@@ -96,11 +96,7 @@ def test_a_crawl_after_a_dry_run_drops_what_that_has_marked_and_writes_the_rest(
     crawl(tmp_path, f"{site.url}/", "--dry-run")
     done = crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
     assert sorted(paths(tmp_path / "pages.jsonl")) == ["/", "/one", "/two"]
-    assert counts(done) == {
-        "pages checked": 4,
-        "dropped as near-duplicates of kept pages": 1,
-        "kept": 3,
-    }
+    assert counts(done) == {"pages checked": 4, "dropped as near-duplicates of kept pages": 1, "kept": 3}
 
 
 def test_an_incremental_crawl_appends_only_what_is_new_or_has_changed(tmp_path: Path, site: Site) -> None:

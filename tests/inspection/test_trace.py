@@ -214,11 +214,7 @@ def test_a_copy_is_traced_to_both_pages_of_both_scopes(index: Path) -> None:
 
 OTHER = PAGES["http://one.org/other"][1]
 CHANGED = with_other_letters(OTHER)
-TEXTS = {
-    "copy": COPY,
-    "changed": CHANGED,
-    "changed much, but for the end": with_other_letters(OTHER, 12) + OTHER[-80:],
-}
+TEXTS = {"copy": COPY, "changed": CHANGED, "changed much, but for the end": with_other_letters(OTHER, 12) + OTHER[-80:]}
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)

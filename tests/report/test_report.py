@@ -271,11 +271,7 @@ def test_a_page_has_every_section_with_its_figures(full_page: str) -> None:
         "Unchecked": "1",
     }
     assert (tiles["Not stored"], tiles["Not followed"]) == ("40.0 kB", "400")
-    assert charts_in(full_page) == [
-        "Distance of a duplicate from its kept page",
-        "Resemblance",
-        "Coverage",
-    ]
+    assert charts_in(full_page) == ["Distance of a duplicate from its kept page", "Resemblance", "Coverage"]
     whole = text_of(root)
     for sentence in (
         "Of the duplicates 40 were dropped. 1 passed",
@@ -638,11 +634,7 @@ def _later_journal(directory: Path) -> None:
     ],
 )
 def test_a_call_that_cannot_be_answered_is_refused_with_a_sentence(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    make: Callable[[Path], object],
-    arguments: list[str],
-    sentence: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], object], arguments: list[str], sentence: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "index").mkdir()

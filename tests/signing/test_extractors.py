@@ -158,10 +158,7 @@ def crawl_with(directory: Path, function: str, **settings: object) -> Crawl:
         return run_script(directory, WALK, chosen, site=site.url, paths=["/1", "/2"])
 
 
-@pytest.mark.parametrize(
-    ("function", "error"),
-    [("raises", "LookupError"), ("raw", "TypeError")],
-)
+@pytest.mark.parametrize(("function", "error"), [("raises", "LookupError"), ("raw", "TypeError")])
 def test_no_page_is_lost_to_an_extractor_that_fails(tmp_path: Path, function: str, error: str) -> None:
     crawl = crawl_with(tmp_path, function)
     assert crawl.paths() == ["/1", "/2"]

@@ -11,10 +11,7 @@ from crawler_dedup import Deduplicator
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record
 from tests.support.crawling import article
-from tests.support.indexcommands import (
-    CONFIG,
-    PAGES,
-)
+from tests.support.indexcommands import CONFIG, PAGES
 from tests.support.indexing import FILING
 
 

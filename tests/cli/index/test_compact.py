@@ -5,13 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.commandline import invoke, printed_text
-from tests.support.indexcommands import (
-    PAGES,
-    cli,
-    fill,
-    is_sound,
-    kept,
-)
+from tests.support.indexcommands import PAGES, cli, fill, is_sound, kept
 from tests.support.indexing import running_program
 
 

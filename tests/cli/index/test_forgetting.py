@@ -11,11 +11,7 @@ from crawler_dedup.cli.terminal import quantity
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record
 from tests.support.commandline import invoke, printed_text
-from tests.support.indexcommands import (
-    PAGES,
-    is_sound,
-    kept,
-)
+from tests.support.indexcommands import PAGES, is_sound, kept
 from tests.support.indexing import FILING
 
 

@@ -13,11 +13,7 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.signing.schemes import SimHash
 from tests.support.commandline import invoke, printed_text
 from tests.support.crawling import article
-from tests.support.indexcommands import (
-    CONFIG,
-    cli,
-    rows,
-)
+from tests.support.indexcommands import CONFIG, cli, rows
 from tests.support.indexing import FILING
 
 

@@ -9,14 +9,7 @@ from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
 from tests.support.commandline import invoke, printed_text
 from tests.support.crawling import article
-from tests.support.indexcommands import (
-    CONFIG,
-    PAGES,
-    cli,
-    installed,
-    is_sound,
-    sentence_of,
-)
+from tests.support.indexcommands import CONFIG, PAGES, cli, installed, is_sound, sentence_of
 
 
 def test_an_imported_index_decides_as_the_original(pages: Path, tmp_path: Path) -> None:

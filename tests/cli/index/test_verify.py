@@ -9,15 +9,7 @@ import lmdb
 import pytest
 
 from tests.support.commandline import invoke, printed_text
-from tests.support.indexcommands import (
-    PAGES,
-    cli,
-    fill,
-    installed,
-    is_sound,
-    kept,
-    verify_says_that_it_is_damaged,
-)
+from tests.support.indexcommands import PAGES, cli, fill, installed, is_sound, kept, verify_says_that_it_is_damaged
 from tests.support.indexing import cut_chunks, put_meta, running_program
 
 

@@ -13,13 +13,7 @@ import pytest
 from crawler_dedup import Deduplicator
 from tests.support.commandline import command, invoke, printed_text
 from tests.support.crawling import article
-from tests.support.indexcommands import (
-    CONFIG,
-    cli,
-    installed,
-    sentence_of,
-    verify_says_that_it_is_damaged,
-)
+from tests.support.indexcommands import CONFIG, cli, installed, sentence_of, verify_says_that_it_is_damaged
 
 
 def test_every_command_uses_the_index_of_its_project(tmp_path: Path) -> None:
