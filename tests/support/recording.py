@@ -10,13 +10,11 @@ import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lmdb
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage
-from crawler_dedup.index import runs
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.runtable import Runs
 from crawler_dedup.index.lmdb.store import Store
@@ -155,13 +153,20 @@ class _Recorder:
 class _Process:
     """The index that a process has open, and the decisions whose pages it has not handled yet."""
 
-    def __init__(self, clocks: Clocks, recorder: _Recorder, location: Location, grace: int) -> None:
+    def __init__(self, clocks: Clocks, location: Location, grace: int) -> None:
+        if has_extra("redis"):
+            from crawler_dedup.index.redis import runs as server_runs
+            from crawler_dedup.index.redis import store as server_store
+
+            for module in (server_runs, server_store):
+                setattr(module, "read_time", lambda _: clocks.time())  # noqa: B010  (a name that the module has imported)
         self._clocks = clocks
-        self._recorder = recorder
+        self._recorder = _Recorder()
         self._deduplicator = Deduplicator.open(location, Config(tokenizer="bigrams", grace=grace))
         self._store = open_to_write(location)
         self._open: list[Decision] = []
-        recorder.install(self._store)
+        self._recorder.install(self._store)
+        self.run = self._deduplicator.run
 
     def work(self, steps: list[tuple[str, Any]]) -> int:
         """Do all *steps* at once, so that they share transactions; return the number of decisions."""
@@ -203,28 +208,6 @@ class _Process:
         return self._recorder.event(Event(kind, self._deduplicator.run, now, self._clocks.time(), arguments))
 
 
-def _execute_command(connection: Connection) -> None:
-    clocks, recorder = Clocks(), _Recorder()
-    runs.time, runs.monotonic = clocks.time, clocks.monotonic  # type: ignore[attr-defined]
-    if has_extra("redis"):
-        from crawler_dedup.index.redis import runs as server_runs
-        from crawler_dedup.index.redis import store as server_store
-
-        for module in (server_runs, server_store):
-            setattr(module, "read_time", lambda _: clocks.time())  # noqa: B010  (a name that the module has imported)
-    opened: _Process | None = None
-    while True:
-        command, (clocks.passed, clocks.behind), argument = connection.recv()
-        if command == "open":
-            opened = _Process(clocks, recorder, *argument)
-            connection.send(opened._deduplicator.run)
-            continue
-        assert opened is not None
-        connection.send(getattr(opened, command)(argument))
-        if command == "close":
-            return
-
-
 def main() -> None:
     """Execute the commands from the socket that is the standard input of this process."""
-    work(_execute_command)
+    work(_Process)

@@ -7,8 +7,11 @@ import socket
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage
+from crawler_dedup.index import runs
 from tests.support import processes
 
 
@@ -17,13 +20,13 @@ class Nothing:
 
 
 class Worker:
-    """A process that executes commands, and has no index open at first.
+    """A process that executes commands at the times that they contain, and has no index open at first.
 
     Args:
         module: the module whose ``main`` the process runs.
     """
 
-    def __init__(self, module: str = "tests.support.worker") -> None:
+    def __init__(self, module: str = "tests.support.workers") -> None:
         ours, theirs = socket.socketpair()
         with theirs:
             arguments = ["-c", f"from {module} import main; main()"]
@@ -71,11 +74,51 @@ class Clocks:
         return self.passed - self.behind
 
 
-def work(execute_command: Callable[[Connection], None]) -> None:
-    """Execute the commands from the socket that is the standard input of this process, and end the process."""
+class _Index:
+    """An index, and the commands about it."""
+
+    def __init__(self, _: Clocks, directory: Path, grace: int) -> None:
+        self._opened = Deduplicator.open(directory, Config(tokenizer="bigrams", grace=grace))
+        self.run = self._opened.run
+
+    def offer(self, page: SignedPage) -> Decision:
+        return self._opened.submit([page], claim=True).result()[0]
+
+    def settle(self, decision: Decision) -> bool:
+        return self._opened.settle(decision)
+
+    def release(self, decision: Decision) -> bool:
+        return self._opened.release(decision)
+
+    def tidy(self, _: None) -> None:
+        self._opened.tidy()
+
+    def close(self, _: None) -> None:
+        self._opened.close()
+
+
+def main() -> None:
+    """Execute the commands from the socket that is the standard input of this process."""
+    work(_Index)
+
+
+def work(open_index: Callable[..., Any]) -> None:
+    """Execute the commands from the socket that is the standard input of this process, and end the process.
+
+    The command ``open`` opens the index; each other one is a method of what that returns.
+    """
+    clocks = Clocks()
+    runs.time, runs.monotonic = clocks.time, clocks.monotonic  # type: ignore[attr-defined]
+    opened, command = None, ""
     with Connection(os.dup(0)) as connection:
         try:
-            execute_command(connection)
+            while command != "close":
+                command, (clocks.passed, clocks.behind), argument = connection.recv()
+                if command == "open":
+                    opened = open_index(clocks, *argument)
+                    connection.send(opened.run)
+                else:
+                    connection.send(getattr(opened, command)(argument))
         except EOFError:
             os._exit(0)
         except BaseException:
