@@ -13,7 +13,7 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from crawler_dedup import Config, Decision, Deduplicator
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance, runs
 from crawler_dedup.index.export import Export
@@ -299,24 +299,6 @@ def test_claims_that_are_open_when_a_run_is_closed_are_removed_by_the_next_tidyi
     assert (answer(run, "5", "x"), answer(run, "6", "z")) == ("duplicate", "new")
 
 
-def test_tidying_forgets_pages_that_a_dead_run_may_have_lost_and_keeps_those_of_living_runs(
-    places: Places, opening: Open, clock: Clock
-) -> None:
-    dead, living = opening(), opening()
-    assert answer(dead, "long ago", "x") == "new"
-    clock.passes(100)
-    assert answer(dead, "just now", "y") == "new"
-    offer(dead, "under way", "z")
-    offer(living, "under way too", "w")
-    die(dead)
-    assert living.tidy() == 2
-    assert sorted(record.page.url for record in kept(places())) == [
-        "http://a.example/long ago",
-        "http://a.example/under way too",
-    ]
-    assert answer(living, "2", "x") == "duplicate"
-
-
 def test_an_exception_does_not_end_a_run_regularly(tmp_path: Path) -> None:
     def crawl(error: BaseException | None) -> None:
         with Deduplicator.open(tmp_path, CONFIG) as run:
@@ -347,19 +329,6 @@ def test_lock_files_of_dead_runs_are_removed_at_the_next_opening(tmp_path: Path)
 # Claims
 
 
-def test_ending_a_claim_that_was_taken_over_changes_nothing(places: Places, opening: Open) -> None:
-    first, second = opening(), opening()
-    old = offer(first, "1", "x")
-    new = offer(second, "1", "y")
-    assert (old.verdict, new.verdict) == (Verdict.NEW, Verdict.CHANGED)
-    before = kept(places())
-    for end in (first.settle, first.release):
-        assert not end(old)
-        assert kept(places()) == before
-    assert second.settle(new)
-    assert answer(first, "2", "y") == "duplicate"
-
-
 def test_ending_a_claim_of_a_run_does_not_end_one_of_another_run_with_the_same_number(tmp_path: Path) -> None:
     kept_store = open_store(tmp_path)
     (decision,) = kept_store.offer([page(1, 5)], ByDistance(), RunContext(run=7, next_claim=count(1).__next__)).result()
@@ -377,17 +346,6 @@ def test_a_claim_that_is_settled_twice_keeps_its_first_time(places: Places, open
     clock.passes(100)
     assert run.settle(decision)
     assert kept(places()) == before
-
-
-def test_a_page_being_handled_is_unchanged_if_it_is_requested_again_and_its_claim_is_taken_over(opening: Open) -> None:
-    first, second = opening(), opening()
-    claimed = offer(first, "1", "x")
-    second_decision = offer(second, "1", "x")
-    assert (second_decision.verdict, second_decision.from_earlier_run) == (Verdict.UNCHANGED, False)
-    assert not first.settle(claimed)
-    assert answer(first, "2", "x") == BEING_HANDLED
-    assert second.settle(second_decision)
-    assert answer(first, "2", "x") == "duplicate"
 
 
 def test_an_unchanged_decision_records_whether_an_earlier_run_has_handled_the_page(opening: Open) -> None:
