@@ -21,6 +21,7 @@ from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.keptpages import Filing, Transaction
+from crawler_dedup.index.limits import MAX_OPEN_CLAIMS
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Run, RunEntry, wall_clock
@@ -33,7 +34,6 @@ _Release = Callable[[Transaction], object]
 _SLICE = 500
 _SITES_SLICE = 256
 """Number of sites that are merged in one transaction: each may take 400 KB."""
-_MAX_OPEN_CLAIMS = 10_000
 _END_TIMEOUT = 5.0
 
 
@@ -345,11 +345,11 @@ class Backend(ABC):
             doubtful = [decision for decision in decided if decision.claim]
             self._doubtful += [
                 partial(_end_claim, decision=decision, matcher=matcher, context=context, settled=False)
-                for decision in doubtful[: _MAX_OPEN_CLAIMS - len(self._doubtful)]
+                for decision in doubtful[: MAX_OPEN_CLAIMS - len(self._doubtful)]
             ]
             return
         self._open_claims.update(decision.claim for decision in decided if decision.claim)
-        if len(self._open_claims) > _MAX_OPEN_CLAIMS:
+        if len(self._open_claims) > MAX_OPEN_CLAIMS:
             self._has_lost_count = True
             self._open_claims.clear()
         if self._doubtful:

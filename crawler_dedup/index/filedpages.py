@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
+from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.layout import place_of_name, place_of_signature
-from crawler_dedup.index.records import MAX_ALIASES, Record, hash_scope, name_page
+from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UNDER_TITLE
+from crawler_dedup.index.records import Record, hash_scope, name_page
 from crawler_dedup.signedpage import SignedPage
 
 _SHARED = 4_000

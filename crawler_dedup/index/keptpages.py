@@ -12,13 +12,6 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import RunEntry, RunStates
 from crawler_dedup.signedpage import SignedPage
 
-MAX_REPRESENTATIVES = 64
-"""Maximum number of pages under one signature. Further pages pass and are recorded, but represent no others: a spike (one
-log-in text at a million addresses) stays one short bucket."""
-
-MAX_UNDER_TITLE = 8
-"""Maximum number of pages under one title: even if all pages of a site have it, no more are compared because of it."""
-
 
 class Filing(Protocol):
     """Determines where the index files a page."""

@@ -11,8 +11,9 @@ import numpy as np
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index import records
-from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
+from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.layout import limit_payloads
+from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record, hash_scope, name_page, shorten_key
 from crawler_dedup.signedpage import SignedPage
@@ -150,7 +151,7 @@ class MemoryPages:
         name = name_page(record.page.scope, key)
         if name in self._numbers:
             return record
-        kept = record.aliases[-(records.MAX_ALIASES - 1) :]
+        kept = record.aliases[-(MAX_ALIASES - 1) :]
         for oldest in set(record.aliases) - set(kept):
             del self._numbers[oldest]
         self._numbers[name] = number

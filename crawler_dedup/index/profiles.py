@@ -13,14 +13,12 @@ from typing import Annotated, NamedTuple, Protocol
 import msgspec
 from xxhash import xxh3_128_digest
 
+from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.urls import site_of
 
 logger = logger_without_credentials(__name__)
-
-MAX_SNAPSHOTS = 16
-"""Number of snapshots of a site that are kept, the latest ones."""
 
 SITE_KEY_BYTES = 12
 """Bytes of the key of a site."""

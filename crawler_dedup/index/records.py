@@ -10,11 +10,9 @@ import msgspec
 from xxhash import xxh3_128_digest, xxh32_intdigest
 
 from crawler_dedup.index.layout import decode_struct
+from crawler_dedup.index.limits import MAX_ALIASES
 from crawler_dedup.signedpage import Count, SignedPage, is_well_formed
 from crawler_dedup.urls import without_credentials
-
-MAX_ALIASES = 4
-"""Maximum number of aliases of a page. A site that redirects each visit to an address of its own makes many."""
 
 KEY_BYTES = 20
 """Length of the key of a kept page, in bytes."""

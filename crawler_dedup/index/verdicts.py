@@ -15,13 +15,12 @@ import msgspec
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.keptpages import Filing, KeptPages
+from crawler_dedup.index.limits import MAX_COMPARED
 from crawler_dedup.index.profiles import CountsReader, Snapshot, site_key
 from crawler_dedup.index.records import Record, name_page, shorten_key
 from crawler_dedup.index.runs import RecordState, RunStates, wall_clock
 from crawler_dedup.signedpage import PageKind, SignedPage
 
-MAX_COMPARED = 256
-"""Maximum number of kept pages that are compared with one new page, nearest first."""
 _MAX_SNAPSHOTS = 256  # that are remembered; the snapshot of a hostile site takes 400 KB
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Decision, Match, SignedPage, Verdict
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE
+from crawler_dedup.index.limits import MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.memorypages import MemoryPages
 from crawler_dedup.index.profiles import FrozenProfiles

@@ -17,11 +17,12 @@ from crawler_dedup import Config, Decision, Deduplicator
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance, runs
 from crawler_dedup.index.export import Export
+from crawler_dedup.index.limits import MAX_ALIASES
 from crawler_dedup.index.lmdb.locks import is_held
 from crawler_dedup.index.lmdb.runtable import Runs
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.records import MAX_ALIASES, Record
+from crawler_dedup.index.records import Record
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.text import unpack_text

@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
 from crawler_dedup.hamming import DESIGNS, distance
 from crawler_dedup.index.backend import Backend
-from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES
+from crawler_dedup.index.limits import MAX_COMPARED, MAX_REPRESENTATIVES
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import shorten_key
-from crawler_dedup.index.verdicts import MAX_COMPARED
 from tests.support.examples import examples
 from tests.support.indexing import (
     SPEC,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Match, SignedPage, Verdict
 from crawler_dedup.index.backend import Backend
-from crawler_dedup.index.keptpages import MAX_UNDER_TITLE
+from crawler_dedup.index.limits import MAX_UNDER_TITLE
 from crawler_dedup.index.profiles import Snapshot
 from tests.support.indexing import ByDistance, flipped_far, number_of, open_backend, open_store, page
 from tests.support.places import Places

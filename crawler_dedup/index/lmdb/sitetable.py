@@ -13,10 +13,10 @@ import numpy as np
 from xxhash import xxh32_digest
 
 from crawler_dedup.index.layout import decode_struct
+from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.index.lmdb.buckets import Tally, tally
 from crawler_dedup.index.lmdb.deferred import DeferredRows
 from crawler_dedup.index.profiles import (
-    MAX_SNAPSHOTS,
     NO_SNAPSHOT,
     SITE_KEY_BYTES,
     SNAPSHOT_NUMBER_BYTES,

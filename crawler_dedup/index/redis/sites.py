@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import msgspec
 
 from crawler_dedup.index.layout import decode_struct
+from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.index.profiles import (
-    MAX_SNAPSHOTS,
     NO_SNAPSHOT,
     Counts,
     CountsReader,

@@ -1,0 +1,20 @@
+"""The limits of an index: every work on a page is bounded, whatever is in the index."""
+
+MAX_REPRESENTATIVES = 64
+"""Maximum number of pages under one signature. Further pages pass and are recorded, but represent no others: a spike (one
+log-in text at a million addresses) stays one short bucket."""
+
+MAX_UNDER_TITLE = 8
+"""Maximum number of pages under one title: even if all pages of a site have it, no more are compared because of it."""
+
+MAX_COMPARED = 256
+"""Maximum number of kept pages that are compared with one new page, nearest first."""
+
+MAX_ALIASES = 4
+"""Maximum number of aliases of a page. A site that redirects each visit to an address of its own makes many."""
+
+MAX_SNAPSHOTS = 16
+"""Number of snapshots of a site that are kept, the latest ones."""
+
+MAX_OPEN_CLAIMS = 10_000
+"""Maximum number of claims of a run that are open at the same time."""
