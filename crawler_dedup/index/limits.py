@@ -17,4 +17,4 @@ MAX_SNAPSHOTS = 16
 """Number of snapshots of a site that are kept, the latest ones."""
 
 MAX_OPEN_CLAIMS = 10_000
-"""Maximum number of claims of a run that are open at the same time."""
+"""Maximum number of open claims that a process remembers. With more, it no longer knows whether all have ended."""
