@@ -432,7 +432,7 @@ def test_a_page_is_not_fetched_for_json_lines(index: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["simhash", "shingling lookup=minima"])
-@pytest.mark.parametrize("options", [{}, {"min_features": 30}, {"fold_han": False}, {"extractor": "trafilatura"}])
+@pytest.mark.parametrize("options", [{}, {"min_features": 30}, {"extractor": "trafilatura"}])
 def test_pages_are_signed_again_as_the_index_was_made(tmp_path: Path, scheme: str, options: dict[str, Any]) -> None:
     signer = Signer(Config(**{"tokenizer": "bigrams", "scheme": scheme, **options}))
     store = Store.open(tmp_path / "index", signer.spec, signer.libraries, map_size=1 << 24, fresh=True)

@@ -33,7 +33,7 @@ def verdict_later(index: Path, seed: object, **config: Any) -> str:
 def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_forgotten_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backend, "_MAX_OPEN_CLAIMS", 5)
+    monkeypatch.setattr(backend, "MAX_OPEN_CLAIMS", 5)
     config = Config(tokenizer="bigrams")
     with Deduplicator.open(tmp_path, config) as deduplicator:
         pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(18)]

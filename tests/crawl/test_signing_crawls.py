@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support import processes
-from tests.support.crawling import WALK, Site, article, html, run_scrapy, run_script, start_script
+from tests.support.crawling import WALK, Site, article, html, run_scrapy, run_script, run_scripts, start_script
 from tests.support.projects import ADDON, PAGES, project
 from tests.support.versions import HAS_EXIT_STATUS, SCRAPY, without_reactor
 
@@ -70,6 +70,16 @@ def test_without_processes_pages_are_signed_on_the_event_loop(tmp_path: Path) ->
     assert crawl.counts() == {"checked": 30, "kept": 30}
     assert crawl.notes == 30 * [[]]
     assert "signing: on the event loop" in crawl.log
+
+
+def test_crawls_of_one_process_share_a_signing_process(tmp_path: Path) -> None:
+    spiders = CHILDREN + "".join(
+        f"class {name}(Children, Walker):\n    name = '{name}'\n" for name in ("First", "Second", "Third")
+    )
+    with Site(ARTICLES) as site:
+        crawls = run_scripts(tmp_path, spiders, MANY, site=site.url, paths=list(ARTICLES))
+    assert {crawl.counts()["kept"] for crawl in crawls.values()} == {30}
+    assert len({tuple(note) for crawl in crawls.values() for note in crawl.notes}) == 1
 
 
 # The victim is killed or stopped again and again, from the callbacks.
@@ -176,7 +186,7 @@ class Spider(Walker):
     pass
 """
 AFTER_A_FAILURE = """
-import gc, os
+import gc, os, time
 from scrapy.crawler import CrawlerProcess
 from tests.support.processes import children
 from tests.support.crawling import ADDONS
@@ -187,6 +197,9 @@ process = CrawlerProcess({**settings, "EXTENSIONS": {"script.Broken": 1}, "SPIDE
 process.crawl(script.Spider, site="http://127.0.0.1:9")
 process.start()
 gc.collect()
+until = time.monotonic() + 10  # a process that was killed takes a moment to end
+while children(os.getpid()) and time.monotonic() < until:
+    time.sleep(0.05)
 print("left:", *children(os.getpid()))
 """
 

@@ -341,7 +341,7 @@ def test_records_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
 
 def test_schemes_use_the_lexicon_that_was_written(folder: Path, tmp_path: Path) -> None:
     digest = digest_in(build(folder, tmp_path / "lexicon").output)
-    ours = config("imatch", lexicon=str(tmp_path / "lexicon"))
+    ours = config(f"imatch lexicon={tmp_path / 'lexicon'}")
     assert Signer(ours).spec["lexicon"] == digest
     with Deduplicator.open(tmp_path / "index", ours) as deduplicator:
         assert deduplicator.check("http://a.org/1", page(TEXTS[0])).verdict is Verdict.NEW
