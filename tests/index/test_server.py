@@ -117,6 +117,13 @@ def test_an_error_message_of_a_server_is_shown_without_the_user_name(server: Ser
     assert "crawlname" not in str(caught.value)
 
 
+def test_a_connection_may_be_lost_any_number_of_times(server: Server) -> None:
+    with ServerConnection(server.address()) as connection:
+        for _ in range(120):
+            assert connection.call(b"PING") == b"PONG"
+            connection.drop()
+
+
 def test_a_server_that_may_evict_keys_is_refused(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "server", "--maxmemory-policy", "allkeys-lru", "--save", "3600", "1") as server,

@@ -59,6 +59,7 @@ class ServerConnection:
             "socket_connect_timeout": seconds,
             "retry": Retry(NoBackoff(), 0),
             "protocol": 2,
+            "max_connections": 1 << 31,  # redis-py counts all connections that were ever made
             "decode_responses": False,
         }
         try:
