@@ -81,11 +81,11 @@ class Deduplicator:
 
     Safe to use from several threads, and from several processes on one index.
 
-    Attributes:
-        signer: signs the pages.
-
     Each opening is a run of the index, which ends with :meth:`close`. If the process is killed instead, the pages that it
     settled in its last ``Config.grace`` seconds count as lost, and represent nothing.
+
+    Attributes:
+        signer: signs the pages.
     """
 
     def __init__(self, location: Location, signer: Signer, profiles: FrozenProfiles | None = None) -> None:

@@ -89,6 +89,8 @@ def cover_of(page: SignedPage) -> bytes:
 
     What all pages of the site have now stays: it is compared once fewer pages have it.
     """
+    if not page.cover:
+        return b""
     have_size, traits = read_traits(page.cover)
     kept = have_size & (traits & _NAME == 0) & (traits & (_ENTRY | _HEADING) != _ENTRY)
     near = _near(traits.tolist())

@@ -226,6 +226,8 @@ def _split(packed: bytes) -> CoverParts:
 def read_traits(packed: bytes) -> tuple[NDArray[np.bool_], NDArray[np.uint8]]:
     """Return, for each block of a new page, whether it has a size, and its traits. Raises :class:`msgspec.DecodeError`."""
     parts = _split(packed)
+    if not parts.is_new:
+        raise msgspec.DecodeError("the blocks of a text are those of a kept page")
     return np.frombuffer(parts.sizes, dtype=np.uint8) > 0, np.frombuffer(parts.traits, dtype=np.uint8)
 
 

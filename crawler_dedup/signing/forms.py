@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from typing import cast
 from urllib.parse import unquote
@@ -152,4 +153,8 @@ class CrawlSigner:
         except BeyondLimits:
             tree = None  # the page is refused below, with the reason
         page, _ = self._signer.sign(job.url, body, tree, encoding=job.encoding, key=job.key, scope=job.scope)
-        return Answer(page, () if tree is None or page.unsigned else self._forms.read(page, tree))
+        forms: Sequence[bytes] = ()
+        if tree is not None and not page.unsigned:
+            with suppress(Exception):  # forms only cause a warning: the page is decided about without them
+                forms = self._forms.read(page, tree)
+        return Answer(page, forms)

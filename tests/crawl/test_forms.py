@@ -170,6 +170,16 @@ def test_a_page_at_an_address_that_cannot_be_split_is_signed_all_the_same() -> N
     assert answer.forms
 
 
+def test_a_page_whose_forms_cannot_be_read_is_signed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FormReader, "read", lambda *_: 1 / 0)
+    answer = CrawlSigner(Signer(Config(tokenizer="bigrams"))).sign(
+        SignJob("http://a/", "utf-8", None, ""), article(1).encode()
+    )
+    assert answer.page is not None
+    assert not answer.page.unsigned
+    assert answer.forms == ()
+
+
 HOSTILE = """
 from lxml.html import document_fromstring
 from crawler_dedup.signing import forms
