@@ -105,7 +105,7 @@ class FiledPages(ABC):
     def add(self, record: Record, filing: Filing) -> int:
         number = self._new_number()
         self._put(place_of_name(name_of(record)), number)
-        self._store(number, self._stand(number, self._with_free_aliases(number, record), filing))
+        self._store(number, self._represent(number, self._with_free_aliases(number, record), filing))
         return number
 
     def _with_free_aliases(self, number: int, record: Record) -> Record:
@@ -117,7 +117,7 @@ class FiledPages(ABC):
                 free.append(alias)
         return msgspec.structs.replace(record, aliases=tuple(free)) if record.aliases else record
 
-    def _stand(self, number: int, record: Record, filing: Filing) -> Record:
+    def _represent(self, number: int, record: Record, filing: Filing) -> Record:
         """Make the page a representative of its signature unless the limit is reached; return the record to store."""
         scope, signature = hash_scope(record.page.scope), record.page.signature
         place = place_of_signature(scope, signature)

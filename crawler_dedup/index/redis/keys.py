@@ -1,6 +1,6 @@
 """The names of the keys of an index on a server.
 
-The tokens of all cells differ (:mod:`crawler_dedup.index.redis.changes`), except those of the snapshots of one site.
+The tokens of all cells differ (:mod:`crawler_dedup.index.redis.changelog`), except those of the snapshots of one site.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Keys:
     Attributes:
         meta: the hash with header, epoch and layout.
         prefix: the beginning of all other names.
-        state: the state of the index (:class:`crawler_dedup.index.redis.changes.State`).
-        log: the log of changes (:mod:`crawler_dedup.index.redis.changes`).
+        state: the state of the index (:class:`crawler_dedup.index.redis.changelog.State`).
+        log: the log of changes (:mod:`crawler_dedup.index.redis.changelog`).
         counts: the hash with the number of records of each site.
         runs: the hash of the entries of runs.
         dead: the set of the runs that are over.

@@ -2,7 +2,7 @@
 
 The keys of new records cannot be declared, because the script assigns their numbers.
 
-Each change is noted in a log (:mod:`crawler_dedup.index.redis.changes`). From the end of the log, a script determines
+Each change is noted in a log (:mod:`crawler_dedup.index.redis.changelog`). From the end of the log, a script determines
 whether anything that a client has read was changed since.
 """
 
