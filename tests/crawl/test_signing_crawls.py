@@ -107,7 +107,7 @@ def test_no_page_is_lost_to_kills_of_the_signing_process(tmp_path: Path) -> None
     copies = {f"/copy{path}": html(article(number, frame="copy")) for number, path in enumerate(ARTICLES)}
     pages = {**ARTICLES, **copies}
     with Site(pages) as site:
-        crawl = run_script(tmp_path, KILLER, {**MANY, "DEDUP_TIMEOUT": 2}, site=site.url, paths=list(pages))
+        crawl = run_script(tmp_path, KILLER, {**MANY, "DEDUP_TIMEOUT": 5}, site=site.url, paths=list(pages))
         again = run_script(tmp_path, WALK, MANY, site=site.url, paths=list(pages))
     counts = crawl.counts()
     assert counts["checked"] == 60

@@ -266,6 +266,10 @@ def _count(event: Event) -> None:
         COUNTED["drops"] += sum(decision.verdict is Verdict.DUPLICATE for decision in decisions)
 
 
+_EVENTS = ("kills in the middle", "deaths seen", "drops", "by a snapshot", "forgotten", "close")
+_ROUNDS = 3
+
+
 def _run(count: int, steps: int, places: Places) -> None:
     COUNTED.clear()
     names = itertools.count()
@@ -286,9 +290,12 @@ def _run(count: int, steps: int, places: Places) -> None:
             crowd.kill_all()
             shutil.rmtree(folder)
 
-    replay()
+    for _ in range(_ROUNDS):  # random steps may lack an event
+        replay()
+        if all(COUNTED[name] for name in _EVENTS):
+            break
     print("\n" + ", ".join(f"{count} {name}" for name, count in COUNTED.items()))
-    for name in ("kills in the middle", "deaths seen", "drops", "by a snapshot", "forgotten", "close"):
+    for name in _EVENTS:
         assert COUNTED[name] > 0, name
 
 
