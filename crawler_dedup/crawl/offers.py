@@ -157,9 +157,8 @@ class Offers:
         try:
             return await answer
         except asyncio.CancelledError:
-            if (
-                not answer.cancelled() and answer.exception() is None
-            ):  # the page was abandoned in the turn of its answer
+            # The page was abandoned in the turn of its answer.
+            if not answer.cancelled() and answer.exception() is None:
                 self._release_unclaimed(answer.result())
             raise
 

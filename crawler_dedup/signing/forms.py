@@ -104,9 +104,8 @@ def forms_of(url: str, tree: HtmlElement) -> Iterator[str]:
     path = _origin.sub("", url).partition("#")[0].rstrip("?")
     wholes = {whole.strip("/").lower() for whole in (url, path, unquote(path))} - {""}
     for whole in sorted(wholes, key=len, reverse=True):
-        text = text.replace(
-            whole if "/" in whole else f"/{whole}", _FACT
-        )  # a single word is a path only behind a slash
+        # A single word is a path only behind a slash.
+        text = text.replace(whole if "/" in whole else f"/{whole}", _FACT)
     without_path = _form(_without_dates(line) for line in set(_numbers.sub(_FACT, text).split("\n")))
     yield f"{host_of(url)}\n{without_path}"  # also if all of it is facts
     without_parts = without_path
