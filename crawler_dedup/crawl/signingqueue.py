@@ -92,6 +92,7 @@ class Queue:
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
+        self._was_late = False  # whether the last process did not start in time
         self._use(child, is_ready=True)
 
     def _use(self, child: ChildProcess | None, *, is_ready: bool = False) -> None:
@@ -167,6 +168,7 @@ class Queue:
             self._set_timer(PATIENCE + self._tasks[0].seconds)
         else:
             self._is_ready = True
+            self._was_late = False
             self._stop_timer()
         self._advance()
 
@@ -179,8 +181,10 @@ class Queue:
             return
         if self._is_ready:
             self._take_first().fail(NOT_IN_TIME)
-        else:
+        elif self._was_late:
             self._fail_all(NOT_IN_TIME)
+        else:
+            self._was_late = True
         self._replace()
 
     def _died(self) -> None:

@@ -82,12 +82,14 @@ def test_crawls_of_one_process_share_a_signing_process(tmp_path: Path) -> None:
     assert len({tuple(note) for crawl in crawls.values() for note in crawl.notes}) == 1
 
 
-# The victim is killed or stopped again and again, from the callbacks.
+# The victim is killed or stopped again and again, from the callbacks, also while it starts.
 KILLER = """
 import os, signal, random
+from crawler_dedup.crawl import signingqueue
 from tests.support.processes import children
 from tests.support.walker import Walker
 
+signingqueue.PATIENCE = 15
 SIGNALS = [signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP]
 source = random.Random(1)
 
@@ -96,7 +98,7 @@ class Spider(Walker):
 
     def parse(self, response):
         if source.random() < 0.3 and self.kills < 4:
-            for pid in children(os.getpid()):
+            for pid in children(os.getpid())[:1]:
                 os.kill(pid, SIGNALS[self.kills % 3])
                 self.kills += 1
         yield from super().parse(response)
