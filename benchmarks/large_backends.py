@@ -40,6 +40,7 @@ from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection
 from crawler_dedup.index.redis.keys import Keys, meta_key
 from crawler_dedup.index.redis.store import ServerStore
+from crawler_dedup.index.storage import NUMBERS, SIGNATURES
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import DATA, require_data
 from tests.support.servers import Server, serving
@@ -97,7 +98,7 @@ def fill_tables(address: ServerAddress, signatures: int) -> None:
         for buckets in DESIGNS[4].keys_of_many(drawn).T:
             order = np.argsort(buckets, kind="stable")
             distinct, starts = np.unique(buckets[order], return_index=True)
-            names = keys.bucket_names(hash_scope(""), distinct.tolist())
+            names = keys.bucket_names(SIGNATURES, hash_scope(""), distinct.tolist())
             contents = [part.tobytes() for part in np.split(drawn[order], starts[1:])]
             for at in range(0, len(names), _AT_ONCE):
                 pipeline = server.pipeline(transaction=False)
@@ -140,16 +141,16 @@ def _read_all(crawl: Crawl) -> int:
         for table in range(4):
             for first in range(0, 1 << 16, _AT_ONCE):
                 buckets = range(table << _TABLE_SHIFT | first, table << _TABLE_SHIFT | min(first + _AT_ONCE, 1 << 16))
-                client.cells.read_ahead(keys.bucket_names(scope, buckets), ())
+                client.cells.read_ahead(keys.bucket_names(SIGNATURES, scope, buckets))
         for first in range(0, 1 << 16, _AT_ONCE):
-            client.cells.read_ahead(
-                [keys.number_bucket(key) for key in range(first, min(first + _AT_ONCE, 1 << 16))], ()
-            )
+            client.cells.read_ahead(keys.bucket_names(NUMBERS, scope, range(first, min(first + _AT_ONCE, 1 << 16))))
         cache = client.cells._cache
         return cache._max_bytes - cache._left
 
     assert isinstance(crawl.pages, ServerStore)
-    return crawl.pages._submit(lambda pages: read(pages.client)).result()
+    return crawl.pages._submit(
+        lambda tables: read(tables._storage._client)  # type: ignore[attr-defined]
+    ).result()
 
 
 def _count_looks(address: ServerAddress) -> int:

@@ -69,13 +69,13 @@ STEPS = {
     "packed blocks": ["signing.blocks:pack_blocks"],
     "writing thread: commit": ["index.lmdb.committer:Committer._commit"],
     "writing thread: decisions": ["index.verdicts:Verdicts.decide"],
-    "writing thread: candidates": ["index.filedpages:FiledPages.read_buckets"],
+    "writing thread: candidates": ["index.tables:Tables.read_buckets"],
     "writing thread: rules": ["rules.matcher:RuleMatcher.choose"],
-    "writing thread: filing": ["index.filedpages:FiledPages.add"],
+    "writing thread: filing": ["index.tables:Tables.add"],
     "writing thread: settling": ["index.backend:_end_claim"],
     "writing thread: what is kept once settled": ["rules.matcher:RuleMatcher.trim"],
-    "writing thread: learning the site": ["index.lmdb.sitetable:Profiles.count_page"],
-    "writing thread: counts of sites": ["index.lmdb.deferred:DeferredRows.write"],
+    "writing thread: learning the site": ["index.sitetables:SiteTables.count_page"],
+    "writing thread: counts of sites": ["index.storage:SharedState.finish"],
 }
 """The functions of each step, as ``module:name`` within the package."""
 

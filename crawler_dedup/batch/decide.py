@@ -14,10 +14,12 @@ from crawler_dedup.batch.rows import StoredPages, format_memory
 from crawler_dedup.batch.shard import decode_page
 from crawler_dedup.decision import Match, Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.memorypages import MemoryPages
+from crawler_dedup.index.memorystorage import MemoryStorage
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import NO_RUNS
+from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.tables import RecentRecords, Tables
 from crawler_dedup.index.verdicts import RunContext, Verdicts
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import SignedPage
@@ -121,25 +123,26 @@ def decide_pages(
     Raises:
         DedupError: memory does not suffice.
     """
-    filed = MemoryPages(file, profiles)
-    verdicts = Verdicts(filed, matcher, RunContext(), now=1, runs=NO_RUNS)
+    storage = MemoryStorage(file)
+    tables = Tables(storage, SharedState(), RecentRecords(), profiles)
+    verdicts = Verdicts(tables, matcher, RunContext(), now=1, runs=NO_RUNS)
     place_of = array("q", [_NO_PLACE])  # the place of each filed page, by its number
     for record in existing:
-        filed.add(record, matcher)
+        tables.add(record, matcher)
         place_of.append(_NO_PLACE)
-        _require_memory(filed, memory)
+        _require_memory(storage, memory)
     for place in order.tolist():
         page = pages.read(place)
         decision = verdicts.decide(page)
         if decision.verdict in _KEPT:
             place_of.append(place)
-            _require_memory(filed, memory)
+            _require_memory(storage, memory)
         kept = matcher.kept
         if decision.verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED) or kept is None:
             yield PlacedDecision(place, decision.verdict)
             continue
-        number = filed.number_of(page.scope, kept.key)
-        representative = _NO_PLACE if number is None else place_of[number]
+        recorded = tables.find(page.scope, kept.key)
+        representative = _NO_PLACE if recorded is None else place_of[recorded[0]]
         if representative == _NO_PLACE:
             address = decision.duplicate_of or decision.url
             yield PlacedDecision(place, decision.verdict, decision.match, address=address)
@@ -147,10 +150,10 @@ def decide_pages(
             yield PlacedDecision(place, decision.verdict, decision.match, representative)
 
 
-def _require_memory(filed: MemoryPages, memory: int) -> None:
-    """Raise :class:`DedupError` if the *filed* pages take more than *memory* bytes."""
-    count = filed.last_number
-    further = max(0, filed.key_count - _KEYS * count)
+def _require_memory(storage: MemoryStorage, memory: int) -> None:
+    """Raise :class:`DedupError` if the pages in *storage* take more than *memory* bytes."""
+    count = storage.last_number
+    further = max(0, storage.key_count - _KEYS * count)
     if KEPT_BYTES * count + FURTHER_KEY_BYTES * further > memory:
         raise DedupError(
             f"More than {count - 1:,} pages are kept that another one is near to, which takes {format_memory(memory)}"

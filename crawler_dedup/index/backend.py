@@ -20,20 +20,22 @@ from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import FileFigures, Header
-from crawler_dedup.index.keptpages import Filing, Transaction
 from crawler_dedup.index.limits import MAX_OPEN_CLAIMS
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Run, RunEntry, wall_clock
+from crawler_dedup.index.tables import Filing, Tables
 from crawler_dedup.index.verdicts import Matcher, RunContext, Verdicts
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _T = TypeVar("_T")
-_Release = Callable[[Transaction], object]
+_Release = Callable[[Tables], object]
 _SLICE = 500
 _SITES_SLICE = 256
 """Number of sites that are merged in one transaction: each may take 400 KB."""
+_MAX_SITES = 100_000
+"""Number of sites that are removed with their last pages at a time. With more, the others keep their profiles."""
 _END_TIMEOUT = 5.0
 
 
@@ -73,14 +75,14 @@ class Backend(ABC):
         """Begin a new run of this index. Raises :class:`IndexUnusable`."""
 
     @abstractmethod
-    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
+    def _submit(self, job: Callable[[Tables], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
         """Run *job* in the next write transaction; its future is done once that is stored.
 
         A job that is not *urgent* waits a moment for others with which it is written. It is about *size* pages.
         """
 
     @abstractmethod
-    def _write(self, job: Callable[[Transaction], _T], timeout: float | None = None) -> _T:
+    def _write(self, job: Callable[[Tables], _T], timeout: float | None = None) -> _T:
         """Run *job* in the next write transaction and wait until that is stored.
 
         Raises:
@@ -88,7 +90,7 @@ class Backend(ABC):
         """
 
     @abstractmethod
-    def _read(self) -> AbstractContextManager[Transaction]:
+    def _read(self) -> AbstractContextManager[Tables]:
         """Begin a read transaction, which sees what is stored now."""
 
     def _now(self) -> int:
@@ -114,7 +116,7 @@ class Backend(ABC):
         """
         now = self._now()
 
-        def job(txn: Transaction) -> None:
+        def job(txn: Tables) -> None:
             for release in self._doubtful:
                 release(txn)
             txn.end_run(
@@ -144,7 +146,7 @@ class Backend(ABC):
         """
         decided: list[Decision] = []
 
-        def job(txn: Transaction) -> list[Decision]:
+        def job(txn: Tables) -> list[Decision]:
             decided.clear()
             if txn.header() != self.header:
                 raise IndexUnusable(f"The index in {self.name} was emptied for another configuration meanwhile.")
@@ -190,12 +192,13 @@ class Backend(ABC):
     def forget(self, select: Callable[[Record], bool], filing: Filing, advance: Advance = ignore_progress) -> int:
         """Forget every page whose record *select* picks, and return how many these are.
 
-        This is done in transactions of a few hundred pages, so that a crawl can go on. *advance* is called with the number
-        of records that were read.
+        This is done in transactions of a few hundred pages, so that a crawl can go on. What is known about a site is removed
+        with its last page. *advance* is called with the number of records that were read.
         """
-        forgotten = 0
+        forgotten, sites = 0, set[bytes]()
         for numbers in self._selected(select, advance):
-            forgotten += self._write(partial(_forget, numbers=numbers, select=select, filing=filing))
+            forgotten += self._write(partial(_forget, numbers=numbers, select=select, filing=filing, sites=sites))
+        self._remove_sites(sites)
         return forgotten
 
     def _selected(self, select: Callable[[Record], bool], advance: Advance) -> Iterator[list[int]]:
@@ -211,6 +214,21 @@ class Backend(ABC):
                     picked = []
         yield picked
 
+    def _remove_sites(self, sites: set[bytes]) -> None:
+        """Remove those of *sites* of which no page is recorded."""
+        with self._read() as txn:
+            for _, record in txn.items():  # noqa: PERF102  (no dict)
+                if not sites:
+                    return
+                if record is not None:
+                    sites.discard(site_key(record.page.scope, record.page.url))
+
+        def job(txn: Tables) -> None:
+            for key in sites:
+                txn.remove_site(key)
+
+        self._write(job)
+
     def tidy(self, filing: Filing, max_age: int, advance: Advance = ignore_progress) -> int:
         """Forget the pages that no longer count, and return how many these are.
 
@@ -225,7 +243,7 @@ class Backend(ABC):
         def is_gone(record: Record) -> bool:
             return record.seen < oldest or (record.run in left and left[record.run].may_have_lost(record))
 
-        def job(txn: Transaction) -> None:
+        def job(txn: Tables) -> None:
             for number, run in left.items():
                 txn.end_run(number, run.last, has_finished=run.has_finished, is_tidy=True)
 
@@ -247,7 +265,7 @@ class Backend(ABC):
         """
         is_wanted = self._make_handled_test() if handled_only else lambda _: True
 
-        def readable(txn: Transaction) -> Iterator[Record]:
+        def readable(txn: Tables) -> Iterator[Record]:
             for _, record in txn.items():  # noqa: PERF102  (no dict)
                 if record is None:
                     note_unreadable(1)
@@ -362,7 +380,7 @@ class Backend(ABC):
             if future.cancelled() or future.exception() is not None:
                 self._doubtful += releases
 
-        def job(txn: Transaction) -> None:
+        def job(txn: Tables) -> None:
             for release in releases:
                 release(txn)
 
@@ -376,7 +394,7 @@ class Backend(ABC):
             self._open_claims.discard(claim)
 
 
-def _end_claim(txn: Transaction, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool) -> bool:
+def _end_claim(txn: Tables, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool) -> bool:
     recorded = txn.find(decision.scope, decision.key)
     if recorded is None:
         return False
@@ -390,7 +408,7 @@ def _end_claim(txn: Transaction, decision: Decision, matcher: Matcher, context: 
     return True
 
 
-def _touch_run(txn: Transaction, context: RunContext) -> int:
+def _touch_run(txn: Tables, context: RunContext) -> int:
     """Note that the run is alive, and return the time of the transaction."""
     now = context.clock()
     if not context.run:
@@ -398,30 +416,36 @@ def _touch_run(txn: Transaction, context: RunContext) -> int:
     return txn.touch_run(context.run, context.grace, now, stored_until=context.stored_until())
 
 
-def _settle(txn: Transaction, number: int, record: Record, matcher: Matcher, now: int) -> None:
+def _settle(txn: Tables, number: int, record: Record, matcher: Matcher, now: int) -> None:
     page = record.page
     kept = matcher.trim(page)
     txn.count_page(page, matcher, now)
     txn.replace(number, msgspec.structs.replace(record, settled=now, page=kept))
 
 
-def _forget(txn: Transaction, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing) -> int:
+def _forget(
+    txn: Tables, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing, sites: set[bytes]
+) -> int:
+    """Forget the records *numbers* that *select* picks; add their sites to *sites*, up to a number."""
     forgotten = 0
     for number in numbers:
         record = txn.get(number)
         if record is not None and select(record):
             txn.remove(number, record, filing)
             forgotten += 1
+            key = site_key(record.page.scope, record.page.url)
+            if key and len(sites) < _MAX_SITES:
+                sites.add(key)
     return forgotten
 
 
-def _merge_sites(txn: Transaction, sites: Iterable[StoredSite]) -> None:
+def _merge_sites(txn: Tables, sites: Iterable[StoredSite]) -> None:
     now = wall_clock()
     for site in sites:
         txn.merge_site(site, now)
 
 
-def _merge(txn: Transaction, records: Sequence[Record], filing: Filing) -> int:
+def _merge(txn: Tables, records: Sequence[Record], filing: Filing) -> int:
     new = 0
     for record in records:
         if txn.find(record.page.scope, record.page.key) is None:

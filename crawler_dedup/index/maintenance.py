@@ -18,12 +18,12 @@ from crawler_dedup.index import export, records
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.export import Export, ExportBlock
 from crawler_dedup.index.header import require_same_spec
-from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.lmdb.engine import DATA_FILE, damaged_error
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, StoredSite
 from crawler_dedup.index.records import Record
+from crawler_dedup.index.tables import Filing
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.extras import require_extra
 from crawler_dedup.urls import identifier_without_credentials, without_credentials

@@ -14,11 +14,11 @@ import msgspec
 
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.keptpages import Filing, KeptPages
 from crawler_dedup.index.limits import MAX_COMPARED
 from crawler_dedup.index.profiles import CountsReader, Snapshot, site_key
 from crawler_dedup.index.records import Record, name_page, shorten_key
 from crawler_dedup.index.runs import RecordState, RunStates, wall_clock
+from crawler_dedup.index.tables import Filing, Tables
 from crawler_dedup.signedpage import PageKind, SignedPage
 
 _MAX_SNAPSHOTS = 256  # that are remembered; the snapshot of a hostile site takes 400 KB
@@ -111,7 +111,7 @@ class Verdicts:
         runs: the states of the runs.
     """
 
-    def __init__(self, kept: KeptPages, matcher: Matcher, context: RunContext, *, now: int, runs: RunStates) -> None:
+    def __init__(self, kept: Tables, matcher: Matcher, context: RunContext, *, now: int, runs: RunStates) -> None:
         self._kept = kept
         self._runs = runs
         self._matcher = matcher

@@ -14,9 +14,11 @@ from crawler_dedup import Decision, Match, SignedPage, Verdict
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.limits import MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.lmdb.store import Store
-from crawler_dedup.index.memorypages import MemoryPages
+from crawler_dedup.index.memorystorage import MemoryStorage
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.runs import NO_RUNS
+from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.tables import RecentRecords, Tables
 from crawler_dedup.index.verdicts import Matcher, RunContext, Verdicts
 from tests.support.indexing import SPEC, ByDistance
 
@@ -42,7 +44,7 @@ class ByDistanceOrTitle(ByDistance):
 
 def decide_in_memory(offers: Offers, matcher: Matcher) -> list[Decision]:
     with tempfile.TemporaryFile() as file:
-        pages = MemoryPages(file, NOTHING_KNOWN)
+        pages = Tables(MemoryStorage(file), SharedState(), RecentRecords(), NOTHING_KNOWN)
         verdicts = Verdicts(pages, matcher, RunContext(), now=1, runs=NO_RUNS)
         return [verdicts.decide(offered, alias) for offered, alias in offers]
 

@@ -19,7 +19,7 @@ from crawler_dedup.index import maintenance, runs
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.limits import MAX_ALIASES
 from crawler_dedup.index.lmdb.locks import is_held
-from crawler_dedup.index.lmdb.runtable import Runs
+from crawler_dedup.index.lmdb.storage import DirectoryStorage
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
@@ -537,14 +537,14 @@ def test_a_run_that_dies_while_it_is_read_keeps_its_pages(opening_here: Open, mo
     dying, living = opening_here(grace=60), opening_here(grace=60)
     first = offer(dying, "page", "x")
     assert dying.settle(first)
-    lives = Runs.is_alive
+    lives = DirectoryStorage.is_alive
 
-    def dies_then(self: Runs, number: int) -> bool | None:
+    def dies_then(self: DirectoryStorage, number: int) -> bool | None:
         it_lives = lives(self, number)
         dying.close(all_stored=False)
         return it_lives
 
-    monkeypatch.setattr(Runs, "is_alive", dies_then)
+    monkeypatch.setattr(DirectoryStorage, "is_alive", dies_then)
     assert answer(living, "page", "x") == "unchanged"
-    monkeypatch.setattr(Runs, "is_alive", lives)
+    monkeypatch.setattr(DirectoryStorage, "is_alive", lives)
     assert answer(living, "copy", "x") == "new"

@@ -204,7 +204,7 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
         server.run("CLIENT", "KILL", "TYPE", "normal")  # so that what is known of runs is read again
         wait_for(lambda: run.show_life() and store.offer([page(3, 5)], NEAR).exception() is None)
         assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it is alive
-        assert verify(store, NEAR) == ["1 entries of runs cannot be read."]
+        assert verify(store, NEAR) == ["2 entries of runs cannot be read."]
         run.release()
         assert store.offer([page(4, 5)], NEAR).result()[0].verdict is Verdict.NEW
         store.tidy(NEAR, 0)
@@ -483,8 +483,8 @@ def test_a_large_batch_is_decided_although_others_always_change_its_site(
     commit, numbers = Client.commit, itertools.count(10_000)
     with closing(open_backend(address)) as store, closing(open_backend(address)) as busy:
 
-        def commit_after_others(client: Client, changes: Changes) -> list[int] | None:
-            if len(changes.new) > 20:  # whoever changes so much takes longer than others
+        def commit_after_others(client: Client, changes: Changes) -> bool:
+            if changes.count > 20:  # whoever changes so much takes longer than others
                 number = next(numbers)
                 assert busy.offer([page(number, number)], NEAR).exception() is None
             return commit(client, changes)
@@ -502,8 +502,8 @@ def test_one_call_has_a_bounded_number_of_pages_however_many_wait(
 ) -> None:
     commit, sizes = Client.commit, []
 
-    def note_size(client: Client, changes: Changes) -> list[int] | None:
-        sizes.append(len(changes.new))
+    def note_size(client: Client, changes: Changes) -> bool:
+        sizes.append(changes.count)
         return commit(client, changes)
 
     monkeypatch.setattr(Client, "commit", note_size)

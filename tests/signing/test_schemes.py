@@ -22,9 +22,10 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.layout import CHUNK_BYTES
 from crawler_dedup.index.lmdb.buckets import Tally
-from crawler_dedup.index.lmdb.catalogue import Catalogue, PagesInTransaction
+from crawler_dedup.index.lmdb.storage import Databases
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import hash_scope
+from crawler_dedup.index.storage import SIGNATURES
 from crawler_dedup.signedpage import PageKind, Signature
 from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.lookup import Lookup, lookup_of
@@ -242,10 +243,9 @@ def test_arbitrary_bytes_agree_with_no_text(scheme: Scheme, signatures: Signatur
 
 
 def is_empty(store: Store) -> bool:
-    catalogue = Catalogue(store.environment)
+    buckets = Databases(store.environment).buckets.values()
     with store.environment.read() as txn:
-        tallies = [buckets.tally(txn) for buckets in (catalogue.tables, catalogue.numbers)]
-        return tallies == [Tally(), Tally()] and not catalogue.records.count(txn)
+        return all(bucket.tally(txn) == Tally() for bucket in buckets) and not len(store)
 
 
 def keep(opened: Deduplicator) -> None:
@@ -329,7 +329,7 @@ def test_every_key_of_a_kept_page_is_filed_and_removed_with_it(
         store = Store.attach(index, readonly=True)
         assert verify(store, lookup) == []
         with store.environment.read() as txn:
-            entries = Catalogue(store.environment).tables.tally(txn).entries
+            entries = Databases(store.environment).buckets[SIGNATURES].tally(txn).entries
         assert entries == sum(len(lookup.keys(sign(opened, text))) for text in SAMPLES.values())
         assert store.forget(lambda record: "tea" in record.page.url, lookup) == 1
         assert verify(store, lookup) == []
@@ -343,13 +343,13 @@ def test_every_key_of_a_kept_page_is_filed_and_removed_with_it(
 def test_the_pages_of_a_frequent_key_are_read_up_to_a_limit(opened: Deduplicator, store: Store, scheme: Scheme) -> None:
     page, hot = sign(opened, SAMPLES["tea-house"]), 20_000
     assert opened.decide([page])[0].verdict is Verdict.NEW
-    lookup, catalogue = Lookup(scheme), Catalogue(store.environment)
+    lookup, tables = Lookup(scheme), Databases(store.environment).buckets[SIGNATURES]
     keys = np.repeat(np.array(lookup.keys(page), dtype=np.uint64), hot)
     values = np.random.default_rng(1).integers(0, 2**64, len(keys), dtype=np.uint64)
-    store.environment.write(lambda txn: catalogue.tables.insert_many(txn, hash_scope(page.scope), keys, values))
+    store.environment.write(lambda txn: tables.insert_many(txn, hash_scope(page.scope), keys, values))
     limit = lookup.bucket_limit(page)
-    with store.environment.read() as txn:
-        filed = PagesInTransaction(catalogue, txn, None).read_buckets(page.scope, lookup.probes(page), limit)
+    with store._read() as txn:
+        filed = txn.read_buckets(page.scope, lookup.probes(page), limit)
     buckets = len(lookup.keys(page))
     if limit is None:
         assert scheme.name == "simhash"  # exact, whatever it costs

@@ -10,22 +10,19 @@ import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import lmdb
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage
 from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.lmdb.runtable import Runs
+from crawler_dedup.index.lmdb.storage import DirectoryStorage
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.maintenance import open_to_write
 from crawler_dedup.system.extras import has_extra
 from tests.support.indexing import FILING
 from tests.support.workers import Clocks, work
-
-if TYPE_CHECKING:
-    from crawler_dedup.index.redis.pages import PagesOnServer
 
 EVENTS = b"events"
 
@@ -104,17 +101,17 @@ class _Recorder:
                 cursor.put(number.to_bytes(8, "big"), content)
 
         self._record_jobs(Environment, record)
-        self._note_deaths(Runs, "is_alive")
+        self._note_deaths(DirectoryStorage)
 
     def _install_on_server(self, address: ServerAddress) -> None:
-        from crawler_dedup.index.redis.runs import RunsInTransaction
+        from crawler_dedup.index.redis.storage import ServerStorage
         from crawler_dedup.index.redis.writer import Writer
 
-        def record(pages: PagesOnServer, content: bytes) -> None:
-            pages._changes.commands.append((b"RPUSH", _events_key(address), content))
+        def record(tables: Any, content: bytes) -> None:
+            tables._storage._changes.commands.append((b"RPUSH", _events_key(address), content))
 
         self._record_jobs(Writer, record)
-        self._note_deaths(RunsInTransaction, "_lives")
+        self._note_deaths(ServerStorage)
 
     def _record_jobs(self, writer: Any, record: Callable[[Any, bytes], None]) -> None:
         """Let each job of *writer* that belongs to an event write the event in its transaction."""
@@ -127,8 +124,8 @@ class _Recorder:
 
         writer.submit = submit_recorded
 
-    def _note_deaths(self, known: Any, name: str) -> None:
-        ask = getattr(known, name)
+    def _note_deaths(self, storage: Any) -> None:
+        ask = storage.is_alive
 
         def lives(self_: Any, number: int) -> bool | None:
             answer: bool | None = ask(self_, number)
@@ -136,7 +133,7 @@ class _Recorder:
                 self._dead.add(number)
             return answer
 
-        setattr(known, name, lives)
+        storage.is_alive = lives
 
     def _recorded(
         self, job: Callable[[Any], Any], event: Event, record: Callable[[Any, bytes], None]

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crawler_dedup.index.backend import Backend
-from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.layout import place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.lmdb.store import Store
-from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import hash_scope, name_page
-from crawler_dedup.index.runs import DAMAGED_RUN
+from crawler_dedup.index.storage import NUMBERS, SIGNATURES
+from crawler_dedup.index.tables import Filing, Tables
 
 if TYPE_CHECKING:
     from crawler_dedup.index.redis.client import Client
-    from crawler_dedup.index.redis.pages import PagesOnServer
 
 
 def verify(pages: Backend, filing: Filing) -> list[str]:
@@ -31,10 +29,11 @@ def verify(pages: Backend, filing: Filing) -> list[str]:
         return _find_problems(txn, filing)
 
 
-def _find_problems(pages: PagesOnServer, filing: Filing) -> list[str]:
-    client, items = pages.client, list(pages.items())
+def _find_problems(pages: Tables, filing: Filing) -> list[str]:
+    client: Client = pages._storage._client  # type: ignore[attr-defined]
+    items = list(pages.items())
     readable = [(number, record) for number, record in items if record is not None]
-    numbers, tables = _read_buckets(client, client.keys.numbers), _read_buckets(client, client.keys.buckets)
+    numbers, tables = (_read_buckets(client, client.keys.prefix + letter) for letter in (b"n", b"b"))
     expected = Counter[tuple[bytes, int]]()
     filed: dict[tuple[int, int], list[bytes]] = {}
     for number, record in readable:
@@ -42,24 +41,21 @@ def _find_problems(pages: PagesOnServer, filing: Filing) -> list[str]:
         places = [place_of_name(name) for name in (name_page(page.scope, page.key), *record.aliases)]
         if record.is_representative:
             places.append(place_of_signature(scope, page.signature))
-            filed.setdefault((scope, page.signature), client.keys.bucket_names(scope, filing.keys(page)))
+            filed.setdefault((scope, page.signature), client.keys.bucket_names(SIGNATURES, scope, filing.keys(page)))
         entries = [place_entry(place, number) for place in places]
         if title := filing.title_key(page):  # of a frequent title, not all records are filed
-            entry = place_entry(place_of_signature(scope, title), number)
-            entries += [entry] * numbers[client.keys.number_bucket(entry[0]), entry[1]]
-        expected.update((client.keys.number_bucket(key), payload) for key, payload in entries)
-    sites = Counter(key for _, record in readable if (key := site_key(record.page.scope, record.page.url)))
-    counted = client.call(b"HGETALL", client.keys.counts)
+            key, payload = place_entry(place_of_signature(scope, title), number)
+            entries += [(key, payload)] * numbers[client.keys.bucket_names(NUMBERS, 0, [key])[0], payload]
+        expected.update((client.keys.bucket_names(NUMBERS, 0, [key])[0], payload) for key, payload in entries)
     wrong = {
         "records cannot be read": len(items) - len(readable),
         "entries of the numbers are missing": (expected - numbers).total(),
         "entries of the numbers lead nowhere": (numbers - expected).total(),
-        "sites have a wrong number of records": dict(sites)
-        != dict(zip(counted[::2], map(int, counted[1::2]), strict=True)),
+        "sites cannot be read": pages.count_unreadable_sites(),
         "entries are in the tables that should be elsewhere": tables
         != Counter((name, signature) for (_, signature), names in filed.items() for name in names),
         "is not the number of records": len(items) - client.read_state().records,
-        "entries of runs cannot be read": sum(run is DAMAGED_RUN for run in client.runs.entries.values()),
+        "entries of runs cannot be read": pages.count_unreadable_runs(),
     }
     return [f"{int(count)} {what}." for what, count in wrong.items() if count]
 

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import lmdb
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.lmdb.deferred import DeferredRows
+from crawler_dedup.index.storage import SharedState
 
 _T = TypeVar("_T")
 _READERS_INTERVAL = 60.0
@@ -59,7 +59,7 @@ class Committer:
         explain: Callable[[Exception], Exception] = lambda error: error,
         require: Callable[[], None] = lambda: None,
         follow_up: Callable[[], _Job | None] = lambda: None,
-        deferred: DeferredRows | None = None,
+        shared: SharedState | None = None,
     ) -> None:
         """Start the thread.
 
@@ -67,13 +67,13 @@ class Committer:
             explain: converts an error of LMDB to the error that futures get.
             require: raises an error if *env* must not be used; called before and in each transaction.
             follow_up: returns after each commit a job that must be done in a transaction of its own, or ``None``.
-            deferred: the rows that the jobs of a transaction leave to be written before its commit.
+            shared: what the jobs of a transaction share.
         """
         self._env = env
         self._explain = explain
         self._require = require
         self._follow_up = follow_up
-        self._deferred = DeferredRows() if deferred is None else deferred
+        self._shared = SharedState() if shared is None else shared
         self._readers_checked = time.monotonic()
         self._waiting: deque[tuple[_Job, Future[Any]]] = deque()
         self._clear_at = _MANY
@@ -142,7 +142,7 @@ class Committer:
     def _commit(self, jobs: list[tuple[_Job, Future[Any]]] | None) -> None:
         """Commit *jobs* (``None``: all that wait once the lock is held) and set the results of the futures."""
         results = []
-        self._deferred.clear()  # rows of a transaction that was aborted
+        self._shared.begin()
         self._locked_out_since = time.monotonic()
         try:
             self._require()
@@ -153,7 +153,7 @@ class Committer:
                 if jobs is None:
                     jobs = self._take()
                 results = [job(txn) for job, _ in jobs]
-                self._deferred.write(txn)
+                self._shared.finish()
                 self._require()
         except Exception as error:
             self._locked_out_since = math.inf

@@ -14,8 +14,8 @@ import msgspec
 
 from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, decode_header
-from crawler_dedup.index.lmdb.deferred import DeferredRows
 from crawler_dedup.index.lmdb.usedpages import find_missing_page
+from crawler_dedup.index.storage import SharedState
 from crawler_dedup.system.files import opener
 
 KEEP_MAP_SIZE = 0
@@ -26,7 +26,7 @@ DATA_FILE = "data.mdb"
 COPY_DIRECTORY = "compacting"
 """Name of the directory in which a compaction writes."""
 
-_DATABASES = 8
+_DATABASES = 16
 _READERS = 1024
 _LEAST_ROOM = 64 << 20
 _FULL = 1 << 16
@@ -232,10 +232,10 @@ class HeaderRow:
 
     database: Any
 
-    def __init__(self, env: lmdb.Environment, directory: Path, deferred: DeferredRows) -> None:
+    def __init__(self, env: lmdb.Environment, directory: Path, shared: SharedState) -> None:
         self._env = env
         self._directory = directory
-        self._deferred = deferred
+        self._shared = shared
         self._last: tuple[bytes | None, Header | None] = None, None
 
     def open(self, env: lmdb.Environment, txn: lmdb.Transaction | None) -> None:
@@ -281,7 +281,7 @@ class HeaderRow:
 
     def _empty_index(self, txn: lmdb.Transaction) -> None:
         header = self.read(txn)
-        self._deferred.clear()
+        self._shared.begin()
         for database in open_databases(self._env, txn):
             # Delete databases of another format, which may be of another kind; those of ours stay open in other processes.
             txn.drop(database, delete=header is not None and header.format != FORMAT)

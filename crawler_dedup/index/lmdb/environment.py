@@ -24,10 +24,10 @@ import msgspec
 from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, Kind, check_header
 from crawler_dedup.index.lmdb.committer import Committer, NoCommitter
-from crawler_dedup.index.lmdb.deferred import DeferredRows
 from crawler_dedup.index.lmdb.engine import HeaderRow, explain, measure_file, no_index_error
 from crawler_dedup.index.lmdb.locks import ProcessLock
 from crawler_dedup.index.lmdb.openfiles import OpenFiles, Readers, open_alone
+from crawler_dedup.index.storage import SharedState
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
@@ -61,11 +61,11 @@ class Environment:
         self._files = OpenFiles(directory, map_size, readonly=readonly)
         self._readers = Readers(self._files, self._require, readonly=readonly)
         self._lmdb = self._files.env
-        self.deferred = DeferredRows()
-        self._header_row = HeaderRow(self._lmdb, directory, self.deferred)
+        self.shared = SharedState()
+        self._header_row = HeaderRow(self._lmdb, directory, self.shared)
         require, extend = self._files.require_intact, self._files.make_extend_job
         self._committer = (
-            NoCommitter() if readonly else Committer(self._lmdb, self._explain, require, extend, self.deferred)
+            NoCommitter() if readonly else Committer(self._lmdb, self._explain, require, extend, self.shared)
         )
 
     @classmethod

@@ -14,13 +14,14 @@ import lmdb
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.header import KIND, FileFigures, Header, check_header
-from crawler_dedup.index.keptpages import Filing
-from crawler_dedup.index.lmdb.catalogue import Catalogue, PagesInTransaction
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.lmdb.runtable import RunLock
+from crawler_dedup.index.lmdb.runlocks import RunLock
+from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
 from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.tables import Filing, RecentRecords, Tables
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _T = TypeVar("_T")
@@ -32,8 +33,9 @@ class Store(Backend):
     def __init__(self, environment: Environment, header: Header, frozen: FrozenProfiles | None = None) -> None:
         super().__init__(header)
         self.environment = environment
-        self._catalogue = Catalogue(environment)
+        self._databases = Databases(environment)
         self._frozen = frozen
+        self._recent = RecentRecords()
 
     @classmethod
     def open(
@@ -118,26 +120,29 @@ class Store(Backend):
         """Check every bucket against the records; return a sentence for each fault. Nothing is changed."""
         try:
             with self.environment.read() as txn:
-                return find_problems(txn, self._catalogue, filing, advance)
+                return find_problems(txn, self._databases, self._tables(txn, SharedState()), filing, advance)
         except IndexUnusable as error:
             return [str(error)]
 
     def _submit(
         self,
-        job: Callable[[PagesInTransaction], _T],
+        job: Callable[[Tables], _T],
         *,
         urgent: bool = True,
         size: int = 1,  # noqa: ARG002  (a transaction may have any number of pages)
     ) -> Future[_T]:
         return self.environment.submit(partial(self._run, job), urgent=urgent)
 
-    def _write(self, job: Callable[[PagesInTransaction], _T], timeout: float | None = None) -> _T:
+    def _write(self, job: Callable[[Tables], _T], timeout: float | None = None) -> _T:
         return self.environment.write(partial(self._run, job), timeout)
 
-    def _run(self, job: Callable[[PagesInTransaction], _T], txn: lmdb.Transaction) -> _T:
-        return job(PagesInTransaction(self._catalogue, txn, self._frozen))
+    def _run(self, job: Callable[[Tables], _T], txn: lmdb.Transaction) -> _T:
+        return job(self._tables(txn, self.environment.shared))
 
     @contextmanager
-    def _read(self) -> Iterator[PagesInTransaction]:
+    def _read(self) -> Iterator[Tables]:
         with self.environment.read() as txn:
-            yield PagesInTransaction(self._catalogue, txn, self._frozen)
+            yield self._tables(txn, SharedState())
+
+    def _tables(self, txn: lmdb.Transaction, shared: SharedState) -> Tables:
+        return Tables(DirectoryStorage(self._databases, txn), shared, self._recent, self._frozen)

@@ -11,14 +11,12 @@ import lmdb
 import numpy as np
 
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.filedpages import places_of
-from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.layout import place_entry, place_of_signature
 from crawler_dedup.index.lmdb.buckets import Tally, tally
-from crawler_dedup.index.lmdb.catalogue import Catalogue
-from crawler_dedup.index.lmdb.sitetable import tally_sites
-from crawler_dedup.index.profiles import site_key
+from crawler_dedup.index.lmdb.storage import Databases
 from crawler_dedup.index.records import Record, hash_scope
+from crawler_dedup.index.storage import NUMBERS, SIGNATURES
+from crawler_dedup.index.tables import Filing, Tables, places_of
 from crawler_dedup.system.callbacks import Advance
 
 _SLICE = 10_000
@@ -32,12 +30,12 @@ class _Findings:
     wrong: Counter[str] = field(default_factory=Counter)
     numbers: Tally = field(default_factory=Tally)
     tables: Tally = field(default_factory=Tally)
-    sites: Tally = field(default_factory=Tally)
 
 
 def find_problems(
     txn: lmdb.Transaction,
-    catalogue: Catalogue,
+    databases: Databases,
+    tables: Tables,
     filing: Filing,
     advance: Advance,
 ) -> list[str]:
@@ -50,50 +48,41 @@ def find_problems(
     Raises:
         IndexUnusable: a bucket cannot be read.
     """
-    findings, numbered = _Findings(), catalogue.records.items(txn)
+    findings, numbered = _Findings(), tables.items()
     while batch := list(islice(numbered, _SLICE)):
-        _check_records(batch, txn, catalogue, filing, findings)
+        _check_records(batch, tables, filing, findings)
         advance(len(batch))
-    counted_sites, unreadable_sites = catalogue.profiles.check(txn)
-    findings.wrong["profiles of sites cannot be read"] += unreadable_sites
-    findings.wrong["runs cannot be read"] += catalogue.runs.count_unreadable(txn)
+    findings.wrong["profiles of sites cannot be read"] += tables.count_unreadable_sites()
+    findings.wrong["runs cannot be read"] += tables.count_unreadable_runs()
     sentences = [f"{count} {fault}." for fault, count in findings.wrong.items() if count]
     for name, filed, expected in (
-        ("numbers", catalogue.numbers.tally(txn), findings.numbers),
-        ("tables", catalogue.tables.tally(txn), findings.tables),
+        ("numbers", databases.buckets[NUMBERS].tally(txn), findings.numbers),
+        ("tables", databases.buckets[SIGNATURES].tally(txn), findings.tables),
     ):
         if filed != expected:
             sentences.append(
                 f"The {name} are not those of the records: {filed.entries} entries, {expected.entries} expected."
             )
-    if counted_sites != findings.sites and not unreadable_sites:
-        sentences.append(
-            f"The sites count {counted_sites.entries} records, or others than there are: {findings.sites.entries} expected."
-        )
     return sentences
 
 
 def _check_records(
     batch: Iterable[_Numbered],
-    txn: lmdb.Transaction,
-    catalogue: Catalogue,
+    tables: Tables,
     filing: Filing,
     findings: _Findings,
 ) -> None:
-    sites: list[bytes] = []
     places: list[tuple[int, int]] = []
     filed: list[tuple[int, int, int]] = []
     for number, record in batch:
         if record is None:
             findings.wrong["records cannot be read"] += 1
             continue
-        if key := site_key(record.page.scope, record.page.url):
-            sites.append(key)
         scope, signature = hash_scope(record.page.scope), record.page.signature
         places.extend(place_entry(place, number) for place in places_of(record))
-        if number not in catalogue.numbers.query(txn, places_of(record)[0]):
+        if not tables.leads_to(places_of(record)[0], number):
             findings.wrong["records are not found by their page key"] += 1
-        representatives = catalogue.find_representatives(txn, scope, signature)
+        representatives = tables.find_filed(scope, signature)
         if (number in representatives) != record.is_representative:
             findings.wrong["records are not filed under their signature as they say"] += 1
         if number in representatives:
@@ -102,9 +91,8 @@ def _check_records(
                 filed.extend((scope, key, signature) for key in filing.keys(record.page))
         if title := filing.title_key(record.page):
             place = place_of_signature(scope, title)
-            if number in catalogue.numbers.query(txn, place):
+            if tables.leads_to(place, number):
                 places.append(place_entry(place, number))
-    findings.sites += tally_sites(sites)
     if places:
         findings.numbers += tally(0, *map(_array, zip(*places, strict=True)))
     if filed:

@@ -7,54 +7,28 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from typing import cast
 
 from crawler_dedup.index.redis.changelog import TOKEN_BYTES
-
-PAYLOAD_BYTES = 8
-"""Bytes of a payload in a bucket."""
 
 _OVERHEAD = 250  # bytes that a cell takes in memory besides its content, with its name
 
 
-class Row:
-    """A row as it was read or written.
-
-    Attributes:
-        content: the stored bytes; empty if the row does not exist.
-        decoded: the decoded content; ``None`` if it was not decoded yet.
-    """
-
-    __slots__ = ("content", "decoded")
-
-    def __init__(self, content: bytes, decoded: object = None) -> None:
-        self.content = content
-        self.decoded = decoded
-
-
 class CellCache:
-    """A least-recently-used cache of cells, limited in bytes. A bucket is represented by its content.
+    """A least-recently-used cache of the contents of cells, limited in bytes.
 
     Args:
         max_bytes: maximum size of all cells together.
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self._cells: OrderedDict[bytes, bytes | Row] = OrderedDict()
+        self._cells: OrderedDict[bytes, bytes] = OrderedDict()
         self._left = self._max_bytes = max_bytes
         self._long: dict[bytes, set[bytes]] = {}  # token → names that are longer than prefix and token
         self._prefix = b""
         self._end = TOKEN_BYTES  # position in a name where the token ends
 
-    def get(self, key: bytes) -> bytes | Row | None:
-        """Return a cell, or ``None`` if it is not cached."""
-        cell = self._cells.get(key)
-        if cell is not None:
-            self._cells.move_to_end(key)
-        return cell
-
     def find(self, keys: Iterable[bytes], known: dict[bytes, bytes]) -> list[bytes]:
-        """Add the cached ones of the buckets *keys* to *known*; return the keys of those that are in neither."""
+        """Add the cached ones of the cells *keys* to *known*; return the keys of those that are in neither."""
         cells, touch, missing = self._cells, self._cells.move_to_end, list[bytes]()
         for key in keys:
             if key not in known:
@@ -63,7 +37,7 @@ class CellCache:
                     missing.append(key)
                 else:
                     touch(key)
-                    known[key] = cast("bytes", cell)
+                    known[key] = cell
         return missing
 
     def find_missing(self, keys: Iterable[bytes]) -> list[bytes]:
@@ -71,7 +45,7 @@ class CellCache:
         cells = self._cells
         return [key for key in keys if key not in cells]
 
-    def put(self, key: bytes, cell: bytes | Row) -> None:
+    def put(self, key: bytes, cell: bytes) -> None:
         """Cache a cell, and drop the least recently used cells if the cache is full."""
         self.drop(key)
         self._cells[key] = cell
@@ -98,20 +72,10 @@ class CellCache:
         for key, payload in added:
             content = cells.get(key)
             if content is not None:
-                cells[key] = cast("bytes", content) + payload
+                cells[key] = content + payload
                 length += len(payload)
         self._left -= length
         self._keep_to_size()
-
-    def replace(self, key: bytes, content: bytes, decoded: object) -> None:
-        """Replace the content of a row if it is cached."""
-        row = self._cells.get(key)
-        if row is not None:
-            replaced = Row(content, decoded)
-            self._left += _measure(row) - _measure(replaced)
-            self._cells[key] = replaced
-            if self._left < 0:
-                self._keep_to_size()
 
     def drop(self, key: bytes) -> None:
         """Remove a cell from the cache."""
@@ -126,7 +90,7 @@ class CellCache:
             for key in tuple(self._long.get(token, ())):
                 self.drop(key)
 
-    def _note_dropped(self, key: bytes, cell: bytes | Row) -> None:
+    def _note_dropped(self, key: bytes, cell: bytes) -> None:
         self._left += _measure(cell)
         if len(key) > self._end:
             token = self._token_of(key)
@@ -154,6 +118,6 @@ class CellCache:
         self._end = len(prefix) + TOKEN_BYTES
 
 
-def _measure(cell: bytes | Row) -> int:
-    """Estimate how many bytes a cell takes: the decoded content of a row takes several times its stored length."""
-    return _OVERHEAD + (4 * len(cell.content) if isinstance(cell, Row) else len(cell))
+def _measure(cell: bytes) -> int:
+    """Estimate how many bytes a cell takes."""
+    return _OVERHEAD + len(cell)

@@ -3,7 +3,7 @@
 A client that knows the index as of some position in the log finds in the rest of the log which of its cells are outdated.
 Only the end of the log is kept. An entry consists of the tokens of the names of the changed cells, and of a mark, which no
 other entry has. The token of a name is its first 8 bytes after the prefix that all names have. The state of the index
-contains the length that the log has reached and two counts, and ends with the last mark.
+contains the length that the log has reached and the number of records, and ends with the last mark.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LONGEST = 1 << 17
 RUNS = b"u".ljust(TOKEN_BYTES, b"\0")
 """The token that an entry contains if the runs were changed."""
 
-_STATE = Struct("<QQQ")
+_STATE = Struct("<QQ")
 
 
 class State(NamedTuple):
@@ -29,12 +29,10 @@ class State(NamedTuple):
 
     Attributes:
         position: number of bytes that were ever appended to the log.
-        last: the number of the newest record.
         records: how many records there are.
     """
 
     position: int
-    last: int
     records: int
 
     @classmethod

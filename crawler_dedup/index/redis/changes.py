@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-import msgspec
-
-from crawler_dedup.index.layout import NUMBER_BYTES
-from crawler_dedup.index.redis.cells import PAYLOAD_BYTES, Row
-from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, RunEntry, decode_run
+from crawler_dedup.index.storage import PAYLOAD_BYTES
 
 Command = Sequence["bytes | str | int"]
 CHANGING = frozenset((b"DEL", b"SET", b"take"))
@@ -22,28 +18,18 @@ class KnownRuns:
     """The runs of an index.
 
     Attributes:
-        entries: number of a run → its entry.
+        entries: name of a run → its entry.
         dead: numbers of the runs that are over.
     """
 
-    entries: dict[int, RunEntry] = field(default_factory=dict)
+    entries: dict[bytes, bytes] = field(default_factory=dict)
     dead: frozenset[int] = frozenset()
 
     @classmethod
     def decode(cls, flat: Sequence[bytes], dead: Sequence[bytes]) -> KnownRuns:
         """Decode the entries and dead runs that :data:`crawler_dedup.index.redis.scripts.RUNS` returns."""
-        stored = zip(flat[::2], flat[1::2], strict=True)
-        entries = {
-            int.from_bytes(name, "big"): _decode_entry(run) for name, run in stored if len(name) == RUN_NAME_BYTES
-        }
+        entries = dict(zip(flat[::2], flat[1::2], strict=True))
         return cls(entries, frozenset(int.from_bytes(run, "big") for run in dead))
-
-
-def _decode_entry(content: bytes) -> RunEntry:
-    try:
-        return decode_run(content)
-    except msgspec.DecodeError:
-        return DAMAGED_RUN
 
 
 @dataclass(slots=True)
@@ -51,46 +37,35 @@ class Changes:
     """The cells that a transaction has read, and the changes that it makes.
 
     Attributes:
-        buckets: name → content of each bucket that it has read.
-        rows: name → row, for each row that it has read.
-        counts: key of a site → its number of records, for each number that it has read.
-        assumed: names of those *buckets* and *rows* that it has assumed to be empty without reading them.
-        new: contents of the new records, in the order of their numbers.
+        cells: name → content of each cell that it has read.
+        assumed: names of those *cells* that it has assumed to be empty without reading them.
         written: name → new content of each row that it writes.
-        added: payloads to append to buckets: the name of the bucket, the position (from 1) of the new record whose number
-            is inserted into the payload, or 0, and the payload.
+        added: payloads to append to buckets, with the names of these.
         commands: further changes, each a command of the server or of :data:`crawler_dedup.index.redis.scripts.COMMIT`.
-        entries: number of a run → its entry, for each entry that it writes.
+        runs: name of a run → its new entry, for each that it writes; empty: it is deleted.
         with_runs: whether other clients must learn that runs were changed.
-        decoded: name → decoded content of rows that it writes.
-        new_decoded: the decoded contents of *new*, in the same order.
         scopes: hashes of the scopes in which it files signatures.
         count: change of the number of records.
     """
 
-    buckets: dict[bytes, bytes] = field(default_factory=dict)
-    rows: dict[bytes, Row] = field(default_factory=dict)
-    counts: dict[bytes, int] = field(default_factory=dict)
+    cells: dict[bytes, bytes] = field(default_factory=dict)
     assumed: list[bytes] = field(default_factory=list)
-    new: list[bytes] = field(default_factory=list)
     written: dict[bytes, bytes] = field(default_factory=dict)
-    added: list[tuple[bytes, int, bytes]] = field(default_factory=list)
+    added: list[tuple[bytes, bytes]] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
-    entries: dict[int, RunEntry] = field(default_factory=dict)
-    decoded: dict[bytes, object] = field(default_factory=dict)
-    new_decoded: list[object] = field(default_factory=list)
+    runs: dict[bytes, bytes] = field(default_factory=dict)
+    with_runs: bool = False
     scopes: set[int] = field(default_factory=set)
     count: int = 0
-    with_runs: bool = False
 
     @property
     def changes_anything(self) -> bool:
         """Whether the transaction makes any change."""
-        return bool(self.new or self.written or self.added or self.commands)
+        return bool(self.written or self.added or self.commands)
 
     def changed_names(self) -> Iterator[bytes]:
         """Yield the names of the cells that are changed."""
-        yield from dict.fromkeys([name for name, _, _ in self.added])
+        yield from dict.fromkeys([name for name, _ in self.added])
         yield from self.written
         for command in self.commands:
             if command[0] in CHANGING:
@@ -132,16 +107,3 @@ class ChangedBucket:
             self.added.remove(payload)
         else:
             self.taken.append(payload)
-
-    def collect(self, key: bytes, new: Mapping[int, int], changes: Changes) -> None:
-        """Add the changes of this bucket, whose name is *key*, to *changes*.
-
-        Args:
-            new: temporary number of a new record → its position among the new records, from 1.
-        """
-        for payload in self.taken:
-            changes.commands.append((b"take", key, payload))
-        for payload in self.added:
-            changes.added.append(
-                (key, new.get(int.from_bytes(payload[:NUMBER_BYTES], "little"), 0) if new else 0, payload)
-            )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import Any
 
@@ -19,6 +18,8 @@ from crawler_dedup.index.redis.knowncells import KnownCells
 from crawler_dedup.index.runs import RUN_NAME_BYTES
 
 _KNOWN_SCOPES = 10_000
+_BLOCK = 64  # numbers of records that are drawn together
+_SCANNED = 500
 
 
 class Client:
@@ -54,6 +55,7 @@ class Client:
         self._ahead = 0.0
         self._created = monotonic()
         self._alive: set[int] = set()
+        self._next_number, self._last_number = 1, 0
 
     def prepare(self) -> None:
         """Connect if there is no connection; after a new connection, forget all cells and read the runs again.
@@ -68,6 +70,7 @@ class Client:
             self._learn_time()
         while self._opened != self._connection.opened:
             self._scopes.clear()
+            self._next_number, self._last_number = 1, 0
             self.epoch = read_epoch(self._connection, self._header)
             self.keys = Keys(self._connection.address, self.epoch)
             self.cells.begin(self.keys.prefix)
@@ -85,20 +88,35 @@ class Client:
         """Return those of *scopes* that may not be in the stored set of scopes yet."""
         return scopes - self._scopes
 
-    def read_count(self, changes: Changes, key: bytes) -> int:
-        """Return the number of records of a site: as *changes* has read it before, or else as it is now."""
-        if key not in changes.counts:
-            changes.counts[key] = int(self.call(b"HGET", self.keys.counts, key) or 0)
-        return changes.counts[key]
+    def new_number(self) -> int:
+        """Return a number for a new record. Numbers are drawn in blocks; those that are left at the end stay unused."""
+        if self._next_number > self._last_number:
+            self._last_number = self.call(b"INCRBY", self.keys.last, _BLOCK)
+            self._next_number = self._last_number - _BLOCK + 1
+        self._next_number += 1
+        return self._next_number - 1
+
+    def last_number(self) -> int:
+        """Return a number that is not lower than that of any record."""
+        return int(self.call(b"GET", self.keys.last) or 0)
+
+    def scan_set(self, name: bytes) -> Iterator[bytes]:
+        """Yield the members of a set that are in it during the whole call."""
+        cursor = b"0"
+        while True:
+            cursor, members = self.call(b"SSCAN", name, cursor, b"COUNT", _SCANNED)
+            yield from dict.fromkeys(members)
+            if cursor == b"0":
+                return
 
     def call(self, *words: bytes | str | int) -> Any:
         """Run a command and return its answer."""
         return self._connection.call(*words)
 
-    def commit(self, changes: Changes) -> list[int] | None:
-        """Make *changes* and return the numbers of the new records; return ``None`` if a cell that was read has changed.
+    def commit(self, changes: Changes) -> bool:
+        """Make *changes*; return false, and change nothing, if a cell that was read has changed.
 
-        After ``None``, the client knows the present contents of these cells, so that another attempt can succeed.
+        After that, the client knows the present contents of these cells, so that another attempt can succeed.
 
         Raises:
             ConnectionLost: it is not known whether the changes were made.
@@ -110,7 +128,7 @@ class Client:
             self.keys.state,
             self.keys.log,
             *changes.assumed,
-            *(name for name, _, _ in changes.added),
+            *(name for name, _ in changes.added),
             *changes.written,
         ]
         try:
@@ -118,17 +136,18 @@ class Client:
         except ServerReadOnly:
             raise
         except ConnectionLost:
-            return [] if self._was_written(mark) else None
+            return self._was_written(mark)
         match answer[0]:
             case b"done":
-                return self._note_done(changes, answer)
+                self._note_done(changes, answer)
+                return True
             case b"stale":
                 self._note_stale(changes, answer)
             case b"late":
                 self._learn_time()
             case _:
                 self.forget()
-        return None
+        return False
 
     def _evaluate(self, keys: Sequence[bytes], arguments: Sequence[bytes | str | int]) -> list[Any]:
         # If the server was stopped and runs the script too late, nothing is changed: nobody waits for the answer any more.
@@ -163,17 +182,11 @@ class Client:
     def _arguments(self, changes: Changes, mark: bytes) -> list[bytes | str | int]:
         """Return the arguments of :data:`crawler_dedup.index.redis.scripts.COMMIT` that describe *changes*."""
         prefix_length = len(self.keys.prefix)
-        read = make_tokens(chain(changes.buckets, changes.rows), prefix_length)
-        arguments: list[bytes | str | int] = [read, len(changes.assumed), len(changes.counts)]
-        for key, count in changes.counts.items():
-            arguments += (key, count)
+        arguments: list[bytes | str | int] = [make_tokens(changes.cells, prefix_length), len(changes.assumed)]
         if not changes.changes_anything:
             return arguments
         entry = make_tokens(changes.changed_names(), prefix_length) + (RUNS if changes.with_runs else b"") + mark
-        payloads = b"".join([number.to_bytes(2, "little") + payload for _, number, payload in changes.added])
-        arguments += (entry, changes.count, payloads, len(changes.new))
-        arguments += changes.new
-        arguments.append(len(changes.written))
+        arguments += (entry, changes.count, b"".join([payload for _, payload in changes.added]), len(changes.written))
         arguments += changes.written.values()
         for command in changes.commands:
             arguments.append(len(command))
@@ -201,21 +214,19 @@ class Client:
             raise ConnectionLost(f"Nobody knows any more what the index in {self._connection.address} has stored.")
         return False
 
-    def _note_done(self, changes: Changes, answer: list[Any]) -> list[int]:
+    def _note_done(self, changes: Changes, answer: list[Any]) -> None:
         """Update what is known after a commit, so that the changed cells need not be read again."""
-        _, state, noted, encoded = answer
+        _, state, noted = answer
         self._forget_changed(noted)
         self._state = state
-        numbers = [int.from_bytes(number, "little") for number in encoded]
-        self.cells.note_done(changes, encoded, map(self.keys.record, numbers))
+        self.cells.note_done(changes)
         self._scopes = changes.scopes | (self._scopes if len(self._scopes) < _KNOWN_SCOPES else set())
-        self.runs.entries.update(changes.entries)
+        self.runs.entries.update(changes.runs)
         if changes.with_runs:
             try:
                 self._read_runs()
             except IndexUnusable:  # the changes are stored: the transaction has not failed
                 self.forget()
-        return numbers
 
     def _note_stale(self, changes: Changes, answer: list[Any]) -> None:
         """Update what is known after a commit that was refused because cells had changed."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
-from crawler_dedup.index.layout import NUMBER_BYTES
-from crawler_dedup.index.redis.cells import CellCache, Row
+from crawler_dedup.index.redis.cells import CellCache
 from crawler_dedup.index.redis.changes import CHANGING, Changes
 from crawler_dedup.index.redis.connection import ServerConnection
 
@@ -46,11 +45,15 @@ class KnownCells:
         self._cache.begin(prefix)
         self._emptiness = 0.0
 
-    def read_buckets(self, changes: Changes, keys: Sequence[bytes]) -> list[bytes]:
-        """Return the contents of buckets: as *changes* has read them before, as they are known, or as they are read now."""
-        known = changes.buckets
+    def read_all(self, changes: Changes, keys: Sequence[bytes], *, may_assume: bool = True) -> list[bytes]:
+        """Return the contents of cells: as *changes* has read them before, as they are known, or as they are read now.
+
+        Args:
+            may_assume: whether the cells may not exist yet, so that they may be assumed to be empty.
+        """
+        known = changes.cells
         if missing := self._cache.find(keys, known):
-            if self.is_assuming:
+            if may_assume and self.is_assuming:
                 known.update(dict.fromkeys(missing, b""))
                 changes.assumed += missing
             else:
@@ -59,38 +62,19 @@ class KnownCells:
                     self._cache.put(key, content)
         return [known[key] for key in keys]
 
-    def read_bucket(self, changes: Changes, key: bytes) -> bytes:
-        """Return the content of a bucket. See :meth:`read_buckets`."""
-        content = changes.buckets.get(key)
-        return self.read_buckets(changes, [key])[0] if content is None else content
+    def read(self, changes: Changes, key: bytes, *, may_assume: bool) -> bytes:
+        """Return the content of a cell. See :meth:`read_all`."""
+        content = changes.cells.get(key)
+        return self.read_all(changes, [key], may_assume=may_assume)[0] if content is None else content
 
-    def read_row(self, changes: Changes, key: bytes, *, may_be_new: bool = False) -> Row:
-        """Return a row: as *changes* has read it before, as it is known, or as it is read now.
-
-        Args:
-            may_be_new: whether the row may not exist yet, so that it may be assumed to be empty.
-        """
-        if (known := changes.rows.get(key)) is not None:
-            return known
-        row = cast("Row | None", self._cache.get(key))
-        if row is None:
-            if may_be_new and self.is_assuming:
-                row = Row(b"")
-                changes.assumed.append(key)
-            else:
-                row = Row(self._connection.call(b"GET", key) or b"")
-                self._cache.put(key, row)
-        changes.rows[key] = row
-        return row
-
-    def read_ahead(self, buckets: Iterable[bytes], rows: Iterable[bytes]) -> None:
-        """Read all unknown cells of *buckets* and *rows* together, so that a transaction need not read them one by one."""
-        missing, missing_rows = self._cache.find_missing(buckets), set(self._cache.find_missing(rows))
-        if len(missing) + len(missing_rows) > 1:
+    def read_ahead(self, cells: Iterable[bytes]) -> None:
+        """Read all unknown ones of *cells* together, so that a transaction need not read them one by one."""
+        missing = self._cache.find_missing(cells)
+        if len(missing) > 1:
             is_empty = True
-            for key, content in self._fetch([*missing, *missing_rows]):
+            for key, content in self._fetch(missing):
                 is_empty = is_empty and not content
-                self._cache.put(key, Row(content) if key in missing_rows else content)
+                self._cache.put(key, content)
             self._note_emptiness(is_empty=is_empty)
 
     def _fetch(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
@@ -103,24 +87,15 @@ class KnownCells:
         """Forget the cells whose names have one of *tokens*, because others have changed them."""
         self._cache.drop_changed(tokens)
 
-    def note_done(self, changes: Changes, encoded: Sequence[bytes], records: Iterable[bytes]) -> None:
-        """Update the cells after a commit, so that they need not be read again.
-
-        Args:
-            encoded: the numbers of the new records, as stored in buckets.
-            records: the names of the new records.
-        """
+    def note_done(self, changes: Changes) -> None:
+        """Update the cells after a commit, so that they need not be read again."""
         cache = self._cache
         if changes.assumed:
-            self._keep_assumed_empty(changes)
-        for key, content, decoded in zip(records, changes.new, changes.new_decoded, strict=True):
-            cache.put(key, Row(content, decoded))
-        cache.append_all(
-            (key, encoded[number - 1] + payload[NUMBER_BYTES:] if number else payload)
-            for key, number, payload in changes.added
-        )
+            self._note_emptiness(is_empty=True)
+            cache.put_empty(changes.assumed)
+        cache.append_all(changes.added)
         for key, content in changes.written.items():
-            cache.replace(key, content, changes.decoded.get(key))
+            cache.put(key, content)
         for command in changes.commands:
             if command[0] in CHANGING:
                 cache.drop(cast("bytes", command[1]))
@@ -132,25 +107,13 @@ class KnownCells:
             contents: contents of the cells that were assumed to be empty, if one of them is not.
         """
         if contents:
-            self._keep_assumed(changes, contents)
+            self._note_emptiness(is_empty=not any(contents))
+            for key, content in zip(changes.assumed, contents, strict=True):
+                self._cache.put(key, content or b"")
         assumed = set(changes.assumed)
-        missing = self._cache.find_missing([*changes.buckets, *changes.rows])
+        missing = self._cache.find_missing(changes.cells)
         for key, content in self._fetch([key for key in missing if key not in assumed]):
-            self._cache.put(key, Row(content) if key in changes.rows else content)
-
-    def _keep_assumed(self, changes: Changes, contents: Sequence[bytes | None]) -> None:
-        """Cache the cells that were assumed to be empty, with their real *contents*."""
-        self._note_emptiness(is_empty=not any(contents))
-        for key, content in zip(changes.assumed, contents, strict=True):
-            self._cache.put(key, Row(content or b"") if key in changes.rows else content or b"")
-
-    def _keep_assumed_empty(self, changes: Changes) -> None:
-        """Cache the cells that were assumed to be empty, and are."""
-        self._note_emptiness(is_empty=True)
-        rows = changes.rows.keys() & changes.assumed
-        self._cache.put_empty([key for key in changes.assumed if key not in rows] if rows else changes.assumed)
-        for key in rows:
-            self._cache.put(key, Row(b""))
+            self._cache.put(key, content)
 
     def _note_emptiness(self, *, is_empty: bool) -> None:
         if self._may_assume:

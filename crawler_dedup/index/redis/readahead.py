@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from crawler_dedup.index.keptpages import Probing
 from crawler_dedup.index.layout import place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import hash_scope, name_page
 from crawler_dedup.index.redis.client import Client
+from crawler_dedup.index.storage import NUMBERS, SIGNATURES, SITES, Probing
 from crawler_dedup.signedpage import SignedPage
 
 _MOST_PAGES = 250  # for which cells are read together: about as many as in one transaction
@@ -60,29 +60,27 @@ class ReadAhead:
         """Read the cells for *pages* and for the offers that wait, unless unknown cells are assumed to be empty."""
         if id(pages) in self._done:
             return
-        cells, buckets, rows = self._client.cells, list[bytes](), list[bytes]()
-        if cells.is_assuming:
+        if self._client.cells.is_assuming:
             self._offers.clear()
             return
+        names: list[bytes] = []
         for some, probing in ((pages, lookup), *self._offers.take()):
             if id(some) not in self._done:
                 self._done[id(some)] = some
-                self._name_cells(some, probing, buckets, rows)
-        cells.read_ahead(dict.fromkeys(buckets), dict.fromkeys(rows))
+                for page in some:
+                    names += self._name_cells(page, probing)
+        self._client.cells.read_ahead(dict.fromkeys(names))
 
-    def _name_cells(
-        self, pages: Sequence[SignedPage], lookup: Probing, buckets: list[bytes], rows: list[bytes]
-    ) -> None:
-        """Add to *buckets* and *rows* the names of the cells that every decision about *pages* reads."""
-        keys = self._client.keys
-        for page in pages:
-            if page.unsigned:
-                continue
-            scope = hash_scope(page.scope)
-            places = [place_of_name(name_page(page.scope, page.key)), place_of_signature(scope, page.signature)]
-            if title := lookup.title_key(page):
-                places.append(place_of_signature(scope, title))
-            buckets += [keys.number_bucket(place_entry(place, 0)[0]) for place in places]
-            buckets += keys.bucket_names(scope, lookup.probes(page))
-            if site := site_key(page.scope, page.url):
-                rows.append(keys.site(site))
+    def _name_cells(self, page: SignedPage, lookup: Probing) -> list[bytes]:
+        """Return the names of the cells that every decision about *page* reads."""
+        if page.unsigned:
+            return []
+        keys, scope = self._client.keys, hash_scope(page.scope)
+        places = [place_of_name(name_page(page.scope, page.key)), place_of_signature(scope, page.signature)]
+        if title := lookup.title_key(page):
+            places.append(place_of_signature(scope, title))
+        names = keys.bucket_names(NUMBERS, scope, [place_entry(place, 0)[0] for place in places])
+        names += keys.bucket_names(SIGNATURES, scope, lookup.probes(page))
+        if site := site_key(page.scope, page.url):
+            names.append(keys.row(SITES, site))
+        return names

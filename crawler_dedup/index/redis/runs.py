@@ -1,4 +1,4 @@
-"""A run of an index on a server, its signs of life, and the entries of runs within one transaction.
+"""A run of an index on a server, and its signs of life.
 
 The sign of life of a run is a key that expires after a minute and that a thread renews every five seconds. A missing key
 does not make a run dead: another run must declare it dead, which it does in one atomic step if the key is missing on a
@@ -15,18 +15,16 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Container
 from contextlib import suppress
 from time import monotonic
 
-from crawler_dedup.errors import IndexGone, IndexUnusable
+from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.redis import scripts
-from crawler_dedup.index.redis.changes import Changes
-from crawler_dedup.index.redis.client import Client, read_epoch
+from crawler_dedup.index.redis.client import read_epoch
 from crawler_dedup.index.redis.connection import ServerConnection, read_time
 from crawler_dedup.index.redis.keys import Keys
-from crawler_dedup.index.runs import RUN_NAME_BYTES, Run, RunEntry, RunStates, encode_run
+from crawler_dedup.index.runs import RUN_NAME_BYTES, Run
 
 LIFE_SECONDS = 60
 """Seconds after which a sign of life expires."""
@@ -139,63 +137,3 @@ def is_held_here(number: int) -> bool:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_held.clear)
-
-
-class RunsInTransaction:
-    """The operations of a transaction (:class:`~crawler_dedup.index.keptpages.Transaction`) on runs.
-
-    Args:
-        client: the client by which it reads.
-        changes: the changes of the transaction, to which it adds.
-    """
-
-    def __init__(self, client: Client, changes: Changes) -> None:
-        self.client = client
-        self._keys = client.keys
-        self._changes = changes
-
-    def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
-        if number in self.client.runs.dead:
-            raise IndexGone("This run was silent for too long, so that it counts as dead: open the index anew.")
-        run = self.find_run(number)
-        touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
-        if touched != run:
-            self._put_run(number, touched, is_new=run is None)
-        return touched.last
-
-    def end_run(
-        self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
-    ) -> None:
-        ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
-        name = number.to_bytes(RUN_NAME_BYTES, "big")
-        if ended.has_finished and ended.is_tidy:
-            self._changes.commands += [(b"HDEL", self._keys.runs, name), (b"SREM", self._keys.dead, name)]
-        else:
-            self._put_run(number, ended, is_new=False)
-            self._changes.commands.append((b"SADD", self._keys.dead, name))
-        self._changes.with_runs = True
-
-    def _put_run(self, number: int, entry: RunEntry, *, is_new: bool) -> None:
-        name = number.to_bytes(RUN_NAME_BYTES, "big")
-        self._changes.entries[number] = entry
-        self._changes.commands.append((b"HSET", self._keys.runs, name, encode_run(entry)))
-        self._changes.with_runs = self._changes.with_runs or is_new
-
-    def find_run(self, number: int) -> RunEntry | None:
-        return self._changes.entries.get(number) or self.client.runs.entries.get(number)
-
-    def find_dead_runs(self) -> dict[int, RunEntry]:
-        runs = self.client.runs
-        return {number: run for number, run in runs.entries.items() if number in runs.dead}
-
-    def run_states(self) -> RunStates:
-        return RunStates(self.find_run, self._lives)
-
-    def _lives(self, number: int) -> bool | None:
-        if number in self.client.runs.dead:
-            return False
-        return True if is_held_here(number) or self.client.has_shown_life(number) else None
-
-    def run_states_in_reading(self, dead: Container[int]) -> RunStates:  # noqa: ARG002  (all runs were read together)
-        # A command that only reads ends before a run may have given a sign of life.
-        return RunStates(self.find_run, lambda number: number not in self.client.runs.dead)

@@ -21,7 +21,7 @@ local function make(epoch, header, layout)
   redis.call('HSET', KEYS[1], 'epoch', epoch, 'header', header, 'layout', layout)
   local prefix, mark = KEYS[1] .. epoch, epoch .. string.rep('\\0', MARK - #epoch)
   redis.call('SET', prefix .. 'g', mark)
-  redis.call('SET', prefix .. 'v', struct.pack('<I8I8I8', #mark, 0, 0) .. mark)
+  redis.call('SET', prefix .. 'v', struct.pack('<I8I8', #mark, 0) .. mark)
 end
 """
 )
@@ -75,12 +75,10 @@ COMMIT = (
 -- Changes the index if nothing that was read has changed. KEYS: the state, the log, cells that were assumed to be empty,
 -- buckets to which payloads are appended, rows that are written. ARGV: prefix of all keys; state that the client knows; time
 -- of the server in milliseconds after which the client does not wait any more; tokens of the names that were read; number of
--- cells that were assumed to be empty; number of counts that were read, and field and value of each. If anything is to be
--- changed, then: entry of the log; number of records that are added; for each payload its number among the new records, 0:
--- none (2 bytes), and the payload (8 bytes); number of new records, and these; number of rows, and their contents; commands,
--- each after the number of its arguments. Returns {'gone'}; {'late'}; {'unknown'}: everything may have changed; {'stale',
--- state, entries of others in the log, contents of the cells that were assumed empty if one is not}; or {'done', state,
--- entries of others in the log, numbers of the new records}.
+-- cells that were assumed to be empty. If anything is to be changed, then: entry of the log; change of the number of
+-- records; payloads, of 8 bytes each; number of rows, and their contents; commands, each after the number of its arguments.
+-- Returns {'gone'}; {'late'}; {'unknown'}: everything may have changed; {'stale', state, entries of others in the log,
+-- contents of the cells that were assumed empty if one is not}; or {'done', state, entries of others in the log}.
 local prefix = ARGV[1]
 """
     + _LOG
@@ -89,7 +87,7 @@ local state = redis.call('GET', KEYS[1])
 if not state then return {'gone'} end
 local time = redis.call('TIME')
 if time[1] * 1000 + time[2] / 1000 > tonumber(ARGV[3]) then return {'late'} end
-local position, last, count = struct.unpack('<I8I8I8', state)
+local position, count = struct.unpack('<I8I8', state)
 local tail, stale = '', false
 local function tokens(packed, first)  -- as numbers, and one more
   return {struct.unpack('<' .. string.rep('I8', math.min(100, (#packed - first + 1) / TOKEN)), packed, first)}
@@ -114,11 +112,6 @@ local buckets, empty = 2 + tonumber(ARGV[5]), true
 for first = 3, buckets, 1000 do
   empty = empty and redis.call('EXISTS', unpack(KEYS, first, math.min(first + 999, buckets))) == 0
 end
-local at = 7
-for _ = 1, tonumber(ARGV[6]) do
-  stale = stale or (redis.call('HGET', prefix .. 'k', ARGV[at]) or '0') ~= ARGV[at + 1]
-  at = at + 2
-end
 if stale or not empty then
   local contents = {}
   for first = 3, empty and 0 or buckets, 1000 do
@@ -128,33 +121,21 @@ if stale or not empty then
   end
   return {'stale', state, tail, contents}
 end
-if at > #ARGV then return {'done', state, tail, {}} end
-local entry, payloads, numbers, rows = ARGV[at], ARGV[at + 2], {}, {KEYS[1], ''}
-count = math.max(count + tonumber(ARGV[at + 1]), 0)
-at = at + 3
-for number = 1, tonumber(ARGV[at]) do
-  last = last + 1
-  numbers[number] = string.sub(struct.pack('<I8', last), 1, 5)
-  rows[#rows + 1] = prefix .. 'r' .. string.sub(struct.pack('>I8', last), 2)
-  rows[#rows + 1] = ARGV[at + number]
-end
-at = at + 1 + #numbers
-local added = #payloads / 10
-for row = 1, tonumber(ARGV[at]) do
+if #ARGV < 6 then return {'done', state, tail} end
+local entry, payloads, added, rows = ARGV[6], ARGV[8], #ARGV[8] / 8, {KEYS[1], ''}
+count = math.max(count + tonumber(ARGV[7]), 0)
+for row = 1, tonumber(ARGV[9]) do
   rows[#rows + 1] = KEYS[buckets + added + row]
-  rows[#rows + 1] = ARGV[at + row]
+  rows[#rows + 1] = ARGV[9 + row]
 end
-at = at + 1 + tonumber(ARGV[at])
-state = struct.pack('<I8I8I8', position + #entry, last, count) .. string.sub(entry, -MARK)
+local at = 10 + tonumber(ARGV[9])
+state = struct.pack('<I8I8', position + #entry, count) .. string.sub(entry, -MARK)
 rows[2] = state
 for first = 1, #rows, 2000 do
   redis.call('MSET', unpack(rows, first, math.min(first + 1999, #rows)))
 end
 for bucket = 1, added do
-  local first = 10 * bucket - 9
-  local new, payload = struct.unpack('<I2c8', payloads, first)
-  if new > 0 then payload = numbers[new] .. string.sub(payload, 6) end
-  redis.call('APPEND', KEYS[buckets + bucket], payload)
+  redis.call('APPEND', KEYS[buckets + bucket], string.sub(payloads, 8 * bucket - 7, 8 * bucket))
 end
 while at <= #ARGV do
   local length = tonumber(ARGV[at])
@@ -176,7 +157,7 @@ while at <= #ARGV do
   at = at + length + 1
 end
 write_log(entry)
-return {'done', state, tail, numbers}
+return {'done', state, tail}
 """
 )
 
@@ -193,9 +174,9 @@ _NOTE_RUNS = (
     + """
 local function note_runs(run)
   local state, time = redis.call('GET', prefix .. 'v'), redis.call('TIME')
-  local position, last, count = struct.unpack('<I8I8I8', state)
+  local position, count = struct.unpack('<I8I8', state)
   local mark = struct.pack('<I8I4', time[1] * 1000000 + time[2], 0) .. run
-  redis.call('SET', prefix .. 'v', struct.pack('<I8I8I8', position + TOKEN + #mark, last, count) .. mark)
+  redis.call('SET', prefix .. 'v', struct.pack('<I8I8', position + TOKEN + #mark, count) .. mark)
   write_log('u' .. string.rep('\\0', TOKEN - 1) .. mark)
 end
 """

@@ -14,7 +14,6 @@ from crawler_dedup.decision import NO_ANSWER, Decision, Verdict
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.header import FileFigures, Header
-from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record
@@ -23,10 +22,12 @@ from crawler_dedup.index.redis.changelog import State
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection, read_time
 from crawler_dedup.index.redis.keys import Keys, meta_key
-from crawler_dedup.index.redis.pages import UNDIVIDED, PagesOnServer
 from crawler_dedup.index.redis.readahead import Offers
 from crawler_dedup.index.redis.runs import ServerRun, show_life_soon
+from crawler_dedup.index.redis.storage import UNDIVIDED, ServerStorage
 from crawler_dedup.index.redis.writer import MOST_JOBS, MOST_PAGES, Writer
+from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.tables import Filing, RecentRecords, Tables
 from crawler_dedup.index.verdicts import Matcher, RunContext
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
@@ -74,7 +75,8 @@ class ServerStore(Backend):
         self._quick = ServerConnection(address, _QUICK_SECONDS)
         self._is_closed = False
         self._offers = Offers(MOST_JOBS)
-        self._writer = None if readonly else Writer(self._make_client(cache_bytes), self._begin)
+        self._recent = RecentRecords()
+        self._writer = None if readonly else Writer(self._make_client(cache_bytes), self._begin, self._make_tables)
         with self._counting:
             self._open[address] = self._open.get(address, 0) + 1
 
@@ -137,12 +139,12 @@ class ServerStore(Backend):
         finally:
             connection.drop()
 
-    def _submit(self, job: Callable[[PagesOnServer], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
+    def _submit(self, job: Callable[[Tables], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
         if self._writer is None:
             raise IndexUnusable("The index is open to be read only.")
         return self._writer.submit(job, urgent=urgent, size=size)
 
-    def _write(self, job: Callable[[PagesOnServer], _T], timeout: float | None = None) -> _T:
+    def _write(self, job: Callable[[Tables], _T], timeout: float | None = None) -> _T:
         future = self._submit(job)
         try:
             return future.result(_WRITE_SECONDS if timeout is None else timeout)
@@ -152,19 +154,22 @@ class ServerStore(Backend):
             return future.result()
 
     @contextmanager
-    def _read(self) -> Iterator[PagesOnServer]:
+    def _read(self) -> Iterator[Tables]:
         client = Client(self.address, self.header, READING_BYTES)
         try:
             client.prepare()
             if self._one_life:
                 self._epoch = self._epoch or client.epoch
                 client.require_epoch(self._epoch)
-            yield self._begin(client)
+            yield self._make_tables(ServerStorage(client, self.header, Offers(0), is_reading=True), SharedState())
         finally:
             client.close()
 
-    def _begin(self, client: Client) -> PagesOnServer:
-        return PagesOnServer(client, self.header, self._frozen, self._offers)
+    def _begin(self, client: Client) -> ServerStorage:
+        return ServerStorage(client, self.header, self._offers)
+
+    def _make_tables(self, storage: ServerStorage, shared: SharedState) -> Tables:
+        return Tables(storage, shared, self._recent, self._frozen)
 
     def __len__(self) -> int:
         epoch = self._quick.call(b"HGET", meta_key(self.address), b"epoch")

@@ -19,10 +19,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from crawler_dedup.errors import ConnectionLost, IndexUnusable
 from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.redis.pages import PagesOnServer
+from crawler_dedup.index.redis.storage import ServerStorage
+from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.tables import Tables
 
 _T = TypeVar("_T")
-_Job = Callable[[PagesOnServer], Any]
+_Job = Callable[[Tables], Any]
 
 
 class _Waiting(NamedTuple):
@@ -52,11 +54,19 @@ class Writer:
     Args:
         client: the client, which only this thread uses from now on.
         begin: returns a new transaction of a client.
+        make_tables: returns the tables in a transaction.
     """
 
-    def __init__(self, client: Client, begin: Callable[[Client], PagesOnServer]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        begin: Callable[[Client], ServerStorage],
+        make_tables: Callable[[ServerStorage, SharedState], Tables],
+    ) -> None:
         self._client = client
         self._begin = begin
+        self._make_tables = make_tables
+        self._shared = SharedState()
         self._process = os.getpid()
         self._waiting: deque[_Waiting] = deque()
         self._most_pages = MOST_PAGES  # fewer while others often change the cells that are read
@@ -72,7 +82,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="crawler-dedup-server", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Callable[[PagesOnServer], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
+    def submit(self, job: Callable[[Tables], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
         """Run *job*, which is about *size* pages, in a transaction; its future is done once the changes are stored.
 
         Raises:
@@ -164,18 +174,21 @@ class Writer:
             raise self._why_away
         for attempt in range(_MOST_ATTEMPTS):
             self._client.prepare()
-            pages = self._begin(self._client)
-            pages.most_pages = self._most_pages
+            self._shared.begin()
+            storage = self._begin(self._client)
+            storage.most_pages = self._most_pages
+            tables = self._make_tables(storage, self._shared)
             first = jobs[: _count_first(jobs, self._most_pages)]
             try:
-                results = [waiting.job(pages) for waiting in first]
+                results = [waiting.job(tables) for waiting in first]
+                self._shared.finish()
             except ConnectionLost:
                 raise
             except Exception:
-                if self._client.commit(pages.what_was_read()) is not None:
+                if self._client.commit(storage.what_was_read()):
                     raise  # the cells are of one state, so the error is not due to a change between two reads
                 continue
-            if self._client.commit(pages.collect()) is not None:
+            if self._client.commit(storage.collect()):
                 self._most_pages = min(2 * self._most_pages, MOST_PAGES)
                 return results
             if attempt:

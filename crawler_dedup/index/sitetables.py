@@ -1,0 +1,243 @@
+"""What is stored about each site, within one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Annotated, cast
+
+import msgspec
+from xxhash import xxh32_digest
+
+from crawler_dedup.index.layout import decode_struct
+from crawler_dedup.index.limits import MAX_SNAPSHOTS
+from crawler_dedup.index.profiles import (
+    NO_SNAPSHOT,
+    SITE_KEY_BYTES,
+    SNAPSHOT_NUMBER_BYTES,
+    Counts,
+    CountsReader,
+    FrozenProfiles,
+    SiteFigures,
+    Snapshot,
+    StoredSite,
+    site_key,
+)
+from crawler_dedup.index.records import name_page
+from crawler_dedup.index.storage import COUNTS, SITES, SNAPSHOTS, RowTable, SharedState, Storage
+from crawler_dedup.signedpage import Count, SignedPage
+
+_DIGEST_BYTES = 4
+_COUNT_BYTES = 8
+
+
+class SiteHead(msgspec.Struct, frozen=True, array_like=True):
+    """What is stored about a site besides its counts. It changes with each snapshot, not with each page.
+
+    Attributes:
+        number: number of its latest snapshot; 0: there is none yet.
+        since: from when on decisions were made by these snapshots, in seconds since 1970: when its first page was counted,
+            or when what was known about it was replaced by an import.
+        numbers: numbers of the snapshots that are kept, ascending.
+        only: name of the only page that was counted (:func:`~crawler_dedup.index.records.name_page`); empty: others were
+            counted, too. Until then, counting begins again when it has changed: what stays on one page is no furniture.
+    """
+
+    number: Count = 0
+    since: int = 0
+    numbers: Annotated[tuple[Count, ...], msgspec.Meta(max_length=MAX_SNAPSHOTS)] = ()
+    only: bytes = b""
+
+
+_NO_HEAD = SiteHead()
+_encode_head = msgspec.msgpack.Encoder().encode
+_decode_head = msgspec.msgpack.Decoder(SiteHead).decode
+
+
+class SiteTables:
+    """The profiles of sites, by scope and site. A page without a host belongs to no site.
+
+    Args:
+        frozen: profiles to use instead of those in the index, which are not changed then.
+    """
+
+    def __init__(self, storage: Storage, shared: SharedState, frozen: FrozenProfiles | None = None) -> None:
+        self._storage = storage
+        self._shared = shared
+        self._frozen = frozen
+
+    def snapshot(self, key: bytes) -> Snapshot:
+        """Return what is known about a site (:func:`~crawler_dedup.index.profiles.site_key`)."""
+        if self._frozen is not None:
+            return self._frozen.snapshot(key)
+        number = self._head(key).number if key else 0
+        return (self._snapshot(key, number) if number else None) or NO_SNAPSHOT
+
+    def find_snapshot(self, key: bytes, number: int, moment: float) -> Snapshot | None:
+        """Return the snapshot of a site that had *number* at a *moment*; ``None`` if it is no longer kept."""
+        if not key or not number:
+            return NO_SNAPSHOT
+        # Numbers start again if all pages of a site were removed, and an import replaces them.
+        return self._snapshot(key, number) if self._head(key).since <= moment else None
+
+    def count_page(self, page: SignedPage, reader: CountsReader, now: int) -> None:
+        """Count *page*, which was handled, for its site, and make a snapshot if one is due."""
+        key = b"" if self._frozen is not None else site_key(page.scope, page.url)
+        if not key:
+            return
+        head, name = self._head(key), name_page(page.scope, page.key)
+        if head.only == name:
+            self.remove_site(key)
+        counts = self._counts(key, reader)
+        counts.add(page)
+        if counts.pages_counted == 1:
+            self._write_head(key, SiteHead(since=now, only=name))
+        elif head.only:
+            head = msgspec.structs.replace(head, only=b"")
+            self._write_head(key, head)
+        if counts.snapshot_due:
+            number = counts.pages_counted
+            self._write(SNAPSHOTS, _snapshot_name(key, number), counts.make_snapshot().encode())
+            kept = (*head.numbers, number)
+            self._drop_snapshots(key, kept[:-MAX_SNAPSHOTS])
+            self._write_head(key, SiteHead(number, head.since, kept[-MAX_SNAPSHOTS:]))
+
+    def sites(self) -> Iterator[StoredSite]:
+        """Yield all sites of which pages were counted and that can be read."""
+        for key in self.site_keys():
+            with suppress(msgspec.DecodeError):
+                yield self._read_site(key)
+
+    def site_keys(self) -> Iterator[bytes]:
+        """Yield the keys of all sites of which pages were counted."""
+        return (name for name, _ in self._storage.scan(SITES))
+
+    def count_unreadable_sites(self) -> int:
+        """Return the number of sites of which something that is stored cannot be read."""
+        unreadable = 0
+        for key in self.site_keys():
+            try:
+                self._read_site(key)
+            except msgspec.DecodeError:
+                unreadable += 1
+        return unreadable
+
+    def merge_site(self, site: StoredSite, now: int) -> None:
+        """Replace what is known about a site by *site*, if that counts more pages.
+
+        New snapshots may have the numbers of replaced ones, so :meth:`find_snapshot` no longer finds any for a decision
+        before *now*.
+        """
+        key, stored = site.key, self._stored_counts(site.key)
+        if stored and stored[0] >= site.pages_counted:
+            return
+        head = self._head(key)
+        self.remove_site(key)
+        since = now + 1 if head.number else site.since  # times are whole seconds
+        numbers = tuple(number for number, _ in site.snapshots)
+        self._write_head(key, SiteHead(site.number, since, numbers))
+        self._write(COUNTS, key, _join_counts(site.pages_counted, site.counts))
+        for number, content in site.snapshots:
+            self._write(SNAPSHOTS, _snapshot_name(key, number), content)
+
+    def remove_site(self, key: bytes) -> None:
+        """Remove what is known about a site."""
+        self._shared.remove(key)
+        with suppress(msgspec.DecodeError):
+            self._drop_snapshots(key, self._head(key).numbers)
+        self._storage.delete(COUNTS, key)
+        self._storage.delete(SITES, key)
+
+    def measure_sites(self) -> SiteFigures:
+        """Count the sites, those with a snapshot, and the bytes of their rows."""
+        sites = known = size = 0
+        for key in self.site_keys():
+            sites += 1
+            names: list[tuple[RowTable, bytes]] = [(SITES, key), (COUNTS, key)]
+            with suppress(msgspec.DecodeError):
+                head = self._head(key)
+                known += head.number > 0
+                names += [(SNAPSHOTS, _snapshot_name(key, number)) for number in head.numbers]
+            size += sum(len(name) + len(self._storage.read(table, name) or b"") for table, name in names)
+        return SiteFigures(sites, known, size)
+
+    def _read_site(self, key: bytes) -> StoredSite:
+        """Return all that is stored about a site. Raises :class:`msgspec.DecodeError`."""
+        head, counts = self._head(key), self._stored_counts(key)
+        snapshots = [self._snapshot(key, number) for number in head.numbers]
+        if len(key) != SITE_KEY_BYTES or counts is None or None in snapshots:
+            raise msgspec.DecodeError("a row of a site is missing")
+        stored = [(snapshot.number, snapshot.content) for snapshot in snapshots if snapshot is not None]
+        return StoredSite(key, counts[0], head.number, head.since, counts[1], stored)
+
+    def _head(self, key: bytes) -> SiteHead:
+        content = self._read(SITES, key)
+        return _NO_HEAD if content is None else decode_struct(_decode_head, content)
+
+    def _write_head(self, key: bytes, head: SiteHead) -> None:
+        self._write(SITES, key, _encode_head(head))
+
+    def _snapshot(self, key: bytes, number: int) -> Snapshot | None:
+        content = self._read(SNAPSHOTS, _snapshot_name(key, number))
+        return None if content is None else Snapshot(number, content)
+
+    def _drop_snapshots(self, key: bytes, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._storage.delete(SNAPSHOTS, _snapshot_name(key, number))
+
+    def _counts(self, key: bytes, reader: CountsReader) -> Counts:
+        """Return the counts of a site. The caller may change them; they are written before the commit."""
+        row = self._shared.get(key)
+        if row is None:
+            row = self._shared.take_written(key, self._storage.read(COUNTS, key) or b"")
+            if row is None:
+                row = _SealedCounts(reader.read_counts((self._stored_counts(key) or (0, b""))[1]))
+            self._shared.put(key, row, partial(self._storage.write, COUNTS))
+        return cast("_SealedCounts", row).counts
+
+    def _stored_counts(self, key: bytes) -> tuple[int, bytes] | None:
+        """Return how many pages of a site were counted, and the encoded counts."""
+        row = self._shared.get(key)
+        if row is not None:
+            self._storage.write(COUNTS, key, row.encode())
+        content = self._read(COUNTS, key)
+        if content is None:
+            return None
+        return int.from_bytes(content[:_COUNT_BYTES], "big"), content[_COUNT_BYTES:]
+
+    def _read(self, table: RowTable, name: bytes) -> bytes | None:
+        """Return the content of a row, or ``None``. Raises :class:`msgspec.DecodeError` where it is damaged."""
+        sealed = self._storage.read(table, name)
+        if sealed is None:
+            return None
+        content = bytes(sealed[_DIGEST_BYTES:])
+        if sealed[:_DIGEST_BYTES] != xxh32_digest(content):
+            raise msgspec.DecodeError("the profile of a site is damaged")
+        return content
+
+    def _write(self, table: RowTable, name: bytes, content: bytes) -> None:
+        self._storage.write(table, name, _seal(content))
+
+
+class _SealedCounts:
+    """The counts of a site, which are sealed when they are written."""
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+
+    def encode(self) -> bytes:
+        return _seal(_join_counts(self.counts.pages_counted, self.counts.encode()))
+
+
+def _join_counts(pages_counted: int, content: bytes) -> bytes:
+    return pages_counted.to_bytes(_COUNT_BYTES, "big") + content
+
+
+def _snapshot_name(key: bytes, number: int) -> bytes:
+    return key + number.to_bytes(SNAPSHOT_NUMBER_BYTES, "big")
+
+
+def _seal(content: bytes) -> bytes:
+    """Return *content* with its checksum: otherwise a wrong bit in a hash would not be noticed."""
+    return xxh32_digest(content) + content

@@ -1,0 +1,187 @@
+"""Storage: one transaction on the rows and buckets of an index, which LMDB, a server and memory implement."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, Protocol
+
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.header import Header
+from crawler_dedup.signedpage import SignedPage
+
+RowTable = Literal[b"records", b"runs", b"sites", b"counts", b"snapshots"]
+RECORDS: RowTable = b"records"
+"""Records of pages, by number (big-endian, ``NUMBER_BYTES``)."""
+RUNS: RowTable = b"runs"
+"""Entries of runs, by number (big-endian, ``RUN_NAME_BYTES``)."""
+SITES: RowTable = b"sites"
+"""Heads of sites, by key. They change with each snapshot."""
+COUNTS: RowTable = b"counts"
+"""Counts of sites, by key. They change with each page."""
+SNAPSHOTS: RowTable = b"snapshots"
+"""Snapshots of sites, by key and number (big-endian, ``SNAPSHOT_NUMBER_BYTES``)."""
+ROW_TABLES = RECORDS, RUNS, SITES, COUNTS, SNAPSHOTS
+
+BucketTable = Literal[b"numbers", b"tables"]
+NUMBERS: BucketTable = b"numbers"
+"""Numbers of records, by the place of a page key, an alias or a signature (:mod:`crawler_dedup.index.layout`)."""
+SIGNATURES: BucketTable = b"tables"
+"""Signatures, by scope and key of a permuted table."""
+
+PAYLOAD_BYTES = 8
+"""Bytes of a payload in a bucket."""
+
+
+class Probing(Protocol):
+    """Determines which buckets a decision about a page reads."""
+
+    def probes(self, page: SignedPage) -> Iterable[int]:
+        """Return the buckets that contain the candidates for *page*."""
+
+    def title_key(self, page: SignedPage) -> int:
+        """Return the 64-bit key of the title under which *page* is also filed; 0 if none."""
+
+
+class Storage(ABC):
+    """One transaction. It reads one state of the index with its own changes, which are all stored at its end, or none."""
+
+    @abstractmethod
+    def read(self, table: RowTable, name: bytes) -> bytes | memoryview | None:
+        """Return the content of a row, or ``None``."""
+
+    @abstractmethod
+    def write(self, table: RowTable, name: bytes, content: bytes, *, is_new: bool = False) -> None:
+        """Create or replace a row. *is_new*: it is a record whose number was never used before."""
+
+    @abstractmethod
+    def delete(self, table: RowTable, name: bytes) -> None:
+        """Delete a row, if there is one."""
+
+    @abstractmethod
+    def scan(self, table: RowTable) -> Iterator[tuple[bytes, bytes | memoryview]]:
+        """Yield names and contents of the rows of *table*: all that exist during the whole call, and perhaps others.
+
+        Records come in ascending order.
+        """
+
+    @abstractmethod
+    def read_bucket(self, table: BucketTable, scope: int, key: int) -> bytes:
+        """Return the payloads of a bucket, joined."""
+
+    @abstractmethod
+    def read_buckets(self, table: BucketTable, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
+        """Return the payloads of all buckets *keys*: all, or at least the first *limit* of each."""
+
+    @abstractmethod
+    def append(self, table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
+        """Append *payload*, which they do not contain, to the buckets *keys*."""
+
+    @abstractmethod
+    def take(self, table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
+        """Remove *payload* from those of the buckets *keys* that contain it. The last payload takes its place."""
+
+    @abstractmethod
+    def scopes(self) -> Iterator[int]:
+        """Yield the hashes of the scopes that have signatures, ascending."""
+
+    @abstractmethod
+    def new_number(self) -> int:
+        """Return a number for a new record, higher than those of all records that this process has written."""
+
+    @abstractmethod
+    def count_records(self) -> int:
+        """Return the number of records."""
+
+    @abstractmethod
+    def is_alive(self, run: int) -> bool | None:
+        """Return whether a run is alive; ``None`` if this is not known."""
+
+    def require_own_run(self, run: int) -> None:  # noqa: B027  (most storages have nothing to check)
+        """Raise :class:`~crawler_dedup.errors.IndexGone` if other processes count *run*, a run of this one, as dead."""
+
+    @abstractmethod
+    def header(self) -> Header | None:
+        """Return the header as it is now; ``None`` if the index was deleted."""
+
+    def choose_first(self, pages: Sequence[SignedPage]) -> Sequence[SignedPage]:
+        """Return the first of *pages*, at least one, about which this transaction can decide."""
+        return pages
+
+    def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:  # noqa: B027
+        """Read in advance what decisions about *pages* will need, if that is cheaper."""
+
+
+class Encodable(Protocol):
+    """An object that can be stored as a row."""
+
+    def encode(self) -> bytes:
+        """Serialise."""
+
+
+_Write = Callable[[bytes, bytes], None]
+_MAX_ROWS = 1_000
+_MAX_WRITTEN_BYTES = 2_000_000
+
+
+class SharedState:
+    """What the jobs of one write transaction share: counts that are written before the commit, and what runs are known.
+
+    The counts that were written last stay in memory, up to a number of bytes. They are used again only if the stored content
+    is the same as when they were written, so an aborted transaction does no harm. Only the writing thread uses them.
+
+    Attributes:
+        alive: which runs were alive when a job asked for the first time.
+        touched: the last times of runs that a job has touched, by all that was touched.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, tuple[Encodable, _Write]] = {}
+        self._written: dict[bytes, tuple[bytes, Encodable]] = {}  # in the order of writing
+        self._written_bytes = 0
+        self.alive: dict[int, bool | None] = {}
+        self.touched: dict[object, int] = {}
+
+    def begin(self) -> None:
+        """Begin a transaction: drop what the one before did not write, because it was aborted."""
+        self._rows.clear()
+        self.alive.clear()
+        self.touched.clear()
+
+    def get(self, name: bytes) -> Encodable | None:
+        """Return the counts *name* if a job of this transaction has changed them; ``None``: the stored ones are current."""
+        row = self._rows.get(name)
+        return None if row is None else row[0]
+
+    def take_written(self, name: bytes, content: bytes | memoryview) -> Encodable | None:
+        """Return the counts that were written as *content*, if they are still in memory. The caller may change them."""
+        if name not in self._written:
+            return None
+        written, row = self._written.pop(name)
+        self._written_bytes -= len(written)
+        return row if written == content else None
+
+    def put(self, name: bytes, row: Encodable, write: _Write) -> None:
+        """Have *row* passed to *write* before the commit, as it is then. If there are too many rows, write them first."""
+        if len(self._rows) >= _MAX_ROWS:
+            self.finish()
+        self._rows[name] = row, write
+
+    def remove(self, name: bytes) -> None:
+        """Drop the counts *name* without writing them."""
+        self._rows.pop(name, None)
+
+    def finish(self) -> None:
+        """Write all counts that were changed, before the commit."""
+        for name, (row, write) in self._rows.items():
+            content = row.encode()
+            write(name, content)
+            self._remember(name, content, row)
+        self._rows.clear()
+
+    def _remember(self, name: bytes, content: bytes, row: Encodable) -> None:
+        self.take_written(name, b"")
+        self._written[name] = content, row
+        self._written_bytes += len(content)
+        while self._written_bytes > _MAX_WRITTEN_BYTES:
+            self.take_written(next(iter(self._written)), b"")

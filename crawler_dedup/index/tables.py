@@ -1,0 +1,386 @@
+"""Tables of an index: its pages, runs and sites, within one transaction, the same on every storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+import msgspec
+
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.layout import (
+    NUMBER_BYTES,
+    numbers_in,
+    place_entry,
+    place_of_name,
+    place_of_signature,
+)
+from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UNDER_TITLE
+from crawler_dedup.index.packing import as_unpacked, pack, unpack, unpack_sound
+from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.records import Record, hash_scope, name_page
+from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, RunEntry, RunStates, decode_run, encode_run
+from crawler_dedup.index.sitetables import SiteTables
+from crawler_dedup.index.storage import NUMBERS, RECORDS, RUNS, SIGNATURES, SharedState, Storage
+from crawler_dedup.signedpage import SignedPage
+
+_SHARED = 4_000
+"""Number of payloads of a long bucket that :meth:`Tables.sharing` reads, at least."""
+_SCOPE = 0
+"""The scope of the buckets of numbers: places are hashes that include a scope."""
+
+
+class Filing(Protocol):
+    """Determines where the index files a page."""
+
+    def keys(self, page: SignedPage) -> Sequence[int]:
+        """Return the buckets under which *page* is filed. They are the same for pages with the same signature."""
+
+    def title_key(self, page: SignedPage) -> int:
+        """Return the 64-bit key of the title under which *page* is also filed; 0 if none. Only the page determines it."""
+
+
+_REMEMBERED = 128  # records that were read or written last; up to twice as many are kept
+_MOST_REMEMBERED = 8_000  # bytes; larger records are not kept
+
+
+class RecentRecords:
+    """A cache of the records that were read or written last, by their stored content: several threads read.
+
+    A representative is read for each of its duplicates, and a claimed record is read again when it is settled.
+    """
+
+    def __init__(self) -> None:
+        self._latest: dict[bytes, Record] = {}
+        self._before: dict[bytes, Record] = {}
+
+    def find(self, content: bytes) -> Record | None:
+        """Return the record that is stored as *content*, if it is in the cache."""
+        latest = self._latest.get(content)
+        if latest is None and (latest := self._before.get(content)) is not None:
+            self.add(content, latest)
+        return latest
+
+    def add(self, content: bytes, record: Record) -> None:
+        """Remember *record*, which is stored as *content*."""
+        if len(content) > _MOST_REMEMBERED:
+            return
+        if len(self._latest) >= _REMEMBERED:
+            self._before, self._latest = self._latest, {}
+        self._latest[content] = record
+
+
+class Tables(SiteTables):
+    """What is stored in an index, within one transaction.
+
+    The number of a record is at the places of its page key and of its aliases, and, if the page is a representative,
+    at that of its signature. The tables contain each signature for which there is such a number.
+
+    Places are hashes of 64 bits (:mod:`crawler_dedup.index.layout`). Several records may share a place, so the records are
+    checked; but no page key has the place of a signature.
+
+    Args:
+        shared: what the jobs of this transaction share.
+        recent: the latest records of all transactions.
+        frozen: profiles of sites to use instead of those in the index, which are not changed then.
+    """
+
+    def __init__(
+        self, storage: Storage, shared: SharedState, recent: RecentRecords, frozen: FrozenProfiles | None = None
+    ) -> None:
+        super().__init__(storage, shared, frozen)
+        self._recent = recent
+        self.header = storage.header
+        self.choose_first = storage.choose_first
+        self.read_ahead = storage.read_ahead
+        self.count = storage.count_records
+
+    # Records
+
+    def get(self, number: int) -> Record | None:
+        """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` if it is unreadable."""
+        stored = self._storage.read(RECORDS, number_name(number))
+        if stored is None:
+            return None
+        content = bytes(stored)
+        record = self._recent.find(content)
+        if record is None:
+            record = unpack(content)
+            self._recent.add(content, record)
+        return record
+
+    def replace(self, number: int, record: Record) -> None:
+        """Replace the record with *number* by *record*, which is of the same page."""
+        self._write_record(number, record, is_new=False)
+
+    def _write_record(self, number: int, record: Record, *, is_new: bool) -> None:
+        content = pack(record)
+        self._storage.write(RECORDS, number_name(number), content, is_new=is_new)
+        unpacked = as_unpacked(record)
+        if unpacked is not None:
+            self._recent.add(content, unpacked)
+
+    def items(self) -> Iterator[tuple[int, Record | None]]:
+        """Yield (number, record) in ascending order; ``None`` for a record that cannot be read, or has no number."""
+        for name, content in self._storage.scan(RECORDS):
+            has_number = len(name) == NUMBER_BYTES
+            yield int.from_bytes(name, "big"), unpack_sound(content) if has_number else None
+
+    # Pages
+
+    def find(self, scope: str, key: str) -> tuple[int, Record] | None:
+        """Return the number and record of a page, or ``None``."""
+        return self._find(name_page(scope, key))
+
+    def _find(self, name: bytes) -> tuple[int, Record] | None:
+        for number, record in self._read_at(place_of_name(name)):
+            if name in record.aliases or name == name_of(record):
+                return number, record
+        return None
+
+    def read_buckets(self, scope: str, probes: Iterable[int], limit: int | None) -> Numbers:
+        """Return the signatures of *scope* in the buckets *probes*: at least the first *limit* of each bucket, or all."""
+        return self._storage.read_buckets(SIGNATURES, hash_scope(scope), probes, limit)
+
+    def read_representatives(self, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the representatives with *signature*, the oldest first."""
+        for number, record in self._read_at(place_of_signature(hash_scope(scope), signature)):
+            if record.page.signature == signature and record.page.scope == scope:
+                yield number, record
+
+    def read_under_title(self, scope: str, title: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages filed under the key *title*, the oldest first, perhaps among other pages."""
+        for number, record in self._read_at(place_of_signature(hash_scope(scope), title)):
+            if record.page.scope == scope:
+                yield number, record
+
+    def sharing(
+        self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
+    ) -> Iterator[Record]:
+        """Yield the records, of every scope, with the signatures that *choose* picks from the buckets *probes*.
+
+        The buckets come in blocks, and so do the signatures that *choose* gets.
+        """
+        for scope in self._storage.scopes():
+            for signature in choose(self._storage.read_buckets(SIGNATURES, scope, block, _SHARED) for block in probes):
+                yield from (record for _, record in self._read_representatives(scope, signature))
+
+    def add(self, record: Record, filing: Filing) -> int:
+        """Store *record*, file it under its signature, and return its number."""
+        number = self._storage.new_number()
+        self._put(place_of_name(name_of(record)), number)
+        record = self._represent(number, self._with_free_aliases(number, record), filing)
+        self._write_record(number, record, is_new=True)
+        return number
+
+    def _with_free_aliases(self, number: int, record: Record) -> Record:
+        """Make the free aliases of *record* lead to *number*; return *record* without its other aliases."""
+        free: list[bytes] = []
+        for alias in record.aliases:
+            if alias not in free and alias != name_of(record) and self._find(alias) is None:
+                self._put(place_of_name(alias), number)
+                free.append(alias)
+        return msgspec.structs.replace(record, aliases=tuple(free)) if record.aliases else record
+
+    def _represent(self, number: int, record: Record, filing: Filing) -> Record:
+        """Make the page a representative of its signature unless the limit is reached; return the record to store."""
+        scope, signature = hash_scope(record.page.scope), record.page.signature
+        place = place_of_signature(scope, signature)
+        is_filed = bool(numbers := self._numbers_at(place)) and self._has_representative(scope, signature)
+        is_representative = not is_filed or len(numbers) < MAX_REPRESENTATIVES
+        if is_representative:
+            self._put(place, number)
+        if not is_filed:
+            self._storage.append(SIGNATURES, scope, filing.keys(record.page), signature)
+        if title := filing.title_key(record.page):
+            place = place_of_signature(scope, title)
+            if len(self._numbers_at(place)) < MAX_UNDER_TITLE:
+                self._put(place, number)
+        return (
+            record
+            if record.is_representative is is_representative
+            else msgspec.structs.replace(record, is_representative=is_representative)
+        )
+
+    def remove(self, number: int, record: Record, filing: Filing) -> None:
+        """Remove *record*, which has *number*; remove its signature, too, unless another page has the same."""
+        page, scope = record.page, hash_scope(record.page.scope)
+        self._storage.delete(RECORDS, number_name(number))
+        for place in places_of(record):
+            self._take(place, number)
+        self._take(place_of_signature(scope, page.signature), number)
+        if title := filing.title_key(page):
+            self._take(place_of_signature(scope, title), number)
+        if not self._has_representative(scope, page.signature):
+            self._storage.take(SIGNATURES, scope, filing.keys(page), page.signature)
+
+    def add_alias(self, number: int, record: Record, key: str) -> Record:
+        """Make *key* an alias of *record*, which has *number*, unless another page has it; return the record to store."""
+        name = name_page(record.page.scope, key)
+        if self._find(name) is not None:
+            return record
+        for oldest in record.aliases[: -(MAX_ALIASES - 1)]:
+            self._take(place_of_name(oldest), number)
+        self._put(place_of_name(name), number)
+        return msgspec.structs.replace(record, aliases=(*record.aliases[-(MAX_ALIASES - 1) :], name))
+
+    def remove_alias(self, number: int, record: Record, key: str) -> Record:
+        """Remove the alias *key* of *record*, which has *number*; return the record to store."""
+        name = name_page(record.page.scope, key)
+        self._take(place_of_name(name), number)
+        return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
+
+    def _has_representative(self, scope: int, signature: int) -> bool:
+        """Return whether a page is filed under *signature*, so that this is in the tables; true if one is unreadable."""
+        try:
+            return any(True for _ in self._read_representatives(scope, signature))
+        except msgspec.DecodeError:
+            return True
+
+    def _read_representatives(self, scope: int, signature: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages under *signature* in the scopes with the hash *scope*, the oldest first."""
+        for number, record in self._read_at(place_of_signature(scope, signature)):
+            if is_under(record, scope, signature):
+                yield number, record
+
+    def _read_at(self, place: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages to which *place* leads, the oldest first, and perhaps of other pages."""
+        for number in self._numbers_at(place):
+            record = self.get(number)
+            if record is not None:
+                yield number, record
+
+    def find_filed(self, scope: int, signature: int) -> list[int]:
+        """Return the numbers of the records that can be read and are filed under *signature*, ascending."""
+        filed = []
+        for number in self._numbers_at(place_of_signature(scope, signature)):
+            with suppress(msgspec.DecodeError):
+                record = self.get(number)
+                if record is not None and is_under(record, scope, signature):
+                    filed.append(number)
+        return filed
+
+    def leads_to(self, place: int, number: int) -> bool:
+        """Return whether *place* leads to *number*."""
+        return number in self._numbers_at(place)
+
+    def _numbers_at(self, place: int) -> list[int]:
+        """Return the numbers to which *place* leads, ascending, perhaps with numbers of other places."""
+        key, first = place_entry(place, 0)
+        return numbers_in(self._storage.read_bucket(NUMBERS, _SCOPE, key), first)
+
+    def _put(self, place: int, number: int) -> None:
+        """Make *place* lead to *number*; it must not do so already."""
+        key, payload = place_entry(place, number)
+        self._storage.append(NUMBERS, _SCOPE, [key], payload)
+
+    def _take(self, place: int, number: int) -> None:
+        """Remove *number* from *place*, if it is there."""
+        key, payload = place_entry(place, number)
+        self._storage.take(NUMBERS, _SCOPE, [key], payload)
+
+    # Runs
+
+    def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
+        """Note that a run is alive, and return the time for its records, which never goes back, even if clocks do."""
+        self._storage.require_own_run(number)
+        call = number, grace, now, stored_until
+        last = self._shared.touched.get(call)
+        if last is None:
+            run = self.find_run(number)
+            touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
+            if touched != run:
+                self._storage.write(RUNS, run_name(number), encode_run(touched))
+            last = self._shared.touched[call] = touched.last
+        return last
+
+    def end_run(
+        self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
+    ) -> None:
+        """End a run. All recorded pages that it settled are stored, except those settled after *stored_until*."""
+        self._shared.touched.clear()
+        ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
+        if ended.has_finished and ended.is_tidy:
+            self._storage.delete(RUNS, run_name(number))
+        else:
+            self._storage.write(RUNS, run_name(number), encode_run(ended))
+
+    def find_run(self, number: int) -> RunEntry | None:
+        """Return the entry of a run, or ``None``."""
+        content = self._storage.read(RUNS, run_name(number))
+        return None if content is None else _decode_run(content)
+
+    def find_dead_runs(self) -> dict[int, RunEntry]:
+        """Find the runs that are over and did not finish, or left claims behind.
+
+        A run that ends at this moment seems dead too, unless this transaction may write: its entry changes before it is
+        released. So the entry of such a run differs in the next transaction, that of a dead run does not.
+        """
+        runs = {
+            int.from_bytes(name, "big"): _decode_run(content)
+            for name, content in self._storage.scan(RUNS)
+            if len(name) == RUN_NAME_BYTES
+        }
+        return {number: run for number, run in runs.items() if self._storage.is_alive(number) is False}
+
+    def count_unreadable_runs(self) -> int:
+        """Count the entries that cannot be read."""
+        return sum(
+            len(name) != RUN_NAME_BYTES or _decode_run(content) is DAMAGED_RUN
+            for name, content in self._storage.scan(RUNS)
+        )
+
+    def run_states(self) -> RunStates:
+        """Return the states of the runs as they are now; for a transaction that may write.
+
+        Whether a run is alive is determined once for all jobs of the transaction.
+        """
+        return RunStates(self.find_run, self._storage.is_alive, self._shared.alive)
+
+    def run_states_in_reading(self, dead: Container[int]) -> RunStates:
+        """Return the states of the runs, for a transaction that may not write.
+
+        Args:
+            dead: the runs that had died before. What it reads of other runs is from a time when they were alive.
+        """
+
+        def is_alive(number: int) -> bool | None:
+            return False if number in dead else None if self._storage.is_alive(number) is None else True
+
+        return RunStates(self.find_run, is_alive)
+
+
+def number_name(number: int) -> bytes:
+    """Return the name of the record with *number*. Raises :class:`msgspec.DecodeError` after the largest possible one."""
+    try:
+        return number.to_bytes(NUMBER_BYTES, "big")
+    except OverflowError as error:
+        raise msgspec.DecodeError(f"{number} is no number of a record") from error
+
+
+def run_name(number: int) -> bytes:
+    """Return the name of the entry of a run."""
+    return (number & 0xFFFFFFFF).to_bytes(RUN_NAME_BYTES, "big")
+
+
+def _decode_run(content: bytes | memoryview) -> RunEntry:
+    try:
+        return decode_run(content)
+    except msgspec.DecodeError:
+        return DAMAGED_RUN
+
+
+def name_of(record: Record) -> bytes:
+    """Return the name by which the index finds the page of *record*."""
+    return name_page(record.page.scope, record.page.key)
+
+
+def places_of(record: Record) -> list[int]:
+    """Return the places of the page key and of the aliases of *record*."""
+    return [place_of_name(name) for name in (name_of(record), *record.aliases)]
+
+
+def is_under(record: Record, scope: int, signature: int) -> bool:
+    """Return whether *record* has *signature*, and a scope with the hash *scope*: other records may be at the same place."""
+    return record.page.signature == signature and hash_scope(record.page.scope) == scope
