@@ -135,7 +135,7 @@ def test_a_site_whose_only_page_changes_stays_known(backend: Backend) -> None:
 
 def test_the_only_page_of_a_site_is_not_counted_twice(backend: Backend) -> None:
     for number in range(2 * MIN_PAGES):
-        (decision,) = offer(backend, page(1, 1 << number))
+        (decision,) = offer(backend, page(1, 0xFFFF << 3 * number))
         assert decision.verdict is (Verdict.CHANGED if number else Verdict.NEW)
     assert [site.pages_counted for site in backend.sites()] == [1]
     count_pages(backend, MIN_PAGES - 1, first=100)
