@@ -102,7 +102,8 @@ class Config:
         "Which pages are compared with each other: those of one spider (on all hosts), those of one registered "
         "domain, those in one language, all, or those for which a callable returns the same "
         '([scopes.md](scopes.md)). If you crawl hosts that you do not trust, set "domain": within its scope, a host '
-        "can make pages disappear by copying or forging them ([trust.md](trust.md)).",
+        "can make pages disappear by copying or forging them "
+        "([what-can-go-wrong.md](what-can-go-wrong.md#a-hostile-host)).",
     )
     extractor: (
         Literal["paragraphs", "trafilatura"]
@@ -138,7 +139,8 @@ class Config:
     )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
-        "When a page that passed counts as handled, so that it may represent others ([losses.md](losses.md#claims)). "
+        "When a page that passed counts as handled, so that it may represent others "
+        "([claims](what-can-go-wrong.md#claims)). "
         "`item`: when one of its items came out of the pipelines, or when its callback ended without an error and "
         "without an item. `callback`: when the callback and all items ended without an error, and either one of the "
         "items came out of the pipelines or there were none. In both cases the page is forgotten as soon as this is "
