@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Annotated, NamedTuple
 
@@ -174,6 +175,9 @@ def is_well_formed(page: SignedPage) -> bool:
     return _is_sketch(page.sketch) and are_lists and is_cover and are_keys and 0 <= page.signature < 1 << 64
 
 
+_COVERS = 64  # that of a page is split when it is read, compared, trimmed and written
+
+
 class CoverParts(NamedTuple):
     """The packed blocks of a text, by column (:mod:`crawler_dedup.signing.cover`).
 
@@ -196,6 +200,7 @@ class CoverParts(NamedTuple):
     members: bytes
 
 
+@lru_cache(maxsize=_COVERS)
 def split_cover(content: bytes) -> CoverParts | None:
     """Return the parts of the packed blocks of a text; ``None`` if *content* has a length that it cannot have."""
     number = int.from_bytes(content[:2], "little")

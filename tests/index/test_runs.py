@@ -370,10 +370,10 @@ _FORK = """
     run.submit([page], claim=True).result()
     child = os.fork()
     if not child:
+        print(os.getpid(), flush=True)
         sys.stdin.readline()  # lives on until the test ends
         run.close()
         os._exit(0)
-    print(child, flush=True)
     os.waitpid(child, 0)
 """
 

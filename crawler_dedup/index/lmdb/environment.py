@@ -306,7 +306,6 @@ def _after_fork() -> None:
     # does not have.
     for environment in (*Environment._shared.values(), *Environment._left_open):
         environment._files.close_in_child()
-        environment._committer.refuse_in_child()
         environment._forked = True
         Environment._open_in_parent.add(environment.directory)
         # Never close it in the child, not even when nothing refers to it: closing would wait for ever for a thread that was

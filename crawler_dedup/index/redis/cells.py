@@ -27,6 +27,13 @@ class CellCache:
         self._prefix = b""
         self._end = TOKEN_BYTES  # position in a name where the token ends
 
+    def get(self, key: bytes) -> bytes | None:
+        """Return the content of a cell, or ``None`` if it is not cached."""
+        cell = self._cells.get(key)
+        if cell is not None:
+            self._cells.move_to_end(key)
+        return cell
+
     def find(self, keys: Iterable[bytes], known: dict[bytes, bytes]) -> list[bytes]:
         """Add the cached ones of the cells *keys* to *known*; return the keys of those that are in neither."""
         cells, touch, missing = self._cells, self._cells.move_to_end, list[bytes]()

@@ -9,8 +9,6 @@ from typing import cast
 from crawler_dedup.index.storage import PAYLOAD_BYTES
 
 Command = Sequence["bytes | str | int"]
-CHANGING = frozenset((b"DEL", b"SET", b"take"))
-"""Commands that change a cell, whose name is their first argument."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class Changes:
         assumed: names of those *cells* that it has assumed to be empty without reading them.
         written: name → new content of each row that it writes.
         added: payloads to append to buckets, with the names of these.
-        commands: further changes, each a command of the server or of :data:`crawler_dedup.index.redis.scripts.COMMIT`.
+        commands: further changes, each a command of the server. Only ``DEL`` changes cells.
         runs: name of a run → its new entry, for each that it writes; empty: it is deleted.
         with_runs: whether other clients must learn that runs were changed.
         scopes: hashes of the scopes in which it files signatures.
@@ -68,7 +66,7 @@ class Changes:
         yield from dict.fromkeys([name for name, _ in self.added])
         yield from self.written
         for command in self.commands:
-            if command[0] in CHANGING:
+            if command[0] == b"DEL":
                 yield cast("bytes", command[1])
 
 
@@ -78,15 +76,15 @@ class ChangedBucket:
     Attributes:
         content: the content with the changes that were made so far.
         added: payloads to append.
-        taken: payloads to remove.
+        is_rewritten: whether the whole content is to be written, because a payload was taken.
     """
 
-    __slots__ = ("added", "content", "taken")
+    __slots__ = ("added", "content", "is_rewritten")
 
     def __init__(self, content: bytes) -> None:
         self.content = content
         self.added: list[bytes] = []
-        self.taken: list[bytes] = []
+        self.is_rewritten = False
 
     def add(self, payload: bytes) -> None:
         """Append a payload."""
@@ -98,12 +96,7 @@ class ChangedBucket:
         at = self.content.find(payload)
         while at % PAYLOAD_BYTES > 0 <= at:
             at = self.content.find(payload, at + 1)
-        if at < 0:
-            return
-        last, rest = self.content[-PAYLOAD_BYTES:], self.content[at + PAYLOAD_BYTES : -PAYLOAD_BYTES]
-        is_last = at + PAYLOAD_BYTES == len(self.content)
-        self.content = self.content[:at] + (b"" if is_last else last + rest)
-        if payload in self.added:
-            self.added.remove(payload)
-        else:
-            self.taken.append(payload)
+        if at >= 0:
+            last = b"" if at + PAYLOAD_BYTES == len(self.content) else self.content[-PAYLOAD_BYTES:]
+            self.content = self.content[:at] + last + self.content[at + PAYLOAD_BYTES : -PAYLOAD_BYTES]
+            self.is_rewritten = True

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 from crawler_dedup.index.redis.cells import CellCache
-from crawler_dedup.index.redis.changes import CHANGING, Changes
+from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.connection import ServerConnection
 
 _READ_KEYS = 1000  # in one command
@@ -65,7 +65,12 @@ class KnownCells:
     def read(self, changes: Changes, key: bytes, *, may_assume: bool) -> bytes:
         """Return the content of a cell. See :meth:`read_all`."""
         content = changes.cells.get(key)
-        return self.read_all(changes, [key], may_assume=may_assume)[0] if content is None else content
+        if content is None:
+            content = self._cache.get(key)
+            if content is None:
+                return self.read_all(changes, [key], may_assume=may_assume)[0]
+            changes.cells[key] = content
+        return content
 
     def read_ahead(self, cells: Iterable[bytes]) -> None:
         """Read all unknown ones of *cells* together, so that a transaction need not read them one by one."""
@@ -97,7 +102,7 @@ class KnownCells:
         for key, content in changes.written.items():
             cache.put(key, content)
         for command in changes.commands:
-            if command[0] in CHANGING:
+            if command[0] == b"DEL":
                 cache.drop(cast("bytes", command[1]))
 
     def note_stale(self, changes: Changes, contents: Sequence[bytes | None]) -> None:

@@ -139,21 +139,7 @@ for bucket = 1, added do
 end
 while at <= #ARGV do
   local length = tonumber(ARGV[at])
-  if ARGV[at + 1] == 'take' then
-    local name, entry = ARGV[at + 2], ARGV[at + 3]
-    local content = redis.call('GET', name) or ''
-    local from = string.find(content, entry, 1, true)
-    while from and from % 8 ~= 1 do from = string.find(content, entry, from + 1, true) end
-    if from then
-      if from + 8 <= #content then
-        content = string.sub(content, 1, from - 1) .. string.sub(content, -8) .. string.sub(content, from + 8)
-      end
-      content = string.sub(content, 1, -9)
-      if content == '' then redis.call('DEL', name) else redis.call('SET', name, content) end
-    end
-  else
-    redis.call(unpack(ARGV, at + 1, at + length))
-  end
+  redis.call(unpack(ARGV, at + 1, at + length))
   at = at + length + 1
 end
 write_log(entry)

@@ -196,14 +196,16 @@ class ServerStorage(Storage):
     def collect(self) -> Changes:
         """Return what was read, and the changes."""
         changes, commands = self._changes, self._changes.commands
+        for key, bucket in self._buckets.items():
+            if bucket.is_rewritten:
+                self._rows[key] = bucket.content
+            else:
+                changes.added += [(key, payload) for payload in bucket.added]
         for key, content in self._rows.items():
             if content:
                 changes.written[key] = content
             else:
                 commands.append((b"DEL", key))
-        for key, bucket in self._buckets.items():
-            commands += [(b"take", key, payload) for payload in bucket.taken]
-            changes.added += [(key, payload) for payload in bucket.added]
         scopes = [scope.to_bytes(4, "big") for scope in sorted(self._client.find_new_scopes(changes.scopes))]
         for start in range(0, len(scopes), _MOST_SCOPES):
             commands.append((b"SADD", self._keys.scopes, *scopes[start : start + _MOST_SCOPES]))

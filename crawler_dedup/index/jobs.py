@@ -1,0 +1,147 @@
+"""The thread that writes an index: jobs that wait share one transaction."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+from crawler_dedup.errors import IndexUnusable
+
+_PATIENCE = 0.1
+"""Seconds that a job waits for others at most if it is not urgent."""
+_AWAKE_SECONDS = 1.0
+"""Seconds after a transaction in which the thread looks for jobs by itself: those that are not urgent need not wake it."""
+_MANY = 1000
+"""Number of waiting jobs from which on withdrawn jobs are removed from the queue."""
+
+
+class Job(NamedTuple):
+    """A function that is called with a transaction, the future of its result, and the approximate number of its pages."""
+
+    run: Callable[[Any], Any]
+    future: Future[Any]
+    size: int = 1
+
+
+class JobThread(ABC):
+    """A thread that runs write jobs in the order in which they were submitted.
+
+    A job can be withdrawn (``Future.cancel``) until it is taken. Subclasses call :meth:`_start` once they are complete.
+
+    Args:
+        name: name of the thread.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._process = os.getpid()
+        self._waiting: deque[Job] = deque()
+        self._clear_at = _MANY
+        self._due = math.inf
+        self._looks_at = -math.inf  # when the thread looks for jobs, unless it is woken before
+        self._using = threading.Lock()  # protects the attributes about waiting jobs
+        self._awoken = threading.Lock()  # released to wake the thread
+        self._awoken.acquire()
+        self._is_closing = False
+        # A daemon thread: the process can end even while another one holds the write lock, or a server does not answer.
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def _start(self) -> None:
+        self._thread.start()
+
+    @abstractmethod
+    def _write(self) -> None:
+        """Take jobs, run them in transactions, and set the results of their futures."""
+
+    @abstractmethod
+    def _commit(self, jobs: Sequence[Job]) -> None:
+        """Run *jobs* in one transaction, and set the results of their futures."""
+
+    def _end(self) -> None:  # noqa: B027  (most have nothing to release)
+        """Release what only the thread uses. Called when it ends."""
+
+    def submit(self, job: Callable[[Any], Any], *, urgent: bool = True, size: int = 1) -> Future[Any]:
+        """Run *job*, which is about *size* pages, in a transaction; its future is done once its changes are stored.
+
+        A job that is not *urgent* waits a moment, to share the transaction of other jobs.
+
+        Raises:
+            IndexUnusable: the index is closed.
+        """
+        if self._process != os.getpid():
+            raise IndexUnusable("The index was opened by a process of which this is a fork.")
+        future: Future[Any] = Future()
+        with self._using:
+            if self._is_closing:
+                raise IndexUnusable("The index is closed.")
+            if len(self._waiting) >= self._clear_at:
+                self._clear_withdrawn()
+            self._waiting.append(Job(job, future, size))
+            due = time.monotonic() + (0 if urgent else _PATIENCE)
+            self._due = min(self._due, due)
+            if due < self._looks_at:
+                self._wake_up()
+        return future
+
+    def _clear_withdrawn(self) -> None:
+        """Remove withdrawn jobs from the queue: while a disk hangs, each page leaves a job there, with its data."""
+        self._waiting = deque(job for job in self._waiting if not job.future.cancelled())
+        self._clear_at = max(_MANY, 2 * len(self._waiting))
+
+    def _wake_up(self) -> None:
+        self._looks_at = -math.inf
+        if self._awoken.locked():
+            self._awoken.release()
+
+    def close(self, timeout: float) -> bool:
+        """Finish the waiting jobs and end the thread.
+
+        Returns:
+            Whether the thread has ended; it has not if it still waits after *timeout* seconds.
+        """
+        if self._process != os.getpid():
+            return True
+        with self._using:
+            self._is_closing = True
+            self._wake_up()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while self._wait():
+            self._write()
+        self._end()
+
+    def _wait(self) -> bool:
+        """Wait until jobs are due or the index is closed; return whether there are any jobs."""
+        awake_until = time.monotonic() + _AWAKE_SECONDS
+        while True:
+            with self._using:
+                now = time.monotonic()
+                if self._is_closing or now >= self._due:
+                    self._looks_at = -math.inf
+                    return bool(self._waiting)
+                self._looks_at = looks_at = min(self._due, now + _PATIENCE) if now < awake_until else self._due
+            self._awoken.acquire(timeout=-1 if looks_at == math.inf else looks_at - now)
+
+    def _take(self, count: Callable[[Sequence[Job]], int] = len) -> list[Job]:
+        """Take the first *count* of the waiting jobs, without those that were withdrawn."""
+        with self._using:
+            jobs = [self._waiting.popleft() for _ in range(count(self._waiting))]
+            self._clear_at = _MANY
+            self._due = 0 if self._waiting else math.inf
+        return [job for job in jobs if job.future.set_running_or_notify_cancel()]
+
+    def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
+        """Fail a single job; commit several one by one, so that a bad job does not fail the others."""
+        if len(jobs) == 1:
+            jobs[0].future.set_exception(error)
+            return
+        for job in jobs:
+            self._commit([job])

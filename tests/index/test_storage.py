@@ -1,0 +1,255 @@
+"""Each storage does what a model in plain Python does, also after it was closed and opened again, and after a kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from crawler_dedup.index.layout import NUMBER_BYTES, limit_payloads
+from crawler_dedup.index.memorystorage import MemoryStorage
+from crawler_dedup.index.profiles import SITE_KEY_BYTES, SNAPSHOT_NUMBER_BYTES
+from crawler_dedup.index.runs import RUN_NAME_BYTES
+from crawler_dedup.index.storage import (
+    COUNTS,
+    NUMBERS,
+    RECORDS,
+    ROW_TABLES,
+    RUNS,
+    SIGNATURES,
+    SITES,
+    SNAPSHOTS,
+    BucketTable,
+    RowTable,
+    Storage,
+)
+from crawler_dedup.index.tables import Tables
+from tests.support import processes
+from tests.support.indexing import open_backend
+from tests.support.places import Places
+
+Operation = Callable[[Storage, "Model"], object]
+LENGTHS = {
+    RUNS: RUN_NAME_BYTES,
+    SITES: SITE_KEY_BYTES,
+    COUNTS: SITE_KEY_BYTES,
+    SNAPSHOTS: SITE_KEY_BYTES + SNAPSHOT_NUMBER_BYTES,
+}
+
+
+@dataclass
+class Model:
+    """What a storage contains."""
+
+    rows: dict[tuple[RowTable, bytes], bytes] = field(default_factory=dict)
+    buckets: dict[tuple[BucketTable, int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
+
+
+# Names that begin alike, and one that is all zeros
+names = st.builds(lambda first, last: (first, last), st.sampled_from([0, 1, 255]), st.integers(0, 2))
+contents = st.binary(min_size=1, max_size=6)
+tables = st.sampled_from([*LENGTHS])
+scopes = st.integers(0, 2)
+keys = st.lists(st.sampled_from([0, 1, 1 << 16, 1 << 40, 1 << 40 | 1, 3 << 40 | 5 << 16]), unique=True, max_size=3)
+payloads = st.integers(0, 6).map(lambda number: number << 58 | number)
+
+
+def name_in(table: RowTable, parts: tuple[int, int]) -> bytes:
+    first, last = parts
+    return bytes([first, *bytes(LENGTHS[table] - 2), last])
+
+
+def write(table: RowTable, parts: tuple[int, int], content: bytes) -> Operation:
+    def operate(storage: Storage, model: Model) -> None:
+        storage.write(table, name_in(table, parts), content)
+        model.rows[table, name_in(table, parts)] = content
+
+    return operate
+
+
+def delete(table: RowTable, parts: tuple[int, int]) -> Operation:
+    def operate(storage: Storage, model: Model) -> None:
+        storage.delete(table, name_in(table, parts))
+        model.rows.pop((table, name_in(table, parts)), None)
+
+    return operate
+
+
+def add_record(content: bytes) -> Operation:
+    def operate(storage: Storage, model: Model) -> None:
+        name = storage.new_number().to_bytes(NUMBER_BYTES, "big")
+        assert all(name > other for table, other in model.rows if table == RECORDS)
+        storage.write(RECORDS, name, content, is_new=True)
+        model.rows[RECORDS, name] = content
+
+    return operate
+
+
+def change_record(at: int, content: bytes) -> Operation:
+    """Replace a record, or delete it if *content* is empty."""
+
+    def operate(storage: Storage, model: Model) -> None:
+        recorded = sorted(name for table, name in model.rows if table == RECORDS)
+        if not recorded:
+            return
+        name = recorded[at % len(recorded)]
+        if content:
+            storage.write(RECORDS, name, content)
+            model.rows[RECORDS, name] = content
+        else:
+            storage.delete(RECORDS, name)
+            del model.rows[RECORDS, name]
+
+    return operate
+
+
+def append(table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> Operation:
+    def operate(storage: Storage, model: Model) -> None:
+        free = [key for key in keys if payload not in model.buckets[table, scope, key]]
+        storage.append(table, scope, free, payload)
+        for key in free:
+            model.buckets[table, scope, key].append(payload)
+
+    return operate
+
+
+def take(table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> Operation:
+    def operate(storage: Storage, model: Model) -> None:
+        storage.take(table, scope, keys, payload)
+        for key in keys:
+            bucket = model.buckets[table, scope, key]
+            if payload in bucket:
+                bucket[bucket.index(payload)] = bucket[-1]
+                bucket.pop()
+
+    return operate
+
+
+operations = st.one_of(
+    st.builds(write, tables, names, contents),
+    st.builds(delete, tables, names),
+    st.builds(add_record, contents),
+    st.builds(change_record, st.integers(0, 9), st.one_of(st.just(b""), contents)),
+    *(st.builds(operation, st.just(SIGNATURES), scopes, keys, payloads) for operation in (append, append, take)),
+    *(
+        st.builds(
+            operation, st.just(NUMBERS), st.just(0), st.lists(st.integers(0, 3), unique=True, max_size=1), payloads
+        )
+        for operation in (append, append, take)
+    ),
+)
+
+
+def compare(storage: Storage, model: Model) -> None:
+    """Require that *storage* contains what *model* contains."""
+    for table in ROW_TABLES:
+        expected = {name: content for (stored_in, name), content in model.rows.items() if stored_in == table}
+        if table in (RECORDS, RUNS, SITES):
+            assert {bytes(name): bytes(content) for name, content in storage.scan(table)} == expected
+        for name, content in expected.items():
+            assert bytes(storage.read(table, name) or b"") == content
+        assert storage.read(table, bytes(LENGTHS.get(table, NUMBER_BYTES) - 1) + b"\x77") is None
+    assert [name for name, _ in storage.scan(RECORDS)] == sorted(name for table, name in model.rows if table == RECORDS)
+    assert storage.count_records() == sum(table == RECORDS for table, _ in model.rows)
+    for (filed_in, scope, key), bucket in list(model.buckets.items()):
+        assert storage.read_buckets(filed_in, scope, [key], None).tolist() == bucket
+        assert storage.read_bucket(filed_in, scope, key) == b"".join(number.to_bytes(8, "little") for number in bucket)
+        assert storage.read_buckets(filed_in, scope, [key, key], 1).tolist() == 2 * bucket[: limit_payloads(1)]
+    filed = {scope for (filed_in, scope, _), bucket in model.buckets.items() if filed_in == SIGNATURES and bucket}
+    assert filed <= set(storage.scopes())
+
+
+def work(place: Any, model: Model, transactions: Sequence[Sequence[Operation]]) -> None:
+    """Open an index, make each of *transactions*, and close it."""
+
+    def make(steps: Sequence[Operation], tables: Tables) -> None:
+        for operate in steps:
+            operate(tables._storage, model)
+
+    with closing(open_backend(place)) as backend:
+        for steps in transactions:
+            backend._write(partial(make, steps))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(transactions=st.lists(st.lists(operations, max_size=12), min_size=1, max_size=5), opened_again=st.integers(0, 5))
+def test_a_storage_contains_what_was_written(
+    places: Places, transactions: Sequence[Sequence[Operation]], opened_again: int
+) -> None:
+    model, place = Model(), places()
+    open_backend(place, fresh=True).close()
+    work(place, model, transactions[:opened_again])
+    work(place, model, transactions[opened_again:])
+    with closing(open_backend(place)) as backend, backend._read() as reading:
+        compare(reading._storage, model)
+
+
+@given(steps=st.lists(operations, max_size=40))
+def test_memory_contains_what_was_written(steps: Sequence[Operation]) -> None:
+    with tempfile.TemporaryFile() as file:
+        storage, model = MemoryStorage(file), Model()
+        for operate in steps:
+            operate(storage, model)
+        compare(storage, model)
+
+
+def test_a_long_bucket_keeps_its_order_and_is_read_up_to_a_limit(places: Places) -> None:
+    model, place = Model(), places()
+    steps = [append(SIGNATURES, 1, [5], number) for number in range(1200)]
+    steps += [take(SIGNATURES, 1, [5], number) for number in (0, 1199, 600, 251, 250)]
+    work(place, model, [steps])
+    with closing(open_backend(place)) as backend, backend._read() as reading:
+        compare(reading._storage, model)
+        for limit in (1, 251, 252, 900, 5000):
+            read = reading._storage.read_buckets(SIGNATURES, 1, [5], limit).tolist()
+            assert read == model.buckets[SIGNATURES, 1, 5][: limit_payloads(limit)]
+
+
+WRITER = """
+import sys
+from crawler_dedup.index.storage import COUNTS, RUNS, SIGNATURES, SITES
+from tests.support.indexing import open_backend
+from crawler_dedup.index.location import find_location
+
+backend = open_backend(find_location(sys.argv[1]))
+
+def write(number):
+    def job(tables):
+        storage, content = tables._storage, number.to_bytes(4, "big")
+        storage.write(RUNS, bytes(4), content)
+        storage.write(SITES, bytes(12), content)
+        storage.write(COUNTS, bytes(12), content)
+        storage.append(SIGNATURES, 0, [1], number)
+    return job
+
+for number in range(1, 10_000):
+    backend._write(write(number))
+    print(number, flush=True)
+"""
+
+
+def test_after_a_kill_all_of_a_transaction_is_stored_or_nothing(places: Places) -> None:
+    place = places()
+    writer = processes.start(["-c", WRITER, places.word()])
+    assert writer.stdout is not None
+    acknowledged = 0
+    while acknowledged < 50:
+        acknowledged = int(writer.stdout.readline())
+    os.kill(writer.pid, signal.SIGKILL)
+    acknowledged = max([acknowledged, *map(int, writer.communicate()[0].split())])
+    with closing(open_backend(place)) as backend, backend._read() as reading:
+        storage = reading._storage
+        number = int.from_bytes(bytes(storage.read(RUNS, bytes(4)) or b""), "big")
+        assert number in (acknowledged, acknowledged + 1)
+        for table in (SITES, COUNTS):
+            assert int.from_bytes(bytes(storage.read(table, bytes(12)) or b""), "big") == number
+        assert storage.read_buckets(SIGNATURES, 0, [1], None).tolist() == [*range(1, number + 1)]
