@@ -1,7 +1,8 @@
-"""The outcome of the handling of a page: its callback and its items, reported once."""
+"""The handling of a page, its callback and its items: its outcome is reported once, and settles or releases the page."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,25 +10,32 @@ import pytest
 
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.settling import Outcome
-from tests.support.crawling import Crawl, Site, article, html, run_script, start_script
+from tests.support.crawling import Crawl, Site, article, crawl_pages, html, start_script
 
+SCOPE = "spider walker"
+BIGRAMS = Config(tokenizer="bigrams")
+
+# A callback does what the words in the path of its page say, one after the other. It is a generator if the path begins
+# with "sync", and otherwise an asynchronous one.
 SPIDER = """
 import asyncio
-from tests.support.walker import Walker, path_of, seen
-from scrapy import Request, signals
+from tests.support.walker import Walker, path_of
+from scrapy import signals
 from scrapy.exceptions import DropItem
 
-from crawler_dedup import page_handled
+from crawler_dedup import page_handled, release, settle
 
 
 class Pipeline:
     async def process_item(self, item, spider=None):
+        if "page" in item:
+            item["settled"] = settle(item.pop("page"))
+        if "event" in item:
+            await item.pop("event").wait()
         if item["fate"] == "dropped":
             raise DropItem("as told")
         if item["fate"] == "failed":
             raise OSError("as told")
-        if item["fate"] == "waits for another page":
-            await item.pop("event").wait()
         return item
 
 
@@ -40,17 +48,16 @@ class Refuses:
 
 class Rescues:
     def process_spider_exception(self, response, exception, spider=None):
-        if "rescued" not in response.url:
-            return None
-        fate = "failed" if "item-fails" in response.url else "scraped"
-        return [] if "without-items" in response.url else [{"path": path_of(response.url), "fate": fate}]
+        if "rescued" in response.url:
+            fate = "failed" if "badly" in response.url else "scraped"
+            return [] if "without" in response.url else [{"path": path_of(response.url), "fate": fate}]
 
 
 class Breaks:
     async def process_spider_output(self, response, result, spider=None):
         async for element in result:
             yield element
-        if "broken-by-another-middleware" in response.url:
+        if "broken" in response.url:
             raise ValueError("as told")
 
 
@@ -60,7 +67,7 @@ class Spider(Walker):
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider.told, signal=page_handled)
         crawler.signals.connect(spider.scraped, signal=signals.item_scraped)
-        spider.ends = {}
+        spider.scraped_paths = {}
         return spider
 
     async def start(self):
@@ -72,174 +79,149 @@ class Spider(Walker):
         self.notes.append("told " + path_of(response.url))
 
     def scraped(self, item):
-        if item["path"] in self.ends:
-            self.ends[item["path"]].set()
+        self.event(item["path"]).set()
+
+    def event(self, path):
+        return self.scraped_paths.setdefault(path, asyncio.Event())
 
     def request(self, path, **arguments):
-        name = path.strip("/").replace("-", "_")
-        return super().request(path, callback=getattr(self, name.removesuffix("_copy"), self.one_item), **arguments)
+        named = {"/slow": self.slow, "/rescued-at-once": self.at_once, "/at-once": self.at_once}
+        callback = named.get(path, self.steps if path.startswith("/sync") else self.parse)
+        meta = {"dedup_key": "known"} if "known" in path else {"dedup_skip": "skipped" in path}
+        return super().request(path, **{"callback": callback, "meta": meta, **arguments})
 
-    def item(self, response, fate="scraped", **others):
-        return {"path": path_of(response.url), "fate": fate, **others}
+    async def parse(self, response):
+        for step in self.steps(response):
+            if step == "wait":
+                await self.event(path_of(response.url)).wait()
+            else:
+                yield step
 
-    def one_item(self, response):
-        yield self.item(response)
+    def steps(self, response):
+        path = path_of(response.url)
+        page = response
+        for word in path.partition("?")[0].strip("/").split("-"):
+            if word in ("scraped", "dropped", "failed"):
+                yield {"path": path, "fate": word}
+            elif word == "handed":
+                yield {"path": path, "fate": "scraped", "page": response}
+            elif word == "request":
+                yield self.request("/sync-scraped?" + path)
+            elif word == "nothing":
+                yield None
+            elif word == "wait":
+                yield word
+            elif word == "replace":
+                page = response.replace(body=b"<p>Another text")
+            elif word in ("settle", "release"):
+                self.notes.append([path, {"settle": settle, "release": release}[word](page)])
+            elif word == "raise":
+                raise ValueError("as told")
 
-    def two_items_and_a_request(self, response):
-        yield self.item(response)
-        yield response.follow("/requested", callback=self.one_item)
-        yield None
-        yield self.item(response)
-
-    async def async_generator(self, response):
-        yield self.item(response)
-        await asyncio.sleep(0)
-        yield self.item(response)
-
-    def no_items(self, response):
-        self.notes.append("called " + path_of(response.url))
-
-    def raises_at_once(self, response):
+    def at_once(self, response):
         raise ValueError("as told")
 
-    def raises_before_the_first_item(self, response):
-        raise ValueError("as told")
-        yield
-
-    def raises_after_an_item(self, response):
-        yield self.item(response)
-        raise ValueError("as told")
-
-    def raises_after_a_request(self, response):
-        yield response.follow("/requested-2", callback=self.one_item)
-        raise ValueError("as told")
-
-    def one_of_three_comes_out(self, response):
-        for fate in ("dropped", "scraped", "failed"):
-            yield self.item(response, fate)
-
-    def all_dropped(self, response):
-        yield self.item(response, "dropped")
-        yield self.item(response, "dropped")
-
-    def all_failed(self, response):
-        yield self.item(response, "failed")
-
-    def slow_item(self, response):
+    def slow(self, response):
         event = asyncio.Event()
-        yield self.item(response, "waits for another page", event=event)
-        yield response.follow("/after-slow-item", callback=self.after_slow_item, cb_kwargs={"event": event})
+        yield {"path": "/slow", "fate": "scraped", "event": event}
+        yield self.request("/after-slow", callback=self.after_slow, cb_kwargs={"event": event})
 
-    async def waits_for_its_item(self, response):
-        end = self.ends[path_of(response.url)] = asyncio.Event()
-        yield self.item(response)
-        await end.wait()
-        yield self.item(response)
-
-    def after_slow_item(self, response, event):
+    def after_slow(self, response, event):
         # The callback of the other page has ended: its request could not be here otherwise.
-        self.notes.append("called " + path_of(response.url))
+        self.notes.append("called /after-slow")
         event.set()
-
-    def rescued_raises_at_once(self, response):
-        raise ValueError("as told")
-
-    def rescued_without_items(self, response):
-        raise ValueError("as told")
-        yield
-
-    def rescued_generator_item_fails(self, response):
-        raise ValueError("as told")
-        yield
-
-    def rescued_after_an_item(self, response):
-        yield self.item(response)
-        raise ValueError("as told")
-
-    async def rescued_after_an_item_that_has_ended(self, response):
-        end = self.ends[path_of(response.url)] = asyncio.Event()
-        yield self.item(response)
-        await end.wait()
-        raise ValueError("as told")
-
-    def refused_handled_by_errback(self, response):
-        raise AssertionError("the middleware refuses this page")
-
-    refused = refused_handled_by_errback
 
     def failed(self, failure):
         path = path_of(failure.request.url)
-        self.notes.append("errback " + path)
-        if path == "/refused-handled-by-errback":
-            return [{"path": path, "fate": "scraped"}]
-        if path.endswith("copy"):
-            return [{"path": path, "fate": "scraped", "from": "errback"}]
-        return failure
+        return [{"path": path, "fate": "scraped"}] if "errback" in path or "copy" in path else failure
 """
 SETTINGS = {
     "ITEM_PIPELINES": {"script.Pipeline": 100},
     "SPIDER_MIDDLEWARES": {"script.Rescues": 550, "script.Refuses": 560, "script.Breaks": 570},
+    "HTTPERROR_ALLOWED_CODES": [404],
 }
-
 WELL = Outcome()
 OUTCOMES = {
-    "/two-items-and-a-request": Outcome(scraped=2),
-    "/requested": Outcome(scraped=1),
-    "/async-generator": Outcome(scraped=2),
-    "/no-items": WELL,
-    "/raises-at-once": Outcome(callback=False),
-    "/raises-before-the-first-item": Outcome(callback=False),
-    "/raises-after-an-item": Outcome(callback=False, scraped=1),
-    "/raises-after-a-request": Outcome(callback=False),
-    "/requested-2": Outcome(scraped=1),
-    "/one-of-three-comes-out": Outcome(scraped=1, dropped=1, failed=1),
-    "/all-dropped": Outcome(dropped=2),
-    "/all-failed": Outcome(failed=1),
-    "/slow-item": Outcome(scraped=1),
-    "/after-slow-item": WELL,
-    "/waits-for-its-item": Outcome(scraped=2),
-    "/broken-by-another-middleware": Outcome(callback=False, scraped=1),
-    "/rescued-raises-at-once": Outcome(scraped=1),
-    "/rescued-without-items": WELL,
-    "/rescued-generator-item-fails": Outcome(failed=1),
-    "/rescued-after-an-item": Outcome(scraped=2),
-    "/rescued-after-an-item-that-has-ended": Outcome(scraped=2),
+    "/sync-scraped-request-nothing-scraped": Outcome(scraped=2),
+    "/sync-scraped?/sync-scraped-request-nothing-scraped": Outcome(scraped=1),
+    "/scraped-scraped": Outcome(scraped=2),
+    "/sync": WELL,
+    "/at-once": Outcome(callback=False),
+    "/sync-raise": Outcome(callback=False),
+    "/sync-scraped-raise": Outcome(callback=False, scraped=1),
+    "/sync-request-raise": Outcome(callback=False),
+    "/sync-scraped?/sync-request-raise": Outcome(scraped=1),
+    "/sync-dropped-scraped-failed": Outcome(scraped=1, dropped=1, failed=1),
+    "/sync-dropped-dropped": Outcome(dropped=2),
+    "/sync-failed": Outcome(failed=1),
+    "/slow": Outcome(scraped=1),
+    "/after-slow": WELL,
+    "/scraped-wait-scraped": Outcome(scraped=2),
+    "/sync-scraped-broken": Outcome(callback=False, scraped=1),
+    "/rescued-at-once": Outcome(scraped=1),
+    "/sync-rescued-without-raise": WELL,
+    "/sync-rescued-badly-raise": Outcome(failed=1),
+    "/sync-rescued-scraped-raise": Outcome(scraped=2),
+    "/rescued-scraped-wait-raise": Outcome(scraped=2),
     "/refused": Outcome(callback=False),
-    "/refused-handled-by-errback": Outcome(scraped=1),
+    "/refused-errback": Outcome(scraped=1),
 }
-REQUESTED_BY_OTHERS = {"/requested", "/requested-2", "/after-slow-item"}
+REQUESTED_BY_OTHERS = {path for path in OUTCOMES if "?" in path} | {"/after-slow"}
+# What settle and release return where a spider calls them, and whether the page is settled in the end.
+BY_HAND: dict[str, tuple[list[bool], bool]] = {
+    "/settle-raise": ([True], True),
+    "/settle-settle-dropped": ([True, False], True),
+    "/replace-settle-dropped": ([True], True),
+    "/handed": ([], True),
+    "/release-release-scraped": ([True, False], False),
+    "/scraped-wait-release": ([True], False),
+    "/settle-release-scraped": ([True, True], False),
+    "/release-settle-scraped": ([True, False], False),
+    "/known-settle-release-scraped": ([False, True], False),  # an earlier run has kept it
+    "/skipped-settle-release-scraped": ([False, False], False),
+}
+COPY, NOT_CHECKED = "/sync-copy", "/sync-scraped-missing"
 
 
-COPY = "/no-items-copy"
+@dataclass(frozen=True)
+class Handled:
+    """A crawl in one mode, and the paths whose copies a later run has dropped."""
 
-
-@pytest.fixture(scope="module")
-def crawls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Crawl, Path]]:
-    """Crawl one page for each way in which a callback and its items can end, in each mode; return crawls and indexes."""
-    pages = {path: html(article(path)) for path in OUTCOMES}
-    pages[COPY] = html(article("/no-items", frame="copy"))
-    pages["/not-checked"] = html("<p>No such page.</p>", 404)
-    paths = [path for path in pages if path not in REQUESTED_BY_OTHERS]
-    settings = {**SETTINGS, "HTTPERROR_ALLOWED_CODES": [404]}
-    folders = {mode: tmp_path_factory.mktemp(mode) for mode in ("item", "callback", "manual")}
-    with Site(pages) as site:
-        running = {
-            mode: start_script(
-                folder,
-                SPIDER,
-                {**settings, "DEDUP_SETTLE": mode},
-                site=site.url,
-                paths=[path for path in paths if path != COPY or mode == "item"],
-            )
-            for mode, folder in folders.items()
-        }
-        return {mode: (started.results()["walker"], folders[mode] / "index") for mode, started in running.items()}
+    crawl: Crawl
+    represented: set[str]
 
 
 @pytest.fixture(scope="module")
-def crawl(crawls: dict[str, tuple[Crawl, Path]]) -> Crawl:
+def handled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Handled]:
+    """Crawl one page for each way in which a callback and its items can end, in each mode."""
+    pages = {path: html(article(path)) for path in (*OUTCOMES, *BY_HAND)}
+    paths = [*(path for path in pages if path not in REQUESTED_BY_OTHERS), NOT_CHECKED]
+    others = {COPY: html(article("/sync", frame="copy")), NOT_CHECKED: html("<p>No such page.</p>", 404)}
+    running = {}
+    with Site(pages | others) as site:
+        for mode in ("item", "callback", "manual"):
+            folder = tmp_path_factory.mktemp(mode)
+            with Deduplicator.open(folder / "index", BIGRAMS) as earlier:
+                path = "/known-settle-release-scraped"
+                earlier.check("http://earlier/", article(path).encode(), key="known", scope=SCOPE)
+            given = [*paths, COPY] if mode == "item" else paths
+            settings = {**SETTINGS, "DEDUP_SETTLE": mode}
+            running[mode] = folder, start_script(folder, SPIDER, settings, site=site.url, paths=given)
+        crawls = {mode: (folder, started.results()["walker"]) for mode, (folder, started) in running.items()}
+    return {mode: Handled(crawl, _represented(folder / "index", pages)) for mode, (folder, crawl) in crawls.items()}
+
+
+def _represented(index: Path, paths: Any) -> set[str]:
+    with Deduplicator.open(index, BIGRAMS) as later:
+        bodies = {path: article(path, frame="later").encode() for path in paths}
+        verdicts = {path: later.check(f"http://later{path}", body, scope=SCOPE) for path, body in bodies.items()}
+    return {path for path, decision in verdicts.items() if decision.verdict == "duplicate"}
+
+
+@pytest.fixture(scope="module")
+def crawl(handled: dict[str, Handled]) -> Crawl:
     """Return the crawl in the default mode."""
-    return crawls["item"][0]
+    return handled["item"].crawl
 
 
 def is_settled(mode: str, outcome: Outcome) -> bool:
@@ -251,95 +233,58 @@ def is_settled(mode: str, outcome: Outcome) -> bool:
 
 @pytest.mark.parametrize("mode", ["item", "callback", "manual"])
 def test_a_later_run_drops_only_pages_alike_to_those_whose_outcome_settles_them(
-    crawls: dict[str, tuple[Crawl, Path]], mode: str
+    handled: dict[str, Handled], mode: str
 ) -> None:
-    crawl, index = crawls[mode]
     settled = {path for path, outcome in OUTCOMES.items() if is_settled(mode, outcome)}
-    counts = crawl.counts("handled/")
-    assert counts["settled"] == len(settled)
-    assert counts["released"] == (0 if mode == "manual" else len(OUTCOMES) - len(settled))
-    with Deduplicator.open(index, Config(tokenizer="bigrams")) as later:
-        bodies = {path: article(path, frame="later").encode() for path in OUTCOMES}
-        verdicts = {
-            path: later.check(f"http://later{path}", body, scope="spider walker").verdict
-            for path, body in bodies.items()
-        }
-    assert {path for path, verdict in verdicts.items() if verdict == "duplicate"} == settled
+    by_hand = {path for path, (_, is_settled_then) in BY_HAND.items() if is_settled_then}
+    assert handled[mode].represented == settled | by_hand
+    counts = handled[mode].crawl.counts("handled/")
+    assert counts["settled"] == len(settled | by_hand) + 1 + (mode == "item")  # some of these are released later
+    assert counts["released"] == (0 if mode == "manual" else len(OUTCOMES) - len(settled)) + 4
 
 
-def handled_entry(outcome: Outcome, path: str) -> dict[str, Any]:
-    return {
-        "callback": outcome.callback,
-        "scraped": outcome.scraped,
-        "dropped": outcome.dropped,
-        "failed": outcome.failed,
-        "asked_again": outcome.asked_again,
-        "well": outcome.well,
-        "path": path,
-        "spider": "walker",
+@pytest.mark.parametrize("mode", ["item", "callback", "manual"])
+def test_settle_and_release_return_whether_there_was_a_claim_to_end(handled: dict[str, Handled], mode: str) -> None:
+    crawl = handled[mode].crawl
+    answers = [note for note in crawl.notes if isinstance(note, list)]
+    assert {path: [answer for at, answer in answers if at == path] for path in BY_HAND} == {
+        path: expected for path, (expected, _) in BY_HAND.items()
     }
+    assert crawl.item("/handed")["settled"] is True
 
 
-@pytest.mark.parametrize("path", list(OUTCOMES))
-def test_each_page_is_reported_once_with_its_outcome(crawl: Crawl, path: str) -> None:
-    assert [entry for entry in crawl.handled if entry["path"] == path] == [handled_entry(OUTCOMES[path], path)]
+def test_each_page_with_a_decision_is_reported_once_with_its_outcome(crawl: Crawl) -> None:
+    reported = {path: [entry for entry in crawl.handled if entry["path"] == path] for path in OUTCOMES}
+    assert reported == {path: [entry_of(outcome, path)] for path, outcome in OUTCOMES.items()}
+    others = {entry["path"] for entry in crawl.handled} - {*OUTCOMES}
+    assert others == {path for path in BY_HAND if "skipped" not in path}
+    well = sum(entry["well"] for entry in crawl.handled)
+    counts = crawl.counts("handled/")
+    assert (counts["well"], counts["badly"]) == (well, len(crawl.handled) - well)
+
+
+def entry_of(outcome: Outcome, path: str) -> dict[str, Any]:
+    well = outcome.callback and (outcome.scraped > 0 or not (outcome.dropped or outcome.failed))
+    return {**asdict(outcome), "well": well, "path": path, "spider": "walker"}
 
 
 def test_a_page_is_handled_after_its_last_item_not_after_its_callback(crawl: Crawl) -> None:
-    notes = [note for note in crawl.notes if "slow-item" in note]
-    assert notes[0] == "called /after-slow-item"
-    assert sorted(notes[1:]) == ["told /after-slow-item", "told /slow-item"]
+    notes = [note for note in crawl.notes if "slow" in note]
+    assert notes[0] == "called /after-slow"
+    assert sorted(notes[1:]) == ["told /after-slow", "told /slow"]
 
 
-def test_pages_without_a_decision_are_not_reported(crawl: Crawl) -> None:
-    assert "/not-checked" in crawl.paths()
-    assert "/not-checked" not in {entry["path"] for entry in crawl.handled}
-
-
-def test_an_item_without_a_page_passes(crawl: Crawl) -> None:
-    assert crawl.paths().count("none") == 1
+def test_items_without_a_page_or_of_a_page_without_a_decision_pass_and_no_error_is_hidden(crawl: Crawl) -> None:
+    assert crawl.counts()["dropped"] == 1
+    for path in ("none", NOT_CHECKED, COPY):  # the copy is dropped, and its errback yields an item
+        assert crawl.paths().count(path) == 1
     assert "log_count/CRITICAL" not in crawl.stats
     assert "Error caught on signal handler" not in crawl.log
-
-
-def test_a_dropped_page_is_not_reported_whatever_its_errback_yields(crawl: Crawl) -> None:
-    assert [item["from"] for item in crawl.items if item["path"] == "/no-items-copy"] == ["errback"]
-    assert crawl.counts()["dropped"] == 1
-    assert "/no-items-copy" not in {entry["path"] for entry in crawl.handled}
-
-
-def test_the_statistics_count_pages_that_went_well_and_badly(crawl: Crawl) -> None:
-    well = sum(outcome.well for outcome in OUTCOMES.values())
-    counts = crawl.counts("handled/")
-    assert {"well": counts["well"], "badly": counts["badly"]} == {"well": well, "badly": len(OUTCOMES) - well}
-
-
-def test_the_filter_hides_no_error_of_the_project(crawl: Crawl) -> None:
-    assert crawl.stats["spider_exceptions/ValueError"] == 5
-    assert crawl.stats["item_dropped_reasons_count/DropItem"] == 3
-
-
-@pytest.mark.parametrize(
-    ("outcome", "well"),
-    [
-        (Outcome(), True),
-        (Outcome(scraped=1), True),
-        (Outcome(scraped=1, dropped=1, failed=1), True),
-        (Outcome(dropped=1), False),
-        (Outcome(failed=1), False),
-        (Outcome(callback=False), False),
-        (Outcome(callback=False, scraped=1), False),
-    ],
-)
-def test_a_page_is_handled_well_if_its_callback_succeeds_and_an_item_is_scraped_or_none_was_made(
-    outcome: Outcome, well: bool
-) -> None:
-    assert outcome.well is well
+    assert crawl.stats["spider_exceptions/ValueError"] == 6
+    assert crawl.stats["item_dropped_reasons_count/DropItem"] == 5
 
 
 def test_when_marking_duplicates_are_reported_like_other_pages(tmp_path: Path) -> None:
-    pages = {path: html(article("same", frame=path)) for path in ("/one", "/two")}
-    settings = {**SETTINGS, "DEDUP_ACTION": "mark"}
-    with Site(pages) as site:
-        crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(pages))
-    assert crawl.handled == [handled_entry(Outcome(scraped=1), path) for path in pages]
+    pages = {path: html(article("same", frame=path)) for path in ("/sync-scraped-1", "/sync-scraped-2")}
+    crawl = crawl_pages(tmp_path, pages, SPIDER, {**SETTINGS, "DEDUP_ACTION": "mark"})
+    assert crawl.handled == [entry_of(Outcome(scraped=1), path) for path in pages]

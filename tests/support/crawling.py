@@ -319,6 +319,21 @@ WALK = "from tests.support.walker import Walker\n\nclass Spider(Walker):\n    pa
 """The source of a spider that is nothing but a :class:`Walker`."""
 
 
+def crawl_pages(
+    directory: Path,
+    pages: Mapping[str, Page],
+    source: str = WALK,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    paths: Sequence[str] | None = None,
+    **options: Any,
+) -> Crawl:
+    """Serve *pages*, and visit all of them or *paths* with a spider; *options* are those of :func:`run_script`."""
+    with Site(pages) as site:
+        given = list(pages if paths is None else paths)
+        return run_script(directory, source, settings, site=site.url, paths=given, **options)
+
+
 def run_scrapy(
     directory: Path, *arguments: str, fresh: bool = False, settings_module: str = ""
 ) -> subprocess.CompletedProcess[str]:
