@@ -158,7 +158,8 @@ class Spider(Waiting, Walker):
 @pytest.mark.parametrize("reactor", REACTORS, ids=["reactor", "asyncio alone"])
 def test_a_page_waits_for_the_outcome_of_an_alike_one(tmp_path: Path, reactor: bool) -> None:
     paths = ("/settled", "/fails", "/released", "/open")
-    pages = {f"{path}{twin}": html(article(path, frame=twin)) for path in paths for twin in ("", "/twin")}
+    twins = ("", "/twin", "/twin/too")
+    pages = {f"{path}{twin}": html(article(path, frame=twin)) for path in paths for twin in twins}
     crawl = crawl_pages(tmp_path, pages, OUTCOMES_SPIDER, {**SETTINGS, "TWISTED_REACTOR_ENABLED": reactor}, paths=paths)
     ends = {path: [note for note in crawl.notes if note.split()[1].startswith(path)][2:] for path in paths}
     assert ends == {
