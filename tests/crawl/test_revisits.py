@@ -11,7 +11,18 @@ from typing import Any
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from tests.support.crawling import Crawl, Site, article, html, paragraphs, redirect, run_script, start_script, words
+from tests.support.crawling import (
+    Crawl,
+    Site,
+    article,
+    crawl_pages,
+    html,
+    paragraphs,
+    redirect,
+    run_script,
+    start_script,
+    words,
+)
 
 BIGRAMS = Config(tokenizer="bigrams")
 SCOPE = "spider walker"
@@ -90,40 +101,30 @@ def verdicts(crawl: Crawl) -> dict[str, str]:
     return {item["path"]: item["verdict"] for item in crawl.items}
 
 
-def test_unchanged_pages_pass_by_default(second_runs: dict[str, Crawl]) -> None:
-    found_verdicts = verdicts(second_runs["pass"])
-    unchanged = {path for path, verdict in found_verdicts.items() if verdict == "unchanged"}
-    # The key of a redirected page is that of where it leads to, which is another address now.
-    assert unchanged == {"/same", "/final?sid=2", "/keyed?sid=2"}
-    counts = second_runs["pass"].counts()
-    assert (counts["unchanged"], counts["unchanged_dropped"]) == (3, 0)
-
-
-def test_unchanged_pages_are_dropped_if_the_setting_says_so(second_runs: dict[str, Crawl]) -> None:
-    crawl = second_runs["drop"]
-    dropped = {note["path"]: note["decision"] for note in crawl.notes if note["decision"]["verdict"] == "unchanged"}
-    assert set(dropped) == {"/same", "/final?sid=2", "/keyed?sid=2"}
-    assert not dropped.keys() & set(crawl.paths())
-    assert {note["error"] for note in crawl.notes} == {"NearDuplicate"}
-    assert [drop["verdict"] for drop in crawl.drops].count("unchanged") == 3
-    counts = crawl.counts()
-    assert (counts["unchanged"], counts["unchanged_dropped"], counts["dropped"]) == (3, 3, 2)
-    assert counts["checked"] == len(SECOND_VISIT)
-
-
 @pytest.mark.parametrize("revisit", ["pass", "drop"])
-def test_a_changed_page_passes_and_replaces_its_earlier_content(second_runs: dict[str, Crawl], revisit: str) -> None:
+def test_unchanged_pages_pass_or_are_dropped_and_changed_ones_replace_their_earlier_content(
+    second_runs: dict[str, Crawl], revisit: str
+) -> None:
     crawl = second_runs[revisit]
-    verdicts_of_paths = verdicts(crawl)
-    assert {path for path, verdict in verdicts_of_paths.items() if verdict == "changed"} == {
-        "/changed",
-        "/hub",
-        "/one-of-two",
+    paths: dict[str, set[str]] = {verdict: set() for verdict in ("new", "unchanged", "changed", "duplicate")}
+    for path, verdict in verdicts(crawl).items():
+        paths[verdict].add(path)
+    dropped = {note["path"]: note["decision"] for note in crawl.notes}
+    for path, decision in dropped.items():
+        paths[decision["verdict"]].add(path)
+    assert {note["error"] for note in crawl.notes} == {"NearDuplicate"}
+    assert paths == {
+        # The key of a redirected page is that of where it leads to, which is another address now.
+        "unchanged": {"/same", "/final?sid=2", "/keyed?sid=2"},
+        "changed": {"/changed", "/hub", "/one-of-two"},
+        "new": {"/old-text-of-changed"},
+        "duplicate": {"/new-text-of-changed", "/old-text-of-two"},
     }
-    assert crawl.counts()["changed"] == 3
-    assert verdicts_of_paths["/old-text-of-changed"] == "new"
-    duplicates = {note["path"]: note["decision"]["duplicate_of"] for note in crawl.notes}
-    assert duplicates["/new-text-of-changed"] == crawl.item("/changed")["url"]
+    assert dropped.keys() - paths["duplicate"] == (paths["unchanged"] if revisit == "drop" else set())
+    assert dropped["/new-text-of-changed"]["duplicate_of"] == crawl.item("/changed")["url"]
+    counts = crawl.counts()
+    assert [counts[name] for name in ("checked", "unchanged", "changed", "dropped")] == [len(SECOND_VISIT), 3, 3, 2]
+    assert counts["unchanged_dropped"] == (3 if revisit == "drop" else 0)
 
 
 def test_many_small_changes_are_measured_against_the_kept_page(tmp_path: Path) -> None:
@@ -139,9 +140,8 @@ def test_many_small_changes_are_measured_against_the_kept_page(tmp_path: Path) -
                 expected.append("unchanged")
     assert expected[:4] == ["new", "unchanged", "unchanged", "unchanged"]
     assert 1 <= expected.count("changed") < 4
-    with Site({path: html(body) for path, body in pages.items()}) as site:
-        settings = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}  # no visit before the page of the last was handled
-        crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(pages))
+    settings = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}  # no visit before the page of the last was handled
+    crawl = crawl_pages(tmp_path, {path: html(body) for path, body in pages.items()}, SPIDER, settings)
     assert [item["verdict"] for item in crawl.items] == expected
 
 
@@ -181,8 +181,7 @@ class Spider(Walker):
 """
 
 
-@pytest.mark.parametrize("revisit", ["pass", "drop"])
-def test_a_page_that_is_retried_is_never_dropped(tmp_path: Path, revisit: str) -> None:
+def test_a_page_that_is_retried_is_never_dropped(tmp_path: Path) -> None:
     pages: dict[str, Any] = {
         "/flaky": iter([html(article("flaky"), 503), html(article("flaky"))]).__next__,
         "/asked-for-twice": html(article("asked for twice")),
@@ -191,11 +190,10 @@ def test_a_page_that_is_retried_is_never_dropped(tmp_path: Path, revisit: str) -
     }
     settings = {
         "RETRY_ENABLED": True,
-        "DEDUP_REVISIT": revisit,
+        "DEDUP_REVISIT": "drop",
         "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.LifoMemoryQueue",  # a retry comes at once
     }
-    with Site(pages) as site:
-        crawl = run_script(tmp_path, RETRIES_SPIDER, settings, site=site.url, paths=list(pages))
+    crawl = crawl_pages(tmp_path, pages, RETRIES_SPIDER, settings)
     assert crawl.notes == []
     assert sorted((item["path"], item["verdict"]) for item in crawl.items) == [
         ("/asked-for-twice", "new"),
@@ -227,7 +225,6 @@ class Spider(Walker):
 def test_an_errback_that_repeats_dropped_requests_gets_the_page_in_the_end(tmp_path: Path) -> None:
     originals = {path: html(article(path)) for path in ("/unchanged", "/unchanged-anew")}
     copies = {f"/copy-of{path}": html(article(path, frame="copy")) for path in originals}
-    originals = {path.replace("/copy-of", ""): page for path, page in originals.items()}
     with Site(originals | copies) as site:
         run_script(tmp_path, SPIDER, site=site.url, paths=list(originals))
         del site.asked[:]
@@ -262,8 +259,7 @@ def test_pages_that_were_not_visited_for_long_are_forgotten(tmp_path: Path, monk
         "/copy-of-old": html(article("old", frame="copy")),
         "/copy-of-young": html(article("young", frame="copy")),
     }
-    with Site(pages) as site:
-        crawl = run_script(tmp_path, SPIDER, {"DEDUP_EXPIRE_DAYS": 10}, site=site.url, paths=list(pages))
+    crawl = crawl_pages(tmp_path, pages, SPIDER, {"DEDUP_EXPIRE_DAYS": 10})
     assert "holds 3 pages" in crawl.lines("INFO", "Near-duplicate filter: index")[0]
     assert verdicts(crawl) == {"/keyed": "new"}
     assert {note["path"]: note["decision"]["duplicate_of"] for note in crawl.notes} == {
@@ -275,9 +271,6 @@ def test_pages_that_were_not_visited_for_long_are_forgotten(tmp_path: Path, monk
         assert len(deduplicator) == 2  # the young page, and the old one that was met again
         later = deduplicator.check("http://later/", article("old, not met again").encode(), scope=SCOPE)
     assert later.verdict == "new"
-
-
-# Killed
 
 
 # Several at once
@@ -297,7 +290,7 @@ class B(A):
 
 
 def test_several_spiders_in_several_processes_keep_each_content_once_in_total(tmp_path: Path) -> None:
-    texts = [f"text {number}" for number in range(25)]
+    texts = [f"text {number}" for number in range(12)]
     pages = {
         f"/{process}/{at}/{spider}": html(article(text, frame=f"{process}{spider}"))
         for process in "xy"
@@ -340,12 +333,12 @@ def test_pages_of_an_interrupted_crawl_pass_until_a_crawl_is_finished(tmp_path: 
     """The links of such a page may not have been followed, and the pages behind them must not be lost."""
     pages = {path: html(article(path)) for path in ("/a", "/b", "/c")}
     drop = {"DEDUP_REVISIT": "drop"}
+    stopped = {**drop, "CLOSESPIDER_PAGECOUNT": 2}
     with Site(pages) as site:
-        crawls = [
-            run_script(tmp_path, SPIDER, {**drop, **stop}, site=site.url, paths=list(pages))
-            for stop in ({"CLOSESPIDER_PAGECOUNT": 2}, {}, {})
-        ]
-    interrupted, finished, incremental = crawls
+        interrupted, finished, incremental = (
+            run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(pages))
+            for settings in (stopped, drop, drop)
+        )
     assert interrupted.stats["finish_reason"] == "closespider_pagecount"
     assert finished.paths() == ["/a", "/b", "/c"]
     assert finished.counts()["unchanged"] == len(interrupted.paths()) > 0
@@ -353,13 +346,11 @@ def test_pages_of_an_interrupted_crawl_pass_until_a_crawl_is_finished(tmp_path: 
     assert incremental.counts()["unchanged_dropped"] == 3
 
 
-def test_a_job_that_is_stopped_and_resumed_is_finished(tmp_path: Path) -> None:
-    pages = {path: html(article(path)) for path in ("/a", "/b", "/c")}
-    drop = {"DEDUP_REVISIT": "drop"}
-    with Site(pages) as site:
-        stopped = {**drop, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_PAGECOUNT": 1}
-        first = run_script(tmp_path, SPIDER, stopped, site=site.url, paths=list(pages))
-        second = run_script(tmp_path, SPIDER, drop, site=site.url, paths=first.paths())
+def test_a_job_that_is_stopped_and_may_be_resumed_counts_as_finished(tmp_path: Path) -> None:
+    stopped = {"JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_PAGECOUNT": 1}
+    with Site({path: html(article(path)) for path in ("/a", "/b", "/c")}) as site:
+        first = run_script(tmp_path, SPIDER, stopped, site=site.url, paths=["/a", "/b", "/c"])
+        second = run_script(tmp_path, SPIDER, {"DEDUP_REVISIT": "drop"}, site=site.url, paths=first.paths())
     assert first.paths()
     assert second.counts()["unchanged_dropped"] == len(first.paths())
 
@@ -375,12 +366,7 @@ def test_a_page_whose_first_address_led_elsewhere_before_is_not_a_duplicate_of_i
     assert verdicts == ["new", "new", "unchanged", "unchanged"]
 
 
-COPYING_SPIDER = """
-from tests.support.walker import Walker, seen
-
-class Spider(Walker):
-    def parse(self, response):
-        yield seen(response)
+COPYING_SPIDER = f"""{SPIDER}
         for link in response.css("a::attr(href)").getall():
             yield response.follow(link, meta=response.meta, errback=self.failed)
 """
