@@ -9,25 +9,20 @@ import pytest
 
 from crawler_dedup import Config, Deduplicator, Verdict
 from tests.support.commandline import invoke, printed_text
-from tests.support.crawling import WALK, Crawl, Page, Site, article, html, run_script
+from tests.support.crawling import WALK, Crawl, Page, Site, article, crawl_pages, html, run_script
 
 FOLLOW = {"DEDUP_ACTION": "follow"}
 LENGTH = 8
 
 
-def chain() -> dict[str, Page]:
-    """Return articles each of which links to the next one and, before that, to its edition for printing without links."""
+def test_a_kept_page_without_links_does_not_represent_the_page_that_leads_on(tmp_path: Path) -> None:
+    """Each article links to the next one and, before that, to its edition for printing without links."""
     pages: dict[str, Page] = {}
     for number in range(LENGTH):
         links = [f"/print/{number + 1}", f"/article/{number + 1}"] if number + 1 < LENGTH else []
         pages[f"/article/{number}"] = html(article(number, links=links))
         pages[f"/print/{number}"] = html(article(number, frame="Print"))
-    return pages
-
-
-def test_a_kept_page_without_links_does_not_represent_the_page_that_leads_on(tmp_path: Path) -> None:
-    with Site(chain()) as site:
-        crawl = run_script(tmp_path, WALK, site=site.url, paths=["/print/0", "/article/0"])
+    crawl = crawl_pages(tmp_path, pages, paths=["/print/0", "/article/0"])
     leading_on = {f"/article/{number}" for number in range(LENGTH - 1)}
     assert {path for path in crawl.paths() if path.startswith("/article/")} == leading_on
 
@@ -47,27 +42,30 @@ def test_a_page_with_more_than_two_links_represents_others(tmp_path: Path, kept:
 
 # Action "follow"
 
-GENERATOR = """
+COROUTINE = """
 from scrapy import Spider as Base
 from tests.support.walker import seen
 
 class Spider(Base):
     name = "walker"
 
-    def __init__(self, site):
+    def __init__(self, site, paths):
         super().__init__()
-        self.start_urls = [site + "/first", site + "/copy"]
+        self.start_urls = [site + path for path in paths]
 
-    {definition} parse(self, response):
-        {body}
+    async def parse(self, response):
+        return [seen(response), *response.follow_all(css='a')]
 """
-BODIES = {
-    "coroutine": ("async def", "return [seen(response), *response.follow_all(css='a')]"),
-    "asynchronous generator": (
-        "async def",
-        "yield seen(response)\n        for request in response.follow_all(css='a'):\n            yield request",
-    ),
-}
+GENERATOR = """
+from tests.support.walker import Walker, path_of, seen
+
+class Spider(Walker):
+    async def parse(self, response):
+        self.notes.append([path_of(response.url), response.meta["dedup"].verdict])
+        yield seen(response)
+        for request in response.follow_all(css="a"):
+            yield request
+"""
 RULES = """
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
@@ -77,9 +75,9 @@ class Spider(CrawlSpider):
     name = "walker"
     rules = (Rule(LinkExtractor(), callback="parse_item", follow=True),)
 
-    def __init__(self, site):
+    def __init__(self, site, paths):
         super().__init__()
-        self.start_urls = [site + "/first", site + "/copy"]
+        self.start_urls = [site + path for path in paths]
 
     def parse_start_url(self, response):
         return [seen(response)]
@@ -94,7 +92,7 @@ from tests.support.walker import seen
 class Spider(SitemapSpider):
     name = "walker"
 
-    def __init__(self, site):
+    def __init__(self, site, paths):
         super().__init__()
         self.sitemap_urls = [site + "/robots.txt"]
 
@@ -102,8 +100,7 @@ class Spider(SitemapSpider):
         yield seen(response)
         yield from response.follow_all(css="a")
 """
-SPIDERS = {name: GENERATOR.format(definition=definition, body=body) for name, (definition, body) in BODIES.items()}
-SPIDERS |= {"rules": RULES, "sitemap": SITEMAP}
+SPIDERS = {"coroutine": COROUTINE, "asynchronous generator": GENERATOR, "rules": RULES, "sitemap": SITEMAP}
 PAGES: dict[str, Page] = {
     "/first": html(article("first", links=["/behind-first", "/a", "/b"])),
     "/copy": html(article("first", frame="copy", links=["/behind-copy", "/a", "/b"])),
@@ -125,7 +122,7 @@ def with_sitemap(site: Site) -> dict[str, Page]:
 def test_requests_of_a_duplicate_are_followed_and_its_items_discarded(tmp_path: Path, spider: str) -> None:
     with Site({}) as site:
         site.pages |= with_sitemap(site)
-        crawl = run_script(tmp_path, SPIDERS[spider], FOLLOW, site=site.url)
+        crawl = run_script(tmp_path, SPIDERS[spider], FOLLOW, site=site.url, paths=["/first", "/copy"])
     assert sorted(crawl.paths()) == CONTENTS
     counts = crawl.counts()
     assert [counts[name] for name in ("dropped", "items_discarded", "links_followed", "links_dropped")] == [1, 1, 3, 0]
@@ -134,29 +131,19 @@ def test_requests_of_a_duplicate_are_followed_and_its_items_discarded(tmp_path: 
     assert "log_count/WARNING" not in crawl.stats
 
 
-def test_a_drop_that_is_followed_is_recorded_as_others_are(tmp_path: Path) -> None:
-    with Site(PAGES) as site:
-        run_script(tmp_path, WALK, FOLLOW, site=site.url, paths=["/first", "/copy"])
-        printed = printed_text(invoke("why", f"{site.url}/copy", tmp_path / "index"))
-    assert printed.startswith(f"{site.url}/copy was dropped: a duplicate of {site.url}/first.")
-
-
-def test_the_callback_sees_the_decision_and_a_request_can_choose_the_action(tmp_path: Path) -> None:
-    source = """
-from tests.support.walker import Walker, path_of
-
-class Spider(Walker):
+def test_a_request_can_choose_the_action_its_callback_sees_the_decision_and_the_drop_is_recorded(
+    tmp_path: Path,
+) -> None:
+    source = f"""{GENERATOR}
     def request(self, path):
-        return super().request(path, meta={"dedup_action": "follow"})
-
-    def parse(self, response):
-        self.notes.append([path_of(response.url), response.meta["dedup"].verdict])
-        yield from super().parse(response)
+        return super().request(path, meta={{"dedup_action": "follow"}})
 """
     with Site(PAGES) as site:
         crawl = run_script(tmp_path, source, site=site.url, paths=["/first", "/copy"])
     assert sorted(crawl.paths()) == CONTENTS
     assert ["/copy", "duplicate"] in crawl.notes
+    printed = printed_text(invoke("why", f"{site.url}/copy", tmp_path / "index"))
+    assert printed.startswith(f"{site.url}/copy was dropped: a duplicate of {site.url}/first.")
 
 
 def test_a_page_that_was_followed_once_and_is_new_when_its_request_is_sent_again_is_stored(tmp_path: Path) -> None:
@@ -175,8 +162,7 @@ class Spider(Walker):
         "/first": html(article("first")),
         "/copy": lambda: next(answers, html(article("now new"))),
     }
-    with Site(pages) as site:
-        crawl = run_script(tmp_path, source, FOLLOW, site=site.url, paths=["/first", "/copy"])
+    crawl = crawl_pages(tmp_path, pages, source, FOLLOW)
     assert crawl.paths() == ["/first", "/copy"]
     assert crawl.item("/copy")["verdict"] == "new"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -19,19 +18,11 @@ from tests.support.versions import SCRAPY, without_reactor
 SETTINGS = ADDON + "DEDUP_TOKENIZER = 'bigrams'\n"
 DECISION = ["-c", "repr(response.meta.get('dedup'))"]
 COMMANDS = {
-    "shell": ["shell", "--spider", "project", *DECISION, "{url}"],
-    "shell without a reactor": [
-        "shell",
-        "--spider",
-        "project",
-        "-s",
-        "TWISTED_REACTOR_ENABLED=False",
-        "{url}",
-        *DECISION,
-    ],
-    "fetch": ["fetch", "--spider", "project", "{url}"],
-    "view": ["view", "--spider", "project", "{url}"],
-    "parse": ["parse", "--spider", "project", "--pipelines", "{url}"],
+    "shell": ["shell", *DECISION],
+    "shell without a reactor": ["shell", "-s", "TWISTED_REACTOR_ENABLED=False", *DECISION],
+    "fetch": ["fetch"],
+    "view": ["view"],
+    "parse": ["parse", "--pipelines"],
 }
 ALL = [pytest.param(name, marks=without_reactor if "without" in name else ()) for name in COMMANDS]
 SHOWN = {"fetch": "<h1>Article page</h1>", "parse": "'title': 'Article page'"}
@@ -75,7 +66,7 @@ def test_the_decision_is_shown_the_page_passes_and_nothing_is_filed(tmp_path: Pa
         assert run_scrapy(directory, "crawl", "project").returncode == 0
         before = files(index_of(directory))
         url = f"{site.url}/copy"
-        done = run_scrapy(directory, *(word.format(url=url) for word in COMMANDS[command]))
+        done = run_scrapy(directory, *COMMANDS[command], "--spider", "project", url)
     assert decisions(done.stdout, command) == [
         f"duplicate {url} of {site.url}/page (distance 0, resemblance 1.00, coverage 1.00, rule 'alike'): a crawl would"
         " drop it. Nothing was filed; it was compared with pages of scope 'spider project'"
@@ -88,14 +79,12 @@ def test_the_decision_is_shown_the_page_passes_and_nothing_is_filed(tmp_path: Pa
     assert files(index_of(directory)) == before
 
 
-@pytest.mark.parametrize("command", ["shell", "fetch"])
-def test_without_an_index_a_page_is_new_and_no_index_is_created(tmp_path: Path, command: str) -> None:
+def test_without_an_index_a_page_is_new_and_no_index_is_created(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         directory = project(tmp_path, site, SETTINGS)
-        url = f"{site.url}/page"
-        done = run_scrapy(directory, *(word.format(url=url) for word in COMMANDS[command]))
-    (line,) = decisions(done.stdout, command)
-    assert line.startswith(f"new {url}: a crawl would let it pass.")
+        done = run_scrapy(directory, "fetch", "--spider", "project", f"{site.url}/page")
+    (line,) = logged_lines(done.stdout)
+    assert line.startswith(f"new {site.url}/page: a crawl would let it pass.")
     assert done.returncode == 0
     assert not index_of(directory).exists()
 
@@ -136,74 +125,71 @@ def crawled(tmp_path: Path) -> Path:
     return directory
 
 
-METAS = {
-    "dedup_action": ({"dedup_action": "mark"}, ": a crawl would mark it."),
-    "dedup_scope": ({"dedup_scope": "another"}, ": a crawl would let it pass."),
-    "dedup_skip": ({"dedup_skip": True}, "a crawl would not check <200 {url}> (asked)"),
-    "a wrong action": ({"dedup_action": "burn"}, "no decision about <200 {url}>: ConfigError: "),
-}
-
-
-@pytest.mark.parametrize("case", list(METAS))
-def test_the_meta_of_a_request_is_applied_by_commands_for_single_pages_too(crawled: Path, case: str) -> None:
-    meta, sentence = METAS[case]
-    with Site(PAGES) as site:
-        url = f"{site.url}/copy"
-        done = run_scrapy(crawled, "parse", "--spider", "project", "--meta", json.dumps(meta), url)
-    (line,) = logged_lines(done.stdout)
-    assert sentence.format(url=url) in line
-    assert "'title': 'Article page'" in done.stdout
-    assert (" WARNING: Near-duplicate filter" in done.stdout) == (case == "a wrong action")
-
-
-def test_a_page_that_a_crawl_would_not_check_is_reported(crawled: Path) -> None:
-    with Site(PAGES) as site:
-        done = run_scrapy(crawled, "fetch", "--spider", "project", f"{site.url}/missing", "-s", "ROBOTSTXT_OBEY=True")
-    assert logged_lines(done.stdout) == [f"a crawl would not check <404 {site.url}/missing> (status)"]
-
-
-def test_the_shell_without_a_spider_explains_how_to_choose_one(crawled: Path) -> None:
-    with Site(PAGES) as site:
-        done = run_scrapy(crawled, "shell", f"{site.url}/copy", "-s", "DEDUP_SCOPE=spider", *DECISION)
-    (line,) = logged_lines(done.stdout)
-    assert line.endswith("of scope 'spider default'. --spider NAME compares with the pages of that spider")
-
-
-WRONG = {
-    "a wrong value": ("DEDUP_MAX_DISTANCE=8", "DEDUP_MAX_DISTANCE = '8' is not allowed; it takes 0 to 7."),
-    "an index of another configuration": ("DEDUP_MIN_FEATURES=7", "min features: index has '20' / you have '7'"),
-    "another reactor": (
-        "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor",
-        "crawler-dedup needs the asyncio reactor",
+PARSE = ["parse", "--spider", "project"]
+CASES = {  # words of a command, the path of a page, what the filter logs, and whether that is a warning
+    "dedup_action": ([*PARSE, "--meta", '{"dedup_action": "mark"}'], "/copy", ": a crawl would mark it.", False),
+    "dedup_scope": ([*PARSE, "--meta", '{"dedup_scope": "another"}'], "/copy", ": a crawl would let it pass.", False),
+    "dedup_skip": ([*PARSE, "--meta", '{"dedup_skip": true}'], "/copy", "would not check <200 {url}> (asked)", False),
+    "a wrong action": (
+        [*PARSE, "--meta", '{"dedup_action": "burn"}'],
+        "/copy",
+        "no decision about <200 {url}>: ConfigError: ",
+        True,
     ),
-    "a directory that is none": ("DEDUP_DIR={directory}/scrapy.cfg", "scrapy.cfg cannot be opened"),
+    "a missing page": (
+        ["fetch", "--spider", "project", "-s", "ROBOTSTXT_OBEY=True"],
+        "/missing",
+        "a crawl would not check <404 {url}> (status)",
+        False,
+    ),
+    "no spider": (
+        ["shell", "-s", "DEDUP_SCOPE=spider", *DECISION],
+        "/copy",
+        "of scope 'spider default'. --spider NAME compares with the pages of that spider",
+        False,
+    ),
+    "a wrong value": (
+        [*PARSE, "-s", "DEDUP_MAX_DISTANCE=8"],
+        "/copy",
+        "DEDUP_MAX_DISTANCE = '8' is not allowed; it takes 0 to 7.",
+        True,
+    ),
+    "an index of another configuration": (
+        [*PARSE, "-s", "DEDUP_MIN_FEATURES=7"],
+        "/copy",
+        "min features: index has '20' / you have '7'",
+        True,
+    ),
+    "another reactor": (
+        [*PARSE, "-s", "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor"],
+        "/copy",
+        "crawler-dedup needs the asyncio reactor",
+        True,
+    ),
+    "a directory that is none": ([*PARSE, "-s", "DEDUP_DIR=/dev/null"], "/copy", "/dev/null cannot be opened", True),
 }
 
 
-@pytest.mark.parametrize("case", list(WRONG))
-def test_whatever_is_wrong_the_page_passes_with_a_warning(crawled: Path, case: str) -> None:
-    setting, sentence = WRONG[case]
+@pytest.mark.parametrize("case", list(CASES))
+def test_the_page_passes_and_the_log_says_what_a_crawl_would_do_or_what_is_wrong(crawled: Path, case: str) -> None:
+    command, path, sentence, is_warning = CASES[case]
     with Site(PAGES) as site:
-        url = f"{site.url}/page"
-        done = run_scrapy(crawled, "parse", "--spider", "project", "-s", setting.format(directory=crawled), url)
-    assert sentence in done.stdout
-    assert "WARNING" in done.stdout
+        done = run_scrapy(crawled, *command, f"{site.url}{path}")
+    assert sentence.format(url=f"{site.url}{path}") in done.stdout
+    warnings = [line for line in done.stdout.splitlines() if "WARNING: " in line and "crawler_dedup" in line]
+    assert len(warnings) == is_warning
     assert "Traceback" not in done.stdout
-    assert "'title': 'Article page'" in done.stdout
+    assert command[0] != "parse" or "'title': 'Article page'" in done.stdout
     assert done.returncode == 0
 
 
-def test_a_disabled_filter_shows_nothing(crawled: Path) -> None:
-    with Site(PAGES) as site:
-        done = run_scrapy(crawled, "shell", f"{site.url}/copy", "-s", "DEDUP_ENABLED=False", *DECISION)
-    assert "None\n" in done.stdout
-    assert not logged_lines(done.stdout)
-
-
-def test_a_page_of_the_shell_has_no_claim_to_end(crawled: Path) -> None:
+def test_a_disabled_filter_shows_nothing_and_a_page_of_the_shell_has_no_claim_to_end(crawled: Path) -> None:
     code = "[__import__('crawler_dedup').settle(response), __import__('crawler_dedup').release(response)]"
     with Site(PAGES) as site:
+        disabled = run_scrapy(crawled, "shell", f"{site.url}/copy", "-s", "DEDUP_ENABLED=False", *DECISION)
         done = run_scrapy(crawled, "shell", f"{site.url}/another", "-c", code)
+    assert "None\n" in disabled.stdout
+    assert not logged_lines(disabled.stdout)
     assert "[False, False]\n" in done.stdout
 
 

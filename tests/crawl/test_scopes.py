@@ -1,13 +1,36 @@
-"""Real crawls in which pages are compared within a scope that their content gives."""
+"""Real crawls in which pages are compared within a scope that their address or content gives."""
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
 from tests.support.chinese import chinese
-from tests.support.crawling import Answer, Crawl, Site, article, html, paragraphs, run_scripts, words
+from tests.support.crawling import Answer, Crawl, article, crawl_pages, html, paragraphs, words
 
-# Language
+
+def dropped(crawl: Crawl) -> dict[str, str]:
+    return {drop["url"].rpartition("/")[2]: drop["duplicate_of"].rpartition("/")[2] for drop in crawl.drops}
+
+
+DOMAIN_SPIDER = """
+from tests.support.walker import Walker
+from scrapy import Request
+
+class Spider(Walker):
+    def request(self, url):
+        return Request(url, meta={"proxy": self.site})
+"""
+
+
+def test_the_scope_domain_is_the_registered_domain(tmp_path: Path) -> None:
+    """Equal pages of several hosts are served through a proxy."""
+    urls = ["http://www.one.co.uk/de/a", "http://shop.one.co.uk/en/b", "http://www.two.co.uk/de/c"]
+    pages = {url: html(article("same", frame=url)) for url in urls}
+    crawl = crawl_pages(tmp_path, pages, DOMAIN_SPIDER, {"DEDUP_SCOPE": "domain"})
+    assert crawl.paths() == ["/de/a", "/de/c"]
+    assert [item["decision"]["scope"] for item in crawl.items] == ["domain one.co.uk", "domain two.co.uk"]
+    assert [drop["url"] for drop in crawl.drops] == ["http://shop.one.co.uk/en/b"]
+
 
 NOTES = {
     "en": "This is what you get when you order from us. It comes with all of the parts that are on the list below.",
@@ -23,69 +46,45 @@ def parts(language: str, frame: str = "") -> Answer:
     return html(f"<title>Parts</title><nav>{frame}</nav><main><h1>Parts</h1>{text}</main>")
 
 
-def tea(seed: int, frame: str = "") -> Answer:
-    return html(f"<title>茶</title><nav>{frame}</nav><main><p>{chinese(seed)}</p></main>")
+def tea(frame: str = "") -> Answer:
+    return html(f"<title>茶</title><nav>{frame}</nav><main><p>{chinese(0)}</p></main>")
 
 
 def listing(note: str) -> Answer:
     """Return a thin page: short links, and a few words."""
-    links = "".join(f'<li><a href="http://elsewhere/{word}">{word}</a></li>' for word in words("listing", 12))
+    links = "".join(f'<li><a href="/{word}">{word}</a></li>' for word in words("listing", 12))
     return html(f"<title>Listing</title><p>{note}</p><ul>{links}</ul>")
 
 
-LANGUAGE_PAGES = {
-    **{f"/{language}": parts(language) for language in NOTES},
-    **{f"/{language}-copy": parts(language, "copy") for language in NOTES},
-    "/unknown": html(article("unknown")),
-    "/unknown-copy": html(article("unknown", frame="copy")),
-    "/zh": tea(0),
-    "/zh-copy": tea(0, "copy"),
-    "/list": listing("Das sind die Teile, die Sie bei uns bestellen können."),
-    "/short": html("<p>short</p>"),
-}
-LANGUAGE_SPIDERS = """
-import os
-from tests.support.walker import Walker
-from scrapy import Request
+NOT_FOLLOWING = """
+from tests.support.walker import Walker, seen
 
-class Language(Walker):
-    name = "language"
-    custom_settings = {"DEDUP_SCOPE": "language", "DEDUP_DIR": os.path.abspath("language")}
-
-    def parse(self, response, **_):  # no link of a list is followed
-        yield next(super().parse(response))
-
-class Everything(Language):
-    name = "everything"
-    custom_settings = {"DEDUP_SCOPE": "global", "DEDUP_DIR": os.path.abspath("global")}
+class Spider(Walker):
+    def parse(self, response):
+        yield seen(response)
 """
 
 
-@pytest.fixture(scope="module")
-def by_language(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawl]:
-    with Site(LANGUAGE_PAGES) as site:
-        return run_scripts(
-            tmp_path_factory.mktemp("language"), LANGUAGE_SPIDERS, site=site.url, paths=list(LANGUAGE_PAGES)
-        )
-
-
-def dropped(crawl: Crawl) -> dict[str, str]:
-    return {drop["url"].rpartition("/")[2]: drop["duplicate_of"].rpartition("/")[2] for drop in crawl.drops}
-
-
-def test_pages_of_one_language_are_compared(by_language: dict[str, Crawl]) -> None:
+def test_pages_of_one_language_are_compared_and_those_of_others_would_be_dropped_without_the_scope(
+    tmp_path: Path,
+) -> None:
+    pages = {
+        **{f"/{language}": parts(language) for language in NOTES},
+        **{f"/{language}-copy": parts(language, "copy") for language in NOTES},
+        "/unknown": html(article("unknown")),
+        "/unknown-copy": html(article("unknown", frame="copy")),
+        "/zh": tea(),
+        "/zh-copy": tea("copy"),
+        "/list": listing("Das sind die Teile, die Sie bei uns bestellen können."),
+        "/short": html("<p>short</p>"),
+    }
+    crawls = {
+        scope: crawl_pages(tmp_path / scope, pages, NOT_FOLLOWING, {"DEDUP_SCOPE": scope})
+        for scope in ("language", "global")
+    }
     copies = {"en-copy": "en", "de-copy": "de", "fr-copy": "fr", "unknown-copy": "unknown", "zh-copy": "zh"}
-    assert dropped(by_language["language"]) == copies
-    assert by_language["language"].paths() == ["/en", "/de", "/fr", "/unknown", "/zh", "/list", "/short"]
-
-
-def test_without_the_scope_pages_of_one_language_would_be_duplicates_of_another(by_language: dict[str, Crawl]) -> None:
-    assert dropped(by_language["everything"]).items() >= {"de": "en", "fr": "en"}.items()
-
-
-def test_the_decision_names_the_language(by_language: dict[str, Crawl]) -> None:
-    scopes = {item["path"]: item["decision"]["scope"] for item in by_language["language"].items}
-    assert scopes == {
+    assert dropped(crawls["language"]) == copies
+    assert {item["path"]: item["decision"]["scope"] for item in crawls["language"].items} == {
         "/en": "language en",
         "/de": "language de",
         "/fr": "language fr",
@@ -94,66 +93,37 @@ def test_the_decision_names_the_language(by_language: dict[str, Crawl]) -> None:
         "/list": "language de",  # a thin page has no main text
         "/short": "language ?",
     }
+    assert dropped(crawls["global"]).items() >= {"de": "en", "fr": "en"}.items()
 
 
-# Categories of one's own
-
-CATEGORY_SPIDERS = """
-import os
+CATEGORY_SPIDER = """
 import re
 from tests.support.walker import Walker
 
 def category(request, response):
     if "sport" in response.css("title::text").get(""):
         return "sport"
-    return "medicine" if re.search("hospital|doctor", response.text) else "other"
+    if re.search("hospital|doctor", response.text):
+        return "medicine"
 
-def unfinished(request, response):
-    if "sport" in response.url:
-        return "sport"
-
-class Categories(Walker):
-    name = "categories"
-    custom_settings = {"DEDUP_SCOPE": "script.category", "DEDUP_DIR": os.path.abspath("categories")}
-
-class Unfinished(Walker):
-    name = "unfinished"
-    custom_settings = {"DEDUP_SCOPE": unfinished, "DEDUP_DIR": os.path.abspath("unfinished")}
+class Spider(Walker):
+    pass
 """
-TEXT = paragraphs(words("category", 200))
-CATEGORY_PAGES = {
-    "/sport": html(f"<title>Text: sport</title><main>{TEXT}</main>"),
-    "/medicine": html(f"<title>Text</title><nav>doctor</nav><main>{TEXT}</main>"),
-    "/other": html(f"<title>Text</title><main>{TEXT}</main>"),
-    "/other-copy": html(f"<title>Text</title><nav>copy</nav><main>{TEXT}</main>"),
-    "/medicine-copy": html(f"<title>Text</title><nav>hospital</nav><main>{TEXT}</main>"),
-    "/sport-copy": html(f"<title>Text: sport</title><nav>copy</nav><main>{TEXT}</main>"),
-}
 
 
-@pytest.fixture(scope="module")
-def by_category(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawl]:
-    with Site(CATEGORY_PAGES) as site:
-        return run_scripts(
-            tmp_path_factory.mktemp("categories"),
-            CATEGORY_SPIDERS,
-            {"DEDUP_SCHEME": "ddw"},
-            site=site.url,
-            paths=list(CATEGORY_PAGES),
-        )
-
-
-def test_a_function_of_the_project_may_look_at_the_content(by_category: dict[str, Crawl]) -> None:
-    crawl = by_category["categories"]
-    assert dropped(crawl) == {"other-copy": "other", "medicine-copy": "medicine", "sport-copy": "sport"}
-    assert [item["decision"]["scope"] for item in crawl.items] == ["sport", "medicine", "other"]
-
-
-def test_a_page_for_which_the_function_gives_no_scope_passes_unchecked(by_category: dict[str, Crawl]) -> None:
-    crawl = by_category["unfinished"]
-    verdicts = {item["path"]: item["decision"]["verdict"] for item in crawl.items}
-    assert {path for path, verdict in verdicts.items() if verdict == "unchecked"} == {
-        path for path in CATEGORY_PAGES if "sport" not in path
+def test_a_function_of_the_project_may_look_at_the_content_and_a_page_without_a_scope_passes_unchecked(
+    tmp_path: Path,
+) -> None:
+    text = paragraphs(words("category", 200))
+    pages = {
+        "/sport": html(f"<title>Text: sport</title><main>{text}</main>"),
+        "/medicine": html(f"<title>Text</title><nav>doctor</nav><main>{text}</main>"),
+        "/other": html(f"<title>Text</title><main>{text}</main>"),
+        "/medicine-copy": html(f"<title>Text</title><nav>hospital</nav><main>{text}</main>"),
+        "/sport-copy": html(f"<title>Text: sport</title><nav>copy</nav><main>{text}</main>"),
     }
-    assert crawl.stats["dedup/error/TypeError"] == 4
-    assert dropped(crawl) == {"sport-copy": "sport"}
+    crawl = crawl_pages(tmp_path, pages, CATEGORY_SPIDER, {"DEDUP_SCHEME": "ddw", "DEDUP_SCOPE": "script.category"})
+    assert dropped(crawl) == {"medicine-copy": "medicine", "sport-copy": "sport"}
+    decisions = [(item["decision"]["scope"], item["verdict"]) for item in crawl.items]
+    assert decisions == [("sport", "new"), ("medicine", "new"), ("", "unchecked")]
+    assert crawl.counts("error/") == {"TypeError": 1}

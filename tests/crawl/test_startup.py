@@ -6,6 +6,7 @@ import gc
 import logging
 import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,15 +14,7 @@ from crawler_dedup import Config, Deduplicator
 from crawler_dedup.crawl.startup import refusal_logged
 from crawler_dedup.errors import ConfigError
 from tests.support import processes
-from tests.support.crawling import (
-    WALK,
-    Crawl,
-    Site,
-    article,
-    html,
-    run_scrapy,
-    run_script,
-)
+from tests.support.crawling import Crawl, Site, article, crawl_pages, html, run_scrapy
 from tests.support.projects import ADDON, PAGES, index_of, project
 from tests.support.versions import HAS_EXIT_STATUS, without_reactor
 
@@ -146,40 +139,32 @@ def test_a_process_remembers_only_the_last_crawl_that_could_not_start(monkeypatc
     assert [refusal() is None for refusal in refusals] == [True, True, False]
 
 
-def test_an_index_of_another_tokenizer_stops_the_crawl_and_keeps_its_pages(tmp_path: Path) -> None:
+def test_an_index_that_cannot_be_used_stops_the_crawl_and_keeps_its_pages(tmp_path: Path) -> None:
     with Deduplicator.open(index_of(tmp_path), Config(tokenizer="bigrams")) as deduplicator:
         deduplicator.check("http://earlier/", article("earlier").encode())
+    (tmp_path / "file").write_text("A file stands where the directory should be.")
     with Site(PAGES) as site:
-        done = run_scrapy(project(tmp_path, site, ADDON + "DEDUP_TOKENIZER = 'jieba'\n"), "crawl", "project")
+        directory = project(tmp_path, site, ADDON + "DEDUP_TOKENIZER = 'jieba'\n")
+        another, no_directory = (
+            run_scrapy(directory, "crawl", "project", *options)
+            for options in ([], ["-s", f"DEDUP_DIR={tmp_path / 'file'}"])
+        )
         assert site.asked == []
-    assert done.returncode == 1 or not HAS_EXIT_STATUS
-    assert "was made with another configuration" in done.stdout
-    assert "tokenizer: index has 'bigrams' / you have 'jieba'" in done.stdout
-    assert "DEDUP_DIR" in done.stdout
-    assert "DEDUP_FRESH" in done.stdout
+    assert f"The index in {tmp_path / 'file'} cannot be opened" in no_directory.stdout
+    for text in ("made with another configuration", "tokenizer: index has 'bigrams' / you have 'jieba'", "DEDUP_FRESH"):
+        assert text in another.stdout
+    assert another.returncode == no_directory.returncode == 1 or not HAS_EXIT_STATUS
     with Deduplicator.open(index_of(tmp_path), Config(tokenizer="bigrams")) as deduplicator:
         assert len(deduplicator) == 1
-
-
-def test_an_index_that_cannot_be_opened_stops_the_crawl(tmp_path: Path) -> None:
-    index_of(tmp_path).parent.mkdir()
-    index_of(tmp_path).write_text("A file stands where the directory should be.")
-    with Site(PAGES) as site:
-        done = run_scrapy(project(tmp_path, site, ADDON), "crawl", "project")
-        assert site.asked == []
-    assert done.returncode == 1 or not HAS_EXIT_STATUS
-    assert f"The index in {index_of(tmp_path)} cannot be opened" in done.stdout
 
 
 # Switched on and off
 
 
 def test_a_disabled_filter_does_not_affect_the_crawl(tmp_path: Path) -> None:
-    with Site(PAGES) as site:
-        crawl = run_script(tmp_path, WALK, {"DEDUP_ENABLED": "False"}, site=site.url, paths=list(PAGES))
+    crawl = crawl_pages(tmp_path, PAGES, settings={"DEDUP_ENABLED": "False"})
     assert crawl.paths() == list(PAGES)
-    assert not crawl.counts()
-    assert not crawl.counts("handled/")
+    assert not crawl.counts() + crawl.counts("handled/")
     assert [item["decision"] for item in crawl.items] == [None, None]
     assert not (tmp_path / "index").exists()
     assert "Near-duplicate filter" not in crawl.log
@@ -197,31 +182,24 @@ def assert_drops_the_copy(crawl: Crawl) -> None:
     assert crawl.counts("handled/") == {"well": 1, "settled": 1}
 
 
-def test_the_add_on_puts_both_middlewares_outermost(tmp_path: Path) -> None:
-    with Site(PAGES) as site:
-        crawl = run_script(tmp_path, WALK, fresh=True, site=site.url, paths=list(PAGES))
+OWN_ORDER = {"DOWNLOADER_MIDDLEWARES": {DOWNLOADER: 5000}, "SPIDER_MIDDLEWARES": {SPIDER: 5000}}
+TWO_LINES = {"DOWNLOADER_MIDDLEWARES": {DOWNLOADER: 40}, "SPIDER_MIDDLEWARES": {SPIDER: 10}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "addon", "position"),
+    [({}, True, 0), (OWN_ORDER, True, -1), (TWO_LINES, False, 0)],
+    ids=["add-on", "order of the project", "two lines of settings"],
+)
+def test_both_middlewares_are_outermost_unless_the_project_gives_another_order(
+    tmp_path: Path, settings: dict[str, Any], addon: bool, position: int
+) -> None:
+    crawl = crawl_pages(tmp_path, PAGES, settings=settings, addon=addon, fresh=True)
     assert_drops_the_copy(crawl)
     for kind, path in (("downloader", DOWNLOADER), ("spider", SPIDER)):
-        assert enabled(crawl, kind)[0] == path
+        assert enabled(crawl, kind)[position] == path
         assert enabled(crawl, kind).count(path) == 1
-
-
-def test_an_order_that_the_project_gives_wins_over_the_add_on(tmp_path: Path) -> None:
-    settings = {"DOWNLOADER_MIDDLEWARES": {DOWNLOADER: 5000}, "SPIDER_MIDDLEWARES": {SPIDER: 5000}}
-    with Site(PAGES) as site:
-        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=list(PAGES))
-    assert_drops_the_copy(crawl)
-    for kind, path in (("downloader", DOWNLOADER), ("spider", SPIDER)):
-        assert enabled(crawl, kind)[-1] == path
-        assert enabled(crawl, kind).count(path) == 1
-
-
-def test_two_lines_of_settings_do_what_the_add_on_does(tmp_path: Path) -> None:
-    settings = {"DOWNLOADER_MIDDLEWARES": {DOWNLOADER: 40}, "SPIDER_MIDDLEWARES": {SPIDER: 10}}
-    with Site(PAGES) as site:
-        crawl = run_script(tmp_path, WALK, settings, addon=False, site=site.url, paths=list(PAGES))
-    assert_drops_the_copy(crawl)
-    assert "Addon" not in crawl.log
+    assert ("Addon" in crawl.log) == addon
 
 
 # Scrapy's commands
@@ -254,9 +232,7 @@ def test_a_command_that_crawls_files_its_pages(tmp_path: Path, arguments: list[s
 
 @without_reactor
 def test_the_filter_works_without_a_twisted_reactor(tmp_path: Path) -> None:
-    with Site(PAGES) as site:
-        settings = {"TWISTED_REACTOR_ENABLED": False}
-        crawl = run_script(tmp_path, WALK, settings, fresh=True, site=site.url, paths=list(PAGES))
+    crawl = crawl_pages(tmp_path, PAGES, settings={"TWISTED_REACTOR_ENABLED": False}, fresh=True)
     assert "Not using a Twisted reactor" in crawl.log
     assert_drops_the_copy(crawl)
     assert [note["error"] for note in crawl.notes] == ["NearDuplicate"]
