@@ -334,7 +334,7 @@ def cutting(index: Path, cut: Callable[[int], int]) -> Callable[[], Answer]:
     return answer
 
 
-@pytest.mark.parametrize("cut", ["to nothing", "to half"])
+@pytest.mark.parametrize("cut", ["to half"])
 def test_a_crawl_continues_unchecked_and_finishes_if_its_file_is_truncated(tmp_path: Path, cut: str) -> None:
     pages = {f"/{number}": html(article(number)) for number in range(8)}
     index = tmp_path / "index"
@@ -350,7 +350,7 @@ def test_a_crawl_continues_unchecked_and_finishes_if_its_file_is_truncated(tmp_p
 
 
 def test_a_crawl_whose_lock_file_is_deleted_passes_pages_unchecked_and_loses_nothing(tmp_path: Path) -> None:
-    pages = {f"/{number}": html(article(number)) for number in range(30)}
+    pages = {f"/{number}": html(article(number)) for number in range(8)}
     index = tmp_path / "index"
     refused = []
 
@@ -367,7 +367,7 @@ def test_a_crawl_whose_lock_file_is_deleted_passes_pages_unchecked_and_loses_not
     assert len(refused) == 1
     assert "is open in another process" in refused[0]
     assert crawl.paths() == list(pages)
-    assert [item["verdict"] for item in crawl.items] == ["new"] * 2 + ["unchecked"] * 28
+    assert [item["verdict"] for item in crawl.items] == ["new"] * 2 + ["unchecked"] * 6
     assert crawl.counts("error/").keys() == {"IndexGone"}
     assert len(crawl.lines("ERROR", "Pages pass unchecked until the crawl ends")) == 1
     store = Store.attach(index)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from tests.support.crawling import WALK, Answer, Crawl, Site, article, html, run_script
+from tests.support.crawling import Answer, Crawl, Site, article, crawl_pages, html, run_script
 from tests.support.disks import fill_up
 from tests.support.indexing import running_program
 
@@ -123,20 +123,16 @@ def test_a_crawl_survives_an_index_that_is_moved_away_for_a_while(tmp_path: Path
     trouble.assert_pages_are_checked_before_and_after()
 
 
-@pytest.mark.parametrize("is_made_again", [False, True])
-def test_pages_pass_unchecked_after_the_directory_of_the_index_was_deleted(tmp_path: Path, is_made_again: bool) -> None:
-    pages = {f"/{number}": html(article(number)) for number in range(5)}
+def test_pages_pass_unchecked_after_the_directory_of_the_index_was_replaced_by_an_empty_one(tmp_path: Path) -> None:
     index = tmp_path / "index"
 
     def delete() -> Answer:
         shutil.rmtree(index)
-        if is_made_again:
-            index.mkdir()
+        index.mkdir()
         return html(article("deletes it"))
 
-    with Site(pages | {"/2": delete}) as site:
-        settings = {"DOWNLOAD_DELAY": 0.1}
-        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages))
+    pages: dict[str, Any] = {f"/{number}": html(article(number)) for number in range(5)}
+    crawl = crawl_pages(tmp_path, pages | {"/2": delete}, settings={"DOWNLOAD_DELAY": 0.1})
     assert crawl.paths() == list(pages)
     assert [item["verdict"] for item in crawl.items] == ["new"] * 2 + ["unchecked"] * 3
     assert crawl.counts("error/") == {"IndexGone": 3}
@@ -203,9 +199,8 @@ def test_a_crawl_ends_while_a_writing_process_is_stopped(tmp_path: Path) -> None
             stack.enter_context(running_program(HOLD, tmp_path / "index"))
             return html(article("/trouble"))
 
-        with Site(pages | {"/trouble": begin}) as site:
-            settings = {"DEDUP_TIMEOUT": 0.5, "DOWNLOAD_DELAY": 0.3}
-            crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=paths)
+        settings = {"DEDUP_TIMEOUT": 0.5, "DOWNLOAD_DELAY": 0.3}
+        crawl = crawl_pages(tmp_path, pages | {"/trouble": begin}, settings=settings)
     assert crawl.paths() == paths
     assert crawl.stats["finish_reason"] == "finished"
     assert len(crawl.lines("WARNING", "it was left open")) == 1

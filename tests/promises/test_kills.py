@@ -62,7 +62,7 @@ def stop_again_and_again(
 def test_three_kills_lose_nothing(tmp_path: Path, places: Places) -> None:
     # After a kill every page has another address, so that records of dead runs decide what is stored.
     settings = {**BIGRAMS, "DEDUP_GRACE": 0}
-    with Site(twins(24, visits=6)) as site:
+    with Site(twins(12, visits=6)) as site:
         done = stop_again_and_again(f"{site.url}/", tmp_path, settings, 3, server=places.server)
     assert done.stops == 3
     assert done.lost == []
