@@ -73,39 +73,28 @@ def test_an_explanation_has_the_titles_and_all_measures(dropped: Path) -> None:
     assert explained(result) == COPIES
 
 
-def test_a_long_address_is_complete_in_a_pipe_and_fits_on_a_terminal(dropped: Path) -> None:
+def test_addresses_are_complete_in_a_pipe_and_distinguished_on_a_terminal(dropped: Path) -> None:
     (entry, *_) = entries_of(dropped / FIRST)
-    long = replace(entry, url="http://a.org/" + "x" * 500 + "/end", run="0000000b")
-    write(dropped / SECOND, [long])
-    assert urls(invoke("drops", dropped, "--run", "b")) == [long.url]
-    (line,) = on_a_terminal("drops", dropped, "--run", "b", columns=100)
-    assert len(line) == 100
-    assert "  a.org/x" in line
-    assert "x/end ← /kept  alike  1.00" in line
-
-
-@pytest.mark.parametrize("columns", [80, 120])
-def test_pages_with_a_long_path_are_distinguished_on_a_terminal(dropped: Path, columns: int) -> None:
-    (entry, *_) = entries_of(dropped / FIRST)
-    path = "https://shop.example.org/blog/categories"
-    pages = [
-        replace(entry, url=f"{path}/{name}/index.html", duplicate_of=f"{path}/all/index.html", run="0000000b")
-        for name in ("tools", "books")
-    ]
-    write(dropped / SECOND, pages)
-    printed = on_a_terminal("drops", dropped, "--run", "b", columns=columns)
-    assert [len(line) <= columns for line in printed] == [True, True]
-    assert ["tools/index.html ← " in line for line in printed] == [True, False]
-    assert all("all/index.html  alike  1.00" in line for line in printed)
-    assert all((entry.time[11:16] in line) == (columns >= 100) for line in printed)
-
-
-def test_the_host_of_a_kept_page_on_another_host_is_shown(dropped: Path) -> None:
-    (entry, *_) = entries_of(dropped / FIRST)
-    page = replace(entry, url=f"https://a.org/{'x' * 90}", duplicate_of="https://mirror.org/x", run="0000000b")
-    write(dropped / SECOND, [page])
-    (line,) = on_a_terminal("drops", dropped, "--run", "b", columns=80)
-    assert " ← mirror.org/x  alike" in line
+    shop = "https://shop.example.org/blog/categories"
+    pages = {  # a page and what represents it
+        "http://a.org/" + "x" * 500 + "/end": KEPT,
+        f"{shop}/tools/index.html": f"{shop}/all/index.html",
+        f"{shop}/books/index.html": f"{shop}/all/index.html",
+        f"https://a.org/{'x' * 90}": "https://mirror.org/x",
+    }
+    write(dropped / SECOND, [replace(entry, url=url, duplicate_of=of, run="0000000b") for url, of in pages.items()])
+    assert urls(invoke("drops", dropped, "--run", "b")) == [*pages]
+    for columns in (80, 100):
+        long, tools, books, mirrored = printed = on_a_terminal("drops", dropped, "--run", "b", columns=columns)
+        assert len(long) == columns
+        assert all(len(line) <= columns for line in printed)
+        assert "  a.org/x" in long
+        assert "x/end ← /kept  alike  1.00" in long
+        assert "tools/index.html ← " in tools
+        assert "books/index.html ← " in books
+        assert "all/index.html  alike  1.00" in tools
+        assert " ← mirror.org/x  alike" in mirrored
+        assert all((entry.time[11:16] in line) == (columns >= 100) for line in printed)
 
 
 def on_a_terminal(*arguments: object, columns: int) -> list[str]:
@@ -252,22 +241,16 @@ def test_the_number_of_runs_is_reported_over_which_drops_are_counted(runs: Path)
     assert "2 runs" in invoke("drops", runs, "--since", "2026-11-21").stderr
 
 
-def test_the_latest_run_may_have_dropped_nothing(runs: Path) -> None:
+def test_the_latest_run_can_be_selected_and_may_have_dropped_nothing(runs: Path) -> None:
     for options in ((), ("--json",)):
         result = invoke("drops", runs, "--last", *options)
         assert result.stdout == ""
         assert result.stderr == "No page was dropped or marked: run 0000000c, 2026-11-22 09:12 UTC.\n"
-
-
-def test_the_latest_run_can_be_selected(runs: Path) -> None:
     (runs / SECOND).unlink()
     assert urls(invoke("drops", runs, "--last")) == ["http://b.org/copy"]
-
-
-def test_without_a_run_there_is_no_latest_run(dropped: Path) -> None:
-    (dropped / FIRST).write_bytes(b"")
-    assert "No journal says which run is the latest" in invoke("drops", dropped, "--last", status=2).stderr
-    assert invoke("drops", dropped).stderr == "The journal is empty.\n"
+    (runs / FIRST).write_bytes(b"")
+    assert "No journal says which run is the latest" in invoke("drops", runs, "--last", status=2).stderr
+    assert invoke("drops", runs).stderr == "The journal is empty.\n"
 
 
 def test_a_summary_counts_by_run_rule_host_and_representative(runs: Path) -> None:
@@ -305,7 +288,4 @@ def test_a_summary_lists_the_latest_runs(runs: Path) -> None:
     assert "0000000c" in output
     assert "0000000a" not in output
     assert "The 1 of 2 hosts with most dropped or marked pages:" in output
-
-
-def test_a_summary_lists_no_single_pages(runs: Path) -> None:
     assert "cannot be combined" in printed_text(invoke("drops", runs, "--summary", "--sample", 3, status=2))

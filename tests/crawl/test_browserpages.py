@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.crawling import Site, article, html, run_script
+from tests.support.crawling import article, crawl_pages, html
 
 SPIDER = """
 import asyncio
@@ -50,9 +50,7 @@ PAGES = {
 
 
 def test_the_browser_page_of_a_drop_is_closed_without_an_errback_and_an_error_changes_nothing(tmp_path: Path) -> None:
-    settings = {"DOWNLOADER_MIDDLEWARES": {"script.Browser": 900}}
-    with Site(PAGES) as site:
-        crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(PAGES))
+    crawl = crawl_pages(tmp_path, PAGES, SPIDER, {"DOWNLOADER_MIDDLEWARES": {"script.Browser": 900}})
     assert crawl.paths() == ["/page"]
     assert crawl.counts()["dropped"] == 5
     assert sorted(crawl.notes) == ["/copy", "/last-copy", "errback"]

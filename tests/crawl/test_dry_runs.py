@@ -24,19 +24,12 @@ class Spider(CrawlSpider):
     name = "news"
     rules = (Rule(LinkExtractor(allow="/(article|print)/"), callback="parse_item", follow=True), Rule(LinkExtractor()))
 
-    def __init__(self, site):
+    def __init__(self, site, paths):
         super().__init__()
         self.start_urls = [site + "/"]
 
     def parse_item(self, response):
         yield seen(response)
-"""
-WALKING_SPIDER = """
-from tests.support.walker import Walker
-
-class Spider(Walker):
-    def __init__(self, site):
-        super().__init__(site, ["/"])
 """
 SITEMAP_SPIDER = """
 from scrapy.spiders import SitemapSpider
@@ -45,7 +38,7 @@ from tests.support.walker import seen
 class Spider(SitemapSpider):
     name = "news"
 
-    def __init__(self, site):
+    def __init__(self, site, paths):
         super().__init__()
         self.sitemap_urls = [site + "/sitemap.xml"]
 
@@ -54,7 +47,7 @@ class Spider(SitemapSpider):
         for link in response.css("a::attr(href)").getall():
             yield response.follow(link)
 """
-SPIDERS = {"rules": CRAWL_SPIDER, "links": WALKING_SPIDER, "sitemap": SITEMAP_SPIDER}
+SPIDERS = {"rules": CRAWL_SPIDER, "sitemap": SITEMAP_SPIDER}
 
 
 @pytest.mark.parametrize("attempts", [range(1), pytest.param(range(10), marks=pytest.mark.slow)], ids=["once", "often"])
@@ -68,8 +61,8 @@ def test_a_crawl_after_a_dry_run_stores_every_article(tmp_path: Path, spider: st
                 "DEDUP_DIR": str(tmp_path / f"index-{attempt}"),
                 "CONCURRENT_REQUESTS": 1 + attempt % 8,
             }
-            run_script(tmp_path, SPIDERS[spider], base | MARK, site=site.url)
-            dropping = run_script(tmp_path, SPIDERS[spider], base, site=site.url)
+            run_script(tmp_path, SPIDERS[spider], base | MARK, site=site.url, paths=["/"])
+            dropping = run_script(tmp_path, SPIDERS[spider], base, site=site.url, paths=["/"])
             assert stored_articles(dropping) == ARTICLES
             assert dropping.counts()["dropped"] > 0
 
@@ -100,15 +93,14 @@ def verdicts(crawl: Crawl) -> dict[str, str]:
     return {item["path"]: item["verdict"] for item in crawl.items}
 
 
-def test_what_only_a_dry_run_has_kept_is_new_for_a_crawl_that_drops_pages(runs: tuple[Path, list[Crawl]]) -> None:
-    dry, dropping, _ = runs[1]
+def test_a_dry_run_recognises_pages_of_dry_runs_and_a_crawl_that_drops_pages_does_not(
+    runs: tuple[Path, list[Crawl]],
+) -> None:
+    dry, dropping, again = runs[1]
     assert verdicts(dry) == {"/a": "new", "/a-copy": "duplicate", "/b": "new", "/only-dry": "new"}
     assert verdicts(dropping) == {"/a-copy": "new", "/b": "new"}
     assert [drop["duplicate_of"].rpartition("/")[2] for drop in dropping.drops] == ["a-copy"]
-
-
-def test_dry_runs_among_themselves_recognise_their_pages(runs: tuple[Path, list[Crawl]]) -> None:
-    assert verdicts(runs[1][2]) == {"/a": "duplicate", "/b": "unchanged", "/only-dry": "unchanged"}
+    assert verdicts(again) == {"/a": "duplicate", "/b": "unchanged", "/only-dry": "unchanged"}
 
 
 def test_why_names_the_dry_run_that_has_kept_a_page(runs: tuple[Path, list[Crawl]]) -> None:

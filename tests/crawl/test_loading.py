@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.support.crawling import Crawl, Site, article, html, run_script
+from tests.support.crawling import Crawl, article, crawl_pages, html
 from tests.support.prose import html as prose_page
 from tests.support.prose import prose
 
@@ -34,9 +34,7 @@ class Spider(Walker):
 
 def test_a_crawl_imports_no_dictionary_and_nothing_else_that_it_does_not_need(tmp_path: Path) -> None:
     pages = {**ENGLISH, **CHINESE}
-    with Site(pages) as site:
-        settings = {"DEDUP_TOKENIZER": "auto"}
-        crawl = run_script(tmp_path, LOADED, settings, fresh=True, site=site.url, paths=list(pages))
+    crawl = crawl_pages(tmp_path, pages, LOADED, {"DEDUP_TOKENIZER": "auto"}, fresh=True)
     assert verdicts(crawl) == verdicts_of("new", pages)
     (modules,) = crawl.notes
     assert "crawler_dedup.signing.signer" in modules
@@ -78,17 +76,14 @@ EXTRACTOR = {**JIEBA, "DEDUP_EXTRACTOR": "script.extract"}
 
 def test_the_time_of_loading_a_dictionary_is_not_that_of_a_page(tmp_path: Path) -> None:
     pages = {**CHINESE, **ENGLISH}
-    with Site(pages) as site:
-        crawl = run_script(tmp_path, SLOW, {**EXTRACTOR, "DEDUP_TIMEOUT": 1}, site=site.url, paths=list(pages))
+    crawl = crawl_pages(tmp_path, pages, SLOW, {**EXTRACTOR, "DEDUP_TIMEOUT": 1})
     assert sorted(verdicts(crawl)) == sorted(verdicts_of("new", pages))
     assert "signing/restarts" not in crawl.counts()
     assert not list((tmp_path / "index").glob("jieba*"))
 
 
 def test_without_the_dictionary_chinese_pages_pass_unchecked(tmp_path: Path) -> None:
-    settings = {**EXTRACTOR, "CONCURRENT_REQUESTS": 1}
-    with Site({**ENGLISH, **CHINESE}) as site:
-        crawl = run_script(tmp_path, MISSING, settings, site=site.url, paths=[*ENGLISH, *CHINESE])
+    crawl = crawl_pages(tmp_path, {**ENGLISH, **CHINESE}, MISSING, {**EXTRACTOR, "CONCURRENT_REQUESTS": 1})
     assert verdicts(crawl) == verdicts_of("new", ENGLISH) + verdicts_of("unchecked", CHINESE)
     assert crawl.counts("error/") == {"FileNotFoundError": len(CHINESE)}
     (line,) = crawl.lines("WARNING", "passes unchecked")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commandline import invoke, printed_text
-from tests.support.crawling import WALK, Page, Site, article, html, run_script
+from tests.support.crawling import Page, Site, article, crawl_pages, html, run_script
 
 ASKING = """
 from tests.support.walker import Walker
@@ -26,11 +26,8 @@ def pages(name: str, count: int, status: int = 200, **headers: str) -> dict[str,
 
 def test_responses_without_a_length_are_checked(tmp_path: Path) -> None:
     """An HTTP/1.0 server names none, and Scrapy flags each of its responses as partial."""
-    site_pages = pages("page", 12, Content_Length="") | {
-        "/copy": html(article("page 3", frame="copy"), Content_Length="")
-    }
-    with Site(site_pages) as site:
-        crawl = run_script(tmp_path, WALK, site=site.url, paths=list(site_pages))
+    copy = html(article("page 3", frame="copy"), Content_Length="")
+    crawl = crawl_pages(tmp_path, pages("page", 12, Content_Length="") | {"/copy": copy})
     assert [crawl.counts()[name] for name in ("checked", "kept", "dropped")] == [13, 12, 1]
     assert "log_count/WARNING" not in crawl.stats
 
@@ -47,17 +44,15 @@ def test_responses_without_a_length_are_checked(tmp_path: Path) -> None:
 def test_one_warning_names_the_reason_why_nearly_everything_was_skipped(
     tmp_path: Path, skipped: dict[str, Page], reason: str, in_words: str
 ) -> None:
-    with Site(skipped | pages("page", 1)) as site:
-        crawl = run_script(tmp_path, ASKING, LENIENT, site=site.url, paths=[*skipped, "/page-0"])
+    crawl = crawl_pages(tmp_path, skipped | pages("page", 1), ASKING, LENIENT)
     (warning,) = crawl.lines("WARNING", "has checked only")
     assert f"dedup/skipped/{reason}" in warning
     assert in_words in warning
 
 
 def test_a_crawl_that_checks_some_pages_or_few_responses_logs_no_such_warning(tmp_path: Path) -> None:
-    some = pages("asked", 9) | pages("page", 1)
-    with Site(some) as site:
-        assert run_script(tmp_path, ASKING, site=site.url, paths=list(some)).lines("WARNING", "has checked only") == []
+    crawl = crawl_pages(tmp_path, pages("asked", 9) | pages("page", 1), ASKING)
+    assert crawl.lines("WARNING", "has checked only") == []
 
 
 def test_why_says_that_a_page_was_skipped_or_never_fetched(tmp_path: Path) -> None:

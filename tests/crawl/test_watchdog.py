@@ -9,7 +9,7 @@ import pytest
 from crawler_dedup import Decision, Match, Verdict
 from crawler_dedup.crawl import watchdog
 from crawler_dedup.crawl.watchdog import MAX_DUPLICATES, MAX_WATCHED, Watchdog
-from tests.support.crawling import WALK, Site, article, html, run_script
+from tests.support.crawling import article, crawl_pages, html
 
 MATCH = Match("alike", 0, 1.0, 1.0)
 
@@ -19,37 +19,20 @@ def duplicate(number: int, representative: str = "http://h/error", host: str = "
     return Decision(Verdict.DUPLICATE, url, url, "scope", duplicate_of=representative, match=MATCH)
 
 
-@pytest.fixture
-def limit_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kept_pages_and_sites_are_counted_separately_and_other_decisions_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(watchdog, "MAX_DUPLICATES", 1)
-
-
-def test_a_warning_is_logged_once_when_a_kept_page_has_more_duplicates_than_the_limit() -> None:
     watching = Watchdog()
-    seen = [watching.count_duplicate(duplicate(number)) for number in range(3 * MAX_DUPLICATES)]
-    assert [number for number, overused in enumerate(seen) if overused is not None] == [MAX_DUPLICATES]
-    overused = seen[MAX_DUPLICATES]
-    assert overused is not None
-    assert overused.count == MAX_DUPLICATES + 1
-    assert overused.examples == [f"http://h/{MAX_DUPLICATES - 4 + number}" for number in range(5)]
-
-
-@pytest.mark.usefixtures("limit_of_one")
-def test_kept_pages_and_sites_are_counted_separately() -> None:
-    watching = Watchdog()
-    for decision in (duplicate(1), duplicate(1, representative="http://h/other"), duplicate(1, host="http://mirror")):
+    new = Decision(Verdict.NEW, "http://h/", "k", "scope")
+    others = duplicate(1, representative="http://h/other"), duplicate(1, host="http://mirror")
+    for decision in (new, new, new, duplicate(1), *others):
         assert watching.count_duplicate(decision) is None
     assert watching.count_duplicate(duplicate(2)) is not None
 
 
-def test_other_decisions_are_not_counted() -> None:
-    watching = Watchdog()
-    new = Decision(Verdict.NEW, "http://h/", "k", "scope")
-    assert not any(watching.count_duplicate(new) for _ in range(MAX_DUPLICATES + 2))
-
-
-@pytest.mark.usefixtures("limit_of_one")
-def test_only_the_most_recently_used_kept_pages_are_remembered() -> None:
+def test_only_the_most_recently_used_kept_pages_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "MAX_DUPLICATES", 1)
     watching = Watchdog()
     watching.count_duplicate(duplicate(0))
     for number in range(MAX_WATCHED):
@@ -71,12 +54,13 @@ def test_memory_stays_small_however_long_the_addresses_are() -> None:
     assert len(pickle.dumps(watching)) < 1_000 * 200
 
 
-def test_the_examples_of_a_warning_are_shortened_and_not_kept_after_it() -> None:
+def test_one_warning_names_shortened_examples_which_are_not_kept_after_it() -> None:
     watching = Watchdog()
     seen = [watching.count_duplicate(duplicate(number, host=f"http://h/{'y' * 2_000}")) for number in range(60)]
     (warning,) = [overused for overused in seen if overused is not None]
     assert warning is seen[MAX_DUPLICATES]
-    assert 0 < len(warning.examples) <= 5
+    assert warning.count == MAX_DUPLICATES + 1
+    assert len(warning.examples) == 5
     assert all(len(example) <= 500 for example in warning.examples)
     assert len(pickle.dumps(watching)) < 500
 
@@ -84,10 +68,10 @@ def test_the_examples_of_a_warning_are_shortened_and_not_kept_after_it() -> None
 def test_a_crawl_reports_once_which_page_represents_too_many(tmp_path: Path) -> None:
     paths = [f"/{number}" for number in range(MAX_DUPLICATES + 4)]
     pages = {path: html(article("error", frame=f"<!-- {path} -->")) for path in paths}
-    with Site(pages) as site:
-        crawl = run_script(tmp_path, WALK, site=site.url, paths=paths)
-    (line,) = crawl.lines("WARNING", f"{site.url}/0 represents {MAX_DUPLICATES + 1} pages")
-    assert all(f"{site.url}{path}" in line for path in paths[-7:-2])
+    crawl = crawl_pages(tmp_path, pages)
+    (line,) = crawl.lines("WARNING", f"/0 represents {MAX_DUPLICATES + 1} pages")
+    url = crawl.items[0]["url"].removesuffix("/0")
+    assert all(f"{url}{path}" in line for path in ["/0", *paths[-7:-2]])
     assert crawl.counts()["watchdog"] == 1
     assert crawl.counts()["dropped"] == len(paths) - 1
     assert crawl.paths() == ["/0"]
