@@ -59,20 +59,15 @@ def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "call",
     [
-        "index stats pages",
         "index compact pages",
         "index export new pages",
         "index import export pages",
         "index import export new",
         "forget pages --host a.org",
         "forget pages --last --export urls.txt",
-        "drops pages --summary",
-        "drops pages --sample 3",
         "why http://a.org/1 pages",
-        "judge pages",
         "report pages",
         "lexicon build labelled/html",
-        "evaluate labelled --jobs 1",
         "evaluate labelled --jobs 2",
     ],
 )

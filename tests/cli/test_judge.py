@@ -53,14 +53,7 @@ def test_answers_are_recorded_and_their_precision_is_printed_with_its_interval(d
     result = judge(dropped, "y\nn\ny\ny\ny\ny\n")
     assert list(answers(dropped / "judged").values()) == [1, 0, 1, 1, 1, 1]
     precision_lines = [line for line in result.stdout.splitlines() if "Precision" in line]
-    expected = [
-        precision_line(1, 1),
-        precision_line(1, 2),
-        precision_line(2, 3),
-        precision_line(3, 4),
-        precision_line(4, 5),
-        precision_line(5, 6),
-    ]
+    expected = [precision_line(right, answered) for right, answered in ((1, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6))]
     assert [line[line.index("Precision") :] for line in precision_lines] == expected
     low, high = Share(5, 6).interval
     assert f"0.833 ({low:.3f}–{high:.3f})" in precision_lines[-1]
@@ -146,19 +139,14 @@ def check_folder(folder: Path, pairs: dict[tuple[str, str], int]) -> None:
     assert (counts["found"], counts["false"]) == (sum(pairs.values()), len(pairs) - sum(pairs.values()))
 
 
-def test_answers_become_a_labelled_folder_with_stored_texts(tmp_path: Path) -> None:
+def test_answers_become_a_labelled_folder_with_stored_texts_and_do_not_contain_them(tmp_path: Path) -> None:
     check_pages(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True, DEDUP_MAX_DISTANCE=7)
     result = judge(tmp_path / "index", "y\nn\n")
     assert "There are no texts to show" not in result.stdout
     assert "equal line" in result.stdout
     check_folder(tmp_path / "index" / "judged", {(COPIES[0], KEPT): 1, (COPIES[1], KEPT): 0})
-
-
-def test_answers_do_not_contain_the_texts_of_the_journal(tmp_path: Path) -> None:
-    check_pages(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True)
-    judge(tmp_path / "index", "y\nq\n")
-    (line,) = (tmp_path / "index" / "judged" / "answers.jsonl").read_bytes().splitlines()
-    assert json.loads(line)["entry"]["text"] == ""
+    lines = (tmp_path / "index" / "judged" / "answers.jsonl").read_bytes().splitlines()
+    assert [json.loads(line)["entry"]["text"] for line in lines] == ["", ""]
 
 
 @pytest.fixture
@@ -178,13 +166,10 @@ def test_answers_become_a_labelled_folder_with_fetched_pages(live: Site, tmp_pat
     assert len(answers(tmp_path / "index" / "judged")) == 2
 
 
-def test_pages_are_fetched_only_when_their_question_is_asked(live: Site, tmp_path: Path) -> None:
-    judge(tmp_path / "index", "q\n", "--fetch")
-    assert sorted(live.paths()) == ["/copy", "/kept"]
-
-
 def test_the_pages_of_earlier_answers_can_be_fetched_later(live: Site, tmp_path: Path) -> None:
     folder = tmp_path / "index" / "judged"
+    judge(tmp_path / "index", "q\n", "--fetch")
+    assert sorted(live.paths()) == ["/copy", "/kept"]  # only those of the question that was asked
     result = judge(tmp_path / "index", "y\nn\n")
     assert "2 answers in" in printed_text(result)
     assert "0 with both pages. `crawler-dedup judge --fetch` fetches" in printed_text(result)
@@ -196,15 +181,14 @@ def test_the_pages_of_earlier_answers_can_be_fetched_later(live: Site, tmp_path:
     assert len(live.paths()) == fetched, "all of them are there"
 
 
-@pytest.mark.parametrize("options", [(), ("--fetch",)], ids=["stored texts", "fetched pages"])
-def test_what_was_judged_in_a_project_can_be_evaluated_there(tmp_path: Path, options: tuple[str, ...]) -> None:
-    settings = f"{ADDON}DEDUP_TOKENIZER = 'bigrams'\nDEDUP_STORE_TEXT = {not options}\n"
+def test_what_was_judged_in_a_project_can_be_evaluated_there(tmp_path: Path) -> None:
+    settings = f"{ADDON}DEDUP_TOKENIZER = 'bigrams'\n"
     pages = {"/page": html(article("page", count=300)), "/copy": html(article("page", count=300, changed=2))}
     with Site(pages) as site:
         directory = project(tmp_path, site, settings)
         done = run_scrapy(directory, "crawl", "project")
         assert done.returncode == 0, done.stdout
-        program = [sys.executable, "-m", "crawler_dedup", "judge", "--last", *options]
+        program = [sys.executable, "-m", "crawler_dedup", "judge", "--last", "--fetch"]
         judged = subprocess.run(program, cwd=directory, input="y\n", capture_output=True, encoding="utf-8", check=True)
     assert "1 answer in" in judged.stdout, judged.stderr
     evaluated = command(directory, "evaluate", "--json", "--jobs", 1)
