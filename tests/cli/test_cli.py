@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from crawler_dedup.cli import app
-from crawler_dedup.cli.settings import settings_reference
 from crawler_dedup.errors import DedupError
 from crawler_dedup.inspection.fetching import fetch_page, load_page
 from crawler_dedup.rules.table import TABLE
@@ -29,10 +28,6 @@ LIST = "<ul>" + "".join(f'<li><a href="/{number}">story {number}</a>' for number
 def write(folder: Path, name: str, text: str) -> str:
     (folder / name).write_text(text, encoding="utf-8")
     return str(folder / name)
-
-
-def test_settings_are_printed_as_documented() -> None:
-    assert runner.invoke(app, ["settings"]).output == settings_reference()
 
 
 @pytest.mark.parametrize(

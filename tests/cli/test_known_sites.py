@@ -63,17 +63,15 @@ def change_journal(index: Path, **fields: object) -> None:
     write(index / FIRST, [replace(entry, **fields) if entry.url == COPY else entry for entry in entries])
 
 
-def test_a_journal_names_the_snapshots_that_were_used_for_a_decision(index: Path) -> None:
+def test_a_decision_is_repeated_with_what_was_known_then(index: Path) -> None:
     (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     assert (entry.snapshot, entry.kept_snapshot) == (MIN_PAGES, MIN_PAGES)
-
-
-def test_a_decision_is_repeated_with_what_was_known_then(index: Path) -> None:
     output = compare(index, "--scope", "site", status=0)
     assert "with what was known about the sites at the time of the decision." in output
     assert output.endswith("duplicate: alike")
     (line,) = json_lines("compare", "copy.html", "kept.html", "--new-url", COPY, "--index", index, "--json", status=1)
     assert (line["snapshot"], line["kept_snapshot"]) == (0, 0)
+    compare(index, "--scope", "elsewhere", status=1)  # another scope knows nothing of the site
 
 
 def test_pages_without_a_decision_are_compared_with_what_is_known_now(index: Path) -> None:
@@ -95,22 +93,17 @@ def test_the_scope_of_the_sites_is_that_of_the_setting_unless_it_is_given(index:
     assert (line["snapshot"], line["kept_snapshot"]) == (0, 0)
 
 
-def test_another_scope_knows_nothing_of_the_site(index: Path) -> None:
-    compare(index, "--scope", "elsewhere", status=1)
-
-
-def test_a_journal_without_snapshots_is_reported(index: Path) -> None:
+def test_what_a_journal_does_not_say_or_an_index_no_longer_has_is_reported(index: Path) -> None:
     change_journal(index, snapshot=None, kept_snapshot=None)
     assert "the journal does not say what was known then" in compare(index, "--scope", "site", status=1)
-
-
-@pytest.mark.parametrize("fields", [{"snapshot": 9}, {"kept_snapshot": 9}, {"time": "2020-01-01T00:00:00.000Z"}])
-def test_a_snapshot_that_is_no_longer_stored_is_reported(index: Path, fields: dict[str, object]) -> None:
-    change_journal(index, **fields)
-    assert "is no longer kept" in compare(index, "--scope", "site", status=1)
-
-
-def test_a_decision_without_snapshots_is_repeated_without_knowledge(index: Path) -> None:
-    change_journal(index, snapshot=0, kept_snapshot=0)
+    changes: list[dict[str, object]] = [
+        {"snapshot": 9, "kept_snapshot": MIN_PAGES},
+        {"snapshot": MIN_PAGES, "kept_snapshot": 9},
+        {"snapshot": MIN_PAGES, "kept_snapshot": MIN_PAGES, "time": "2020-01-01T00:00:00.000Z"},
+    ]
+    for fields in changes:
+        change_journal(index, **fields)
+        assert "is no longer kept" in compare(index, "--scope", "site", status=1)
+    change_journal(index, snapshot=0, kept_snapshot=0)  # it was made without knowledge
     sites = find(index)
     assert sites.new is sites.kept is UNKNOWN_SITE

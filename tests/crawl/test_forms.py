@@ -161,23 +161,18 @@ def test_only_the_first_page_of_a_host_is_read_if_it_has_many_new_blocks() -> No
     assert [reads("a", 3), reads("a", 4)] == [True, False]  # the host was forgotten; its next page is the first again
 
 
-def test_a_page_at_an_address_that_cannot_be_split_is_signed_all_the_same() -> None:
-    answer = CrawlSigner(Signer(Config(tokenizer="bigrams"))).sign(
-        SignJob("http://[a", "utf-8", None, ""), article(1).encode()
-    )
-    assert answer.page is not None
-    assert not answer.page.unsigned
-    assert answer.forms
-
-
-def test_a_page_whose_forms_cannot_be_read_is_signed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_whose_address_cannot_be_split_or_whose_forms_cannot_be_read_is_signed_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
+    odd = signer.sign(SignJob("http://[a", "utf-8", None, ""), article(1).encode())
     monkeypatch.setattr(FormReader, "read", lambda *_: 1 / 0)
-    answer = CrawlSigner(Signer(Config(tokenizer="bigrams"))).sign(
-        SignJob("http://a/", "utf-8", None, ""), article(1).encode()
-    )
-    assert answer.page is not None
-    assert not answer.page.unsigned
-    assert answer.forms == ()
+    unread = signer.sign(SignJob("http://a/", "utf-8", None, ""), article(1).encode())
+    for answer in (odd, unread):
+        assert answer.page is not None
+        assert not answer.page.unsigned
+    assert odd.forms
+    assert unread.forms == ()
 
 
 HOSTILE = """

@@ -169,42 +169,33 @@ def test_an_interrupted_crawl_waits_no_longer(tmp_path: Path, reactor: bool) -> 
     assert crawl.counts()["unchecked"] == 1
 
 
-def test_a_crawl_that_starts_in_an_outage_waits_and_then_runs(tmp_path: Path) -> None:
+def test_a_crawl_that_starts_in_an_outage_waits_and_then_runs_or_is_interrupted(tmp_path: Path) -> None:
     with serving(tmp_path / "server", *DURABLE) as server, Site(texts(2)) as site:
         server.kill()
+        settings = crawl_settings(server)
+        start_script(tmp_path / "stopped", INTERRUPTED_SPIDER, settings, site=site.url, paths=["/0"]).log()
+        assert site.paths() == []
         with starting_once(tmp_path / "waits", server):
-            crawl = run_script(tmp_path, SPIDER, crawl_settings(server), site=site.url, paths=list(texts(2)))
+            crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(texts(2)))
     assert crawl.paths() == ["/0", "/1"]
     assert crawl.counts()["outages"] == 1
     assert len(crawl.lines("INFO", "The index answers again after")) == 1
 
 
-def test_a_crawl_that_is_interrupted_before_its_index_is_open_does_not_start(tmp_path: Path) -> None:
-    with serving(tmp_path / "server") as server, Site(texts(1)) as site:
-        server.kill()
-        start_script(tmp_path, INTERRUPTED_SPIDER, crawl_settings(server), site=site.url, paths=["/0"]).log()
-        assert site.paths() == []
-
-
-def test_a_crawl_does_not_start_if_the_server_is_away_for_too_long(tmp_path: Path) -> None:
-    with serving(tmp_path / "server") as server, Site(PAGES) as site:
-        server.kill()
-        settings = f'{ADDON}DEDUP_INDEX = "{server.url()}"\nDEDUP_INDEX_WAIT = 0.6\n'
-        done = run_scrapy(project(tmp_path, site, settings), "crawl", "project")
-        assert site.asked == []
-    assert done.returncode == 1 or not HAS_EXIT_STATUS
-    assert "WARNING: The crawl waits for its index, for up to 0.6 seconds. The index in unix://" in done.stdout
-    assert "WARNING: The crawl no longer waits for its index" in done.stdout
-    assert "CRITICAL: The crawl does not start: The index in unix://" in done.stdout
-    assert "Traceback" not in done.stdout
-
-
-def test_a_crawl_whose_server_refuses_the_password_does_not_wait(tmp_path: Path) -> None:
+def test_a_crawl_does_not_start_if_its_server_refuses_the_password_or_is_away_for_too_long(tmp_path: Path) -> None:
     with serving(tmp_path / "server", "--requirepass", "right") as server, Site(PAGES) as site:
-        settings = f'{ADDON}DEDUP_INDEX = "{server.url(password="wrong")}"\nDEDUP_INDEX_WAIT = {FOR_EVER}\n'
-        done = run_scrapy(project(tmp_path, site, settings), "crawl", "project")
-    assert "CRITICAL: The crawl does not start: The index in unix://" in done.stdout
-    assert "waits for its index" not in done.stdout
+        folder = project(tmp_path, site, f'{ADDON}DEDUP_INDEX = "{server.url(password="wrong")}"\n')
+        refused = run_scrapy(folder, "crawl", "project", "-s", f"DEDUP_INDEX_WAIT={FOR_EVER}")
+        server.kill()
+        waited = run_scrapy(folder, "crawl", "project", "-s", "DEDUP_INDEX_WAIT=0.6")
+        assert site.asked == []
+    assert "waits for its index" not in refused.stdout
+    assert "WARNING: The crawl waits for its index, for up to 0.6 seconds. The index in unix://" in waited.stdout
+    assert "WARNING: The crawl no longer waits for its index" in waited.stdout
+    for done in (refused, waited):
+        assert "CRITICAL: The crawl does not start: The index in unix://" in done.stdout
+        assert "Traceback" not in done.stdout
+        assert done.returncode == 1 or not HAS_EXIT_STATUS
 
 
 # Without a server

@@ -154,18 +154,6 @@ CASES = {  # words of a command, the path of a page, what the filter logs, and w
         "DEDUP_MAX_DISTANCE = '8' is not allowed; it takes 0 to 7.",
         True,
     ),
-    "an index of another configuration": (
-        [*PARSE, "-s", "DEDUP_MIN_FEATURES=7"],
-        "/copy",
-        "min features: index has '20' / you have '7'",
-        True,
-    ),
-    "another reactor": (
-        [*PARSE, "-s", "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor"],
-        "/copy",
-        "crawler-dedup needs the asyncio reactor",
-        True,
-    ),
     "a directory that is none": ([*PARSE, "-s", "DEDUP_DIR=/dev/null"], "/copy", "/dev/null cannot be opened", True),
 }
 

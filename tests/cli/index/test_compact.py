@@ -6,7 +6,6 @@ from pathlib import Path
 
 from tests.support.commandline import invoke, printed_text
 from tests.support.indexcommands import PAGES, cli, fill, is_sound, kept
-from tests.support.indexing import running_program
 
 
 def test_compact_reports_how_many_bytes_it_freed(pages: Path) -> None:
@@ -17,15 +16,3 @@ def test_compact_reports_how_many_bytes_it_freed(pages: Path) -> None:
     assert (pages / "data.mdb").stat().st_size < before
     assert is_sound(pages)
     assert kept(pages) == set(PAGES)
-
-
-def test_compact_is_refused_while_a_crawl_runs(pages: Path) -> None:
-    crawl = """
-        import sys
-        from crawler_dedup import Config, Deduplicator
-        deduplicator = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
-        print("open", flush=True)
-        input()
-    """
-    with running_program(crawl, pages):
-        assert "open in another process" in printed_text(cli("compact", pages, status=2))
