@@ -251,6 +251,7 @@ START = {
     "robots.txt": (["{site}/private"], "{site}/private could not be crawled: Forbidden by robots.txt"),
     "no HTML": (["{site}/robots.txt"], "{site}/robots.txt could not be crawled: it is no HTML page (text/plain)"),
     "nothing": ([], "Say where to start"),
+    "an empty list": (["--urls", "/dev/null"], "Say where to start"),
     "no scheme": (["example.com"], "Not an http(s) URL: example.com"),
     "no host": (["http:user:word@h/"], "Not an http(s) URL: http:h/"),
     "format": (["{site}/", "-o", "pages.doc"], "Unrecognized output format 'doc'"),

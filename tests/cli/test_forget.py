@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from crawler_dedup import Config, Deduplicator, Verdict
 from crawler_dedup.index import maintenance
 from crawler_dedup.journal.entry import run_started
+from crawler_dedup.spiders.site import SiteSpider
 from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, json_lines, printed_text, write
 from tests.support.crawling import Site, article, html, run_scrapy
 from tests.support.droppedpages import COPIES, KEPT, PAGES
@@ -184,22 +185,7 @@ def test_the_duplicates_of_a_page_are_crawled_again_from_the_export(tmp_path: Pa
     assert sorted(kept) == ["/one", "/two"], log
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [("", "Say where to start"), ("ftp://a.org/\n", "Not an http(s) URL: ftp://a.org/"), (None, "urls.txt")],
-)
-def test_a_list_without_addresses_is_reported(tmp_path: Path, content: str | None, sentence: str) -> None:
-    from crawler_dedup.spiders.site import SiteSpider
-
-    if content is not None:
-        (tmp_path / "urls.txt").write_text(content)
-    with pytest.raises((ValueError, OSError), match=re.escape(sentence)):
-        SiteSpider(urls=str(tmp_path / "urls.txt"))
-
-
 def test_addresses_and_a_list_are_crawled_together(tmp_path: Path) -> None:
-    from crawler_dedup.spiders.site import SiteSpider
-
     (tmp_path / "urls.txt").write_text("http://b.org/\r\n\n  http://a.org/é \n", encoding="utf-8")
     spider = SiteSpider(url="http://a.org/", urls=str(tmp_path / "urls.txt"))
     assert spider.start_urls == ["http://a.org/"]

@@ -305,21 +305,6 @@ def test_an_index_whose_users_lock_was_deleted_is_still_shared(tmp_path: Path) -
             assert len(index) == len(kept) + 2
 
 
-def test_a_second_process_does_not_open_a_file_that_was_truncated_under_the_first(tmp_path: Path) -> None:
-    churned(tmp_path)
-    size = (tmp_path / "data.mdb").stat().st_size
-    with running_program(_INSERT, tmp_path) as first:
-        assert first.stdin is not None
-        assert first.stdout is not None
-        for cut in ("within a page", "by a page", "to half", "to nothing"):
-            os.truncate(tmp_path / "data.mdb", min(CUTS[cut](size), shortest_whole(tmp_path) - 1))
-            with pytest.raises(IndexUnusable):
-                PermutedIndex.open(tmp_path)
-            first.stdin.write("5\n")
-            first.stdin.flush()
-            assert first.stdout.readline() == "IndexDamaged\n"
-
-
 # In a crawl
 
 
