@@ -52,14 +52,6 @@ def test_a_damaged_export_is_reported_in_one_sentence_and_changes_nothing(pages:
     assert not (tmp_path / "none").exists()
 
 
-def test_an_export_with_a_wrong_number_of_signatures_is_reported_in_one_sentence(pages: Path, tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    cli("export", file, pages)
-    file.write_bytes(file.read_bytes().replace(b" 4\n", b"94\n", 1))
-    assert "it has 4 signatures, and should have 94" in printed_text(cli("import", file, tmp_path / "none", status=2))
-    assert not (tmp_path / "none").exists()
-
-
 def test_an_export_that_cannot_be_written_is_reported_in_a_sentence(pages: Path, tmp_path: Path) -> None:
     assert "Error: " in printed_text(cli("export", tmp_path / "no" / "folder", pages, status=2))
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.commandline import invoke, printed_text
 from tests.support.indexcommands import PAGES, cli, fill, installed, is_sound, kept, verify_says_that_it_is_damaged
-from tests.support.indexing import cut_chunks, put_meta, running_program
+from tests.support.indexing import put_meta, running_program
 
 
 def test_a_sound_index_is_reported_as_sound(pages: Path) -> None:
@@ -28,11 +28,6 @@ def delete_buckets(directory: Path, share: float) -> None:
                 assert txn.delete(name)
 
 
-def test_a_missing_bucket_is_detected(pages: Path) -> None:
-    delete_buckets(pages, 0)
-    assert "The tables " in printed_text(cli("verify", pages, status=1))
-
-
 def carry(pages: Path, tmp_path: Path) -> tuple[str, Path]:
     """Export an index into a new directory; return what the export prints, and the directory."""
     printed = printed_text(cli("export", tmp_path / "file", pages))
@@ -41,8 +36,9 @@ def carry(pages: Path, tmp_path: Path) -> tuple[str, Path]:
     return printed, tmp_path / "new"
 
 
-def test_an_index_without_its_buckets_can_be_replaced(pages: Path, tmp_path: Path) -> None:
-    delete_buckets(pages, 1)
+@pytest.mark.parametrize("share", [0, 1], ids=["one", "all"])
+def test_an_index_without_its_buckets_can_be_replaced(pages: Path, tmp_path: Path, share: float) -> None:
+    delete_buckets(pages, share)
     (problem, hint) = cli("verify", pages, status=1).output.splitlines()
     assert problem.startswith("The tables ")
     assert hint == "The index is damaged. `crawler-dedup index verify --help` says how to replace it."
@@ -60,12 +56,6 @@ def test_an_export_leaves_out_records_that_cannot_be_read_and_counts_them(pages:
     printed, new = carry(pages, tmp_path)
     assert printed.endswith("Without 2 records that cannot be read.")
     assert kept(new) == set(PAGES) - {next(iter(PAGES))}
-
-
-def test_damaged_chunks_of_pages_are_reported_and_cost_no_page(pages: Path, tmp_path: Path) -> None:
-    cut_chunks(pages, 1)
-    assert "is damaged" in printed_text(cli("verify", pages, status=1))
-    assert kept(carry(pages, tmp_path)[1]) == set(PAGES)
 
 
 @pytest.mark.parametrize("kind", ["pages", "signatures"])
