@@ -52,7 +52,7 @@ from tests.support.walker import Walker
 load = segmentation._jieba
 
 def load_slowly():
-    time.sleep(1.5)
+    time.sleep(2.5)
     return load()
 
 segmentation._jieba = load_slowly
@@ -76,7 +76,7 @@ EXTRACTOR = {**JIEBA, "DEDUP_EXTRACTOR": "script.extract"}
 
 def test_the_time_of_loading_a_dictionary_is_not_that_of_a_page(tmp_path: Path) -> None:
     pages = {**CHINESE, **ENGLISH}
-    crawl = crawl_pages(tmp_path, pages, SLOW, {**EXTRACTOR, "DEDUP_TIMEOUT": 1})
+    crawl = crawl_pages(tmp_path, pages, SLOW, {**EXTRACTOR, "DEDUP_TIMEOUT": 2})
     assert sorted(verdicts(crawl)) == sorted(verdicts_of("new", pages))
     assert "signing/restarts" not in crawl.counts()
     assert not list((tmp_path / "index").glob("jieba*"))

@@ -129,7 +129,7 @@ def test_pages_pass_at_once_when_an_outage_has_lasted_too_long_and_a_later_outag
         pages = texts(9)
         # The thread of the index asks the server again after half a second.
         pages |= {f"/away{at}": acting(article(f"away{at}"), server.kill) for at in range(2)}
-        pages["/back"] = acting(article("back"), server.start, lambda: time.sleep(1))
+        pages["/back"] = acting(article("back"), server.start, lambda: time.sleep(2))
         order = [*list(pages)[:9], "/away0", "/twin0", "/twin1", "/twin2", "/back"]
         order += ["/twin3", "/twin4", "/away1", "/twin5", "/twin6"]
         with Site(pages) as site:

@@ -30,7 +30,7 @@ from crawler_dedup.signing.signer import Signer
 from tests.support.prose import html, prose
 from tests.support.signing import GOOD, JOB, ODD_CONFIG, Log, odd, pids, sign
 
-LARGE = b"<p>" + b"words of a large page " * 200_000
+LARGE = b"<p>" + b"words of a large page " * 60_000
 SHORT = 0.3
 
 
@@ -240,7 +240,7 @@ def test_the_text_of_a_page_that_takes_too_much_memory_is_an_error(signers: Sign
         now = resource.getpagesize() * int(Path(f"/proc/{pid}/statm").read_text().split()[0])
         resource.prlimit(pid, resource.RLIMIT_AS, (now + (120 << 20), resource.RLIM_INFINITY))
         with pytest.raises(SigningError):
-            await main_text(response(8 * LARGE))
+            await main_text(response(24 * LARGE))
         assert pids(signers) == [pid]
 
     asyncio.run(extract())
