@@ -19,7 +19,7 @@ from crawler_dedup.rules.sites import UNKNOWN_SITE
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.schemes import NAMES, Agreement
 from crawler_dedup.signing.signer import Signer
-from tests.support.crawling import article, paragraphs, words
+from tests.support.crawling import article, words
 from tests.support.prose import html, prose
 from tests.support.signedpages import MAX_DISTANCE, SIMHASH, block, cover, kept, links, new, thin
 from tests.support.signedpages import words as features
@@ -65,6 +65,10 @@ def pairs(count: int) -> list[Pair]:
     return [Pair(changed(new(), source), changed(kept(), source), MAX_DISTANCE, SIMHASH) for _ in range(count)]
 
 
+def measured_by_row(pair: Pair) -> dict[str, str]:
+    return {row.rule: row.measured for row in apply_rules(pair)}
+
+
 # The scheme
 
 EXCERPT, WHOLE = prose(3, 30), "\n".join([prose(4, 30), prose(3, 30), prose(5, 40)])
@@ -79,15 +83,11 @@ def test_a_scheme_measures_an_excerpt_even_if_its_look_up_does_not_find_it(name:
     assert comparison.scheme == signer.scheme.spec
     assert comparison.is_candidate == signer.scheme.finds(part.signed, whole.signed)
     measured = signer.scheme.measure(part.signed, whole.signed) or Agreement()
-    assert (comparison.distance, comparison.resemblance, comparison.coverage) == (
-        measured.distance,
-        measured.resemblance,
-        measured.coverage,
-    )
+    for share in ("distance", "resemblance", "coverage"):
+        assert getattr(comparison, share) == getattr(measured, share)
     if name in ("shingling", "winnowing"):
         assert not comparison.agree
-        assert comparison.coverage is not None
-        assert comparison.coverage > 0.9
+        assert (comparison.coverage or 0) > 0.9
 
 
 def test_a_scheme_measures_nothing_of_thin_or_unsigned_pages() -> None:
@@ -120,12 +120,8 @@ def test_every_row_shows_its_own_verdict_and_what_it_measured() -> None:
 @pytest.mark.parametrize(("new_reason", "kept_reason"), [("too little text", ""), ("", "nested too deep")])
 def test_an_unsigned_page_is_explained_by_one_row(new_reason: str, kept_reason: str) -> None:
     (row,) = apply_rules(Pair(new(unsigned=new_reason), kept(unsigned=kept_reason), MAX_DISTANCE, SIMHASH))
-    assert (row.rule, row.duplicate, row.decides, row.measured) == (
-        "too little text",
-        False,
-        True,
-        new_reason or kept_reason,
-    )
+    assert (row.rule, row.measured) == ("too little text", new_reason or kept_reason)
+    assert (row.duplicate, row.decides) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -149,11 +145,7 @@ def test_an_unsigned_page_is_explained_by_one_row(new_reason: str, kept_reason: 
     ],
 )
 def test_a_row_shows_what_it_measured(row: str, fields: dict[str, object], measured: str) -> None:
-    page = kept(heading=1)
-    measured_by_row = {
-        rule_row.rule: rule_row.measured for rule_row in apply_rules(Pair(new(**fields), page, MAX_DISTANCE, SIMHASH))
-    }
-    assert measured_by_row[row] == measured
+    assert measured_by_row(Pair(new(**fields), kept(heading=1), MAX_DISTANCE, SIMHASH))[row] == measured
 
 
 @pytest.mark.parametrize(
@@ -175,17 +167,14 @@ def test_a_row_shows_what_it_measured(row: str, fields: dict[str, object], measu
 )
 def test_a_row_shows_what_it_measured_of_thin_pages(row: str, fields: dict[str, object], measured: str) -> None:
     whole = thin(block(1), block(2))
-    pair = Pair(new(**{**whole, **fields}), kept(**whole), MAX_DISTANCE, SIMHASH)
-    measured_by_row = {rule_row.rule: rule_row.measured for rule_row in apply_rules(pair)}
-    assert measured_by_row[row] == measured
+    assert measured_by_row(Pair(new(**{**whole, **fields}), kept(**whole), MAX_DISTANCE, SIMHASH))[row] == measured
 
 
 def test_two_lists_of_the_same_entries_are_reported_as_such() -> None:
     listed = thin(block(1, Trait.ENTRY))
     site = replace(UNKNOWN_SITE, number=8)
     pair = Pair(new(**listed, title="Another"), kept(**listed), MAX_DISTANCE, SIMHASH, site, site)
-    measured_by_row = {row.rule: row.measured for row in apply_rules(pair)}
-    assert measured_by_row["other titles"] == "two lists of the same entries"
+    assert measured_by_row(pair)["other titles"] == "two lists of the same entries"
 
 
 # The pages
@@ -279,10 +268,3 @@ def test_everything_on_a_thin_page_is_compared() -> None:
         examined = look(source)
         assert examined.page.kind is PageKind.THIN
         assert examined.tokens["zebra"] == 1
-
-
-def test_both_directions_together_contain_every_token() -> None:
-    first, second = look(article(1, changed=40)), look(f"<main>{paragraphs(words(1, 150))}</main>")
-    common = {token for token in first.tokens if token in second.tokens}
-    assert {token for token, _ in first.tokens_missing_in(second)} == set(first.tokens) - common
-    assert {token for token, _ in second.tokens_missing_in(first)} == set(second.tokens) - common
