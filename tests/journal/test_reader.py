@@ -41,36 +41,25 @@ def journal_of(directory: Path, name: str, runs: int) -> list[str]:
 # Which files
 
 
-def test_the_journals_beside_an_index_are_found_by_the_name_in_the_settings(tmp_path: Path) -> None:
-    for name in (FIRST, SECOND, "journal.txt", "other.jsonl", "data.mdb"):
+def test_the_journals_beside_an_index_are_in_the_order_of_the_numbers_in_their_names(tmp_path: Path) -> None:
+    names = [f"journal-{number}.jsonl" for number in (9, 10, 100)]
+    for name in (*names, "journal.txt", "other.jsonl", "data.mdb"):
         (tmp_path / name).touch()
-    assert [path.name for path in Journals.beside(tmp_path, DEFAULT).files] == [FIRST, SECOND]
+    assert [path.name for path in Journals.beside(tmp_path, DEFAULT).files] == names
 
 
-def test_numbers_in_names_are_sorted_by_value(tmp_path: Path) -> None:
-    for number in (10, 9, 100):
-        (tmp_path / f"journal-{number}.jsonl").touch()
-    names = [path.name for path in Journals.beside(tmp_path, DEFAULT).files]
-    assert names == ["journal-9.jsonl", "journal-10.jsonl", "journal-100.jsonl"]
-
-
-@pytest.mark.parametrize("name", ["%(name)s.jsonl", "notes/%(name)s-%(time)s.log", "journal", "%(time)s-drops", "a.b"])
-def test_a_journal_name_with_placeholders_matches_any_value(tmp_path: Path, name: str) -> None:
-    filled = name % {"name": "my.spider", "time": "2026-11-21T18-00-00"}
-    written = journal_of(tmp_path, filled, 3)
-    assert urls(list(Journals.beside(tmp_path, name).entries())) == written
-
-
-def test_a_journal_may_stand_elsewhere(tmp_path: Path) -> None:
-    written = journal_of(tmp_path / "elsewhere", "drops.jsonl", 2)
-    journals = Journals.beside(tmp_path / "index", str(tmp_path / "elsewhere" / "drops.jsonl"))
-    assert urls(list(journals.entries())) == written
-
-
-@pytest.mark.parametrize("name", ["%(name)s/drops.jsonl", "%(time)s/%(name)s.jsonl", "drops[1].jsonl"])
-def test_every_allowed_name_is_found_again(tmp_path: Path, name: str) -> None:
-    written = journal_of(tmp_path, name % {"name": "site", "time": "2026-11-21T18-00-00"}, 1)
-    assert urls(list(Journals.beside(tmp_path, name).entries())) == written
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("%(name)s.jsonl", "notes/%(name)s-%(time)s.log", "journal", "%(time)s-drops", "a.b", "drops[1].jsonl"),
+        *("%(name)s/drops.jsonl", "%(time)s/%(name)s.jsonl"),
+    ],
+)
+def test_a_journal_of_every_allowed_name_is_found(tmp_path: Path, name: str) -> None:
+    directory = tmp_path / "index"
+    written = journal_of(directory, name % {"name": "my.spider", "time": "2026-11-21T18-00-00"}, 3)
+    for beside, setting in ((directory, name), (tmp_path, str(directory / name))):
+        assert urls(list(Journals.beside(beside, setting).entries())) == written
 
 
 def test_without_a_name_there_is_no_journal(tmp_path: Path) -> None:
@@ -93,7 +82,7 @@ def test_damaged_lines_are_counted_by_file_and_the_rest_is_read(tmp_path: Path) 
     (tmp_path / FIRST).write_bytes(whole[:40] + b"\n" + whole + b"[]\n\xff\n" + whole + whole[:90])
     journals = Journals.beside(tmp_path, DEFAULT)
     assert urls(list(journals.entries())) == [f"http://a.org/{FIRST}"] * 2 + [f"http://a.org/{SECOND}"]
-    assert journals.damaged == {tmp_path / FIRST: 4}
+    assert journals.damaged == {tmp_path / FIRST: 4}  # and none in the other file
 
 
 def test_reading_again_does_not_count_damaged_lines_twice(tmp_path: Path) -> None:
@@ -147,14 +136,6 @@ def test_an_entry_must_meet_all_conditions_of_a_selection(selection: Selection, 
 
 
 # A sample
-
-
-def test_every_entry_is_drawn_equally_often() -> None:
-    entries = [entry(str(number)) for number in range(10)]
-    times = Counter(entry.url for seed in range(4_000) for entry in sample(entries, 3, random.Random(seed)))
-    # 4,000 draws of 3 in 10: 1,200 each, standard deviation 29.
-    assert set(times) == set(urls(entries))
-    assert all(abs(count - 1_200) < 150 for count in times.values()), times
 
 
 def test_every_pair_is_drawn_equally_often() -> None:
@@ -238,10 +219,3 @@ def test_an_unchanged_page_is_not_a_duplicate_of_itself(tmp_path: Path) -> None:
 def test_two_pages_of_one_address_can_be_duplicates(tmp_path: Path) -> None:
     write(tmp_path / FIRST, [entry(KEPT, KEPT)])
     assert list(standing_for(tmp_path, KEPT)) == [KEPT]
-
-
-def test_a_journal_without_damage_counts_no_damaged_lines(tmp_path: Path) -> None:
-    write(tmp_path / FIRST, [entry("http://a.org/1")])
-    journals = Journals.beside(tmp_path, DEFAULT)
-    assert len(list(journals.entries())) == 1
-    assert not journals.damaged

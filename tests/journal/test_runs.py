@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from crawler_dedup.errors import DedupError
 from crawler_dedup.journal import runs
 from crawler_dedup.journal.entry import VERSION, Entry, run_started
 from crawler_dedup.journal.reader import Journals
@@ -69,19 +68,6 @@ def test_a_time_that_cannot_be_read_makes_no_run_the_latest(tmp_path: Path) -> N
     assert runs.span == (parse_time("2026-11-21T10:00:00Z"),) * 2
 
 
-def test_an_incomplete_line_is_left_out_and_counted(tmp_path: Path) -> None:
-    write(tmp_path / FIRST, [drop("0000000a", "10:00")])
-    with (tmp_path / FIRST).open("ab") as file:
-        file.write(b'{"version":2,"ti')
-    journals = Journals([tmp_path / FIRST])
-    assert (journals.runs().latest, journals.damaged) == ("0000000a", {tmp_path / FIRST: 1})
-
-
-def test_a_later_schema_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DedupError, match="a later version"):
-        runs_in(tmp_path, [replace(drop("0000000a", "10:00"), version=VERSION + 1)])
-
-
 def test_if_there_are_too_many_runs_the_latest_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "_MAX_RUNS", 10)
     many = RunPeriods()
@@ -93,12 +79,15 @@ def test_if_there_are_too_many_runs_the_latest_are_known(monkeypatch: pytest.Mon
 
 def test_reading_reports_every_byte_once(tmp_path: Path) -> None:
     write(tmp_path / FIRST, [drop("0000000a", "10:00")] * 2500)
+    with (tmp_path / FIRST).open("ab") as file:
+        file.write(b'{"version":2,"ti')
     journals = Journals([tmp_path / FIRST])
     for read in (journals.runs, lambda advance: list(journals.entries(advance))):
         calls: list[int] = []
         read(calls.append)
         assert sum(calls) == journals.size == (tmp_path / FIRST).stat().st_size
         assert len(calls) > 2
+        assert journals.damaged == {tmp_path / FIRST: 1}
 
 
 def test_each_crawl_names_its_run_in_the_journal(tmp_path: Path) -> None:
