@@ -94,7 +94,7 @@ def test_pages_are_decided_as_in_a_crawl_with_every_scheme(tmp_path: Path, schem
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(seeds=st.tuples(st.integers(0, 1 << 32), st.integers(0, 1 << 32)), size=st.integers(1, 60))
+@given(seeds=st.tuples(st.integers(0, 1 << 32), st.integers(0, 1 << 32)), size=st.integers(1, 40))
 def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, seeds: tuple[int, int], size: int) -> None:
     with example_folder(tmp_path) as folder:
         with Deduplicator.open(folder / "before", CONFIG) as deduplicator:
@@ -116,7 +116,7 @@ def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, see
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(seeds=st.tuples(st.integers(0, 1 << 32), st.integers(0, 1 << 32)), size=st.integers(1, 60))
+@given(seeds=st.tuples(st.integers(0, 1 << 32), st.integers(0, 1 << 32)), size=st.integers(1, 40))
 @example(seeds=(8798555, 51), size=48)
 def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages(
     tmp_path: Path, seeds: tuple[int, int], size: int
@@ -293,33 +293,19 @@ def test_too_little_memory_is_refused_before_any_work(tmp_path: Path) -> None:
         find(tmp_path / "signed", tmp_path / "decisions", memory=100 << 20)
 
 
-def test_too_little_memory_for_the_kept_pages_is_reported(tmp_path: Path) -> None:
+def test_too_little_memory_for_kept_pages_and_their_keys_is_reported(tmp_path: Path) -> None:
     pages = [Page(f"http://h/{number}", article(number // 2, count=40, changed=number % 2 * 8)) for number in range(40)]
     source = write_pages(tmp_path / "pages.jsonl", pages)
-    sign([source], tmp_path / "signed")
-    shards = Collection.open(tmp_path / "signed")
-    receipts = shards.require_whole(ignore_progress)
-    rows = read_rows(shards.shards, receipts)
-    matcher = RememberingMatcher(Signer(CONFIG))
-    with tempfile.TemporaryFile() as picked, tempfile.TemporaryFile() as kept:
-        all_pages = PickedPages(picked, rows.read_contents(rows.texts))
-        decisions = decide_pages(all_pages, np.arange(40), (), matcher, FrozenProfiles({}), kept, 10 * KEPT_BYTES)
-        with pytest.raises(DedupError, match="More than 10 pages are kept"):
-            list(decisions)
-
-
-def test_the_memory_of_many_keys_is_counted(tmp_path: Path) -> None:
-    config = Config(tokenizer="bigrams", scheme="minhash")  # 25 keys a page
-    source = write_pages(tmp_path / "pages.jsonl", [Page(f"http://h/{number}", article(number)) for number in range(9)])
-    sign([source], tmp_path / "signed", config)
-    shards = Collection.open(tmp_path / "signed")
-    rows = read_rows(shards.shards, shards.require_whole(ignore_progress))
-    signer = Signer(config)
-    matcher = RememberingMatcher(signer)
+    memory_of_keys = 5 * (KEPT_BYTES + 21 * FURTHER_KEY_BYTES)  # minhash has 25 keys a page
+    for scheme, memory, most in (("simhash", 10 * KEPT_BYTES, 10), ("minhash", memory_of_keys, 5)):
+        config = Config(tokenizer="bigrams", scheme=scheme)
+        sign([source], tmp_path / scheme, config)
+        shards = Collection.open(tmp_path / scheme)
+        rows = read_rows(shards.shards, shards.require_whole(ignore_progress))
+        matcher, sites = RememberingMatcher(Signer(config)), FrozenProfiles({})
+        with tempfile.TemporaryFile() as picked, tempfile.TemporaryFile() as kept:
+            all_pages = PickedPages(picked, rows.read_contents(rows.texts))
+            with pytest.raises(DedupError, match=f"More than {most} pages are kept"):
+                list(decide_pages(all_pages, np.arange(40), (), matcher, sites, kept, memory))
     with pytest.raises(DedupError, match="keys of pages take"):
-        find_candidates(rows, None, signer.scheme, matcher, FrozenProfiles({}), 25 * 5 * ENTRY_BYTES, ignore_progress)
-    with tempfile.TemporaryFile() as picked, tempfile.TemporaryFile() as kept:
-        all_pages = PickedPages(picked, rows.read_contents(rows.texts))
-        memory = 5 * (KEPT_BYTES + 21 * FURTHER_KEY_BYTES)
-        with pytest.raises(DedupError, match="More than 5 pages are kept"):
-            list(decide_pages(all_pages, np.arange(9), (), matcher, FrozenProfiles({}), kept, memory))
+        find_candidates(rows, None, matcher.scheme, matcher, sites, 25 * 5 * ENTRY_BYTES, ignore_progress)
