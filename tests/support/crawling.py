@@ -289,29 +289,15 @@ def start_script(
 
 
 def run_scripts(
-    directory: Path,
-    source: str,
-    settings: Mapping[str, Any] | None = None,
-    *,
-    addon: bool = True,
-    fresh: bool = False,
-    **arguments: Any,
+    directory: Path, source: str, settings: Mapping[str, Any] | None = None, **options: Any
 ) -> dict[str, Crawl]:
     """Start spiders as :func:`start_script` does, wait for the end, and return the results by spider name."""
-    return start_script(directory, source, settings, addon=addon, fresh=fresh, **arguments).results()
+    return start_script(directory, source, settings, **options).results()
 
 
-def run_script(
-    directory: Path,
-    source: str,
-    settings: Mapping[str, Any] | None = None,
-    *,
-    addon: bool = True,
-    fresh: bool = False,
-    **arguments: Any,
-) -> Crawl:
+def run_script(directory: Path, source: str, settings: Mapping[str, Any] | None = None, **options: Any) -> Crawl:
     """Run the only spider of a module as :func:`run_scripts` does, and return its result."""
-    (crawl,) = run_scripts(directory, source, settings, addon=addon, fresh=fresh, **arguments).values()
+    (crawl,) = run_scripts(directory, source, settings, **options).values()
     return crawl
 
 

@@ -24,42 +24,18 @@ from pathlib import Path
 from typing import Any
 
 _PRELOADED = (
-    "scrapy.cmdline",
-    "scrapy.core.downloader.handlers.file",
-    "scrapy.core.downloader.handlers.http11",
-    "scrapy.core.downloader.handlers.s3",
-    "scrapy.core.scheduler",
-    "scrapy.dupefilters",
-    "scrapy.extensions.closespider",
-    "scrapy.extensions.corestats",
-    "scrapy.extensions.logcount",
-    "scrapy.extensions.logstats",
-    "scrapy.extensions.memdebug",
-    "scrapy.extensions.memusage",
-    "scrapy.extensions.remote_control",
-    "scrapy.extensions.spiderstate",
-    "scrapy.extensions.telnet",
-    "scrapy.extensions.throttle",
-    "scrapy.downloadermiddlewares.cookies",
-    "scrapy.downloadermiddlewares.httpcache",
-    "scrapy.downloadermiddlewares.httpcompression",
-    "scrapy.downloadermiddlewares.httpproxy",
-    "scrapy.downloadermiddlewares.redirect",
-    "scrapy.downloadermiddlewares.robotstxt",
-    "scrapy.pqueues",
-    "scrapy.resolver",
-    "scrapy.spidermiddlewares.referer",
-    "scrapy.squeues",
-    "scrapy.statscollectors",
-    "twisted.internet.asyncioreactor",
-    "crawler_dedup.addon",
-    "crawler_dedup.cli.drops",
-    "crawler_dedup.cli.index",
-    "crawler_dedup.cli.why",
-    "crawler_dedup.middleware",
-    "crawler_dedup.settling",
-    "numpy.ma",
-)
+    "scrapy.cmdline scrapy.core.downloader.handlers.file scrapy.core.downloader.handlers.http11"
+    " scrapy.core.downloader.handlers.s3 scrapy.core.scheduler scrapy.dupefilters scrapy.extensions.closespider"
+    " scrapy.extensions.corestats scrapy.extensions.logcount scrapy.extensions.logstats scrapy.extensions.memdebug"
+    " scrapy.extensions.memusage scrapy.extensions.remote_control scrapy.extensions.spiderstate"
+    " scrapy.extensions.telnet scrapy.extensions.throttle scrapy.downloadermiddlewares.cookies"
+    " scrapy.downloadermiddlewares.httpcache scrapy.downloadermiddlewares.httpcompression"
+    " scrapy.downloadermiddlewares.httpproxy scrapy.downloadermiddlewares.redirect"
+    " scrapy.downloadermiddlewares.robotstxt scrapy.pqueues scrapy.resolver scrapy.spidermiddlewares.referer"
+    " scrapy.squeues scrapy.statscollectors twisted.internet.asyncioreactor crawler_dedup.addon"
+    " crawler_dedup.cli.drops crawler_dedup.cli.index crawler_dedup.cli.why crawler_dedup.middleware"
+    " crawler_dedup.settling numpy.ma"
+).split()
 """The modules that the parent imports, as far as this version of Scrapy has them.
 
 None of these modules starts a thread or installs a reactor, and none belongs to the tests.

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import json
 import resource
-import subprocess
 import sys
 import tempfile
 import threading
 import warnings
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from crawler_dedup import Config, Decision, Deduplicator
 from tests.support import peak
 from tests.support.hostile_pages import PAGES
+from tests.support.lineprogram import LineProgram
 
 _DEADLINE = 180
 """Seconds after which a page that hangs fails its test. No test waits for it."""
@@ -36,20 +35,17 @@ class Checker:
 
     def __init__(self, **config: Any) -> None:
         self._config = config
-        self._process: subprocess.Popen[str] | None = None
+        self._program: LineProgram | None = None
 
     def check(self, name: str) -> dict[str, Any]:
         """Check the page *name* twice. Return ``answers`` (the verdicts; for ``unchecked`` the reason) and ``megabytes``
         (the peak of memory above the memory in use before).
         """
-        process = self._process = self._process or self._start()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        ended = threading.Timer(_DEADLINE, process.kill)
+        program = self._program = self._program or LineProgram("tests.support.hostile", json.dumps(self._config))
+        ended = threading.Timer(_DEADLINE, program.process.kill)
         ended.start()
-        process.stdin.write(f"{name}\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
+        program.send(name)
+        line = program.receive()
         ended.cancel()
         if not line:
             self.close()
@@ -59,28 +55,16 @@ class Checker:
             raise AssertionError(f"{name!r} raises {answer['error']}")
         return answer
 
-    def _start(self) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "tests.support.hostile", json.dumps(self._config)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-            cwd=Path(__file__).parents[2],
-        )
-
     def close(self) -> None:
         """End the process."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.communicate()
+        program, self._program = self._program, None
+        if program is not None:
+            program.close()
 
-    def __enter__(self) -> Checker:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

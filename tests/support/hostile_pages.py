@@ -197,36 +197,16 @@ MARKUP = (
     HostilePage("40,000 pictures", _repeated("<img src=x>", 440_000, _SHORT), "new"),
 )
 
+_PIECES = {
+    DEEP: "<div>  <b>  <x-y>",
+    MANY: "<table><tr><td>x  <b><i><font>x  <p>x  <li>x  <ul><li>x  <dl><dd>x  <form>x",
+    ANY: "<table>  <a href=x>  <svg>  <svg><g>  <math><mi>  <select><option>  <aside>x  <button>x  <iframe>  <frameset>"
+    "  <frameset><frame src=x>  <noframes>  <object>  <template>  <body>  <html>",
+}
 NESTED = tuple(
     HostilePage(f"nested {piece}", _nested(piece), answer)
-    for piece, answer in {
-        "<div>": DEEP,
-        "<table>": ANY,
-        "<table><tr><td>x": MANY,
-        "<b>": DEEP,
-        "<b><i><font>x": MANY,
-        "<a href=x>": ANY,
-        "<p>x": MANY,
-        "<li>x": MANY,
-        "<ul><li>x": MANY,
-        "<dl><dd>x": MANY,
-        "<form>x": MANY,
-        "<svg>": ANY,
-        "<svg><g>": ANY,
-        "<math><mi>": ANY,
-        "<select><option>": ANY,
-        "<aside>x": ANY,
-        "<button>x": ANY,
-        "<iframe>": ANY,
-        "<frameset>": ANY,
-        "<frameset><frame src=x>": ANY,
-        "<noframes>": ANY,
-        "<object>": ANY,
-        "<template>": ANY,
-        "<x-y>": DEEP,
-        "<body>": ANY,
-        "<html>": ANY,
-    }.items()
+    for answer, pieces in _PIECES.items()
+    for piece in pieces.split("  ")
 )
 
 LARGE_ONES = (

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from crawler_dedup import Config
@@ -23,6 +20,7 @@ from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS
 from crawler_dedup.system.compression import decompress
+from tests.support.lineprogram import LineProgram
 
 _OF_A_TEXT = 360
 """Words from which a text is made."""
@@ -129,40 +127,16 @@ def signed(scheme: str) -> list[str]:
     ]
 
 
-class Elsewhere:
-    """A process that runs this file."""
+class Elsewhere(LineProgram):
+    """A process that runs this file: it calls :func:`signed` for each scheme that is sent."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.prose"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-            cwd=Path(__file__).parents[2],
-        )
-
-    def send(self, scheme: str) -> None:
-        """Have the process call :func:`signed`."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{scheme}\n")
-        self._process.stdin.flush()
+        super().__init__("tests.support.prose")
 
     def answer(self) -> list[str]:
         """Wait for the signatures and return them."""
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        assert line, "the process has ended"
-        signatures: list[str] = json.loads(line)
+        signatures: list[str] = json.loads(self.receive())
         return signatures
-
-    def __enter__(self) -> Elsewhere:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._process.kill()
-        self._process.communicate()
 
 
 if __name__ == "__main__":

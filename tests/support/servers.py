@@ -43,18 +43,9 @@ class Server:
     def start(self) -> None:
         """Start the server, and wait until it answers."""
         self._directory.mkdir(exist_ok=True)
-        command = [
-            self._program,
-            "--port",
-            "0",
-            "--unixsocket",
-            self.socket,
-            "--dir",
-            self._directory,
-            "--daemonize",
-            "no",
-        ]
-        self._process = subprocess.Popen([*map(str, command), *self._options], stdout=subprocess.DEVNULL)
+        options = ["--port", "0", "--unixsocket", self.socket, "--dir", self._directory, "--daemonize", "no"]
+        command = [self._program, *options, *self._options]
+        self._process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL)
         end = time.monotonic() + _SECONDS
         while not self.answers():
             assert self._process.poll() is None, f"{self._program} has ended"

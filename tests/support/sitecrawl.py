@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -103,19 +103,8 @@ def run(
     """
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
-        command = [
-            sys.executable,
-            "-m",
-            "tests.support.sitecrawl",
-            url,
-            str(result),
-            "--spider",
-            spider,
-            "--items",
-            str(items),
-            "--skip",
-            str(skip),
-        ]
+        command = [sys.executable, "-m", "tests.support.sitecrawl", url, str(result)]
+        command += ["--spider", spider, "--items", str(items), "--skip", str(skip)]
         for name, value in (settings or {}).items():
             command += ["-s", f"{name}={value}"]
         if core is not None:
@@ -157,21 +146,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     process.crawl(crawler, url=given.url)
     process.start()
     stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))}
-    given.result.write_text(
-        json.dumps(
-            {
-                "stats": stats,
-                "drops": watch.drops,
-                "pages": watch.pages,
-                "seconds": watch.seconds,
-                "stalls": watch.stalls,
-                "cpu": watch.cpu,
-                "threads": watch.threads,
-                "signing": watch.signing,
-            }
-        ),
-        encoding="utf-8",
-    )
+    measured = {field.name: getattr(watch, field.name) for field in fields(Crawled) if field.name != "stats"}
+    given.result.write_text(json.dumps({"stats": stats, **measured}), encoding="utf-8")
 
 
 class _Watch:
@@ -192,19 +168,13 @@ class _Watch:
 
     def dropped(self, decision: Decision) -> None:
         assert decision.match is not None
-        self.drops.append(
-            {
-                "url": decision.url,
-                "kept": decision.duplicate_of,
-                "distance": decision.match.distance,
-                "rule": decision.match.rule,
-            }
-        )
+        match = decision.match
+        drop = {"url": decision.url, "kept": decision.duplicate_of, "distance": match.distance, "rule": match.rule}
+        self.drops.append(drop)
 
     def opened(self) -> None:
-        for child in children(
-            os.getpid()
-        ):  # a crawl that is bound to one core leaves the others to its signing processes
+        # A crawl that is bound to one core leaves the others to its signing processes.
+        for child in children(os.getpid()):
             os.sched_setaffinity(child, set(range(os.cpu_count() or 1)) - os.sched_getaffinity(0) or {0})
         self._probe = asyncio.ensure_future(self._sleep())
         self._begin()
