@@ -50,19 +50,6 @@ def test_a_value_belongs_to_its_key_and_is_discarded_with_it(keys: list[int], ca
     assert hitters.get("none") is None
 
 
-def test_memory_is_bounded_and_frequent_keys_are_kept() -> None:
-    hitters = counting(200)
-    for number in range(10_000):
-        hitters.add(f"light {number}")
-        if number % 3 == 0:
-            hitters.add(f"heavy {number % 5}")
-    assert len(hitters) == 200
-    assert hitters.has_forgotten
-    assert [(key, count) for key, count, _ in hitters.top(5)] == [
-        (f"heavy {number}", sum(item % 5 == number for item in range(0, 10_000, 3))) for number in (0, 1, 3, 4, 2)
-    ]
-
-
 def test_the_smallest_counter_is_replaced() -> None:
     source, hitters, counts = random.Random(4), counting(20), Counter[int]()
     for _ in range(3_000):

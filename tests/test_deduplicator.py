@@ -5,14 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, Verdict
 from tests.support.crawling import article
-from tests.support.examples import examples
-
-SHELL = b'<!doctype html><title>App</title><div id="root"></div><script src="/app.js"></script>' + b"<!-- x -->" * 200
 
 
 def check(deduplicator: Deduplicator, url: str, body: str | bytes) -> Decision:
@@ -33,25 +28,6 @@ def test_a_page_is_new_unchanged_or_changed_and_its_copy_is_a_duplicate(deduplic
     assert check(deduplicator, "http://a/2", article("x")).verdict is Verdict.NEW
     assert check(deduplicator, "http://a/3", article("y")).duplicate_of == "http://a/1"
     assert len(deduplicator) == 2
-
-
-def test_a_released_page_is_no_representative(deduplicator: Deduplicator) -> None:
-    first = check(deduplicator, "http://a/1", article("x"))
-    assert deduplicator.settle(first)
-    assert deduplicator.release(first)
-    assert check(deduplicator, "http://a/2", article("x")).verdict is Verdict.NEW
-
-
-def test_a_longer_page_is_kept_beside_its_excerpt(deduplicator: Deduplicator) -> None:
-    excerpt, whole = article("x", count=120), article("x", count=300)
-    assert check(deduplicator, "http://a/excerpt", excerpt).verdict is Verdict.NEW
-    assert check(deduplicator, "http://a/whole", whole).verdict is Verdict.NEW
-
-
-def test_a_javascript_shell_is_never_a_duplicate(deduplicator: Deduplicator) -> None:
-    for number in range(3):
-        decision = check(deduplicator, f"http://a/{number}", SHELL)
-        assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too little text")
 
 
 def test_equal_bytes_are_a_duplicate_at_once_only_if_their_links_lead_to_the_same_targets(
@@ -141,37 +117,3 @@ def test_the_index_survives_its_process(tmp_path: Path) -> None:
         check(first, "http://a/1", article("x"))
     with Deduplicator.open(tmp_path, config) as second:
         assert check(second, "http://a/2", article("x")).duplicate_of == "http://a/1"
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"\x00" * 10_000,
-        b"\xff\xfe\x00\x01" * 1000,
-        b"<html><body><p>" + b"word " * 5,
-        b"<div>" * 100_000,
-        b"<a href='" + b"x" * 100_000,
-        b"<p>" + "不".encode() * 20_000,
-        b"x" * 1_000_000,
-        b"%PDF-1.7\n\x00\x80\xff" * 500,
-        b"<!DOCTYPE x [<!ENTITY a 'b'><!ENTITY c '&a;&a;'>]><p>&c;",
-        "👩‍👩‍👧‍👦 ".encode() * 500,
-        "\u200f\u05e2\u05d1\u05e8\u05d9\u05ea ".encode() * 50,  # right to left, with its mark
-        b"<title>" + b"t" * 100_000,
-        b"<html></html>" * 100,
-        b"<svg><title>x</title></svg><p>" + b"&#xD800;" * 100,
-    ],
-    ids=lambda body: repr(body[:20]),
-)
-def test_hostile_bytes_get_a_verdict(deduplicator: Deduplicator, body: bytes) -> None:
-    for url in ("http://a/1", "http://a/2", "http://[broken", "", "http://a/" + "x" * 10_000):
-        assert isinstance(deduplicator.check(url, body), Decision)
-
-
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(st.sampled_from([b"<p>", b"<a href=", b"<!--", b"]]>", b"\x00", b"\xe4\xb8", b"&#0;", b"<base href=x>"]))
-)
-def test_decide_returns_nothing_but_decisions(deduplicator: Deduplicator, parts: list[bytes]) -> None:
-    assert isinstance(deduplicator.check("http://a/", b"text ".join(parts)), Decision)

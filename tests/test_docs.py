@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-import crawler_dedup
 from crawler_dedup import Config
 from crawler_dedup.index import export, header
 from crawler_dedup.journal import entry
@@ -142,23 +141,7 @@ def test_messages_and_reports_name_no_document_because_documents_are_not_install
     assert [name for name, messages in texts.items() if any("docs/" in text for text in messages)] == []
 
 
-# Public names, imports
-
-
-@pytest.mark.parametrize("name", crawler_dedup.__all__)
-def test_every_public_name_can_be_imported_and_has_a_document(name: str) -> None:
-    public = getattr(crawler_dedup, name)
-    assert not isinstance(public, type) or public.__doc__
-
-
-def imports_scrapy(name: str) -> bool:
-    return re.search(r"^\s*(import|from) (scrapy|twisted)", SOURCE[name], re.MULTILINE) is not None
-
-
-def test_only_the_middlewares_what_they_load_and_commands_import_scrapy() -> None:
-    importing = {name for name in SOURCE if imports_scrapy(name)}
-    assert set(LOADED_BY_SCRAPY) <= importing
-    assert {name for name in importing if name not in CRAWL and not name.startswith(("cli/", "spiders/"))} == set()
+# Imports and rules
 
 
 def test_the_import_rules_name_every_module_and_package() -> None:
@@ -176,20 +159,6 @@ def test_the_import_rules_name_every_module_and_package() -> None:
 def test_the_table_of_rules_has_every_rule_in_its_order() -> None:
     rows = read("docs/rules.md").split("## The table")[1].split("\n\n")[1].splitlines()[2:]
     assert tuple(row.split("|")[1].strip() for row in rows) == table.NAMES
-
-
-@pytest.mark.parametrize(
-    ("page", "sentence"),
-    [
-        ("README.md", "| {number} rules |"),
-        ("docs/alternatives.md", "decides by [{word} rules](rules.md)"),
-        (ARCHITECTURE, "The table has {word} rows"),
-    ],
-)
-def test_documents_name_the_number_of_rules_in_the_table(page: str, sentence: str) -> None:
-    number = len(table.TABLE)
-    word = {9: "nine", 10: "ten", 11: "eleven"}[number]
-    assert sentence.format(number=number, word=word) in " ".join(read(page).split())
 
 
 def test_the_document_names_everything_in_the_header() -> None:
@@ -250,21 +219,16 @@ def test_nox_runs_the_versions_that_the_package_declares() -> None:
     assert f'"scrapy>={scrapys[0]}.' in pyproject
 
 
-def test_the_newest_section_of_the_change_log_is_this_version() -> None:
-    headings = re.findall(r"^## \[([^\]]+)\]", read("CHANGELOG.md"), re.MULTILINE)
-    assert headings[0] == "Unreleased"
-    declared = re.findall(r'^version = "([^"]+)"', read("pyproject.toml"), re.MULTILINE)
-    assert headings[1:2] == declared
-    if "dev" not in version("crawler-dedup"):
-        assert version("crawler-dedup") == declared[0]
-
-
-def test_the_change_log_keeps_to_its_form() -> None:
+def test_the_change_log_keeps_to_its_form_and_its_newest_section_is_this_version() -> None:
     text = read("CHANGELOG.md")
     kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
     assert set(re.findall(r"^### (.*)$", text, re.MULTILINE)) <= kinds
-    for heading in re.findall(r"^## (.*)$", text, re.MULTILINE)[1:]:
-        assert re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", heading)
+    unreleased, *released = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    (declared,) = re.findall(r'^version = "([^"]+)"', read("pyproject.toml"), re.MULTILINE)
+    assert unreleased == "[Unreleased]"
+    assert re.fullmatch(rf"\[{re.escape(declared)}\] - \d{{4}}-\d\d-\d\d", released[0])
+    if "dev" not in version("crawler-dedup"):
+        assert version("crawler-dedup") == declared
 
 
 # Names of modules, files and sections
