@@ -20,8 +20,6 @@ from crawler_dedup.evaluation.pairs import (
     DirectionResult,
     PairResult,
     average_over_sites,
-    count_by_distance,
-    count_outcomes,
     decide_direction,
     evaluate_pairs,
     grey_shares,
@@ -273,62 +271,40 @@ def test_pages_are_judged_with_what_is_learned_about_their_site_from_all_pages(t
     assert among.with_nothing_learned().is_duplicate is False
 
 
-def signed_page(
-    name: str, *, flipped: int = 0, own_features: int = 0, features: int = 100, unsigned: str = ""
-) -> SignedPage:
-    """Return a page with *flipped* bits of its signature and *own_features* of its features that no other page has."""
-    kept = [f"{feature}" for feature in range(features - own_features)] + [
-        f"{name} {feature}" for feature in range(own_features)
-    ]
-    hashes = np.array(sorted(xxh3_64_intdigest(feature.encode()) for feature in kept), dtype=np.uint64)
-    return SignedPage(
-        name,
-        f"http://a.org/{name}",
-        "",
-        digest=name.encode(),
-        chars=1000,
-        signature=(1 << flipped) - 1,
-        features=features,
-        sketch=sketch(hashes),
-        unsigned=unsigned,
-    )
+def signed_page(name: str, features: int = 100, flipped: int = 0) -> SignedPage:
+    """Return a page with the first *features* of a text, and with *flipped* bits of its signature."""
+    hashes = np.array(sorted(xxh3_64_intdigest(f"{feature}".encode()) for feature in range(features)), dtype=np.uint64)
+    fields: dict[str, Any] = {"digest": name.encode(), "chars": 1000, "signature": (1 << flipped) - 1}
+    return SignedPage(name, f"http://a.org/{name}", "", features=features, sketch=sketch(hashes), **fields)
 
 
-def ask(new: SignedPage, kept: SignedPage, config: Config = CONFIG) -> DirectionResult:
+def judged_pair(a: SignedPage, b: SignedPage) -> PairResult:
     """Return the decision of the rules without knowledge of any site."""
-    return decide_direction(new, kept, config.max_distance, Sites(), SimHash(config.max_distance))
 
+    def ask(new: SignedPage, kept: SignedPage) -> DirectionResult:
+        return decide_direction(new, kept, CONFIG.max_distance, Sites(), SimHash(CONFIG.max_distance))
 
-def judged_pair(a: SignedPage, b: SignedPage, label: int, source: str = "") -> PairResult:
-    labelled = LabelledPair(a.key, b.key, 1 if label else 0, source=source)
-    documents = [SignedDocument(page, page.key) for page in (a, b)]
-    return PairResult("set", labelled, documents[0], documents[1], ask(a, b), ask(b, a))
+    documents = SignedDocument(a, a.key), SignedDocument(b, b.key)
+    return PairResult("set", LabelledPair(a.key, b.key, 1), *documents, ask(a, b), ask(b, a))
 
 
 @pytest.mark.parametrize(("features", "flipped"), [(80, 0), (50, 20)], ids=["duplicate", "none"])
 def test_either_page_of_a_pair_may_be_the_dropped_one_and_the_better_covered_direction_is_shown(
     features: int, flipped: int
 ) -> None:
-    excerpt, whole = signed_page("excerpt", features=features), signed_page("whole", flipped=flipped)
+    excerpt, whole = signed_page("excerpt", features), signed_page("whole", flipped=flipped)
     for a, b in ((excerpt, whole), (whole, excerpt)):
-        result = judged_pair(a, b, 1)
+        result = judged_pair(a, b)
         drops = (result.forward.is_duplicate, result.backward.is_duplicate)
         assert drops == (not flipped and a is excerpt, not flipped and b is excerpt)
         assert result.deciding_direction.pair.new is excerpt
 
 
 def test_the_direction_that_makes_a_duplicate_is_shown_whatever_the_other_direction_covers() -> None:
-    result = judged_pair(signed_page("smaller", features=50), signed_page("larger", features=100), 1)
+    result = judged_pair(signed_page("smaller", 50), signed_page("larger"))
     forward, backward = result.forward._replace(is_duplicate=False), result.backward._replace(is_duplicate=True)
     assert forward.pair.coverage > backward.pair.coverage
     assert replace(result, forward=forward, backward=backward).deciding_direction is backward
-
-
-def test_a_page_that_cannot_be_judged_is_not_a_duplicate() -> None:
-    unfit, judgeable = signed_page("x", unsigned="too many elements"), signed_page("other")
-    for new, kept in ((unfit, judgeable), (judgeable, unfit), (unfit, unfit)):
-        judgement = ask(new, kept)
-        assert (judgement.rule, judgement.is_duplicate) == ("too many elements", False)
 
 
 # Figures
@@ -355,15 +331,6 @@ def test_intervals_are_those_of_wilson(hits: int, pairs_in_all: int, low: float,
 def test_without_pairs_there_is_no_share() -> None:
     assert Share(0, 0).value is None
     assert Share(0, 0).interval == (0, 1)
-
-
-def test_pairs_are_counted_by_label_and_answer(four_outcomes: Path) -> None:
-    judged = judged_folder(four_outcomes)
-    counts = count_outcomes(judged)
-    assert counts == Counts(found=3, missed=2, false=1, apart=4)
-    assert (counts.precision, counts.recall) == (Share(3, 4), Share(3, 5))
-    assert sum(pair_result.is_wrong for pair_result in judged) == 3
-    assert grey_shares(judged) == [(".3–.4", Share(0, 1)), (".7–.8", Share(1, 1))]
 
 
 def test_grey_pairs_are_counted_by_tenths_of_their_resemblance(tmp_path: Path) -> None:
@@ -519,17 +486,6 @@ def test_json_has_the_figures_of_the_tables(four_outcomes: Path) -> None:
 
 
 # By distance
-
-
-def test_outcomes_are_counted_for_each_distance() -> None:
-    first = signed_page("first")
-    judged = [judged_pair(signed_page(f"d{bits}", flipped=bits), first, 1) for bits in (0, 3, 7, 9)]
-    judged += [judged_pair(signed_page("other words", flipped=2, own_features=90), first, 0)]
-    judged += [judged_pair(signed_page("unsigned", unsigned="too large"), first, 1)]
-    counts = count_by_distance(judged)
-    assert [count.found for count in counts] == [1, 1, 1, 2, 2, 2, 2, 3]
-    assert {count.false for count in counts} == {0}
-    assert {count.found + count.missed for count in counts} == {5}
 
 
 def test_the_row_of_a_distance_equals_the_result_with_that_setting(alike_others: Path) -> None:
