@@ -91,7 +91,7 @@ FILES = {
     "below/two.htm": page(text(2)),
     "below/deeper/THREE.HTML": page(text(3)),
     "below/FOUR.HTML.GZ": gzip.compress(page(text(4))),
-    "five.txt": text(5).encode(),
+    "five.txt": text(5).encode("utf-8-sig"),
     "below/six.txt.GZ": gzip.compress(text(6).encode()),
     "site.html/SEVEN.TXT": text(7).encode(),
     "gbk.html": page(CHINESE, "gbk"),

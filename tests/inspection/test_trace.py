@@ -410,7 +410,6 @@ MARKED = ("<p>" + NOVEL.replace("。", "<b>。")).encode()
     [
         *((name, PAGE) for name in ("page.html", "page.htm", "PAGE.HTML", "page", "page.html.gz", "page.HTML.GZ")),
         *((name, MARKED) for name in ("copy.txt", "COPY.TXT", "copy.txt.gz", "COPY.TXT.GZ")),
-        ("copy.txt", "\ufeff".encode() + NOVEL.encode()),
     ],
 )
 def test_the_main_text_of_an_html_file_is_traced_and_all_of_a_text_file(

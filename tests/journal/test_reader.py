@@ -52,12 +52,13 @@ def test_the_journals_beside_an_index_are_in_the_order_of_the_numbers_in_their_n
     "name",
     [
         *("%(name)s.jsonl", "notes/%(name)s-%(time)s.log", "journal", "%(time)s-drops", "a.b", "drops[1].jsonl"),
-        *("%(name)s/drops.jsonl", "%(time)s/%(name)s.jsonl"),
+        *("%(name)s/drops.jsonl", "%(time)s/%(name)s.jsonl", "%(name)s"),
     ],
 )
 def test_a_journal_of_every_allowed_name_is_found(tmp_path: Path, name: str) -> None:
     directory = tmp_path / "index"
     written = journal_of(directory, name % {"name": "my.spider", "time": "2026-11-21T18-00-00"}, 3)
+    (directory / "data.mdb").touch()
     for beside, setting in ((directory, name), (tmp_path, str(directory / name))):
         assert urls(list(Journals.beside(beside, setting).entries())) == written
 
