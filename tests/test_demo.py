@@ -78,6 +78,14 @@ def test_every_copy_is_dropped_for_the_page_it_copies_and_nothing_else(output: s
     }
 
 
+def test_a_dropped_page_is_shown_beside_its_kept_page_with_the_different_words_marked(output: str) -> None:
+    lines = [re.split(" *│ ?", line) for line in output.splitlines() if "│" in line]
+    sign, dropped, kept = (" ".join(filter(None, map(str.strip, column))) for column in zip(*lines, strict=True))
+    assert sign == "≠ +"
+    assert dropped.startswith("dropped: mirror/night-train … 2 equal lines … What {+keeps+} the {+trains running+} in")
+    assert kept.startswith("kept: /night-train … 2 equal lines … What [-pays for-] the [-venture-] in the end")
+
+
 def test_the_output_fits_80_columns_except_the_commands(output: str) -> None:
     shown, _, commands = output.rpartition("\n\n")
     assert max(map(len, shown.splitlines())) <= 80

@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from crawler_dedup.batch.candidates import find_candidates
 from crawler_dedup.batch.clusters import CLUSTERS
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import FURTHER_KEY_BYTES, KEPT_BYTES, PickedPages, RememberingMatcher, decide_pages
-from crawler_dedup.batch.find import PROFILES
+from crawler_dedup.batch.find import PROFILES, Report
 from crawler_dedup.batch.learning import LEARNED_PAGES
 from crawler_dedup.batch.output import KEPT
 from crawler_dedup.batch.readers.records import Columns
@@ -46,6 +47,17 @@ from tests.support.collections import (
 )
 from tests.support.crawling import article
 from tests.support.sitepages import story
+
+
+def search(folder: Path, pages: list[Page], config: Config = CONFIG, **options: Any) -> Report:
+    """Sign *pages*, which are in one input, and find the duplicates among them."""
+    sign([write_pages(folder / "pages.jsonl", pages)], folder / "signed", config)
+    return find(folder / "signed", folder / "decisions", config, **options)
+
+
+def file_pages(deduplicator: Deduplicator, pages: list[Page]) -> None:
+    deduplicator.decide([deduplicator.sign(page.url, page.html.encode(), encoding="utf-8") for page in pages])
+
 
 PAGES = st.builds(make_pages, st.integers(0, 1 << 32), st.integers(1, 80))
 SEEN: Counter[str] = Counter()
@@ -82,14 +94,12 @@ def test_the_examples_have_every_verdict() -> None:
 def test_pages_are_decided_as_in_a_crawl_with_every_scheme(tmp_path: Path, scheme: str) -> None:
     config = Config(tokenizer="bigrams", scheme=scheme)
     pages = make_pages(7, 120)
-    source = write_pages(tmp_path / "pages.jsonl", pages)
-    sign([source], tmp_path / "signed", config)
-    report = find(tmp_path / "signed", tmp_path / "decisions", config)
+    report = search(tmp_path, pages, config)
     expected = [
         answer_of(decision) for decision in decide(tmp_path / "index", tmp_path / "decisions" / PROFILES, pages, config)
     ]
     decided = answers(tmp_path / "decisions")
-    assert [decided[str(source), number] for number in range(len(pages))] == expected
+    assert [decided[str(tmp_path / "pages.jsonl"), number] for number in range(len(pages))] == expected
     assert report.verdicts["duplicate"] > 10
 
 
@@ -98,21 +108,18 @@ def test_pages_are_decided_as_in_a_crawl_with_every_scheme(tmp_path: Path, schem
 def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, seeds: tuple[int, int], size: int) -> None:
     with example_folder(tmp_path) as folder:
         with Deduplicator.open(folder / "before", CONFIG) as deduplicator:
-            for page in make_pages(seeds[0], size):
-                deduplicator.check(page.url, page.html.encode(), encoding="utf-8")
+            file_pages(deduplicator, make_pages(seeds[0], size))
         with closing(open_pages(folder / "before")) as before:
             export_index(before, folder / "before.dedup", ignore_progress)
         pages = make_pages(seeds[1], size)
-        source = write_pages(folder / "pages.jsonl", pages)
-        sign([source], folder / "signed")
-        find(folder / "signed", folder / "decisions", against=folder / "before.dedup")
+        search(folder, pages, against=folder / "before.dedup")
         export = Export(folder / "before.dedup")
         import_index(export, folder / "index", lookup_of, ignore_progress, ignore_progress)
         expected = [
             answer_of(decision) for decision in decide(folder / "index", folder / "decisions" / PROFILES, pages)
         ]
         decided = answers(folder / "decisions")
-        assert [decided[str(source), number] for number in range(size)] == expected
+        assert [decided[str(folder / "pages.jsonl"), number] for number in range(size)] == expected
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -128,8 +135,7 @@ def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages
         profiles = folder / "first" / PROFILES
         pages = [*{page.url: page for page in make_pages(seeds[0], 2 * size)}.values()]
         with Deduplicator.open(folder / "before", CONFIG, profiles=profiles) as deduplicator:
-            for page in pages:
-                deduplicator.check(page.url, page.html.encode(), encoding="utf-8")
+            file_pages(deduplicator, pages)
         with closing(open_pages(folder / "before")) as before:
             export_index(before, folder / "before.dedup", ignore_progress)
             stored = [record.page.url for batch in before.records(100) for record in batch]
@@ -174,23 +180,22 @@ def test_existing_pages_of_a_collection_must_be_complete_and_signed_in_the_same_
 
 def test_a_site_that_an_index_knows_is_not_learned_again(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path / "before", CONFIG) as deduplicator:
-        for number in range(MIN_PAGES):
-            deduplicator.check(f"http://known/{number}", story(f"old {number}").encode())
+        file_pages(
+            deduplicator, [Page(f"http://known/{number}", story(f"old {number}")) for number in range(MIN_PAGES)]
+        )
     with closing(open_pages(tmp_path / "before")) as before:
         export_index(before, tmp_path / "before.dedup", ignore_progress)
     pages = [
         Page(f"http://{host}/{number}", story(f"{host} {number}")) for host in ("known", "new") for number in range(20)
     ]
-    sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
-    assert find(tmp_path / "signed", tmp_path / "decisions", against=tmp_path / "before.dedup").known_sites == 2
+    assert search(tmp_path, pages, against=tmp_path / "before.dedup").known_sites == 2
     decisions = decide(tmp_path / "index", tmp_path / "decisions" / PROFILES, pages)
     assert [decision.snapshot for decision in decisions] == [MIN_PAGES] * 20 + [20] * 20
 
 
 def test_sites_are_learned_before_pages_are_decided(tmp_path: Path) -> None:
     pages = [Page(f"http://h/{number}", story(number)) for number in range(MIN_PAGES + 1)]
-    sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
-    assert find(tmp_path / "signed", tmp_path / "decisions").known_sites == 1
+    assert search(tmp_path, pages).known_sites == 1
     decisions = decide(tmp_path / "index", tmp_path / "decisions" / PROFILES, pages)
     assert {decision.snapshot for decision in decisions} == {MIN_PAGES + 1}
     # What is known of sites can be used for another collection.
@@ -203,8 +208,7 @@ def test_sites_are_learned_before_pages_are_decided(tmp_path: Path) -> None:
 def test_a_large_site_is_learned_from_a_sample_and_copies_count_once(tmp_path: Path) -> None:
     pages = [Page(f"http://large/{number}", article(number, count=30)) for number in range(LEARNED_PAGES + 60)]
     pages += [Page(f"http://copies/{number}", article("copy", count=30)) for number in range(4 * MIN_PAGES)]
-    sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
-    assert find(tmp_path / "signed", tmp_path / "decisions").known_sites == 1
+    assert search(tmp_path, pages).known_sites == 1
     (decision,) = decide(tmp_path / "index", tmp_path / "decisions" / PROFILES, pages[:1])
     assert decision.snapshot == LEARNED_PAGES
 
@@ -235,13 +239,13 @@ def test_pages_are_decided_in_the_requested_order(tmp_path: Path) -> None:
 
 def test_pages_of_different_scopes_are_not_compared(tmp_path: Path) -> None:
     pages = [Page(f"http://{host}/", article("x")) for host in ("a.example.org", "b.example.org", "example.com")]
-    source = write_pages(tmp_path / "pages.jsonl", pages)
     for scope, kept in {"global": 1, "domain": 2}.items():
-        sign([source], tmp_path / scope, scope=scope)
-        assert find(tmp_path / scope, tmp_path / "decisions").kept == kept
-        sign([source], tmp_path / "setting" / scope, Config(tokenizer="bigrams", scope=scope))
-        assert find(tmp_path / "setting" / scope, tmp_path / "decisions").kept == kept
-        decisions = decide(tmp_path / f"{scope} index", tmp_path / "decisions" / PROFILES, pages, Config(scope=scope))
+        config, folder = Config(tokenizer="bigrams", scope=scope), tmp_path / scope
+        folder.mkdir()
+        assert search(folder, pages, config).kept == kept
+        sign([folder / "pages.jsonl"], folder / "by option", scope=scope)
+        assert find(folder / "by option", folder / "decisions").kept == kept
+        decisions = decide(folder / "index", folder / "decisions" / PROFILES, pages, Config(scope=scope))
         assert sum(decision.passes for decision in decisions) == kept
 
 
@@ -250,8 +254,7 @@ def test_profiles_that_were_made_in_another_scope_bring_one_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, size: int
 ) -> None:
     pages = [Page(f"http://h/{number}", story(number)) for number in range(size)]
-    sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
-    find(tmp_path / "signed", tmp_path / "decisions")
+    search(tmp_path, pages)
     profiles = tmp_path / "decisions" / PROFILES
     decide(tmp_path / "index", profiles, pages)
     assert not caplog.records

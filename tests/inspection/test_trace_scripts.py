@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from crawler_dedup import Deduplicator
-from crawler_dedup.cli import app
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.inspection.trace import find_sources
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.schemes.winnowing import Winnowing
+from tests.support.commandline import invoke, lines_by_type, printed_text
 from tests.support.prose import config, html
 
 WINNOWING = Winnowing()
@@ -87,9 +85,8 @@ def letters_of_one(script: str) -> int:
 def test_a_complete_copy_among_others_is_named_with_its_shares(index: Path, tmp_path: Path) -> None:
     copied = [words("Cyrillic", 1, 400), words("Arabic", 2, 400)]
     (tmp_path / "copy.txt").write_text("\n".join([copied[0], words("Latin", 9, 200), copied[1]]), encoding="utf-8")
-    result = CliRunner().invoke(app, ["trace", str(tmp_path / "copy.txt"), str(index), "--json"])
-    assert result.exit_code == 0
-    sources = {line["url"]: line for line in map(json.loads, result.stdout.splitlines()) if line["type"] == "source"}
+    printed = lines_by_type(invoke("trace", tmp_path / "copy.txt", index, "--json"))
+    sources = {line["url"]: line for line in printed["source"]}
     assert set(sources) == {"http://Cyrillic.org/1", "http://Arabic.org/2"}
     letters = len(WINNOWING.find_letters(normalise((tmp_path / "copy.txt").read_text(encoding="utf-8"))))
     for url, text in zip(["http://Cyrillic.org/1", "http://Arabic.org/2"], copied, strict=True):
@@ -100,24 +97,7 @@ def test_a_complete_copy_among_others_is_named_with_its_shares(index: Path, tmp_
         assert passage["end"] - passage["start"] >= copied_letters - 2 * WINNOWING.guarantee
 
 
-def test_passages_are_printed_with_their_first_words(index: Path, store: Backend, tmp_path: Path) -> None:
-    text = f"{words('Greek', 9, 100)}\n{words('Hangul', 0, 400)}"
-    (tmp_path / "copy.txt").write_text(text, encoding="utf-8")
-    result = CliRunner().invoke(app, ["trace", str(tmp_path / "copy.txt"), str(index), "--windows"])
-    assert result.exit_code == 0
-    plain = normalise(text)
-    places = WINNOWING.find_letters(plain)
-    (source,) = find_sources(plain, WINNOWING, store)
-    for passage in source.passages:
-        begins = " ".join(plain[places[passage.start] :][:20].split())
-        assert (
-            f"letters {passage.start}–{passage.end} of the text, from letter {passage.at} of the page: {begins} …"
-            in result.stdout
-        )
-
-
 def test_a_text_with_fewer_letters_than_are_compared_is_refused(index: Path, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("天地玄黄宇宙洪荒日", encoding="utf-8")  # 27 letters
-    result = CliRunner().invoke(app, ["trace", str(tmp_path / "text.txt"), str(index)])
-    assert result.exit_code == 2
-    assert "fewer than 30 letters, the least that are compared" in " ".join(result.output.split())
+    refused = printed_text(invoke("trace", tmp_path / "text.txt", index, status=2))
+    assert "fewer than 30 letters, the least that are compared" in refused

@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -31,11 +32,16 @@ _SYLLABLES = tuple(
 
 def words(seed: object, count: int = 160) -> list[str]:
     """Return *count* different words, which depend on *seed*; two seeds have hardly any word in common."""
-    source = random.Random(f"words {seed}")
+    return list(_words(f"words {seed}", count))
+
+
+@lru_cache(1_000)
+def _words(seed: str, count: int) -> Sequence[str]:
+    source = random.Random(seed)
     made_words: dict[str, None] = {}
     while len(made_words) < count:
         made_words["".join(source.choices(_SYLLABLES, k=3))] = None
-    return list(made_words)
+    return tuple(made_words)
 
 
 def paragraphs(text: Sequence[str]) -> str:
