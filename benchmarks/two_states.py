@@ -30,13 +30,12 @@ from urllib.parse import urlsplit
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import second_process
+from benchmarks import decisionlog, second_process
+from benchmarks.decisionlog import LoggedDecision, read_log
 from benchmarks.speed import describe_load
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.evaluation.labelled import read_folder
-from tests.support import decisionlog
 from tests.support.data import DATA, page_id, require_data, served
-from tests.support.decisionlog import LoggedDecision, read_log
 from tests.support.processes import ROOT
 
 FOLDERS = (DATA, DATA.parent / "dinomite")

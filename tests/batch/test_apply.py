@@ -92,10 +92,10 @@ def test_in_a_warc_file_a_record_names_the_representative_of_a_page_that_is_left
 ) -> None:
     body = PAGES[0].html.encode()
     records = [
-        warc_record("http://h/", b"", kind=WarcRecordType.request),
-        warc_record("http://h/1", body, headers=[("WARC-Record-ID", "<urn:uuid:1>")]),
-        warc_record("http://mirror/1", body, headers=[("WARC-Record-ID", "<urn:uuid:3>")]),
-        warc_record("http://h/2", PAGES[1].html.encode(), headers=[("WARC-Record-ID", "<urn:uuid:2>")]),
+        warc_record("http://h/", b"", kind="request"),
+        warc_record("http://h/1", body, number=1),
+        warc_record("http://mirror/1", body, number=3),
+        warc_record("http://h/2", PAGES[1].html.encode(), number=2),
         warc_record("http://h/gone", body, status="404 Not Found"),
     ]
     source = tmp_path / f"pages.warc{suffix}"

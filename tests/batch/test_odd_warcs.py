@@ -15,7 +15,7 @@ from crawler_dedup.batch.clusters import CLUSTERS
 from crawler_dedup.batch.readers import warc
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, PART_IS_DAMAGED, InputPage, PassedOver
 from crawler_dedup.system.compression import zstd
-from tests.support.collections import Page, job, sign, table, warc_record, write_warc
+from tests.support.collections import Page, job, sign, table, warc_record, write_record, write_warc
 from tests.support.crawling import article
 from tests.support.oddwarcs import (
     ODD,
@@ -23,7 +23,6 @@ from tests.support.oddwarcs import (
     html,
     read_with_fastwarc,
     read_with_warcio,
-    write_record,
     write_with_neighbours,
 )
 

@@ -23,7 +23,6 @@ pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip ins
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fastwarc.warc import WarcRecordType
 
 from crawler_dedup import DedupError
 from crawler_dedup.batch.collection import Collection
@@ -309,10 +308,10 @@ def test_only_responses_with_html_in_a_warc_file_are_pages(tmp_path: Path) -> No
     source.write_bytes(
         b"".join(
             [
-                warc_record("http://h/request", b"", kind=WarcRecordType.request),
+                warc_record("http://h/request", b"", kind="request"),
                 warc_record("http://h/gone", body, status="404 Not Found"),
                 warc_record("http://h/picture", body, content_type="image/png"),
-                warc_record("http://h/cut", body, headers=[("WARC-Truncated", "length")]),
+                warc_record("http://h/cut", body, headers="WARC-Truncated: length"),
                 warc_record("http://h/page", body, content_type="TEXT/HTML; charset=ISO-8859-2"),
                 warc_record("<http://h/xhtml>", body, content_type="application/xhtml+xml"),
             ]
@@ -333,7 +332,7 @@ def test_only_responses_with_html_in_a_warc_file_are_pages(tmp_path: Path) -> No
 
 def test_the_identifier_of_a_page_may_be_a_header_of_its_record(tmp_path: Path) -> None:
     source = tmp_path / "pages.warc"
-    source.write_bytes(warc_record("http://h/", b"<p>x", headers=[("X-Key", "seven")]))
+    source.write_bytes(warc_record("http://h/", b"<p>x", headers="X-Key: seven"))
     assert only_page(source, Columns(id="X-Key")).id == "seven"
 
 

@@ -7,7 +7,6 @@ import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -15,7 +14,6 @@ from zipfile import ZIP_STORED, ZipFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fastwarc.warc import WarcRecord, WarcRecordType
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.batch.apply import Applied, apply_decisions
@@ -98,28 +96,48 @@ def write_pages(path: Path, pages: Iterable[Page]) -> Path:
     )
 
 
+def write_record(
+    url: str | None,
+    content: bytes,
+    *,
+    number: int = 0,
+    kind: str = "response",
+    content_type: str = "application/http; msgtype=response",
+    version: str = "WARC/1.1",
+    length: object = None,
+    headers: str = "",
+    date: str = "2026-11-22T10:00:00Z",
+    line_end: str = "\r\n",
+    end: str | None = None,
+) -> bytes:
+    """Write a record of a WARC file, which need not keep to the standard.
+
+    Args:
+        number: its identifier.
+        headers: more lines of its head.
+        length: another length than that of *content*; ``""``: none.
+        end: what ends the record, instead of two ends of lines.
+    """
+    lines = [version, f"WARC-Type: {kind}", f"WARC-Record-ID: <urn:uuid:{number}>", f"WARC-Date: {date}"]
+    lines += [f"WARC-Target-URI: {url}"] if url is not None else []
+    lines += [f"Content-Type: {content_type}", *headers.splitlines()]
+    lines += [f"Content-Length: {len(content) if length is None else length}"] if length != "" else []
+    head = "".join(f"{line}{line_end}" for line in [*lines, ""])
+    return head.encode("utf-8", "surrogateescape") + content + (2 * line_end if end is None else end).encode()
+
+
 def warc_record(
     url: str,
     body: bytes,
     *,
     status: str = "200 OK",
     content_type: str = "text/html; charset=utf-8",
-    kind: Any = WarcRecordType.response,
-    headers: Iterable[tuple[str, str]] = (),
     http_headers: str = "",
+    **record: Any,
 ) -> bytes:
-    record = WarcRecord()
-    record.init_headers(kind)
-    record.headers["WARC-Target-URI"] = url
-    record.headers["WARC-Date"] = "2026-11-22T10:00:00Z"
-    for name, value in headers:
-        record.headers[name] = value
-    record.headers["Content-Type"] = "application/http; msgtype=response"
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{http_headers}\r\n".encode()
-    record.set_bytes_content(head + body)
-    written = BytesIO()
-    record.write(written)
-    return written.getvalue()
+    """Write a record of a response."""
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{http_headers}\r\n"
+    return write_record(url, head.encode() + body, **record)
 
 
 def pack(path: Path, content: bytes) -> bytes:

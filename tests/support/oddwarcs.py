@@ -12,7 +12,7 @@ import fastwarc.warc
 import warcio.archiveiterator
 
 from crawler_dedup.system.compression import zstd
-from tests.support.collections import Page, pack, warc_record
+from tests.support.collections import Page, pack, warc_record, write_record
 from tests.support.crawling import article
 
 _HTTP = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
@@ -27,27 +27,6 @@ class Odd(NamedTuple):
     content: bytes
     is_page: bool = True
     damaged: int = 0
-
-
-def write_record(
-    url: str | None,
-    content: bytes,
-    *,
-    kind: str = "response",
-    content_type: str = "application/http; msgtype=response",
-    version: str = "WARC/1.1",
-    length: object = None,
-    headers: str = "",
-    date: str = "2026-11-22T10:00:00Z",
-    line_end: str = "\r\n",
-    end: str | None = None,
-) -> bytes:
-    lines = [version, f"WARC-Type: {kind}", "WARC-Record-ID: <urn:uuid:0>", f"WARC-Date: {date}"]
-    lines += [f"WARC-Target-URI: {url}"] if url is not None else []
-    lines += [f"Content-Type: {content_type}", *headers.splitlines()]
-    lines += [f"Content-Length: {len(content) if length is None else length}"] if length != "" else []
-    head = "".join(f"{line}{line_end}" for line in [*lines, ""])
-    return head.encode("utf-8", "surrogateescape") + content + (2 * line_end if end is None else end).encode()
 
 
 def html(name: str) -> bytes:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SETTINGS = {
     "ADDONS": "{}",
-    "DOWNLOADER_MIDDLEWARES": '{"tests.support.decisionlog.LoggingMiddleware": 40}',
+    "DOWNLOADER_MIDDLEWARES": '{"benchmarks.decisionlog.LoggingMiddleware": 40}',
     "SPIDER_MIDDLEWARES": '{"crawler_dedup.settling.SettlingMiddleware": 10}',
 }
 """Scrapy settings, as on its command line, that replace the filter by this one. ``DECISION_LOG`` names the file."""
