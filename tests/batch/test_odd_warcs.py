@@ -58,8 +58,8 @@ def test_copies_of_odd_files_have_all_their_pages_and_are_read_to_the_end_by_oth
     folder = tmp_path / "in"
     folder.mkdir()
     for number, (kind, odd) in enumerate(ODD.items()):
-        pages = [Page(f"http://h/{number}/{at}", article(f"{kind} {at}")) for at in range(4)]
-        write_with_neighbours(folder / f"{number}.warc{suffix}", odd.content, pages, number % 5)
+        pages = [Page(f"http://h/{number}/{at}", article(f"{kind} {at}")) for at in range(2)]
+        write_with_neighbours(folder / f"{number}.warc{suffix}", odd.content, pages, number % 3)
     job([folder], tmp_path)
     left_out = {(row["input"], row["record"]) for row in table(tmp_path / "decisions" / CLUSTERS)}
     assert 20 < len(left_out) < len(ODD)  # many odd records have the same page
@@ -72,7 +72,7 @@ def test_copies_of_odd_files_have_all_their_pages_and_are_read_to_the_end_by_oth
             if isinstance(page, InputPage) and (str(source), page.record) not in left_out
         ]
         others = read_with_fastwarc(copy)
-        assert len(read(copy)) == len(others) >= 4
+        assert len(read(copy)) == len(others) >= 2
         if suffix != ".zst":  # warcio does not read it
             assert read_with_warcio(copy) == others
 
