@@ -30,32 +30,6 @@ def test_a_page_is_new_unchanged_or_changed_and_its_copy_is_a_duplicate(deduplic
     assert len(deduplicator) == 2
 
 
-def test_equal_bytes_are_a_duplicate_at_once_only_if_their_links_lead_to_the_same_targets(
-    deduplicator: Deduplicator,
-) -> None:
-    body = article("x", links=["next.html", "/about"])
-    assert check(deduplicator, "http://a/one/page.html", body).verdict is Verdict.NEW
-    decision = check(deduplicator, "http://a/one/copy.html", body)
-    assert decision.match is not None
-    assert decision.match.rule == "same bytes"
-    assert check(deduplicator, "http://mirror/one/page.html", body).verdict is Verdict.DUPLICATE
-    elsewhere = check(deduplicator, "http://a/two/page.html", body)
-    assert elsewhere.match is not None
-    assert elsewhere.match.rule == "alike"
-
-
-def test_a_list_with_one_new_link_passes(deduplicator: Deduplicator) -> None:
-    def archive(links: int) -> str:
-        items = "".join(
-            f'<li><a href="/{number}">{article("teaser")[300:420]} {number}</a></li>' for number in range(links)
-        )
-        return f"<html><body><main><h1>Archive</h1><p>{'All that was printed here, by year. ' * 9}</p><ul>{items}</ul>"
-
-    assert check(deduplicator, "http://a/1", archive(40)).verdict is Verdict.NEW
-    assert check(deduplicator, "http://a/2", archive(41)).verdict is Verdict.NEW
-    assert check(deduplicator, "http://a/3", archive(41)).verdict is Verdict.DUPLICATE
-
-
 def test_keys_and_scopes_can_be_given(deduplicator: Deduplicator) -> None:
     body = article("x").encode()
     assert deduplicator.check("http://a/1", body, key="one", scope="s").verdict is Verdict.NEW

@@ -198,9 +198,12 @@ def versions_of_nox() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return ast.literal_eval(values["PYTHON"]), ast.literal_eval(values["SCRAPY"])
 
 
-def test_the_table_of_versions_has_the_combinations_that_nox_runs() -> None:
+def test_the_table_of_versions_has_the_combinations_that_nox_runs_and_the_package_declares() -> None:
     pythons, scrapys = versions_of_nox()
-    (oldest,) = re.findall(r'"scrapy>=([\d.]+)"', read("pyproject.toml"))
+    pyproject = read("pyproject.toml")
+    assert re.findall(r"Python :: (3\.\d+)", pyproject) == [*pythons]
+    assert f'requires-python = ">={pythons[0]}"' in pyproject
+    (oldest,) = re.findall(rf'"scrapy>=({scrapys[0]}\.[\d.]+)"', pyproject)
     section = read("docs/compatibility.md").split("## Versions")[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     header, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)
@@ -209,14 +212,6 @@ def test_the_table_of_versions_has_the_combinations_that_nox_runs() -> None:
     assert {len(row) for row in rows} == {len(header)}
     supported = f"Python {pythons[0]} to {pythons[-1]} and Scrapy {scrapys[0]} to {scrapys[-1]} are supported."
     assert section.strip().startswith(supported)
-
-
-def test_nox_runs_the_versions_that_the_package_declares() -> None:
-    pythons, scrapys = versions_of_nox()
-    pyproject = read("pyproject.toml")
-    assert re.findall(r"Python :: (3\.\d+)", pyproject) == [*pythons]
-    assert f'requires-python = ">={pythons[0]}"' in pyproject
-    assert f'"scrapy>={scrapys[0]}.' in pyproject
 
 
 def test_the_change_log_keeps_to_its_form_and_its_newest_section_is_this_version() -> None:
