@@ -9,7 +9,6 @@ import zlib
 from collections import Counter
 from collections.abc import Callable
 from io import BytesIO
-from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -512,17 +511,3 @@ def test_readable_records_of_a_damaged_file_are_numbered_and_a_copy_has_all_of_t
     assert [(page.url, page.body) for page in copied] == [
         (page.url, page.body) for page in records if isinstance(page, InputPage)
     ]
-
-
-@pytest.mark.parametrize("name", ["pages.jsonl", "pages.warc"])
-@given(seed=st.integers(0, 1 << 32))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_pages_before_the_damage_are_read_unchanged(tmp_path: Path, name: str, seed: int) -> None:
-    source = tmp_path / name
-    pieces = [WRITERS[name](source, [page]).read_bytes() for page in PAGES]
-    source.write_bytes(b"".join(pieces))
-    expected, content = read(source), source.read_bytes()
-    place = random.Random(seed).randrange(len(content))
-    source.write_bytes(content[:place] + damage(content[place:], seed))
-    undamaged = sum(end <= place for end in accumulate(map(len, pieces)))
-    assert read(source)[:undamaged] == expected[:undamaged]
