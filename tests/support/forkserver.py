@@ -23,19 +23,17 @@ from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-_PRELOADED = (
-    "scrapy.cmdline scrapy.core.downloader.handlers.file scrapy.core.downloader.handlers.http11"
-    " scrapy.core.downloader.handlers.s3 scrapy.core.scheduler scrapy.dupefilters scrapy.extensions.closespider"
-    " scrapy.extensions.corestats scrapy.extensions.logcount scrapy.extensions.logstats scrapy.extensions.memdebug"
-    " scrapy.extensions.memusage scrapy.extensions.remote_control scrapy.extensions.spiderstate"
-    " scrapy.extensions.telnet scrapy.extensions.throttle scrapy.downloadermiddlewares.cookies"
-    " scrapy.downloadermiddlewares.httpcache scrapy.downloadermiddlewares.httpcompression"
-    " scrapy.downloadermiddlewares.httpproxy scrapy.downloadermiddlewares.redirect"
-    " scrapy.downloadermiddlewares.robotstxt scrapy.pqueues scrapy.resolver scrapy.spidermiddlewares.referer"
-    " scrapy.squeues scrapy.statscollectors twisted.internet.asyncioreactor crawler_dedup.addon"
-    " crawler_dedup.cli.drops crawler_dedup.cli.index crawler_dedup.cli.why crawler_dedup.middleware"
-    " crawler_dedup.settling numpy.ma"
-).split()
+_MODULES = {
+    "scrapy": "cmdline core.scheduler dupefilters pqueues resolver spidermiddlewares.referer squeues statscollectors",
+    "scrapy.core.downloader.handlers": "file http11 s3",
+    "scrapy.extensions": "closespider corestats logcount logstats memdebug memusage remote_control spiderstate telnet"
+    " throttle",
+    "scrapy.downloadermiddlewares": "cookies httpcache httpcompression httpproxy redirect robotstxt",
+    "twisted.internet": "asyncioreactor",
+    "crawler_dedup": "addon cli.drops cli.index cli.why middleware settling",
+    "numpy": "ma",
+}
+_PRELOADED = [f"{package}.{module}" for package, modules in _MODULES.items() for module in modules.split()]
 """The modules that the parent imports, as far as this version of Scrapy has them.
 
 None of these modules starts a thread or installs a reactor, and none belongs to the tests.
