@@ -234,25 +234,19 @@ def test_a_crawl_writes_a_line_for_each_drop_into_the_file_of_the_setting(tmp_pa
     assert (line.distance, line.bytes) == (drop["match"]["distance"], done.counts()["bytes_dropped"])
 
 
-def test_marks_are_distinguished_from_drops(tmp_path: Path) -> None:
-    crawl(tmp_path, DEDUP_ACTION="mark")
-    (path,) = journals(tmp_path / "index")
-    assert [entry and entry.event for entry in pages_of(path)] == ["mark"]
-
-
 def test_without_a_name_no_journal_is_written(tmp_path: Path) -> None:
     crawl(tmp_path, DEDUP_JOURNAL="")
     assert journals(tmp_path / "index") == []
 
 
-def test_a_watchdog_event_is_a_line(tmp_path: Path) -> None:
+def test_marks_and_warnings_of_the_watchdog_are_lines_of_their_own(tmp_path: Path) -> None:
     pages = {f"/{number}": html(article("one", count=200)) for number in range(3)}
-    settings = {"CONCURRENT_REQUESTS": 1, "DEDUP_DIR": str(tmp_path / "index")}
+    settings = {"DEDUP_DIR": str(tmp_path / "index"), "DEDUP_ACTION": "mark"}
     limit = "from crawler_dedup.crawl import watchdog\nwatchdog.MAX_DUPLICATES = 1\n"
     with Site(pages) as site:
         run_script(tmp_path, limit + WALK, settings, site=site.url, paths=list(pages))
     (path,) = journals(tmp_path / "index")
-    assert [entry and entry.event for entry in pages_of(path)] == ["drop", "watchdog", "drop"]
+    assert [entry and entry.event for entry in pages_of(path)] == ["mark", "watchdog", "mark"]
 
 
 @pytest.mark.parametrize("name", ["%(date)s.jsonl", "100%.jsonl"])
