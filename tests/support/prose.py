@@ -1,20 +1,14 @@
-"""Texts for the tests of schemes: sentences of words in the lexica, without a word in common between texts.
-
-Started as a program, this file signs the texts on command, in a separate process.
-"""
+"""Texts for the tests of schemes: sentences of words in the lexica, without a word in common between texts."""
 
 from __future__ import annotations
 
-import json
 import random
-import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from crawler_dedup import Config
-from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.segmentation import han_cutter
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
@@ -116,29 +110,3 @@ def html(text: str, frame: str = "") -> bytes:
 def config(scheme: str, **settings: Any) -> Config:
     """Return a configuration with the tokenizer ``bigrams``, which needs no dictionary."""
     return Config(**{"tokenizer": "bigrams", "scheme": scheme, **settings})
-
-
-def signed(scheme: str) -> list[str]:
-    """Return the signatures of all texts by a scheme, in a form for JSON."""
-    text_scheme = scheme_of(scheme)
-    signatures = [text_scheme.sign(text_of(raw)) for raw in [*SAMPLES.values(), *ODD.values()]]
-    return [
-        f"{signature.number:016x} {signature.value.hex()} {text_scheme.keys(signature)!s}" for signature in signatures
-    ]
-
-
-class Elsewhere(LineProgram):
-    """A process that runs this file: it calls :func:`signed` for each scheme that is sent."""
-
-    def __init__(self) -> None:
-        super().__init__("tests.support.prose")
-
-    def answer(self) -> list[str]:
-        """Wait for the signatures and return them."""
-        signatures: list[str] = json.loads(self.receive())
-        return signatures
-
-
-if __name__ == "__main__":
-    for line in sys.stdin:
-        print(json.dumps(signed(line.strip())), flush=True)
