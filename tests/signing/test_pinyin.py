@@ -16,7 +16,6 @@ from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.initials import LETTERS, find_initials
 from crawler_dedup.signing.lexicon import Lexicon, general
 from crawler_dedup.signing.schemes import scheme_of
-from crawler_dedup.signing.schemes.passages import Pieces
 from crawler_dedup.signing.schemes.pinyin import MAX_LETTERS, MAX_PROBES, Pinyin
 from tests.support.chinese import with_homophones
 from tests.support.examples import examples
@@ -89,10 +88,6 @@ def slow_value(letters: list[int], lexicon: Lexicon, window: int) -> bytes:
     return bytes([len(letters) % 2]) + bytes(slow_expected(lexicon, window)) + pairs
 
 
-def unpacked(windows: Pieces) -> list[list[int]]:
-    return [[vector >> 4 * at & 15 for at in range(16)] for vector in windows.numbers.tolist()]
-
-
 @pytest.mark.parametrize("name", [*SAMPLES, "mixed scripts", "one line again and again", "numbers"])
 def test_a_text_has_the_value_the_keys_and_the_probes_of_a_slow_reference(name: str) -> None:
     text, scheme = text_of({**SAMPLES, **ODD}[name]), Pinyin()
@@ -139,20 +134,6 @@ def test_windows_are_stored_with_an_overlap_and_looked_up_at_every_letter(small:
             sum(component << bits * at for at, component in enumerate(row)) for row in counts
         ]
     assert scheme.shares(value, value) == (1, 1)
-
-
-def test_classes_are_about_equally_frequent_and_their_expected_count_is_the_middle() -> None:
-    classes = slow_classes(general())
-    assert set(classes) == set(range(CLASSES))
-    sums = [
-        sum(general().initial_counts[at] for at in range(26) if classes[at] == letter_class)
-        for letter_class in range(CLASSES)
-    ]
-    assert max(sums) < 2 * sum(sums) / CLASSES
-    letters = random.Random(1).choices(range(26), general().initial_counts.tolist(), k=16_000)
-    vectors = np.array(unpacked(Pinyin().rolling(slow_value(letters, general(), 48))))
-    assert vectors.max() <= LARGEST
-    assert np.abs(vectors.mean(axis=0) - LARGEST // 2).max() < 0.75
 
 
 @pytest.mark.parametrize(("classes", "largest", "bits"), [(26, 15, 104), (22, 7, 66), (5, 7, 15), (16, 1, 16)])

@@ -15,9 +15,8 @@ from crawler_dedup.signing.features import normalise, size_in_letters, split_uni
 from crawler_dedup.signing.schemes import Agreement, scheme_of
 from crawler_dedup.signing.schemes.passages import Pieces
 from crawler_dedup.signing.schemes.winnowing import WIDE_LETTERS, Winnowing
-from tests.support.chinese import chinese
 from tests.support.examples import examples
-from tests.support.prose import SAMPLES, mixed, prose, text_of
+from tests.support.prose import mixed, prose, text_of
 from tests.support.reference import slow_mixed
 
 _MASK = (1 << 64) - 1
@@ -101,16 +100,6 @@ def test_no_shared_passage_shorter_than_the_noise_is_found(data: st.DataObject, 
         assert not numbers_of(scheme, new) & numbers_of(scheme, kept)
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_every_passage_of_a_real_text_is_found_wherever_it_was_cut_out(sample: str) -> None:
-    scheme, raw = Winnowing(), SAMPLES[sample]
-    kept, plain = numbers_of(scheme, raw), normalise(raw)
-    places = scheme.find_letters(plain)
-    for start in range(0, len(places) - scheme.guarantee, 7):
-        passage = plain[places[start] : places[start + scheme.guarantee - 1] + 1]
-        assert numbers_of(scheme, f"{prose(9, 2)} {passage} {chinese(9, 2)}") & kept, passage
-
-
 # The choice
 
 
@@ -160,14 +149,6 @@ def test_the_choice_in_a_long_text_does_not_depend_on_the_slices_in_which_it_is_
     for together in (100, 977, 4_096):
         monkeypatch.setattr("crawler_dedup.signing.schemes.winnowing._TOGETHER", together)
         assert scheme.value(text) == whole
-
-
-@pytest.mark.parametrize("window", [20, 61, 400])
-def test_the_density_of_chosen_runs_is_two_divided_by_the_window_plus_one(window: int) -> None:
-    letters = "".join(random.Random(window).choices("abcdefghijklmnopqrstuvwxyz", k=100_000))
-    chosen = Winnowing(noise=30, guarantee=30 + window - 1).pieces_of_text(letters)
-    assert len(chosen.starts) == pytest.approx(2 / (window + 1) * len(letters), rel=0.05)
-    assert np.diff(chosen.starts).max() <= window
 
 
 @pytest.mark.parametrize("raw", ["x" * 200_000, "ab" * 100_000, "茶" * 70_000, "茶馆门前的老人。" * 9_000], ids=len)
