@@ -53,22 +53,14 @@ def test_each_bin_of_a_large_set_keeps_its_smallest_member(hashes: set[int]) -> 
         assert content[number] == ((min(members) & 0xFF) % 255 + 1 if members else 0)
 
 
-@given(st.one_of(SMALL, LARGE), st.integers(0, 2**32))
-def test_a_sketch_does_not_depend_on_the_order_of_the_set(hashes: set[int], seed: int) -> None:
-    shuffled = random.Random(seed).sample(sorted(hashes), len(hashes))
-    assert sketch(np.array(shuffled, dtype=np.uint64)) == sketch(array(hashes))
-
-
-@given(st.one_of(SMALL, LARGE), st.one_of(SMALL, LARGE))
-def test_resemblance_is_symmetric_and_between_0_and_1(first: set[int], second: set[int]) -> None:
+@example({0, 256}, set(), 0)
+@given(st.one_of(SMALL, LARGE), st.one_of(SMALL, LARGE), st.integers(0, 2**32))
+def test_resemblance_is_symmetric_and_depends_on_the_sets_only(first: set[int], second: set[int], seed: int) -> None:
     a, b = sketch(array(first)), sketch(array(second))
+    assert sketch(np.array(random.Random(seed).sample(sorted(first), len(first)), dtype=np.uint64)) == a
+    assert resemblance(a, a) == 1
     assert 0 <= resemblance(a, b) == resemblance(b, a) <= 1
-
-
-@example({0, 256})
-@given(st.one_of(SMALL, LARGE))
-def test_a_set_resembles_itself_wholly(hashes: set[int]) -> None:
-    assert resemblance(sketch(array(hashes)), sketch(array(hashes))) == 1
+    assert resemblance(sketch(array(set())), a) == (not first)
 
 
 # Small sets: exact
@@ -80,84 +72,32 @@ def test_the_resemblance_of_two_small_sets_is_exact(first: set[int], second: set
     assert resemblance(sketch(array(first)), sketch(array(second))) == (len(a & b) / len(a | b) if a | b else 1)
 
 
-@pytest.mark.parametrize("common", [0, 1, 13, 32, 63, 64])
-def test_the_resemblance_of_two_real_small_sets_is_that_of_the_sets(common: int) -> None:
-    for seed in range(50):
-        both, left, right = (array(drawn_from(3 * seed + part, 64)) for part in range(3))
-        a, b = np.union1d(both[:common], left[common:]), np.union1d(both[:common], right[common:])
-        assert resemblance(sketch(a), sketch(b)) == common / (128 - common)
-
-
-def test_an_empty_set_resembles_nothing_but_another_empty_one() -> None:
-    empty = sketch(array(set()))
-    assert empty == b""
-    assert resemblance(empty, empty) == 1
-    for size in (1, WHOLE, WHOLE + 1, 500):
-        assert resemblance(empty, sketch(array(drawn_from(1, size)))) == 0
-
-
 # Large sets: estimated
 
 
-def errors(size: int, other_size: int, common: int) -> list[float]:
-    """Return estimate minus truth for 300 pairs of sets of *size* and *other_size* members, *common* to both."""
-    found_errors = []
-    for seed in range(300):
-        drawn = np.frombuffer(random.Random(seed).randbytes(8 * (size + other_size - common)), dtype="<u8")
-        first, second = np.sort(drawn[:size]), np.sort(np.concatenate([drawn[:common], drawn[size:]]))
-        estimate = resemblance(sketch(first), sketch(second))
-        found_errors.append(estimate - common / (size + other_size - common))
-    return found_errors
-
-
-@pytest.mark.parametrize("size", [65, 80, 300, 5000])
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.65, 0.9])
-def test_the_estimate_for_two_large_sets_is_right_on_average(size: int, share: float) -> None:
-    estimation_errors = errors(size, size, int(2 * size * share / (1 + share)))
-    assert abs(np.mean(estimation_errors)) < 0.02
-    assert np.std(estimation_errors) < 0.09
-
-
 @pytest.mark.parametrize(
-    ("small", "large", "common"),
-    [(64, 65, 64), (64, 65, 55), (64, 65, 20), (60, 80, 60), (40, 70, 40), (40, 200, 40), (20, 100, 10), (64, 300, 0)],
+    ("size", "other_size", "common"),
+    [
+        *(
+            (size, size, int(2 * size * share / (1 + share)))
+            for size in (65, 300, 5000)
+            for share in (0, 0.3, 0.65, 0.9)
+        ),
+        *((64, 65, 64), (64, 65, 20), (40, 70, 40), (40, 200, 40), (20, 100, 10), (64, 300, 0)),
+    ],
 )
-def test_the_estimate_for_a_small_and_a_large_set_is_right_on_average(small: int, large: int, common: int) -> None:
-    estimation_errors = errors(small, large, common)
-    assert abs(np.mean(estimation_errors)) < 0.02
-    assert np.std(estimation_errors) < 0.09
-
-
-@pytest.mark.parametrize("shared", [10, 40, 60, 64])
-def test_one_member_beyond_the_limit_of_whole_sets_changes_the_estimate_little(shared: int) -> None:
-    """Sets of 64 and of 65 members are stored differently, but can be compared."""
-    of_whole, of_mixed, of_binned = [], [], []
+def test_the_estimate_for_two_sets_is_right_on_average(size: int, other_size: int, common: int) -> None:
+    """Of a set of 64, all members are stored, and of a larger one some; one member more makes little difference."""
+    union, errors = size + other_size - common, []
     for seed in range(300):
-        pool = sorted(drawn_from(seed, 200), key=lambda number: number % 997)
-        kept, new = set(pool[:64]), {*pool[:shared], *pool[100 : 164 - shared]}
-        wholes = sketch(array(kept)), sketch(array(new))
-        binned = sketch(array({*kept, pool[-1]})), sketch(array({*new, pool[-1]}))
-        assert [read_members(packed_sketch) is None for packed_sketch in (*wholes, *binned)] == [
-            False,
-            False,
-            True,
-            True,
-        ]
-        of_whole.append(resemblance(*wholes))
-        of_mixed.append(resemblance(wholes[0], binned[1]))
-        of_binned.append(resemblance(*binned))
-    assert np.mean(of_mixed) == pytest.approx(np.mean(of_whole), abs=0.03)
-    assert np.mean(of_binned) == pytest.approx(np.mean(of_whole), abs=0.03)
+        drawn = np.frombuffer(random.Random(seed).randbytes(8 * union), dtype="<u8")
+        first, second = np.sort(drawn[:size]), np.sort(np.concatenate([drawn[:common], drawn[size:]]))
+        errors.append(resemblance(sketch(first), sketch(second)) - common / union)
+    assert abs(np.mean(errors)) < 0.02
+    assert np.std(errors) < 0.09
 
 
 # Containment
-
-
-def test_containment_follows_from_resemblance_and_sizes() -> None:
-    # 50 of the 60 in the small set stand in the large one of 200: 50 / 210 resemblance.
-    assert containment(50 / 210, 60, 200) == pytest.approx(50 / 60)
-    assert containment(50 / 210, 200, 60) == pytest.approx(50 / 200)
-    assert containment(0, 0, 10) == 1
 
 
 @given(st.integers(0, 300), st.integers(0, 300), st.integers(0, 300))

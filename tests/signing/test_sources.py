@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from math import sqrt
 
 import numpy as np
@@ -83,17 +82,3 @@ def test_the_designs_of_the_paper_have_the_published_candidates_per_probe(
     assert len(design.prefix_bits) == tables
     assert set(design.prefix_bits) == prefix_bits
     assert 2 ** (PAGES - min(prefix_bits)) == candidates
-
-
-@pytest.mark.parametrize("tables", DESIGNS)
-def test_any_three_different_bits_lie_outside_of_the_leading_bits_of_some_table(tables: int) -> None:
-    leading = [{bit for low, width in ranges for bit in range(low, low + width)} for ranges in DESIGNS[tables].leading]
-    source = np.random.default_rng(1)
-    for _ in range(2_000):
-        different = set(source.choice(64, 3, replace=False).tolist())
-        assert any(different.isdisjoint(bits) for bits in leading)
-
-
-def test_each_of_the_four_blocks_of_sixteen_bits_leads_in_one_table() -> None:
-    ((first,), (second,), (third,), (fourth,)) = DESIGNS[4].leading
-    assert Counter([first, second, third, fourth]) == {(48, 16): 1, (32, 16): 1, (16, 16): 1, (0, 16): 1}
