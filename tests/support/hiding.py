@@ -1,6 +1,6 @@
 """Pieces of pages that hide text, or look as if they did.
 
-``tests/signing/test_hidden_in_browser.py`` compares them with Chromium.
+``tests/signing/test_hidden.py`` compares them with Chromium.
 """
 
 from __future__ import annotations
