@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import example, given, settings
@@ -9,7 +10,9 @@ from lxml import etree
 from lxml.html import HtmlElement, XHTMLParser
 
 from crawler_dedup.errors import BeyondLimits
+from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import size_in_letters
+from crawler_dedup.signing.hidden import hidden_elements
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import MAX_DEPTH, check_depth, parse
 from crawler_dedup.signing.textblocks import Block
@@ -106,69 +109,6 @@ def test_a_block_that_links_only_within_the_page_has_no_place() -> None:
     assert [block.place == 0 for block in blocks(markup)] == [True, False, False, False]
 
 
-@pytest.mark.parametrize("between", ["<br>", "<br/>", "<img src=x> ", "\n", "\t \r\n", "\u00a0", "\u3000"])
-def test_white_space_and_line_breaks_are_one_space(between: str) -> None:
-    assert texts(f"<p> one{between}two </p>") == ["one two"]
-
-
-def test_the_text_in_a_drawing_is_one_block() -> None:
-    written = (
-        "<g><text x=1>heat<tspan>pump</tspan></text><text>valve</text></g><foreignObject><p>tank</p></foreignObject>"
-    )
-    assert texts(f"<p>above <svg><title>name</title><path d=M1/>{written}<desc>no</desc></svg>below</p>") == [
-        "above",
-        "heat pump valve tank",
-        "below",
-    ]
-
-
-def test_a_comment_is_not_text_but_the_text_after_it_is() -> None:
-    assert texts("<p>before <!-- never <b>this</b> --> after</p>") == ["before after"]
-    assert [block.text for block in read_outline(exactly("<p>before <?target never?> after</p>")).blocks] == [
-        "before after"
-    ]
-
-
-def test_text_after_a_block_in_the_same_element_is_a_block_of_its_own() -> None:
-    assert texts("<div>one<p>two</p>three<div></div>four<div>five</div></div>") == [
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-    ]
-
-
-# Size
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("", 0),
-        ("tea house", 9),
-        ("été à Привет", 12),
-        ("茶馆", 6),
-        ("カタかな", 12),
-        ("찻집", 6),
-        ("ชา", 6),
-        ("ແຊ", 6),
-        ("ဆိုင်", 15),
-        ("កហ្វេ", 15),
-        ("豈", 3),
-        ("茶 tea，", 3 + 5),
-    ],
-)
-def test_a_character_of_a_dense_script_counts_as_three(text: str, size: int) -> None:
-    assert size_in_letters(text) == size
-
-
-@settings(deadline=None)
-@given(st.text(), st.text())
-def test_two_lines_together_have_the_sum_of_their_sizes(first: str, second: str) -> None:
-    assert size_in_letters(f"{first}\n{second}") == size_in_letters(first) + 1 + size_in_letters(second)
-
-
 # Links
 
 
@@ -209,31 +149,30 @@ BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div
 # Groups
 
 
-def groups(markup: str) -> list[str]:
-    """Return the texts of each group, in the order of their first blocks."""
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<div><h1>a</h1><p>b</p><h6>c</h6>d<p>e</p><blockquote>f</blockquote></div>", ["a b c d e f"]),
+        ("<div><p>a</p></div><div><p>b</p></div><section>c</section>", ["a", "b", "c"]),
+        ("<div><p>a</p><div>b</div><p>c</p></div>", ["a c", "b"]),
+        *(
+            (
+                f"<div>a<{tag}><x>b</x><x><p>c</p></x><x><div><section>d</section></div></x></{tag}>e</div>",
+                ["a e", "b c d"],
+            )
+            for tag in LISTS
+        ),
+        (
+            "<table><tr><td>a<table><tr><td>b</td><td>c</td></tr></table>d</td><td><ul><li>e</li></ul></td></tr></table>",
+            ["a d", "b c", "e"],
+        ),
+    ],
+)
+def test_paragraphs_of_one_element_and_lines_of_one_list_belong_together(markup: str, expected: list[str]) -> None:
     texts_of_groups: dict[int, list[str]] = {}
     for block in read_outline(exactly(markup)).blocks:
         texts_of_groups.setdefault(block.group, []).append(block.text)
-    return [" ".join(texts_of_group) for texts_of_group in texts_of_groups.values()]
-
-
-def test_paragraphs_and_headings_of_one_element_belong_together() -> None:
-    assert groups("<div><h1>a</h1><p>b</p><h6>c</h6>d<p>e</p><blockquote>f</blockquote></div>") == ["a b c d e f"]
-    assert groups("<div><p>a</p></div><div><p>b</p></div><section>c</section>") == ["a", "b", "c"]
-    assert groups("<div><p>a</p><div>b</div><p>c</p></div>") == ["a c", "b"]
-
-
-@pytest.mark.parametrize("tag", LISTS)
-def test_the_lines_of_a_list_a_table_or_a_preformatted_text_belong_together(tag: str) -> None:
-    markup = f"<div>a<{tag}><x>b</x><x><p>c</p></x><x><div><section>d</section></div></x></{tag}>e</div>"
-    assert groups(markup) == ["a e", "b c d"]
-
-
-def test_a_table_within_a_table_is_a_group_of_its_own() -> None:
-    markup = (
-        "<table><tr><td>a<table><tr><td>b</td><td>c</td></tr></table>d</td><td><ul><li>e</li></ul></td></tr></table>"
-    )
-    assert groups(markup) == ["a d", "b c", "e"]
+    assert [" ".join(texts_of_group) for texts_of_group in texts_of_groups.values()] == expected
 
 
 def test_a_group_is_identified_by_the_number_of_its_element() -> None:
@@ -245,6 +184,8 @@ def test_a_group_is_identified_by_the_number_of_its_element() -> None:
 
 # Pages as they are
 
+DRAWN = "<g><text x=1>heat<tspan>pump</tspan></text><text>valve</text></g><foreignObject><p>tank</p></foreignObject>"
+ABOVE_AND_BELOW = ["above", "heat pump valve tank", "below"]
 
 NESTED = ["div", "b", "ul", "my-element", "blockquote"]
 
@@ -298,14 +239,18 @@ def test_the_limit_of_depth_is_the_same_for_every_extractor(tag: str) -> None:
         ("<body><p>one<body class=x><p>two", ["one", "two"]),
         ("<p>a &lt;b&gt; &amp;nbsp; &#33; &unknown;</p>", ["a <b> &nbsp; ! &unknown;"]),
         ("", []),
+        ("<html><body><p>banner</p></body></html><div><p>text</p></div>", ["banner", "text"]),
+        *(
+            (f"<p> one{between}two </p>", ["one two"])
+            for between in ("<br>", "<br/>", "<img src=x> ", "\t \r\n", "\u3000")
+        ),
+        (f"<p>above <svg><title>name</title><path d=M1/>{DRAWN}<desc>no</desc></svg>below</p>", ABOVE_AND_BELOW),
+        ("<p>before <!-- never <b>this</b> --> after</p>", ["before after"]),
+        ("<div>one<p>two</p>three<div></div>four<div>five</div></div>", ["one", "two", "three", "four", "five"]),
     ],
 )
-def test_broken_pages_show_what_a_browser_shows(html: str, expected: list[str]) -> None:
+def test_pages_show_what_a_browser_shows_also_broken_ones(html: str, expected: list[str]) -> None:
     assert texts(html) == expected
-
-
-def test_text_after_an_early_end_of_the_page_is_read() -> None:
-    assert texts("<html><body><p>banner</p></body></html><div><p>text</p></div>") == ["banner", "text"]
 
 
 # All trees
@@ -365,3 +310,53 @@ def test_text_in_links_is_counted_wherever_the_links_begin_and_end(markup: str) 
     assert sum(block.linked for block in read_outline(tree).blocks) == sum(
         size_in_letters(str(text_in_link)) for text_in_link in texts_in_links
     )
+
+
+# Pictures, and texts outside of blocks
+
+ADDRESSES = {"iframe": ["data-src", "src"], "img": ["data-src", "src", "srcset"], "object": ["data"], "video": ["src"]}
+IN_TEXT = ("aside", "button", "dialog", "textarea")
+
+EMBEDDED = st.recursive(
+    st.sampled_from(["a", "b ", "<img src=1>", "<img src=''>", "<img src=2 hidden>", "<img srcset=5>", "<!-- x -->"])
+    | st.sampled_from(
+        ["<img data-src=6 src=7>", "<object data=8>o</object>", "<style>s</style>", "<iframe src=3>f</iframe>"]
+    ),
+    lambda contents: st.builds(
+        lambda tag, attribute, parts: f"<{tag}{attribute}>{''.join(parts)}</{tag.split()[0]}>",
+        st.sampled_from(["div", "p", "aside", "button", "dialog", "b", "template", "video src=4"]),
+        st.sampled_from(["", "", " hidden", " style='display:none'", " style='visibility:visible'"]),
+        st.lists(contents, max_size=4),
+    ),
+    max_leaves=25,
+)
+
+
+def pieces(node: HtmlElement, hidden: set[HtmlElement], *, is_inside: bool) -> Iterator[tuple[str, bool]]:
+    """Yield the pictures and texts of the page outside of its blocks, found in its tree."""
+    is_shown = node not in hidden
+    if sources := [node.get(name) for name in ADDRESSES.get(node.tag, []) if name in node.attrib]:
+        yield sources[0], is_shown
+    is_inside = is_inside or node.tag in IN_TEXT
+    is_data = node.tag == "script" and node.get("type") == "application/json"
+    if node.text and isinstance(node.tag, str) and (is_data or (is_inside and node.tag != "style")):
+        yield node.text, is_shown
+    for child in node:
+        yield from pieces(child, hidden, is_inside=is_inside)
+        if child.tail and is_inside:
+            yield child.tail, is_shown
+
+
+@given(st.lists(EMBEDDED).map("".join))
+def test_pictures_and_texts_outside_of_blocks_are_listed_in_the_order_of_the_page(markup: str) -> None:
+    tree = parse(f"<body>{markup}".encode())
+    expected = list(pieces(tree, hidden_elements(tree), is_inside=False))
+    shown = {piece for piece, is_shown in expected if is_shown}
+    content = find_embedded_content(tree)
+    assert list(content) == list(dict.fromkeys(piece for piece, _ in expected))
+    assert {piece for piece, is_shown in content.items() if is_shown} == shown
+
+
+def test_data_in_a_script_element_is_content_and_a_program_is_not() -> None:
+    tree = parse(b"<script>run()</script><script type='application/json'>{}</script><script src='/x.js'></script>")
+    assert find_embedded_content(tree) == {"{}": True}

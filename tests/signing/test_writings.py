@@ -7,6 +7,8 @@ from typing import Literal
 from unicodedata import normalize
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
 from crawler_dedup.signedpage import PageKind
@@ -135,20 +137,26 @@ def test_a_paragraph_without_a_letter_that_is_read_makes_no_block() -> None:
     assert signed(article(ENGLISH)).blocks == signed(article(ENGLISH).replace("</h1>", f"</h1>{spacer}")).blocks
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("", 0),
-        ("\u200b", 0),
-        ("tea", 3),
-        ("thé", 3),
-        ("the\u0301", 3),
-        ("茶馆，开", 10),
-        ("ﬁne", 4),
-        ("ｶﾞ", 3),
-        ("가", 3),
-        ("\u1100\u1161", 3),
-    ],
-)
-def test_a_size_is_that_of_the_normalised_text(text: str, size: int) -> None:
-    assert size_in_letters(text) == size
+SIZES = {
+    0: ["", "\u200b"],
+    3: ["tea", "thé", "the\u0301", "豈", "ｶﾞ", "가", "\u1100\u1161"],
+    4: ["ﬁne"],
+    10: ["茶馆，开"],
+}
+SIZES |= {
+    6: ["茶馆", "찻집", "ชา", "ແຊ"],
+    8: ["茶 tea，"],
+    9: ["tea house"],
+    12: ["été à Привет", "カタかな"],
+    15: ["ဆိုင်", "កហ្វេ"],
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_size_is_that_of_the_normalised_text_and_a_character_of_a_dense_script_counts_as_three(size: int) -> None:
+    assert [size_in_letters(text) for text in SIZES[size]] == [size] * len(SIZES[size])
+
+
+@given(st.text(), st.text())
+def test_two_lines_together_have_the_sum_of_their_sizes(first: str, second: str) -> None:
+    assert size_in_letters(f"{first}\n{second}") == size_in_letters(first) + 1 + size_in_letters(second)
