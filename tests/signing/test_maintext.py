@@ -1,20 +1,25 @@
+"""The main text of a page: by which function it is extracted, and what callbacks of a spider get; and the tree before it."""
+
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from lxml import etree
+from lxml.html import HtmlElement
 from scrapy.http import HtmlResponse
 
-from crawler_dedup import main_text
+from crawler_dedup import Config, Deduplicator, IndexMismatch, Verdict, main_text
 from crawler_dedup.crawl import text
-from crawler_dedup.errors import BeyondLimits
+from crawler_dedup.errors import BeyondLimits, ConfigError
 from crawler_dedup.signing import extractors
-from crawler_dedup.signing.extractors import extract_with_trafilatura, load_trafilatura
+from crawler_dedup.signing.extractors import extract_with_trafilatura, find_extractor, load_trafilatura
+from crawler_dedup.signing.maintext import find_main_blocks, join_text
+from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import MAX_NODES, check_attributes, check_body, check_depth, check_nodes, parse
-from tests.support.crawling import article
+from tests.support.crawling import WALK, Site, article, html, run_script
 from tests.support.versions import DETECTS_CHARSETS
 
 TEXT = "<html><head>{}<title>茶馆</title></head><body><p>河边的老茶馆又开门了</p></body></html>"
@@ -59,24 +64,7 @@ def test_extraction_does_not_change_the_tree() -> None:
     assert tree_bytes(tree) == before
 
 
-def test_a_page_without_text_has_an_empty_main_text() -> None:
-    assert extract_with_trafilatura(parse(b"<html><body><script>1</script></body></html>")) == ""
-
-
-@pytest.mark.parametrize(
-    ("make", "reason"),
-    [
-        (lambda: check_body(b"x" * 1001, 1000), "too many bytes"),
-        (lambda: check_nodes(parse(b"<p>" * (MAX_NODES + 1)), 3 * (MAX_NODES + 1)), "too many nodes"),
-        (lambda: check_depth(parse(b"<div>" * 300)), "nested too deep"),
-    ],
-)
-def test_an_exceeded_limit_is_named(make: Callable[[], None], reason: str) -> None:
-    with pytest.raises(BeyondLimits, match=reason):
-        make()
-
-
-def test_a_page_within_the_limits_passes() -> None:
+def test_a_page_within_the_limits_passes() -> None:  # tests/signing/test_signer.py has pages beyond them
     check_body(b"x" * 1000, 1000)
     check_nodes(parse(b"<p>" * (MAX_NODES - 10)), 3 * MAX_NODES)
     check_depth(parse(b"<div>" * 90))
@@ -122,6 +110,170 @@ def test_attributes_that_take_long_to_parse_are_counted_wherever_they_stand(text
 )
 def test_text_that_only_looks_like_attributes_is_not_counted(text: str) -> None:
     check_attributes(text)
+
+
+# Extractors
+
+BODY = article("x").encode()
+
+
+def headings(tree: HtmlElement) -> str:
+    """Return an extractor of one's own: the headings, twenty times."""
+    return " ".join(str(heading.text_content()) for heading in tree.iter("h1")) * 20
+
+
+def fails(tree: HtmlElement) -> str:
+    raise LookupError("no table of contents")
+
+
+def extract_bytes(tree: HtmlElement) -> bytes:
+    return b"raw " * 100
+
+
+def extract_too_much(tree: HtmlElement) -> str:
+    return "x" * 200_001
+
+
+class Of:
+    """Where one may be kept."""
+
+    @staticmethod
+    def paragraphs(tree: HtmlElement) -> str:
+        return " ".join(str(paragraph.text_content()) for paragraph in tree.iter("p"))
+
+
+not_callable = "text"
+
+
+def extracted(name: str, body: bytes = BODY) -> str:
+    tree = parse(body)
+    return find_extractor(name).extract(tree, find_main_blocks(read_outline(tree)))
+
+
+def test_the_filters_own_extractor_is_the_default() -> None:
+    assert Config().extractor == "paragraphs"
+    assert extracted("paragraphs") == join_text(find_main_blocks(read_outline(parse(BODY)))) != ""
+
+
+def test_trafilatura_is_selected_by_its_name() -> None:
+    assert extracted("trafilatura") == extract_with_trafilatura(parse(BODY)) != ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *((f"{__name__}{dot}headings", "Article x" * 20) for dot in ".:"),
+        *((f"{__name__}{dot}Of.paragraphs", Of.paragraphs(parse(BODY))) for dot in ".:"),
+    ],
+)
+def test_a_function_is_selected_by_its_import_path(name: str, text: str) -> None:
+    assert extracted(Config(extractor=name).extractor) == text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "no_such_package.function",
+        "crawler_dedup.no_such_module",
+        "crawler_dedup.signing.extractors:no_such_function",
+        "crawler_dedup.signing.extractors:extract_with_trafilatura:twice",
+        "crawler_dedup..maintext",
+        "..",
+    ],
+)
+def test_an_import_path_that_does_not_exist_is_a_configuration_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"^DEDUP_EXTRACTOR = '.*' cannot be imported: .") as caught:
+        Deduplicator.open(tmp_path / "index", Config(extractor=name))
+    assert repr(name) in str(caught.value)
+    assert not (tmp_path / "index").exists()
+
+
+@pytest.mark.parametrize("name", ["crawler_dedup.signing.extractors", f"{__name__}.not_callable", f"{__name__}:"])
+def test_an_import_path_of_something_that_is_not_a_function_is_a_configuration_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"^DEDUP_EXTRACTOR = '.*' is not callable\.$"):
+        Deduplicator.open(tmp_path / "index", Config(extractor=name))
+
+
+@pytest.mark.parametrize("name", ["", "jusText", "paragraph", "extract", 5, None, extract_with_trafilatura])
+def test_an_invalid_name_is_a_configuration_error(name: object) -> None:
+    with pytest.raises(ConfigError, match="DEDUP_EXTRACTOR"):
+        Config(extractor=name)  # type: ignore[arg-type]
+
+
+NAMES = ["paragraphs", "trafilatura", f"{__name__}.headings", f"{__name__}.Of.paragraphs"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_index_is_opened_only_with_the_extractor_it_was_made_with(tmp_path: Path, name: str) -> None:
+    for number, opened_with in enumerate(NAMES):
+        Deduplicator.open(tmp_path / str(number), Config(tokenizer="bigrams", extractor=name)).close()
+        config = Config(tokenizer="bigrams", extractor=opened_with)
+        if name == opened_with:
+            Deduplicator.open(tmp_path / str(number), config).close()
+            continue
+        with pytest.raises(IndexMismatch, match="extractor: index has") as caught:
+            Deduplicator.open(tmp_path / str(number), config)
+        assert caught.value.differences == {"extractor": (find_extractor(name).spec, find_extractor(opened_with).spec)}
+
+
+def test_pages_are_compared_by_the_text_that_the_extractor_returns(tmp_path: Path) -> None:
+    config = Config(tokenizer="bigrams", extractor=f"{__name__}.Of.paragraphs", min_features=20)
+    advertised = article(
+        "x", frame="<p>" + " ".join(f"advertisement{number}" for number in range(200)) + "</p>"
+    ).encode()
+    for name, verdict in (("paragraphs", Verdict.DUPLICATE), (config.extractor, Verdict.NEW)):
+        with Deduplicator.open(tmp_path / name, Config(tokenizer="bigrams", extractor=name)) as deduplicator:
+            deduplicator.check("http://a/1", BODY)
+            assert deduplicator.check("http://a/2", advertised).verdict is verdict
+
+
+FAILING = """
+def fails(tree):
+    raise LookupError("no table of contents")
+"""
+
+
+def test_no_page_is_lost_to_an_extractor_that_fails(tmp_path: Path) -> None:
+    (tmp_path / "own_extractor.py").write_text(FAILING)
+    with Site({"/1": html(article("x")), "/2": html(article("x"))}) as site:
+        settings = {"DEDUP_EXTRACTOR": "own_extractor.fails"}
+        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=["/1", "/2"])
+    assert crawl.paths() == ["/1", "/2"]
+    assert crawl.counts() == {"checked": 2, "unchecked": 2, "unchecked/error": 2, "error/LookupError": 2}
+    assert len(crawl.lines("WARNING", "passes unchecked")) == 1
+
+
+def test_outside_of_a_crawl_an_extractors_error_is_raised_and_too_long_a_text_is_unchecked(tmp_path: Path) -> None:
+    def check(name: str) -> str:
+        config = Config(tokenizer="bigrams", extractor=f"{__name__}.{name}")
+        with Deduplicator.open(tmp_path / name, config) as opened:
+            return opened.check("http://a/1", BODY).reason
+
+    for name, error in (("fails", LookupError), ("extract_bytes", TypeError)):
+        with pytest.raises(error):
+            check(name)
+    assert check("extract_too_much") == "too many characters"
+
+
+# For callbacks
+
+MAIN_TEXT_SPIDER = """
+from tests.support.walker import Walker, seen
+from crawler_dedup import main_text
+
+class Spider(Walker):
+    async def parse(self, response):
+        yield {**seen(response), "text": await main_text(response)}
+"""
+
+
+def test_main_text_for_callbacks_comes_from_trafilatura_whichever_extractor_compares_pages(tmp_path: Path) -> None:
+    # trafilatura leaves tables out, the filter does not.
+    table = "".join(f"<tr><td>{cell}</td></tr>" for cell in article("table", count=40).split()[12:])
+    body = article("x").replace("</article>", f"<table>{table}</table></article>")
+    with Site({"/1": html(body)}) as site:
+        crawl = run_script(tmp_path, MAIN_TEXT_SPIDER, site=site.url, paths=["/1"])
+    assert crawl.item("/1")["text"] == extract_with_trafilatura(parse(body.encode()))
 
 
 def test_main_text_of_a_page_with_too_many_attributes_is_empty() -> None:
