@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 from unicodedata import normalize
 
@@ -11,10 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
+from crawler_dedup.hamming import distance
 from crawler_dedup.signedpage import PageKind
+from crawler_dedup.signing.characters import simplify_han
 from crawler_dedup.signing.features import normalise, size_in_letters
+from crawler_dedup.signing.schemes import SimHash
+from crawler_dedup.signing.segmentation import han_cutter
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import find_identifiers, split_title
+from crawler_dedup.spiders.demo_site import DEMO_TEXTS, Article
+from tests.support.chinese import in_other_writing
+from tests.support.data import documents
 
 ENGLISH = (
     "The mayor opened the new swimming pool on Friday, for which many people had worked for years.",
@@ -160,3 +170,114 @@ def test_a_size_is_that_of_the_normalised_text_and_a_character_of_a_dense_script
 @given(st.text(), st.text())
 def test_two_lines_together_have_the_sum_of_their_sizes(first: str, second: str) -> None:
     assert size_in_letters(f"{first}\n{second}") == size_in_letters(first) + 1 + size_in_letters(second)
+
+
+# Chinese characters
+
+BLOCKS = (range(0x3400, 0xA000), range(0xF900, 0xFB00), range(0x20000, 0x323B0))
+"""Where Chinese characters stand."""
+EVERYTHING = "".join(map(chr, range(0x110000)))
+ANYTHING = st.text(st.one_of(st.characters(), st.sampled_from("漢龍國語門馬著乾裏麵臺薴汉龙\ufa47\U0002cd8b")))
+WRITINGS_OF_CHINESE = ["s2t", "s2tw", "s2hk"]
+"""Simplified → Traditional as OpenCC's own, of Taiwan, of Hong Kong."""
+
+
+@pytest.mark.parametrize(
+    ("traditional", "text"),
+    [
+        ("漢語", "汉语"),
+        ("龍門陣", "龙门阵"),
+        ("裏裡里", "里里里"),
+        ("頭髮發現", "头发发现"),
+        ("瞭解著名", "了解着名"),
+        ("汉语", "汉语"),
+    ],
+)
+def test_a_traditional_character_becomes_its_simplified_form(traditional: str, text: str) -> None:
+    assert simplify_han(traditional) == text
+
+
+def test_only_chinese_characters_are_folded_and_only_to_chinese_characters() -> None:
+    folded = simplify_han(EVERYTHING)
+    assert len(folded) == len(EVERYTHING)
+    changed = [(ord(before), ord(after)) for before, after in zip(EVERYTHING, folded, strict=True) if before != after]
+    assert len(changed) > 3000
+    assert all(any(code in block for block in BLOCKS) for pair in changed for code in pair)
+
+
+def test_folding_twice_changes_only_a_handful_of_characters() -> None:
+    once = simplify_han(EVERYTHING)
+    assert sum(before != after for before, after in zip(once, simplify_han(once), strict=True)) <= 5
+
+
+@given(ANYTHING)
+def test_each_character_is_folded_by_itself(text: str) -> None:
+    folded = simplify_han(text)
+    assert len(folded) == len(text)
+    assert folded == "".join(map(simplify_han, text))
+
+
+@pytest.mark.parametrize("tokenizer", ["rjieba", "bigrams"])
+@pytest.mark.parametrize("writing", WRITINGS_OF_CHINESE)
+def test_a_text_in_traditional_and_simplified_characters_has_nearly_the_same_tokens(
+    writing: str, tokenizer: str
+) -> None:
+    for article in DEMO_TEXTS.chinese:
+        raw = "\n".join(article.paragraphs)
+        a, b = (Counter(Text(text, han_cutter(tokenizer)).tokens) for text in (raw, in_other_writing(raw, writing)))
+        assert ((a - b).total() + (b - a).total()) / (a.total() + b.total()) < 0.02
+
+
+@pytest.mark.parametrize("writing", WRITINGS_OF_CHINESE)
+def test_real_texts_have_near_signatures_in_traditional_and_simplified_characters(data: Path, writing: str) -> None:
+    gold = documents(data, "gold/gold.jsonl")
+    texts = [
+        document["text"] for document in gold if document["lang"].startswith("zh") and len(document["text"]) >= 200
+    ]
+    assert len(texts) > 20
+    cut_han, scheme = han_cutter("rjieba"), SimHash()
+    for raw in texts:
+        new, kept = (
+            scheme.sign(Text(writing_of_text, cut_han)) for writing_of_text in (in_other_writing(raw, writing), raw)
+        )
+        assert distance(new.number, kept.number) <= Config.max_distance
+
+
+KINDS = {"a text": PageKind.TEXT, "a short text": PageKind.THIN, "a list": PageKind.THIN}
+
+
+def chinese_page(article: Article, kind: str) -> str:
+    paragraphs = "".join(f"<p>{paragraph}</p>" for paragraph in article.paragraphs)
+    # OpenCC writes these two as 伕 and 枱, which it never folds. Blocks of thin pages must be equal.
+    parts = enumerate("".join(article.paragraphs).replace("夫", "").replace("台", "").split("，"))
+    links = "".join(f'<li><a href="/{article.slug}/{number}">{text[:6]}</a> {text[6:10]}' for number, text in parts)
+    content = {
+        "a text": f"<article>{paragraphs}</article><a href=/next>{article.title}</a>",
+        "a short text": f"<div>{article.paragraphs[0][:24]}</div><a href=/map>{article.paragraphs[1][:6]}</a>",
+        "a list": f"<ul>{links}</ul>",
+    }[kind]
+    title = article.title
+    return f"<html><head><title>{title}</title></head><body><h1>{title}</h1>{content}</body></html>"
+
+
+@pytest.mark.parametrize("kept_is_traditional", [False, True])
+@pytest.mark.parametrize("writing", ["s2t", "s2hk"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_in_the_other_kind_of_characters_is_decided_as_the_page_itself(
+    tmp_path: Path, kind: str, writing: str, kept_is_traditional: bool
+) -> None:
+    pages = [chinese_page(article, kind) for article in DEMO_TEXTS.chinese]
+    in_both = pages, [in_other_writing(body, writing) for body in pages]
+    with Deduplicator.open(tmp_path, Config(tokenizer="rjieba")) as opened:
+
+        def sign(host: str, bodies: list[str]) -> list[SignedPage]:
+            return [
+                opened.sign(f"http://{host}/{at}", body.encode(), encoding="utf-8") for at, body in enumerate(bodies)
+            ]
+
+        kept = sign("a", in_both[kept_is_traditional])
+        assert {page.kind for page in kept} == {KINDS[kind]}
+        assert all(decision.passes for decision in opened.decide(kept[:2]))
+        for host, bodies, third in zip("bc", in_both, ("", "http://b/2"), strict=True):
+            decisions = opened.decide(sign(host, bodies))
+            assert [decision.duplicate_of for decision in decisions] == ["http://a/0", "http://a/1", third]
