@@ -1,23 +1,33 @@
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from lxml import html
+from scrapy.http import HtmlResponse
 
-from crawler_dedup import Config, ConfigError, SignedPage
+from crawler_dedup import Config, ConfigError, Deduplicator, SignedPage
+from crawler_dedup.crawl.signers import share_signers
+from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.signedpage import PageKind
+from crawler_dedup.signing.messages import SignJob
 from crawler_dedup.signing.parsing import parse, read_quickly
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS, Article
 from crawler_dedup.system import extras
 from tests.support.crawling import article
-from tests.support.indexing import run
+from tests.support.data import saved
 from tests.support.kindsofpages import PAGES as BY_HAND
+from tests.support.prose import html as prose_page
+from tests.support.prose import prose
+from tests.support.signing import Log
 
 # What one page gives on every machine: another value is another behaviour, and signing.BEHAVIOUR must rise with it.
 GOLDEN = {
@@ -73,34 +83,13 @@ PAGES = {
 @pytest.mark.parametrize("tokenizer", ["jieba", "rjieba"])
 @pytest.mark.parametrize("name", PAGES)
 def test_signed_pages_are_the_golden_ones(signer: Signer, name: str, tokenizer: Literal["jieba", "rjieba"]) -> None:
+    """Each run of the tests has another order of sets and dictionaries of strings, too."""
     signed = sign(signer if tokenizer == "jieba" else Signer(Config(tokenizer=tokenizer)), PAGES[name])
     hashes = [hashlib.sha256(part).hexdigest()[:8] for part in (signed.sketch, signed.cover, signed.blocks)]
     digests = [signed.feature_digest.hex() or "-", signed.link_digest.hex()]
     parts = [f"{signed.signature:016x}", signed.features, *hashes, *digests, f"{signed.heading:08x}", signed.named]
     assert " ".join([signed.kind.name, *map(str, parts)]) == GOLDEN[name]
     assert BEHAVIOUR == 9
-
-
-_SIGN = """
-    import sys
-    from crawler_dedup import Config
-    from crawler_dedup.signing.signer import Signer
-
-    signer, url = Signer(Config(tokenizer="bigrams")), "http://example.com/x"
-    for body in sys.argv[1:]:
-        print(signer.sign(url, body.encode(), encoding=None, key=url, scope="")[0])
-"""
-
-
-def test_every_process_signs_a_page_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    outputs = set()
-    for seed in ("0", "1"):
-        monkeypatch.setenv("PYTHONHASHSEED", seed)
-        status, output, errors = run(_SIGN, *(body.decode() for body in PAGES.values()), fresh=True)
-        assert status == 0, errors
-        outputs.add(output)
-    signer = Signer(Config(tokenizer="bigrams"))
-    assert outputs == {"".join(f"{sign(signer, body)}\n" for body in PAGES.values())}
 
 
 def test_a_signed_page_has_all_that_a_record_needs(signer: Signer) -> None:
@@ -116,13 +105,6 @@ def test_a_signed_page_has_all_that_a_record_needs(signer: Signer) -> None:
     assert not signed.unsigned
     assert len(signed.blocks) == 6 * (1 + len(DEMO_TEXTS.english[0].paragraphs) + 1)
     assert (signed.heading, signed.named) == (0, 1)
-
-
-def test_a_thin_page_keeps_its_blocks_and_no_features(signer: Signer) -> None:
-    signed = sign(signer, PAGES["list"])
-    assert signed.kind is PageKind.THIN
-    assert len(signed.blocks) == 6 * 10
-    assert (signed.features, signed.sketch, signed.feature_digest, signed.cover) == (0, b"", b"", b"")
 
 
 def test_thin_pages_with_different_titles_or_blocks_have_different_signatures(signer: Signer) -> None:
@@ -153,29 +135,9 @@ def test_a_thin_page_that_asks_for_a_password_is_not_signed(signer: Signer, kind
     assert sign(signer, PAGES["short"] + field).unsigned == ("too little text" if kind == "password" else "")
 
 
-def test_the_sketch_of_a_long_text_has_a_limited_size(signer: Signer) -> None:
-    signed = sign(signer, article("long", count=500).encode())
-    assert signed.features > 400
-    assert len(signed.sketch) == 64
-
-
-def test_charset_and_template_do_not_change_the_signature(signer: Signer) -> None:
-    text = page(DEMO_TEXTS.chinese[0]).decode()
-    gbk = text.replace("<head>", "<head><meta charset=gbk>").encode("gbk")
-    framed = text.replace("<body>", "<body><nav><a href=/>Home</a></nav>").encode()
-    assert sign(signer, gbk).signature == sign(signer, framed).signature == sign(signer, text.encode()).signature
-    assert sign(signer, gbk).digest != sign(signer, text.encode()).digest
-
-
 def test_the_three_tokenizers_have_three_specs() -> None:
     specs = [Signer(Config(tokenizer=name)).spec for name in ("jieba", "rjieba", "bigrams")]
     assert len({tuple(spec.items()) for spec in specs}) == 3
-
-
-def test_jieba_and_rjieba_sign_alike(signer: Signer) -> None:
-    rust = Signer(Config(tokenizer="rjieba"))
-    for text in DEMO_TEXTS.chinese:
-        assert sign(rust, page(text)) == sign(signer, page(text))
 
 
 @pytest.fixture
@@ -249,3 +211,75 @@ def test_real_pages_with_a_wrong_charset_are_signed(signer: Signer, data: Path) 
         signed = sign(signer, gzip.decompress(page.read_bytes()))
         assert not signed.unsigned
         assert signed.features > 20
+
+
+# Signing processes sign as the functions do that the API, commands and batch jobs call
+
+CHINESE = prose_page(prose(0, chinese=True))
+
+
+def test_the_program_imports_no_crawler_and_no_database() -> None:
+    command = [sys.executable, "-c", "import sys, crawler_dedup.signing.process; print(*sys.modules)"]
+    names = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    assert "crawler_dedup.signing.signer" in names
+    assert not {"scrapy", "twisted", "lmdb", "redis", "jieba", "rjieba", "trafilatura", "asyncio"} & set(names)
+
+
+def test_a_signer_tells_before_it_loads_the_dictionary_once() -> None:
+    calls: list[str] = []
+    signer = Signer(Config(tokenizer="jieba"), before_loading=lambda: calls.append("loading"))
+    signer.load(dictionary=False)
+    for body in (prose_page(prose(0)), CHINESE, CHINESE):
+        signer.sign("http://a/", body, encoding=None, key=None, scope="")
+    assert calls == ["loading"]
+    signer.load()
+    assert calls == ["loading"]
+
+
+def test_a_signer_without_a_dictionary_loads_none() -> None:
+    calls: list[str] = []
+    signer = Signer(Config(tokenizer="bigrams"), before_loading=lambda: calls.append("loading"))
+    signer.sign("http://a/", CHINESE, encoding=None, key=None, scope="")
+    assert calls == []
+
+
+@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.slow)])
+def test_saved_pages_are_signed_alike_in_a_crawl_and_by_the_api(data: Path, tmp_path: Path, step: int) -> None:
+    monitor, files = Log(), sorted(file for file in (data / "sites").rglob("*.html*") if file.is_file())[::step]
+    pages = [(f"http://site.org/{number}", saved(file)) for number, file in enumerate(files)]
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
+        signers = share_signers(deduplicator.config, monitor)  # type: ignore[arg-type]
+
+        async def sign(url: str, body: bytes) -> SignedPage:
+            encoding = declared_encoding(HtmlResponse(url, body=body))
+            return (await signers.sign(SignJob(url, encoding, None, "global"), body, 30)).page
+
+        async def sign_all() -> list[SignedPage]:
+            return await asyncio.gather(*(sign(url, body) for url, body in pages))
+
+        signed = asyncio.run(sign_all())
+        different = [
+            file
+            for file, page, (url, body) in zip(files, signed, pages, strict=True)
+            if page != deduplicator.sign(url, body, scope="global")
+        ]
+    signers.release(monitor)  # type: ignore[arg-type]
+    assert len(pages) > 1000 / step
+    assert different == []
+
+
+@pytest.mark.parametrize("charset", ["gbk", "big5", "utf-16", "shift_jis", "x-klingon"])
+def test_a_page_has_the_charset_that_scrapy_has_determined(charset: str, tmp_path: Path) -> None:
+    text = CHINESE.decode().replace("<head>", "<head><meta charset=utf-8>")
+    try:
+        body = text.encode(charset, "replace")
+    except LookupError:
+        body = text.encode()
+    response = HtmlResponse("http://a/", body=body, headers={"Content-Type": f"text/html; charset={charset}"})
+    monitor, signer = Log(), Signer(Config(tokenizer="bigrams"))
+    signers = share_signers(signer.config, monitor)  # type: ignore[arg-type]
+    job = SignJob(response.url, declared_encoding(response), None, "")
+    signed = asyncio.run(signers.sign(job, body, 30)).page
+    signers.release(monitor)  # type: ignore[arg-type]
+    expected, _ = signer.sign(response.url, body, response.selector.root, encoding=None, key=None, scope="")
+    assert signed == expected

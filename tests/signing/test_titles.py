@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup.signing.titles import find_identifiers, split_title, titles_agree
@@ -17,13 +17,7 @@ from crawler_dedup.signing.titles import find_identifiers, split_title, titles_a
         ("Steeping", {"steeping"}),
         ("Steeping | Tea by the River", {"steeping", "teabytheriver"}),
         ("Steeping|Tea", {"steeping", "tea"}),
-        ("Steeping - Tea", {"steeping", "tea"}),
-        ("Steeping – Tea — Home", {"steeping", "tea", "home"}),
-        ("Steeping · Tea • Home", {"steeping", "tea", "home"}),
-        ("Steeping » Tea › Home", {"steeping", "tea", "home"}),
         ("Tea: Steeping", {"tea", "steeping"}),
-        ("Tea :: Steeping", {"tea", "steeping"}),
-        ("Tea / Steeping", {"tea", "steeping"}),
         ("Tea > Steeping", {"tea>steeping"}),
         ("operator>= | R&D", {"operator>=", "r&d"}),
         ("any<Tea, T &&>", {"any<teat&&>"}),
@@ -39,9 +33,6 @@ from crawler_dedup.signing.titles import find_identifiers, split_title, titles_a
         ("well-known and/or 10:30 at_home", {"wellknownandor1030at", "home"}),
         ("Steeping ❤ | Tea", {"steeping", "tea"}),
         ("茶馆_新闻频道_河边网", {"茶馆", "新闻频道", "河边网"}),
-        ("茶馆｜河边网", {"茶馆", "河边网"}),
-        ("茶馆 - 河边网", {"茶馆", "河边网"}),
-        ("茶馆——河边网", {"茶馆", "河边网"}),
         ("【公告】茶馆（上）", {"公告", "茶馆", "上"}),
         ("《茶馆》第一幕", {"茶馆", "第一幕"}),
         ("茶馆 : 河边网", {"茶馆", "河边网"}),
@@ -51,7 +42,6 @@ def test_the_parts_of_a_title_stand_between_separators(title: str, parts: set[st
     assert split_title(title) == parts
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_parts_are_letters_and_digits_in_one_case(title: str) -> None:
     for part in split_title(title):
@@ -61,8 +51,12 @@ def test_parts_are_letters_and_digits_in_one_case(title: str) -> None:
     assert split_title(f" {title} ") == split_title(title)
 
 
-@settings(deadline=None)
-@given(st.lists(st.text("abc茶", min_size=1), max_size=4), st.sampled_from([" - ", " | ", "_", "｜", " · ", "—"]))
+SEPARATORS = st.sampled_from(
+    [*"|_｜—", *(f" {mark} " for mark in ("-", "–", "—", "·", "•", "»", "›", "::", "/")), "——"]
+)
+
+
+@given(st.lists(st.text("abc茶", min_size=1), max_size=4), SEPARATORS)
 def test_the_order_of_parts_and_their_separator_do_not_matter(names: list[str], separator: str) -> None:
     assert split_title(separator.join(names)) == split_title(" | ".join(reversed(names))) == set(names)
 
@@ -111,22 +105,14 @@ def test_titles_agree_if_they_can_name_one_page(
     assert titles_agree(new, kept, own_parts=False) is site_not_known
 
 
-def test_a_page_without_a_name_may_stand_for_one_with_a_name_but_not_the_reverse() -> None:
-    for known in (True, False):
-        assert titles_agree({A}, set(), own_parts=known)
-        assert not titles_agree(set(), {A}, own_parts=known)
-
-
 NAMES = st.frozensets(st.text("ab", min_size=1, max_size=25), max_size=4)
 
 
-@settings(deadline=None)
 @given(NAMES, st.booleans())
 def test_every_title_agrees_with_itself(title: frozenset[str], known: bool) -> None:
     assert titles_agree(title, title, own_parts=known)
 
 
-@settings(deadline=None)
 @given(NAMES.filter(bool), NAMES.filter(bool), st.booleans())
 def test_titles_with_names_agree_in_both_directions_or_in_none(
     first: frozenset[str], second: frozenset[str], known: bool
@@ -134,7 +120,6 @@ def test_titles_with_names_agree_in_both_directions_or_in_none(
     assert titles_agree(first, second, own_parts=known) is titles_agree(second, first, own_parts=known)
 
 
-@settings(deadline=None)
 @given(NAMES, NAMES)
 def test_titles_that_agree_with_knowledge_of_the_site_agree_without_it(
     new: frozenset[str], kept: frozenset[str]
