@@ -11,7 +11,7 @@ from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.index import maintenance
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind
-from tests.support.crawling import paragraphs, words
+from tests.support.crawling import words
 from tests.support.indexing import FILING
 from tests.support.sitepages import (
     INTRODUCTION,
@@ -85,11 +85,6 @@ def test_a_short_page_with_another_title_on_another_host_is_kept(crawl: Crawl, m
         assert mirror.check(f"/{name}", notice(title="Remark | Tea House", name=name)).verdict is Verdict.NEW
 
 
-def test_a_short_page_is_no_duplicate_of_an_article_that_quotes_it(crawl: Crawl) -> None:
-    crawl.check("/article", page("Notice | Tea House", f"<p>{NOTICE}</p>{paragraphs(words('article', 100))}"))
-    assert crawl.check("/notice", notice()).verdict is Verdict.NEW
-
-
 @pytest.mark.parametrize(
     "difference",
     [
@@ -106,12 +101,6 @@ def test_short_pages_that_differ_in_elements_without_text_are_all_kept(crawl: Cr
     for number in (1, 2):
         assert crawl.check(f"/{number}", notice(extra=difference.format(number))).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/again", notice(extra=difference.format(1) + "<!-- -->")), "http://h/1")
-
-
-def test_pages_that_differ_after_an_early_end_of_the_page_are_both_kept(crawl: Crawl) -> None:
-    banner = f"<html><head><title>Tea House</title></head><body><p>{NOTICE}</p><a href='/'>home</a></body></html>"
-    for number in range(3):
-        assert crawl.check(f"/{number}", banner + paragraphs(words(number, 150))).verdict is not Verdict.DUPLICATE
 
 
 # The blocks of a page alone
@@ -139,18 +128,6 @@ def test_what_all_pages_of_a_known_site_have_is_not_compared(crawl: Crawl) -> No
     assert is_duplicate(crawl.check("/3", notice(menu=MENU[: len(MENU) // 2])), "http://h/1")
 
 
-def test_everything_is_compared_until_the_site_is_known(crawl: Crawl) -> None:
-    assert crawl.check("/1", notice()).verdict is Verdict.NEW
-    assert crawl.check("/2", notice(menu=MENU)).verdict is Verdict.NEW
-
-
-def test_a_page_is_kept_even_if_its_site_gives_all_pages_the_same_frame(crawl: Crawl) -> None:
-    crawl.get_known()
-    for name in "abcdefgh":
-        assert crawl.kind(remark(name)) is PageKind.THIN
-        assert crawl.check(f"/{name}", remark(name)).verdict is Verdict.NEW
-
-
 @pytest.mark.parametrize("known", [False, True])
 def test_one_line_of_many_may_differ_only_if_the_pages_own_blocks_are_known(crawl: Crawl, known: bool) -> None:
     """Until the site is known, a single line may be the only difference between its pages."""
@@ -171,28 +148,6 @@ def test_a_heading_a_number_or_an_entry_that_the_kept_page_lacks_makes_another_p
     assert crawl.check("/1", long).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/2", long.replace("<table>", "<p>Welcome</p><table>")), "http://h/1", "alike")
     assert crawl.check("/3", long.replace("<table>", f"{extra}<table>")).verdict is Verdict.NEW
-
-
-def test_a_line_with_a_number_counts_even_if_a_fifth_of_the_site_has_it(crawl: Crawl) -> None:
-    """Screenings of a film share their synopsis, and differ in a date that occurs on many pages."""
-    crawl.get_known()
-    for number in range(24):
-        day = f"<p>On the {number % 4 + 1}. of May</p>"
-        crawl.check(f"/film/{number}", remark(number // 4, frame=day))
-    for late in range(1, 4):
-        assert (
-            crawl.check(f"/late/{late}", remark("late", frame=f"<p>On the {late}. of May</p>")).verdict is Verdict.NEW
-        )
-
-
-@knowing
-def test_blocks_that_the_kept_page_hides_do_not_cover_blocks_that_the_new_one_shows(crawl: Crawl) -> None:
-    for number, extra in enumerate(("<p>From 8 pm</p>", "<h2>In winter</h2>", "<img src=/river.jpg>", "<p>Sorry</p>")):
-        shown = notice("Closed on Monday", name=f"Notice {number}", title=f"Notice {number} | {SITE}", extra=extra)
-        hidden = shown.replace(extra, f"<div hidden>{extra}</div>")
-        assert crawl.check(f"/hidden/{number}", hidden).verdict is Verdict.NEW
-        assert crawl.check(f"/shown/{number}", shown).verdict is Verdict.NEW
-        assert crawl.check(f"/hidden/{number}/again", hidden + "<!-- -->").verdict is Verdict.DUPLICATE
 
 
 # Pages without content
@@ -228,10 +183,6 @@ def test_a_page_without_content_passes_unchecked_at_every_address(crawl: Crawl, 
         assert crawl.check(path, content).verdict is Verdict.NEW  # it represents none
 
 
-def test_the_same_form_without_a_password_is_a_thin_page(crawl: Crawl) -> None:
-    assert crawl.kind(page("Search | Tea House", LOG_IN.format("text") + "<a href='/help'>help</a>")) is PageKind.THIN
-
-
 def test_a_log_in_form_inside_the_frame_of_the_site_passes_unchecked(crawl: Crawl) -> None:
     form = page("Log in | Tea House", LOG_IN.format("password"), MENU)
     for number in range(3):
@@ -254,30 +205,7 @@ def test_frames_that_a_script_fills_are_not_duplicates_of_each_other(crawl: Craw
         assert crawl.check(f"/app/{number}", f"{FRAMES[name]}<!-- {number} -->").verdict is Verdict.NEW
 
 
-@knowing
-def test_equal_bytes_of_an_empty_frame_are_the_same_page(crawl: Crawl) -> None:
-    crawl.check("/app/1", FRAMES["name"])
-    assert is_duplicate(crawl.check("/app/2", FRAMES["name"]), "http://h/app/1", "same bytes")
-
-
-def test_a_page_without_a_name_is_judged_if_it_is_long_enough(crawl: Crawl) -> None:
-    lines = "".join(f"<tr><td>{line_of_two(f'{line}')}</td></tr>" for line in range(8))
-    for title, menu in (("Timetable", MENU), ("Fares", "")):
-        unnamed = page(f"{title} | {SITE}", f"<table>{lines}</table><a href=/>home</a>", menu)
-        assert crawl.kind(unnamed) is PageKind.THIN
-        assert crawl.check(f"/{title}/1", unnamed).verdict is Verdict.NEW
-        assert is_duplicate(crawl.check(f"/{title}/2", unnamed + "<!-- -->"), f"http://h/{title}/1", "alike")
-
-
 # Lists
-
-
-def test_two_tag_pages_with_the_same_entries_in_order_are_duplicates_once_the_site_is_known(crawl: Crawl) -> None:
-    crawl.get_known()
-    assert crawl.kind(listing("Green", STORIES)) is PageKind.THIN
-    assert crawl.check("/tag/green", listing("Green", STORIES)).verdict is Verdict.NEW
-    assert crawl.check("/tag/river", listing("River", STORIES[::-1])).verdict is Verdict.NEW
-    assert is_duplicate(crawl.check("/tag/leaf", listing("Leaf", STORIES)), "http://h/tag/green", "alike")
 
 
 def test_before_the_site_is_known_two_tag_pages_are_duplicates_only_if_title_and_text_agree(crawl: Crawl) -> None:
@@ -340,17 +268,6 @@ def test_lists_with_only_navigation_in_common_are_all_kept(crawl: Crawl, stories
         assert crawl.check(f"/tag/{name}", empty).verdict is Verdict.NEW
 
 
-def test_archives_whose_only_post_also_stands_in_the_side_column_are_all_kept(crawl: Crawl) -> None:
-    """Both archives have the same set of links."""
-    crawl.get_known()
-    column = entries(STORIES[:5])
-    for number in range(3):
-        archive = page(
-            f"Archive of May {number} | {SITE}", f"<ul>{entries([STORIES[number]])}</ul><ul>{column}</ul>", MENU
-        )
-        assert crawl.check(f"/2024/05/{number}", archive).verdict is Verdict.NEW
-
-
 def test_a_list_passes_if_it_has_one_new_link(crawl: Crawl) -> None:
     crawl.get_known()
     for count in range(3, 9):
@@ -367,34 +284,6 @@ def test_a_long_list_of_a_known_site_covers_a_list_with_an_entry_less(crawl: Cra
     assert crawl.check("/archive/new", listing("Archive", ["/story/new", *long])).verdict is Verdict.NEW
 
 
-def test_session_parameters_do_not_make_a_new_link(crawl: Crawl) -> None:
-    crawl.get_known()
-    crawl.check("/archive", listing("Archive", STORIES))
-
-    def visited(visit: str) -> str:
-        return listing("Archive", STORIES, visit=visit)
-
-    for visit in ("?sid={}", "?PHPSESSID={}&utm_source=list", "?utm_medium={}#top", "?fbclid={}"):
-        for number in range(2):
-            decision = crawl.check(f"/archive{visit.format(number)}", visited(visit.format(number)))
-            assert decision.verdict is Verdict.DUPLICATE
-    assert crawl.check("/archive;jsessionid=A1", visited(";jsessionid=A1")).verdict is Verdict.DUPLICATE
-    assert crawl.check("/archive?page=2", visited("?page=2")).passes
-
-
-def test_pages_with_a_drawing_above_the_same_links_are_distinguished_by_the_labels_in_it(crawl: Crawl) -> None:
-    crawl.get_known()
-
-    def syntax(name: str) -> str:
-        drawing = f"<svg><text>{name}</text><text>savepoint-name</text></svg>"
-        links = "<p>Used by: <a href='/statements'>statements</a> See also: <a href='/savepoints'>savepoints</a></p>"
-        return page(f"{name} | {SITE}", f"<h1>{name}</h1>{drawing}{links}", MENU)
-
-    for name in ("release", "savepoint"):
-        assert crawl.kind(syntax(name)) is PageKind.THIN
-        assert crawl.check(f"/{name}", syntax(name)).verdict is Verdict.NEW
-
-
 def test_pictures_in_a_list_belong_to_its_entries(crawl: Crawl) -> None:
     """Pictures of entries have new addresses in each visit. On one host a page of two photographs is not a list."""
     crawl.get_known()
@@ -402,14 +291,6 @@ def test_pictures_in_a_list_belong_to_its_entries(crawl: Crawl) -> None:
     first, second = (listing("Archive", STORIES, picture=picture) for picture in pictures)
     assert crawl.check("/archive", first).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/archive/again", second), "http://h/archive", "alike")
-
-
-def test_two_lists_with_the_same_links_but_different_words_and_titles_are_both_kept(crawl: Crawl) -> None:
-    crawl.get_known()
-    table = " ".join(words("sizes", 15))
-    for number, length in ((17, 355), (18, 912)):
-        listed = listing(f"Widget {number}", STORIES, introduction=f"{table} length {length}")
-        assert crawl.check(f"/{number}", listed).verdict is Verdict.NEW
 
 
 # Which candidates are found

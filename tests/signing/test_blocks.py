@@ -153,6 +153,7 @@ EQUAL = [
     ["Closed on Monday.", "Closed, on Monday"],
     ["It's closed (today)", "Its closed: today!", 'It\'s closed -- "today" ...', "It’s closed – “today”…"],
     ["café", "cafe\u0301"],
+    ["days of 2019-2023", "days of 2019–2023"],
     ["茶館裏，明天！", "茶馆里 明天"],
 ]
 
