@@ -132,25 +132,21 @@ def test_a_number_may_be_left_out_of_a_long_sentence(crawl: Crawl) -> None:
     assert not check_two(crawl, kept, new)
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("In spring, the board met in {} and looked at the plans.", "The board met in {} in spring and saw the plans."),
-        (
-            "The board met in {}, and Anna Ruiz took the chair of it.",
-            "The board met in {}, and she took the chair of it.",
-        ),
-        (
-            "Call the function <code>Foo()</code> of the {} library.",
-            "Call the function <code>Bar()</code> of the {} library.",
-        ),
-        (
-            "THE BOARD MET IN {} AND LOOKED AT ALL OF THE PLANS TODAY",
-            "THE BOARD MET IN {} AND LOOKED AT THE PLANS TODAY",
-        ),
-    ],
-    ids=["another beginning", "a name less", "code", "capitals"],
-)
+MET = "The board met in {}"
+OTHER_WORDS = {
+    "another beginning": (
+        "In spring, the board met in {} and looked at the plans.",
+        f"{MET} in spring and saw the plans.",
+    ),
+    "a name less": (f"{MET}, and Anna Ruiz took the chair of it.", f"{MET}, and she took the chair of it."),
+    "code": tuple(f"Call the function <code>{name}()</code> of the {{}} library." for name in ("Foo", "Bar")),
+    "capitals": tuple(
+        f"THE BOARD MET IN {{}} AND LOOKED AT {plans} TODAY" for plans in ("ALL OF THE PLANS", "THE PLANS")
+    ),
+}
+
+
+@pytest.mark.parametrize(("first", "second"), OTHER_WORDS.values(), ids=OTHER_WORDS)
 def test_other_words_in_a_long_sentence_are_an_edit(crawl: Crawl, first: str, second: str) -> None:
     """Words that begin a sentence, code and lines in capitals have no names, and a name may be left out."""
     rest = "It was a long evening in the old hall behind the mill, and nobody had thought of bread or of candles."

@@ -25,27 +25,14 @@ TEA = frozenset([hash_part("teahouse")])
 
 
 def page(
-    number: int,
-    hrefs: list[str] | None = None,
-    *,
-    title: str = "",
-    url: str = "http://h/{}",
-    scope: str = "",
-    blocks: Sequence[int] = (),
+    number: int, hrefs: list[str] | None = None, *, url: str = "http://h/{}", blocks: Sequence[int] = (), **fields: str
 ) -> SignedPage:
     """Return a page with navigation, a link of its own and the title of its site."""
     hrefs = [*NAVIGATION, f"/own/{number}"] if hrefs is None else hrefs
     tree = parse("".join(f'<a href="{href}">x</a>' for href in hrefs).encode())
     address = url.format(number)
-    packed = find_links(tree, address).packed
-    return SignedPage(
-        key=address,
-        url=address,
-        scope=scope,
-        title=title or f"Story {number} | Tea House",
-        links=packed,
-        blocks=pack(blocks),
-    )
+    fields = {"scope": "", "title": f"Story {number} | Tea House", **fields}
+    return SignedPage(key=address, url=address, links=find_links(tree, address).packed, blocks=pack(blocks), **fields)
 
 
 def pack(numbers: Sequence[int]) -> bytes:
@@ -104,19 +91,13 @@ def test_links_and_parts_of_titles_on_three_tenths_of_the_pages_and_at_least_thr
     assert (site.titles == {hash_part("archive")}) is is_frequent
 
 
+OF_EIGHT, OF_SIXTEEN = [(3, 8, False, False), (4, 8, True, False)], [(4, 16, False, True), (8, 16, True, False)]
+OF_FORTY = [(6, 40, False, False), (7, 40, False, True), (20, 40, True, False)]
+
+
 @pytest.mark.parametrize(
     ("having", "pages", "furniture", "shared"),
-    [
-        (3, 8, False, False),
-        (4, 8, True, False),
-        (3, 16, False, False),
-        (4, 16, False, True),
-        (7, 16, False, True),
-        (8, 16, True, False),
-        (6, 40, False, False),
-        (7, 40, False, True),
-        (20, 40, True, False),
-    ],
+    [*OF_EIGHT, (3, 16, False, False), (7, 16, False, True), *OF_SIXTEEN, *OF_FORTY],
 )
 def test_blocks_on_half_the_pages_are_furniture_and_those_on_over_15_percent_and_at_least_four_are_shared(
     having: int, pages: int, furniture: bool, shared: bool
@@ -193,16 +174,8 @@ def test_what_is_stored_of_a_site_does_not_grow_with_its_pages() -> None:
     counts = SiteCounts()
     for number in range(200):
         features = np.arange(512 * number, 512 * (number + 1), dtype="<u4")
-        counts.add(
-            SignedPage(
-                key="",
-                url="",
-                scope="",
-                title=f"Story {number}",
-                links=features.tobytes(),
-                blocks=pack(features.tolist()),
-            )
-        )
+        title, links = f"Story {number}", features.tobytes()
+        counts.add(SignedPage("", "", "", title, links=links, blocks=pack(features.tolist())))
         assert len(counts.encode()) < 8 * MAX_COUNTERS + 100
 
 

@@ -252,29 +252,6 @@ def test_on_another_host_a_line_between_the_heading_and_a_list_is_not_furniture(
         assert host.check("/contact", hotel).verdict is Verdict.NEW
 
 
-@knowing
-def test_a_dash_and_a_minus_are_equal(crawl: Crawl) -> None:
-    for path, temperature in (("/1", "5"), ("/2", "–5"), ("/3", "15")):
-        assert crawl.check(path, notice(extra=f"<p>Tonight {temperature} °C</p>")).verdict is Verdict.NEW
-    assert is_duplicate(crawl.check("/4", notice(extra="<p>Tonight -5 °C</p>")), "http://h/2")
-
-
-@pytest.mark.parametrize("stories", [[], STORIES[:1]], ids=["navigation only", "one link beside it"])
-def test_lists_with_only_navigation_in_common_are_all_kept(crawl: Crawl, stories: list[str]) -> None:
-    crawl.get_known()
-    for name in ("Green", "Leaf", "River"):
-        empty = listing(name, stories)
-        assert crawl.kind(empty) is PageKind.THIN
-        assert crawl.check(f"/tag/{name}", empty).verdict is Verdict.NEW
-
-
-def test_a_list_passes_if_it_has_one_new_link(crawl: Crawl) -> None:
-    crawl.get_known()
-    for count in range(3, 9):
-        assert crawl.check(f"/archive/{count}", listing("Archive", STORIES[:count])).verdict is Verdict.NEW
-    assert crawl.check("/archive/again", listing("Archive", STORIES) + "<!-- -->").verdict is Verdict.DUPLICATE
-
-
 def test_a_long_list_of_a_known_site_covers_a_list_with_an_entry_less(crawl: Crawl) -> None:
     """In the other direction an entry is new, and leads to a page that was not seen before."""
     crawl.get_known()

@@ -154,6 +154,7 @@ EQUAL = [
     ["It's closed (today)", "Its closed: today!", 'It\'s closed -- "today" ...', "It’s closed – “today”…"],
     ["café", "cafe\u0301"],
     ["days of 2019-2023", "days of 2019–2023"],
+    ["Tonight -5 °C", "Tonight –5 °C"],
     ["茶館裏，明天！", "茶馆里 明天"],
 ]
 
