@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import ConfigError, Deduplicator, IndexMismatch
 from crawler_dedup.signing.features import normalise
@@ -41,13 +40,10 @@ from crawler_dedup.signing.text import Text
 from crawler_dedup.system.compression import compress
 from tests.support.examples import examples
 from tests.support.prose import SAMPLES, config, text_of
+from tests.support.reference import hash_of
 
 MAGIC = b"crawler-dedup lexicon 1\n"
 WORDS = "tram depot the honey lime 茶馆 老 船夫 don't 3 ชา".split()
-
-
-def hash_of(word: str) -> int:
-    return xxh3_64_intdigest(word.encode("utf-8", "replace"))
 
 
 def rarity_of(lexicon: Lexicon, *words: str) -> list[float]:

@@ -33,6 +33,7 @@ from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS
 from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, prose, text_of
+from tests.support.reference import hash_of, slow_shingles
 from tests.support.reference import slow_mixed as mix
 from tests.support.shares import near, shares_of
 
@@ -46,21 +47,6 @@ TEXTS = st.lists(st.sampled_from([*VOCABULARY, ". ", "。", "\n", ", ", "！"]),
     st.sampled_from("ab1 茶馆館。．｡.!？\n\t_é\u0301…"), max_size=120
 )
 """Texts of few words, with repetitions in each text and between texts."""
-
-
-def hash_of(word: str) -> int:
-    return xxh3_64_intdigest(word.encode("utf-8", "replace"))
-
-
-def shingles(words: list[str], width: int) -> set[int]:
-    """Return the runs of *width* words, or a single shorter run, as mixed polynomials modulo 2^64."""
-    hashes = [hash_of(word) for word in words]
-    width = min(width, len(hashes))
-    runs = [hashes[at : at + width] for at in range(len(hashes) - width + 1)] if hashes else []
-    return {
-        mix(sum(unit_hash * 0x9E3779B97F4A7C15 ** (width - 1 - at) for at, unit_hash in enumerate(run)) & _MASK)
-        for run in runs
-    }
 
 
 def array(numbers: Iterable[int]) -> Numbers:
@@ -190,7 +176,7 @@ def slow_exact(_: object, text: Text) -> Signed:
 
 
 def slow_minhash(scheme: MinHash, text: Text) -> Signed:
-    runs, rows = shingles(text.units, scheme.shingle), scheme.rows or slow_rows(scheme.threshold)
+    runs, rows = slow_shingles(text.units, scheme.shingle), scheme.rows or slow_rows(scheme.threshold)
     if not runs:
         return b"", []
     minima = slow_one_permutation(runs)
@@ -209,7 +195,7 @@ _PERMUTATIONS = [(factor | 1, term) for factor, term in zip(_SEEDS[:84], _SEEDS[
 
 
 def slow_shingling(scheme: Shingling, text: Text) -> Signed:
-    hashes, lookup = shingles(text.units, scheme.shingle), scheme.lookup
+    hashes, lookup = slow_shingles(text.units, scheme.shingle), scheme.lookup
     if scheme.needs_lexicon:
         hashes -= set(COMMON)
     if not hashes:
@@ -251,7 +237,7 @@ def slow_checksums(scheme: Checksums, text: Text) -> Signed:
 
 COUNTS = {"tram": 1, "depot": 3, "the": 990, "honey": 31, "lime": 250, "roof": 32, "bee": 5, "茶馆": 8, "老": 251}
 """Documents of 1,000 that have each word. The lexicon lacks the other words of :data:`VOCABULARY`."""
-COMMON = sorted(shingles(text_of(SAMPLES["English"]).units, 5))[::3]
+COMMON = sorted(slow_shingles(text_of(SAMPLES["English"]).units, 5))[::3]
 """Shingles that the lexicon calls frequent."""
 
 
@@ -315,18 +301,20 @@ def slow_ddw(scheme: DDW, text: Text) -> Signed:
     return value, keys
 
 
-def slow_longest(text: Text) -> list[int]:
-    parts, part = [], ""
-    raw = text.raw
-    for at, character in enumerate(raw):
-        ends = character == "." and (at + 1 == len(raw) or raw[at + 1].isspace())
-        if character in "。！？!?…\n" or ends:
-            parts.append(part)
-            part = ""
+def split_at(raw: str, ends: str) -> list[str]:
+    """Split at *ends*, and at each full stop before white space."""
+    parts = [""]
+    for character, following in zip(raw, [*raw[1:], " "], strict=False):
+        if character in ends or (character == "." and following.isspace()):
+            parts.append("")
         else:
-            part += character
+            parts[-1] += character
+    return parts
+
+
+def slow_longest(text: Text) -> list[int]:
     lengths = {}
-    for line in [*parts, part]:
+    for line in split_at(text.raw, "。！？!?…\n"):
         cut_up = split_units(normalise(line))
         if len(cut_up) >= 6:
             lengths[hash_of(" ".join(cut_up))] = sum(map(len, cut_up))
@@ -334,15 +322,7 @@ def slow_longest(text: Text) -> list[int]:
 
 
 def slow_stops(text: Text) -> list[int]:
-    parts, part = [], ""
-    raw = text.raw
-    for at, character in enumerate(raw):
-        if character in "。．｡" or (character == "." and (at + 1 == len(raw) or raw[at + 1].isspace())):
-            parts.append(part)
-            part = ""
-        else:
-            part += character
-    plain = ["".join(filter(str.isalnum, normalise(line))) for line in [*parts, part]]
+    plain = ["".join(filter(str.isalnum, normalise(line))) for line in split_at(text.raw, "。．｡")]
     around = {f"{before[-5:]}.{after[:5]}" for before, after in pairwise(plain)}
     return sorted(mix(hash_of(junction)) for junction in around if len(junction) == 11)
 

@@ -135,11 +135,6 @@ def test_a_thin_page_that_asks_for_a_password_is_not_signed(signer: Signer, kind
     assert sign(signer, PAGES["short"] + field).unsigned == ("too little text" if kind == "password" else "")
 
 
-def test_the_three_tokenizers_have_three_specs() -> None:
-    specs = [Signer(Config(tokenizer=name)).spec for name in ("jieba", "rjieba", "bigrams")]
-    assert len({tuple(spec.items()) for spec in specs}) == 3
-
-
 @pytest.fixture
 def without_rjieba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "rjieba" else find_spec(name))
@@ -151,16 +146,6 @@ def test_a_missing_tokenizer_is_reported_at_once() -> None:
         ConfigError, match=r"DEDUP_TOKENIZER = 'rjieba' needs .*: install crawler-dedup with the extra fast"
     ):
         Signer(Config(tokenizer="rjieba"))
-
-
-def test_auto_is_rjieba_where_it_is_installed() -> None:
-    assert Signer(Config()).spec["tokenizer"] == "rjieba"
-
-
-@pytest.mark.usefixtures("without_rjieba")
-def test_auto_is_jieba_where_rjieba_is_not_installed() -> None:
-    signer = Signer(Config())
-    assert signer.config.tokenizer == signer.spec["tokenizer"] == "jieba"
 
 
 @pytest.mark.parametrize(

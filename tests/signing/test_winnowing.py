@@ -17,9 +17,8 @@ from crawler_dedup.signing.schemes.passages import Pieces
 from crawler_dedup.signing.schemes.winnowing import WIDE_LETTERS, Winnowing
 from tests.support.examples import examples
 from tests.support.prose import mixed, prose, text_of
-from tests.support.reference import slow_mixed
+from tests.support.reference import slow_mixed, slow_polynomial
 
-_MASK = (1 << 64) - 1
 WIDE = "天地玄黄宇宙洪荒かなカナ한글กขค"
 NARROW = "abcdeфыва0123άλφאבגअआइ"
 BETWEEN = ["", "", "", "", " ", ", ", ". ", "。", "\n", " — ", "！"]
@@ -64,12 +63,9 @@ def numbers_of(scheme: Winnowing, raw: str) -> set[int]:
 
 
 def hashes_of_runs(letters: list[str], width: int) -> list[int]:
-    """Return a polynomial of the hashed code points of each run modulo 2^64, mixed."""
+    """Return a polynomial of the hashed code points of each run."""
     codes = [slow_mixed(ord(letter)) for letter in letters]
-    return [
-        slow_mixed(sum(code * 0x9E3779B97F4A7C15 ** (width - 1 - at) for at, code in enumerate(run)) & _MASK)
-        for run in (codes[at : at + width] for at in range(len(codes) - width + 1))
-    ]
+    return [slow_polynomial(codes[at : at + width]) for at in range(len(codes) - width + 1)]
 
 
 # The guarantee
