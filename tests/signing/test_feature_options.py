@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, ConfigError
 from crawler_dedup.errors import ExtraMissing
 from crawler_dedup.hamming import DESIGNS
-from crawler_dedup.signing.features import LANGUAGES, Features, normalise, stem_words, tokenise
+from crawler_dedup.signing.features import LANGUAGES, normalise, stem_words, tokenise
 from crawler_dedup.signing.lexicon import build, general
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.schemes.simhash import SimHash
@@ -25,6 +24,7 @@ from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.system.extras import has_extra
 from tests.support.prose import BIGRAMS, ODD, SAMPLES, config, html, prose, text_of
+from tests.support.reference import hash_of
 
 FEATURED = ("simhash", "checksums", "imatch", "ddw")
 needs_stemmer = pytest.mark.skipif(not has_extra("stem"), reason="needs the extra stem")
@@ -34,31 +34,23 @@ TEXTS = st.lists(st.sampled_from("the tram depot depots Trams 茶馆 老船夫 3
 )
 
 
-def counted(features: Features) -> dict[int, int]:
-    return dict(zip(features.hashes.tolist(), map(int, features.counts), strict=True))
-
-
-def slow_counts(words: list[str]) -> dict[int, int]:
-    return {xxh3_64_intdigest(word.encode()): times for word, times in Counter(words).items()}
-
-
 def words_of(raw: str) -> list[str]:
     return tokenise(normalise(raw), BIGRAMS)
 
 
-@given(TEXTS, TEXTS, st.integers(0, 3))
-def test_words_of_the_title_count_as_often_as_the_option_says(raw: str, title: str, times: int) -> None:
-    features = scheme_of(f"simhash title={times}").features_of(Text(raw, BIGRAMS, title=title))
-    assert counted(features) == slow_counts(words_of(raw) + times * words_of(title))
+@given(TEXTS, TEXTS, st.integers(0, 3), st.booleans())
+def test_pairs_without_stop_words_and_words_of_the_title_count_as_the_options_say(
+    raw: str, title: str, times: int, has_phrases: bool
+) -> None:
+    def featured(words: list[str]) -> list[str]:
+        return words + [f"{a} {b}" for a, b in pairwise(words) if has_phrases and not stop_words() & {a, b}]
 
-
-@given(TEXTS, TEXTS)
-def test_pairs_of_neighbours_without_stop_words_are_features(raw: str, title: str) -> None:
-    def with_pairs(words: list[str]) -> list[str]:
-        return words + [f"{a} {b}" for a, b in pairwise(words) if not stop_words() & {a, b}]
-
-    features = scheme_of("simhash phrases=yes title=1").features_of(Text(raw, BIGRAMS, title=title))
-    assert counted(features) == slow_counts(with_pairs(words_of(raw)) + with_pairs(words_of(title)))
+    scheme = scheme_of(f"simhash phrases={'yes' if has_phrases else 'no'} title={times}")
+    features = scheme.features_of(Text(raw, BIGRAMS, title=title))
+    counts = Counter(featured(words_of(raw)) + times * featured(words_of(title)))
+    assert dict(zip(features.hashes.tolist(), features.counts.tolist(), strict=True)) == {
+        hash_of(word): count for word, count in counts.items()
+    }
 
 
 @given(TEXTS)

@@ -87,21 +87,19 @@ def use(directory: Path) -> dict[str, int]:
 FILES = {"data.mdb", "lock.mdb", "users.lock", "run", "journal.jsonl"}
 
 
-def test_an_index_that_the_filter_creates_belongs_to_its_user_alone(tmp_path: Path, umask: int) -> None:
-    directory = tmp_path / "above" / "index"
-    assert use(directory) == dict.fromkeys(FILES, 0o600)
-    assert mode_of(directory) == 0o700
-
-
 @pytest.mark.parametrize(
-    ("mode", "wanted"), [(0o700, 0o600), (0o755, 0o644), (0o770, 0o660), (0o2770, 0o660), (0o777, 0o666)]
+    ("mode", "wanted"),
+    [(None, 0o600), (0o700, 0o600), (0o755, 0o644), (0o770, 0o660), (0o2770, 0o660), (0o777, 0o666)],
 )
-def test_files_in_an_existing_directory_have_its_rights(tmp_path: Path, umask: int, mode: int, wanted: int) -> None:
-    directory = tmp_path / "index"
-    directory.mkdir()
-    directory.chmod(mode)
+def test_files_have_the_rights_of_an_existing_directory_or_belong_to_their_user_alone(
+    tmp_path: Path, umask: int, mode: int | None, wanted: int
+) -> None:
+    directory = tmp_path / "above" / "index"
+    if mode is not None:
+        directory.mkdir(parents=True)
+        directory.chmod(mode)
     assert use(directory) == dict.fromkeys(FILES, wanted)
-    assert mode_of(directory) == mode
+    assert mode_of(directory) == (mode or 0o700)
 
 
 def test_rights_that_somebody_has_changed_stay(tmp_path: Path) -> None:
