@@ -281,12 +281,6 @@ def test_main_text_of_a_page_with_too_many_attributes_is_empty() -> None:
     assert asyncio.run(main_text(response)) == ""
 
 
-@pytest.mark.parametrize("charset", ["punycode", "hex", "idna", "unicode_escape"])
-def test_main_text_is_read_from_a_page_in_an_encoding_that_is_not_a_charset(charset: str) -> None:
-    response = HtmlResponse("http://example.com/", body=f"<meta charset={charset}><p>text".encode())
-    assert asyncio.run(main_text(response)).strip() == "text"
-
-
 def test_main_text_for_callbacks_is_extracted_once() -> None:
     response = HtmlResponse("http://example.com/", body=article("x").encode())
 

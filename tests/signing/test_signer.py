@@ -210,22 +210,19 @@ def test_the_program_imports_no_crawler_and_no_database() -> None:
     assert not {"scrapy", "twisted", "lmdb", "redis", "jieba", "rjieba", "trafilatura", "asyncio"} & set(names)
 
 
-def test_a_signer_tells_before_it_loads_the_dictionary_once() -> None:
+@pytest.mark.parametrize(("tokenizer", "expected"), [("jieba", ["loading"]), ("bigrams", [])])
+def test_a_signer_tells_before_it_loads_the_dictionary_once(
+    tokenizer: Literal["jieba", "bigrams"], expected: list[str]
+) -> None:
     calls: list[str] = []
-    signer = Signer(Config(tokenizer="jieba"), before_loading=lambda: calls.append("loading"))
+    signer = Signer(Config(tokenizer=tokenizer), before_loading=lambda: calls.append("loading"))
     signer.load(dictionary=False)
-    for body in (prose_page(prose(0)), CHINESE, CHINESE):
-        signer.sign("http://a/", body, encoding=None, key=None, scope="")
-    assert calls == ["loading"]
-    signer.load()
-    assert calls == ["loading"]
-
-
-def test_a_signer_without_a_dictionary_loads_none() -> None:
-    calls: list[str] = []
-    signer = Signer(Config(tokenizer="bigrams"), before_loading=lambda: calls.append("loading"))
-    signer.sign("http://a/", CHINESE, encoding=None, key=None, scope="")
+    sign(signer, prose_page(prose(0)))
     assert calls == []
+    for _ in range(2):
+        sign(signer, CHINESE)
+    signer.load()
+    assert calls == expected
 
 
 @pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.slow)])

@@ -9,10 +9,8 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from crawler_dedup.signing.characters import HAN
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import initial_of_each
 from crawler_dedup.signing.signer import BEHAVIOUR
@@ -55,14 +53,6 @@ def test_the_tables_are_the_golden_ones() -> None:
 def test_the_stop_words_are_normalised() -> None:
     assert {normalise(word) for word in stop_words()} == stop_words()
     assert "" not in stop_words()
-
-
-def test_only_chinese_characters_have_a_simplified_form() -> None:
-    table = simplified_forms()
-    (changed,) = np.nonzero(table != np.arange(len(table)))
-    assert len(changed) > 5000
-    assert all(HAN.fullmatch(chr(code)) for code in changed)
-    assert all(HAN.fullmatch(chr(code)) for code in table[changed])
 
 
 def test_every_common_character_has_a_reading() -> None:

@@ -209,11 +209,6 @@ def test_the_dictionary_equals_the_one_that_jieba_makes_of_its_file() -> None:
     assert read[0]["中华人民共"] == 0
 
 
-def test_weights_are_counts_to_the_power_of_three_quarters_in_whole_64ths() -> None:
-    counted = weigh_tokens(["tram"] * 16 + ["track"] * 5 + ["depot"])
-    assert sorted(counted.weights.tolist()) == [64, 214, 512]
-
-
 def test_stop_words_of_every_language_have_half_the_weight_and_are_not_content() -> None:
     assert {"the", "的", "und", "les"} <= stop_words()
     counted = weigh_tokens(["the", "的", "und", "tram"])

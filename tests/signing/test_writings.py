@@ -182,32 +182,16 @@ WRITINGS_OF_CHINESE = ["s2t", "s2tw", "s2hk"]
 """Simplified → Traditional as OpenCC's own, of Taiwan, of Hong Kong."""
 
 
-@pytest.mark.parametrize(
-    ("traditional", "text"),
-    [
-        ("漢語", "汉语"),
-        ("龍門陣", "龙门阵"),
-        ("裏裡里", "里里里"),
-        ("頭髮發現", "头发发现"),
-        ("瞭解著名", "了解着名"),
-        ("汉语", "汉语"),
-    ],
-)
-def test_a_traditional_character_becomes_its_simplified_form(traditional: str, text: str) -> None:
-    assert simplify_han(traditional) == text
+def test_traditional_characters_become_simplified_ones() -> None:
+    assert simplify_han("漢語 龍門陣 裏裡里 頭髮發現 瞭解著名 汉语") == "汉语 龙门阵 里里里 头发发现 了解着名 汉语"
 
 
 def test_only_chinese_characters_are_folded_and_only_to_chinese_characters() -> None:
     folded = simplify_han(EVERYTHING)
     assert len(folded) == len(EVERYTHING)
     changed = [(ord(before), ord(after)) for before, after in zip(EVERYTHING, folded, strict=True) if before != after]
-    assert len(changed) > 3000
+    assert len(changed) > 5000
     assert all(any(code in block for block in BLOCKS) for pair in changed for code in pair)
-
-
-def test_folding_twice_changes_only_a_handful_of_characters() -> None:
-    once = simplify_han(EVERYTHING)
-    assert sum(before != after for before, after in zip(once, simplify_han(once), strict=True)) <= 5
 
 
 @given(ANYTHING)
