@@ -164,14 +164,13 @@ def test_a_page_is_never_covered_by_what_another_page_hides(
     hidden = [part for part, is_shown in zip(parts, foreign, strict=True) if not is_shown]
     kept = page(*shown, *map(hider.format, hidden if separately else ["".join(hidden)]))
     assert not covers(kept, page(*parts))
-    assert any(own) or any(foreign) or signed(kept).unsigned == "mostly hidden"
 
 
 def test_a_copy_in_a_hidden_part_of_each_line_causes_no_drop() -> None:
     lines = [words(number, 16) for number in range(10)]
     hiding = [f"<p>{' '.join(line[:8])} <b hidden>{' '.join(line[8:])}</b></p>" for line in lines]
     plain = page(*(f"<p>{' '.join(line)}</p>" for line in lines))
-    assert covers(plain, plain)
+    assert covers(plain, plain + " ")
     assert not covers(page(*hiding), plain)
 
 
@@ -191,7 +190,7 @@ def test_hidden_text_covers_nothing_with_every_scheme_and_extractor(scheme: str,
     signer = Signer(Config(tokenizer="bigrams", scheme=scheme, extractor=extractor))
     parts = sentences("depot")
     decoy = page(*parts[:5], f"<div hidden>{''.join(parts[5:])}</div>")
-    assert covers(page(*parts), page(*parts), signer)
+    assert covers(page(*parts), page(*parts) + " ", signer)
     assert not covers(decoy, page(*parts), signer)
     assert covers(decoy, decoy.replace("</h1>", "</h1><!-- other bytes -->"), signer)
 
@@ -273,8 +272,6 @@ HIDDEN = {
     "a closed dialog": "<dialog><h1>{title}</h1><main>{text}</main></dialog>",
     "not displayed, revealed": '<div style="display:none"><main style="opacity:0"><h1>{title}</h1>{text}</main></div>',
 }
-
-
 WITHOUT_WORDS = "<div style='display:none'><h1>Shop</h1><p>I am looking for ...</p></div><a href='/'></a>"
 
 
@@ -290,7 +287,7 @@ SHOWN = revealing("<main><h1>{title}</h1>{text}</main>")
 @pytest.mark.parametrize("kind", REVEALED.values(), ids=REVEALED)
 def test_a_page_that_shows_nothing_else_is_judged_by_what_is_revealed(kind: str) -> None:
     revealed = revealing(kind)
-    assert covers(revealed, revealed)
+    assert covers(revealed, revealed + " ")
     assert covers(SHOWN, revealed)
     assert covers(revealed, SHOWN)
     assert not covers(revealed, revealing(kind, seed="ferry"))

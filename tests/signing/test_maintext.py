@@ -1,4 +1,4 @@
-"""The main text of a page: by which function it is extracted, and what callbacks of a spider get; and the tree before it."""
+"""Trees and main texts: how a page is parsed, which function extracts its text, and what callbacks of a spider get."""
 
 from __future__ import annotations
 
