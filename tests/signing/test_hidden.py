@@ -192,6 +192,7 @@ def test_hidden_text_covers_nothing_with_every_scheme_and_extractor(scheme: str,
     decoy = page(*parts[:5], f"<div hidden>{''.join(parts[5:])}</div>")
     assert covers(page(*parts), page(*parts) + " ", signer)
     assert not covers(decoy, page(*parts), signer)
+    assert not covers(decoy, page(*(part.replace(".", " today.") for part in parts)), signer)
     assert covers(decoy, decoy.replace("</h1>", "</h1><!-- other bytes -->"), signer)
 
 
@@ -249,6 +250,10 @@ def test_a_list_and_a_short_page_are_covered_by_equal_pages_but_not_by_hidden_te
     assert covers(menu, menu + " ")
     for element in ("<span hidden>{}</span>", "<span style='visibility:hidden'>{}</span>"):
         assert not covers(whole.replace(part, element.format(part)), whole)
+
+
+def test_a_list_that_is_mostly_hidden_is_not_signed() -> None:
+    assert signed(ARCHIVE.replace(STORIES, f"<div hidden>{STORIES}</div>")).unsigned == "mostly hidden"
 
 
 # What only a script or an animation uncovers counts as shown on a page that would say hardly anything without it

@@ -107,6 +107,7 @@ def test_containment_is_exact_where_resemblance_is(new_alone: int, kept_alone: i
         assert containment(common / union, size, kept_size) == pytest.approx(common / size)
 
 
-@given(st.floats(0, 1), st.integers(0, 10**6), st.integers(0, 10**6))
-def test_containment_is_between_0_and_1_for_every_estimate(estimate: float, size: int, kept_size: int) -> None:
-    assert 0 <= containment(estimate, size, kept_size) <= 1
+@given(st.floats(0, 1), st.integers(1, 10**6), st.integers(0, 10**6))
+def test_no_more_is_contained_than_either_set_has(estimate: float, size: int, kept_size: int) -> None:
+    assert 0 <= containment(estimate, size, kept_size) <= min(size, kept_size) / size
+    assert containment(estimate, 0, kept_size) == 1
