@@ -37,7 +37,6 @@ from tests.support import outlines
 from tests.support.crawling import paragraphs, words
 
 TITLE = "Ferry to the island | Tea House"
-FERRY, HOUSE = range(2)  # in alphabetical order
 
 
 def pack(markup: str, title: str = "") -> PageBlocks:
