@@ -145,9 +145,9 @@ def signed(body: str, url: str = "http://a.org/", signer: Signer = SIGNER) -> Si
     return signer.sign(url, body.encode(), encoding="utf-8", key=None, scope="")[0]
 
 
-def covers(kept: str, new: str, signer: Signer = SIGNER) -> bool:
-    """Return whether a kept page makes a new one on another host a duplicate."""
-    pages = signed(new, "http://b.org/", signer), signed(kept, signer=signer)
+def covers(kept: str, new: str, signer: Signer = SIGNER, url: str = "http://b.org/") -> bool:
+    """Return whether a kept page makes a new one a duplicate, which is on another host unless its *url* is given."""
+    pages = signed(new, url, signer), signed(kept, signer=signer)
     return compare(Pair(*pages, signer.config.max_distance, signer.scheme)) is not None
 
 
@@ -210,6 +210,7 @@ def test_the_open_page_covers_the_closed_page_and_a_copy_of_it_but_not_the_rever
     assert covers(ACCORDION, ACCORDION.replace("<nav>", "<nav><a href=/shop>Shop</a> "))
     assert covers(OPENED, ACCORDION)
     assert not covers(ACCORDION, OPENED)
+    assert not covers(ACCORDION, OPENED, url="http://a.org/")  # visited again
 
 
 def test_what_a_new_page_hides_must_be_covered_too() -> None:
