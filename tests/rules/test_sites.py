@@ -25,14 +25,20 @@ TEA = frozenset([hash_part("teahouse")])
 
 
 def page(
-    number: int, hrefs: list[str] | None = None, *, url: str = "http://h/{}", blocks: Sequence[int] = (), **fields: str
+    number: int,
+    hrefs: list[str] | None = None,
+    *,
+    title: str = "",
+    url: str = "http://h/{}",
+    scope: str = "",
+    blocks: Sequence[int] = (),
 ) -> SignedPage:
     """Return a page with navigation, a link of its own and the title of its site."""
     hrefs = [*NAVIGATION, f"/own/{number}"] if hrefs is None else hrefs
     tree = parse("".join(f'<a href="{href}">x</a>' for href in hrefs).encode())
     address = url.format(number)
-    fields = {"scope": "", "title": f"Story {number} | Tea House", **fields}
-    return SignedPage(key=address, url=address, links=find_links(tree, address).packed, blocks=pack(blocks), **fields)
+    title, links = title or f"Story {number} | Tea House", find_links(tree, address).packed
+    return SignedPage(key=address, url=address, scope=scope, title=title, links=links, blocks=pack(blocks))
 
 
 def pack(numbers: Sequence[int]) -> bytes:
