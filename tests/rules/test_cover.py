@@ -105,7 +105,7 @@ NUMBERS = {
     "Patients in the second group, who had shown no reaction, were given {} milligrams a day.": ("40", "80"),
     "The hearing, which had been put off because the expert was ill, is on {} in the hall.": ("4 May", "5 May"),
     "The match in front of nearly nine thousand people, the first after winter, ended {}.": ("1:0", "3:2"),
-    "The pump has ten repairs and eleven new parts since the release of the version {} in spring.": (
+    "The pump has ten repairs and eleven new parts since the last release, the long awaited version {}.": (
         "8.11.10",
         "8.10.11",
     ),
