@@ -14,7 +14,6 @@ from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS
 from crawler_dedup.system.compression import decompress
-from tests.support.lineprogram import LineProgram
 
 _OF_A_TEXT = 360
 """Words from which a text is made."""
