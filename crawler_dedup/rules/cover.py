@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby, takewhile
+from itertools import takewhile
 from typing import NamedTuple
 
 from crawler_dedup.rules.computed import computed
@@ -206,7 +206,7 @@ class Cover:
             if more <= 0 or not self.is_strict:
                 edited.append([*self._pair_up(texts, kept)])
         least = ALIKE if sum(map(len, edited)) > 1 else ALONE_ALIKE
-        runs = [run for pairs in edited for run in self._find_replaced(pairs, least)]
+        runs = [[block for block, places in pairs if self._is_replaced(block, places, least)] for pairs in edited]
         replaced = [block for run in runs for block in run]
         if self.is_strict:
             return added + replaced
@@ -214,14 +214,6 @@ class Cover:
         size = sum([max(block.size, CELL) for block in replaced])
         is_much = size > most or any(len(run) > 1 and size_of(run) > FRAME_LETTERS for run in runs)
         return changed + (added if surplus > FRAME_LETTERS else []) + (replaced if is_much else [])
-
-    def _find_replaced(
-        self, pairs: Iterable[tuple[CoverBlock, Sequence[CoverBlock]]], least: int
-    ) -> list[list[CoverBlock]]:
-        """Return the runs of blocks that are no edits of those in their places. A fact between two of them ends no run."""
-        flagged = [(block, self._is_replaced(block, places, least)) for block, places in pairs]
-        runs = groupby([row for row in flagged if row[1] or not row[0].is_fact], lambda row: row[1])
-        return [[block for block, _ in run] for is_replaced, run in runs if is_replaced]
 
     def with_hashes(self, blocks: Iterable[CoverBlock]) -> list[tuple[int, CoverBlock]]:
         """Return *blocks* of the new page with their hashes, by which their texts are known where the page is at hand."""

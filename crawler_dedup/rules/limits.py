@@ -75,7 +75,7 @@ GROWTH, GROWTH_LETTERS = 1.05, 16
 letters more for each block."""
 FRAME_LETTERS, FRAME_SHARE = 80, 0.05
 """In another design, new lines that together have up to this size, or replaced ones with this share of the text, may belong
-to the frame. Consecutive blocks that were replaced may have the first size only: they are a paragraph of a mail."""
+to the frame. Several replaced blocks in one place may have the first size only: they are a paragraph of a mail."""
 CELL = 8
 """In another design, each number that takes the place of another one counts as this many letters, at least: a table of other
 values has few letters."""

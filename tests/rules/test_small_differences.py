@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Deduplicator
@@ -101,6 +101,14 @@ ADDED = [
 ]
 
 
+# Two words of the added sentence have, by chance, two of the smallest hashes of the first one: it looks like its edit.
+@example(
+    kept=2 * ["Jerseys hearings dissemination miriam exhibited, shredder couture nigerian sublime slept."],
+    new=2 * ["Tiff smiles relocating ancillary pace dundee, enriched watched sharpe mustard palau maven."],
+    added="Ordination fragrances bolts aliases, charters portraits registers wondered.",
+    at=1,
+    host="m",
+)
 @given(kept=PARTS, new=PARTS, added=st.sampled_from(ADDED), at=st.integers(0, 5), host=st.sampled_from("hm"))
 def test_a_block_that_is_added_to_a_different_page_makes_no_duplicate_of_it(
     tmp_path_factory: pytest.TempPathFactory, kept: list[str], new: list[str], added: str, at: int, host: str
