@@ -38,8 +38,8 @@ from crawler_dedup.index.maintenance import CACHE_BYTES
 from crawler_dedup.index.records import hash_scope
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection
+from crawler_dedup.index.redis.index import ServerIndex
 from crawler_dedup.index.redis.keys import Keys, meta_key
-from crawler_dedup.index.redis.store import ServerStore
 from crawler_dedup.index.storage import NUMBERS, SIGNATURES
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import DATA, require_data
@@ -147,7 +147,7 @@ def _read_all(crawl: Crawl) -> int:
         cache = client.cells._cache
         return cache._max_bytes - cache._left
 
-    assert isinstance(crawl.pages, ServerStore)
+    assert isinstance(crawl.pages, ServerIndex)
     return crawl.pages._submit(
         lambda tables: read(tables._storage._client)  # type: ignore[attr-defined]
     ).result()

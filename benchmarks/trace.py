@@ -29,7 +29,7 @@ from rich.progress import track
 from rich.table import Table
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.inspection.trace import find_sources
 from crawler_dedup.signing.features import normalise
@@ -140,7 +140,7 @@ DAMAGES: dict[str, Damage] = {
 class KeptWorks(NamedTuple):
     """An index with works, and the cost of the first work."""
 
-    store: Backend
+    store: Index
     scheme: PassageScheme
     seconds: float
     value_bytes: int

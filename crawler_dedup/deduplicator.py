@@ -15,7 +15,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.decision import Decision, Match, Verdict
 from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.maintenance import make_pages, open_pages, read_profiles
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
@@ -69,7 +69,7 @@ class _Opened:
         is_emptied: whether it was emptied when it was opened.
     """
 
-    store: Backend
+    store: Index
     lock: Run
     context: RunContext
     claiming: RunContext

@@ -9,12 +9,12 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
+from crawler_dedup.batch.memorystorage import MemoryStorage
 from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.rows import StoredPages, format_memory
 from crawler_dedup.batch.shard import decode_page
 from crawler_dedup.decision import Match, Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.memorystorage import MemoryStorage
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import NO_RUNS

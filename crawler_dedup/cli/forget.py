@@ -15,7 +15,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
 from crawler_dedup.cli.terminal import print_json, printable, quantity
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.reader import Journals, ScopedUrl, find_duplicates
@@ -132,7 +132,7 @@ def _time_before(older_than: str) -> float:
     return time.time() - seconds
 
 
-def _find_duplicates(target: Target, pages: Backend, is_selected: RecordTest, url: str, start: Start) -> list[str]:
+def _find_duplicates(target: Target, pages: Index, is_selected: RecordTest, url: str, start: Start) -> list[str]:
     """Return the addresses of the duplicates of selected pages, without those that are kept and not selected."""
     total = len(pages)
     selected: set[ScopedUrl] = set()

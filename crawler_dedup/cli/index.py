@@ -30,10 +30,10 @@ from crawler_dedup.cli.terminal import (
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, DedupError, IndexDamaged
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.export import Export
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb import compaction
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import Contents, PagesOfRun
 from crawler_dedup.rules.counts import can_read
@@ -70,7 +70,7 @@ def stats(index: Location | None, json: bool) -> None:
     print_json("index_run", map(_run_fields, contents.runs.items()))
 
 
-def _index_fields(opened: Backend, contents: Contents) -> dict[str, Any]:
+def _index_fields(opened: Index, contents: Contents) -> dict[str, Any]:
     header, figures = opened.read_header(), opened.measure()
     return {
         "kind": header.kind,
@@ -192,7 +192,7 @@ def _verify_in_child(directory: Path) -> list[str]:
 def _verify_and_send(directory: Path, sender: Connection) -> None:
     problems: list[str] | DedupError | OSError
     try:
-        with closing(Store.attach(directory)) as opened, progress_bars() as start:
+        with closing(DirectoryIndex.attach(directory)) as opened, progress_bars() as start:
             advance = start("verifying", maintenance.count_entries(opened))
             problems = opened.verify(_filing_of(opened.header.spec), advance)
     except IndexDamaged as error:

@@ -20,7 +20,7 @@ from crawler_dedup.journal.runs import RunPeriods, describe_runs, format_period
 from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:
-    from crawler_dedup.index.backend import Backend
+    from crawler_dedup.index.index import Index
 
 _OPTIONS = (
     last_option,
@@ -88,7 +88,7 @@ def _parse_since(text: str) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def choose_run(run: str, last: bool, journals: Journals, pages: Backend | None = None) -> str:
+def choose_run(run: str, last: bool, journals: Journals, pages: Index | None = None) -> str:
     """Return the number of the run that ``--run`` or ``--last`` asks for; ``""``: all runs.
 
     Args:

@@ -16,7 +16,7 @@ from crawler_dedup.cli.project import find_index, read_config
 from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable
 from crawler_dedup.config import Config
 from crawler_dedup.errors import BeyondLimits, DedupError
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.inspection.corpus import read_main_text
@@ -81,7 +81,7 @@ def _read_plain_text(file: Path, config: Config) -> str:
         raise DedupError(f"{file} has {limit}.") from None
 
 
-def _scheme_of(pages: Backend, index: Location, config: Config) -> PassageScheme:
+def _scheme_of(pages: Index, index: Location, config: Config) -> PassageScheme:
     """Return the scheme of an index."""
     spec = pages.header.spec
     scheme = scheme_of(add_unfiled_options(spec.get("scheme", ""), config.scheme), config)

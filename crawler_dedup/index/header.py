@@ -29,7 +29,7 @@ class Header(msgspec.Struct, frozen=True):
         format: version of the layout.
         spec: what signatures depend on; must equal ours.
         libraries: versions of the libraries on which signatures depend; another version is only warned about.
-        kind: "pages" (:class:`~crawler_dedup.index.lmdb.store.Store`) or "signatures"
+        kind: "pages" (:class:`~crawler_dedup.index.lmdb.index.DirectoryIndex`) or "signatures"
             (:class:`~crawler_dedup.index.lmdb.permuted.PermutedIndex`).
     """
 

@@ -15,11 +15,11 @@ import numpy as np
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMissing
 from crawler_dedup.index import export, records
-from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.export import Export, ExportBlock
 from crawler_dedup.index.header import require_same_spec
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import DATA_FILE, damaged_error
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, StoredSite
 from crawler_dedup.index.records import Record
@@ -32,7 +32,7 @@ CACHE_BYTES = 256 << 20
 """About how many bytes of an index on a server a process keeps in memory. What does not fit is read again when needed."""
 
 if TYPE_CHECKING:
-    from crawler_dedup.index.redis.opening import ServerIndex
+    from crawler_dedup.index.redis.index import ServerIndex
 
 FilingOf = Callable[[Mapping[str, str]], Filing]
 """Returns the :class:`Filing` of an index, given the spec in its header."""
@@ -77,7 +77,7 @@ def make_pages(
     cache_bytes: int = CACHE_BYTES,
     fresh: bool = False,
     frozen: FrozenProfiles | None = None,
-) -> Backend:
+) -> Index:
     """Open or create the index of pages at *location*.
 
     Args:
@@ -94,10 +94,10 @@ def make_pages(
     """
     if isinstance(location, ServerAddress):
         return _server().open(location, spec, libraries, fresh=fresh, cache_bytes=cache_bytes, frozen=frozen)
-    return Store.open(location, spec, libraries, map_size=map_size, fresh=fresh, frozen=frozen)
+    return DirectoryIndex.open(location, spec, libraries, map_size=map_size, fresh=fresh, frozen=frozen)
 
 
-def open_pages(location: Location, spec: Mapping[str, str] | None = None) -> Backend:
+def open_pages(location: Location, spec: Mapping[str, str] | None = None) -> Index:
     """Open the index of pages at *location* to read it; nothing in it is changed.
 
     Args:
@@ -111,20 +111,20 @@ def open_pages(location: Location, spec: Mapping[str, str] | None = None) -> Bac
     return _attach(location, spec, readonly=True)
 
 
-def open_to_write(location: Location) -> Backend:
+def open_to_write(location: Location) -> Index:
     """Open the index of pages at *location*, whatever its configuration. Raises as :func:`open_pages`."""
     return _attach(location)
 
 
-def _attach(location: Location, spec: Mapping[str, str] | None = None, *, readonly: bool = False) -> Backend:
+def _attach(location: Location, spec: Mapping[str, str] | None = None, *, readonly: bool = False) -> Index:
     if isinstance(location, ServerAddress):
         return _server().attach(location, spec, readonly=readonly)
-    return Store.attach(location, spec, readonly=readonly)
+    return DirectoryIndex.attach(location, spec, readonly=readonly)
 
 
 def _server() -> type[ServerIndex]:
     require_extra("redis", "An index on a server")
-    from crawler_dedup.index.redis.opening import ServerIndex  # noqa: PLC0415  (needs an extra)
+    from crawler_dedup.index.redis.index import ServerIndex  # noqa: PLC0415  (needs an extra)
 
     return ServerIndex
 
@@ -160,7 +160,7 @@ def file_size(directory: Path) -> int:
     return (directory / DATA_FILE).stat().st_size
 
 
-def count_entries(pages: Backend) -> int | None:
+def count_entries(pages: Index) -> int | None:
     """Return how many pages an index has; ``None`` if their number is damaged."""
     try:
         return len(pages)
@@ -168,14 +168,14 @@ def count_entries(pages: Backend) -> int | None:
         return None
 
 
-def read_records(pages: Backend, advance: Advance) -> Iterator[Record]:
+def read_records(pages: Index, advance: Advance) -> Iterator[Record]:
     """Yield all records that can be read; *advance* is called with the number of records of each batch."""
     for batch in pages.records(_COUNTED):
         yield from batch
         advance(len(batch))
 
 
-def count_contents(pages: Backend, advance: Advance) -> Contents:
+def count_contents(pages: Index, advance: Advance) -> Contents:
     """Count the contents of an index of pages, record by record."""
     scopes: Counter[str] = Counter()
     runs: dict[int, PagesOfRun] = {}
@@ -189,7 +189,7 @@ def count_contents(pages: Backend, advance: Advance) -> Contents:
 
 
 def export_index(
-    pages: Backend,
+    pages: Index,
     file: Path,
     advance: Advance,
     *,
@@ -273,7 +273,7 @@ def read_profiles(path: Path, spec: Mapping[str, str], is_readable: SiteCheck) -
     return FrozenProfiles.of(sites)
 
 
-def _read_pages(pages: Backend, note_unreadable: Advance) -> Generator[ExportBlock, None, None]:
+def _read_pages(pages: Index, note_unreadable: Advance) -> Generator[ExportBlock, None, None]:
     for batch in pages.records(export.MAX_BLOCK_ROWS, handled_only=True, note_unreadable=note_unreadable):
         batch.sort(key=lambda record: record.page.signature)
         signatures = np.array([record.page.signature for record in batch], dtype=np.uint64)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from crawler_dedup.decision import Match
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.inspection.compare import InspectedPage
 from crawler_dedup.rules.cover import is_part_of
 from crawler_dedup.rules.limits import ALIKE
@@ -106,7 +106,7 @@ def _block_of(numbers: list[str], name: str = "", needed: int = 0) -> CoverBlock
     return CoverBlock(keys_of_texts([(b"", numbers, 0)])[0], 0, 0, names)
 
 
-def find_nearest(pages: Backend, signer: Signer, page: SignedPage, recorded: str) -> Pair | None:
+def find_nearest(pages: Index, signer: Signer, page: SignedPage, recorded: str) -> Pair | None:
     """Return *page* with the other kept page for which the latest rule decides, by what the index knows of the sites now.
 
     Of several such pages it is the one that a crawl compares first.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile
@@ -32,7 +32,7 @@ _GONE = f"{_KNOWN_NOW}: what was known at the time of the decision is no longer 
 _AS_NOW = f"{_KNOWN_NOW}."
 
 
-def find_sites_then(pages: Backend, entry: Entry) -> PairSites:
+def find_sites_then(pages: Index, entry: Entry) -> PairSites:
     """Find the profiles at the time of the decision of *entry*, a duplicate; if they are lost, the present profiles."""
     if entry.snapshot is None or entry.kept_snapshot is None:
         return find_sites_now(pages, entry.scope, entry.url, entry.duplicate_of, _NOT_RECORDED)
@@ -43,7 +43,7 @@ def find_sites_then(pages: Backend, entry: Entry) -> PairSites:
     return PairSites(decode_profile(new.content), decode_profile(kept.content), _AS_THEN)
 
 
-def find_sites(pages: Backend, journals: Journals, scope: str, new: str, kept: str) -> PairSites:
+def find_sites(pages: Index, journals: Journals, scope: str, new: str, kept: str) -> PairSites:
     """Find the profiles at the time when *new* was last called a duplicate of *kept* in *scope*, or else the present ones.
 
     Raises:
@@ -57,7 +57,7 @@ def find_sites(pages: Backend, journals: Journals, scope: str, new: str, kept: s
     return find_sites_now(pages, scope, new, kept) if last is None else find_sites_then(pages, last)
 
 
-def find_sites_now(pages: Backend, scope: str, new: str, kept: str, source: str = _AS_NOW) -> PairSites:
+def find_sites_now(pages: Index, scope: str, new: str, kept: str, source: str = _AS_NOW) -> PairSites:
     """Find the present profiles of the sites of two addresses."""
     new_site, kept_site = (decode_profile(pages.latest_snapshot(scope, url).content) for url in (new, kept))
     return PairSites(new_site, kept_site, source)

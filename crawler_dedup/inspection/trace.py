@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from crawler_dedup.hamming import Numbers, sort_distinct
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.schemes.passages import PassageScheme, PieceIndex, Pieces, Positions
 
@@ -79,7 +79,7 @@ class _TracedText:
         return self.starts[places], page_starts, float(np.isin(page.numbers, page_numbers[in_page]).mean())
 
 
-def find_sources(text: str, scheme: PassageScheme, store: Backend) -> list[Source]:
+def find_sources(text: str, scheme: PassageScheme, store: Index) -> list[Source]:
     """Find the pages of every scope with which a normalised text shares passages, ordered by the share of the text.
 
     A text that is shorter than a piece has no sources.

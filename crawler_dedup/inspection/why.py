@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.sites import PairSites, find_sites_then
 from crawler_dedup.journal.entry import Entry
@@ -69,7 +69,7 @@ class AddressHistory:
 
 
 def find_history(
-    url: str, pages: Backend, journals: Journals, advance: Advance, read: Advance = ignore_progress
+    url: str, pages: Index, journals: Journals, advance: Advance, read: Advance = ignore_progress
 ) -> AddressHistory:
     """Look *url* up: read the index once and the journals :data:`JOURNAL_PASSES` times.
 
@@ -96,7 +96,7 @@ def find_history(
     return history
 
 
-def _read_index(history: AddressHistory, similar: _SimilarAddresses, pages: Backend, advance: Advance) -> None:
+def _read_index(history: AddressHistory, similar: _SimilarAddresses, pages: Index, advance: Advance) -> None:
     """Find the record of the address, the records of its representatives, and the profiles of their sites."""
     represented: dict[ScopedUrl, PageHistory] = {
         (scope, page.last_entry.duplicate_of): page

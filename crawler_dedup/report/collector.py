@@ -7,7 +7,7 @@ from collections import Counter, deque
 from crawler_dedup.counting import HeavyHitters
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import BITS
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.entry import Entry, Event
 from crawler_dedup.journal.reader import Journals, Past
@@ -46,7 +46,7 @@ _SAVING: dict[Event, str] = {"drop": "drop", "unchanged_dropped": "drop", "mark"
 
 
 def collect(
-    pages: Backend,
+    pages: Index,
     journals: Journals,
     run: str = "",
     advance: Advance = ignore_progress,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.journal.entry import run_started
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support import processes
@@ -84,7 +84,7 @@ def test_interrupted_work_leaves_nothing_behind(indexes: Path, tmp_path: Path, c
     assert work.returncode == 130
     assert files(folder) - before <= {Path("new"), Path("new/data.mdb"), Path("new/lock.mdb"), Path("new/users.lock")}
     for index in folder.glob("*/data.mdb"):
-        with closing(Store.attach(index.parent)) as store:
+        with closing(DirectoryIndex.attach(index.parent)) as store:
             assert store.verify(lookup_of(store.header.spec)) == []
 
 
@@ -92,8 +92,8 @@ def test_an_interrupted_verification_ends_its_process_too(indexes: Path, tmp_pat
     (tmp_path / "sitecustomize.py").write_text(
         "import sys, time\n"
         "if '--multiprocessing-fork' in sys.argv:\n"
-        "    from crawler_dedup.index.lmdb.store import Store\n"
-        "    Store.verify = lambda *_: print('working', flush=True) or time.sleep(60)\n",
+        "    from crawler_dedup.index.lmdb.index import DirectoryIndex\n"
+        "    DirectoryIndex.verify = lambda *_: print('working', flush=True) or time.sleep(60)\n",
         encoding="utf-8",
     )
     path = os.pathsep.join([str(tmp_path), str(processes.ROOT)])

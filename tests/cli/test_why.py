@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from crawler_dedup import Config
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.inspection.why import AddressHistory, find_history
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals
@@ -402,7 +402,7 @@ def test_dropped_kept_and_unknown_pages_can_be_reported_as_json_lines(index: Pat
 @pytest.mark.parametrize("options", [{}, {"min_features": 30}, {"extractor": "trafilatura"}])
 def test_pages_are_signed_again_as_the_index_was_made(tmp_path: Path, scheme: str, options: dict[str, Any]) -> None:
     signer = Signer(Config(**{"tokenizer": "bigrams", "scheme": scheme, **options}))
-    store = Store.open(tmp_path / "index", signer.spec, signer.libraries, map_size=1 << 24, fresh=True)
+    store = DirectoryIndex.open(tmp_path / "index", signer.spec, signer.libraries, map_size=1 << 24, fresh=True)
     store.close()
     with closing(maintenance.open_pages(tmp_path / "index")) as pages:
         config = config_from_spec(pages.header.spec, Config(max_distance=3))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from tests.support import processes
 from tests.support.crawling import Answer, Page, Site, article, html, run_scrapy, start_script
 from tests.support.projects import ADDON, PAGES, index_of, project
@@ -50,7 +50,7 @@ def wait_until_settled(directory: Path) -> None:
     """Wait until a page is settled in an index that another process writes."""
     is_settled = False
     while not is_settled:
-        with closing(Store.attach(directory, readonly=True)) as store:
+        with closing(DirectoryIndex.attach(directory, readonly=True)) as store:
             is_settled = any(record.settled for batch in store.records(10) for record in batch)
 
 

@@ -25,9 +25,9 @@ from crawler_dedup.index.lmdb import committer as committer_module
 from crawler_dedup.index.lmdb import environment as environment_module
 from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.compaction import compact
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.locks import refuse_network
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
-from crawler_dedup.index.lmdb.store import Store
 from tests.support import processes
 from tests.support.crawling import article
 from tests.support.disks import fill_up
@@ -185,8 +185,8 @@ def test_another_configuration_is_refused_with_the_differences(tmp_path: Path) -
 def test_another_version_of_a_library_that_both_sides_record_only_causes_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, noted: dict[str, str]
 ) -> None:
-    Store.open(tmp_path, SPEC, noted, map_size=1 << 30, fresh=False).close()
-    Store.open(tmp_path, SPEC, {"jieba": "0.2"}, map_size=1 << 30, fresh=False).close()
+    DirectoryIndex.open(tmp_path, SPEC, noted, map_size=1 << 30, fresh=False).close()
+    DirectoryIndex.open(tmp_path, SPEC, {"jieba": "0.2"}, map_size=1 << 30, fresh=False).close()
     assert ("made with jieba 0.1, this is 0.2" in caplog.text) == (noted == {"jieba": "0.1"}) == bool(caplog.records)
 
 
@@ -313,7 +313,7 @@ FOREIGN = {"named": b"users", "unnamed": None, "of the same name": b"meta"}
         lambda folder: open_store(folder).close(),
         lambda folder: open_store(folder, fresh=True).close(),
         lambda folder: PermutedIndex.open(folder).close(),
-        lambda folder: Store.attach(folder).close(),
+        lambda folder: DirectoryIndex.attach(folder).close(),
         compact,
     ],
     ids=["pages", "fresh", "signatures", "attach", "compact"],
@@ -364,7 +364,7 @@ NO_UTF_8 = b'{"format": 2, "spec": {"tables": "\xff"}, "libraries": {}, "kind": 
 @pytest.mark.parametrize("header", [b"", b"[]", b'{"format": "x"}', NO_UTF_8])
 def test_a_header_that_cannot_be_read_is_refused(tmp_path: Path, header: bytes) -> None:
     write_header(tmp_path, header)
-    for opening in (open_store, PermutedIndex.open, Store.attach, compact):
+    for opening in (open_store, PermutedIndex.open, DirectoryIndex.attach, compact):
         with pytest.raises(IndexUnusable, match="is damaged"):
             opening(tmp_path)
 
@@ -377,7 +377,7 @@ def test_an_index_of_pages_and_one_of_signatures_are_not_mixed(tmp_path: Path) -
     with pytest.raises(IndexMismatch, match="kind: index has 'signatures' / you have 'pages'"):
         open_store(tmp_path / "signatures")
     with pytest.raises(IndexMismatch, match="kind: index has 'signatures' / you have 'pages'"):
-        Store.attach(tmp_path / "signatures")
+        DirectoryIndex.attach(tmp_path / "signatures")
 
 
 def test_an_index_has_one_design(tmp_path: Path) -> None:

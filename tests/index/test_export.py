@@ -18,8 +18,8 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import FORMAT, Export, ExportBlock, write_export
 from crawler_dedup.index.header import Header
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
-from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record, encode
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signing.lookup import lookup_of
@@ -51,7 +51,7 @@ def with_values(export: bytes, changed: list[bytes]) -> bytes:
 
 
 def make(directory: Path, signatures: list[int]) -> None:
-    store = Store.open(directory, {"scheme": SimHash().spec}, {"xxhash": "1"}, map_size=1 << 30, fresh=False)
+    store = DirectoryIndex.open(directory, {"scheme": SimHash().spec}, {"xxhash": "1"}, map_size=1 << 30, fresh=False)
     pages = [page(signature, signature, f"scope {signature % 3}") for signature in signatures]
     store.offer(pages, ByDistance(0), RunContext(run=7)).result()
     store.close()
@@ -59,7 +59,7 @@ def make(directory: Path, signatures: list[int]) -> None:
 
 def contents(directory: Path) -> dict[str, Record]:
     """Return the records of a sound index by the keys of their pages."""
-    with closing(Store.attach(directory)) as store:
+    with closing(DirectoryIndex.attach(directory)) as store:
         assert store.verify(lookup_of(store.header.spec)) == []
         content = {record.page.key: record for block in store.records(100) for record in block}
         assert len(store) == len(content)
@@ -67,7 +67,7 @@ def contents(directory: Path) -> dict[str, Record]:
 
 
 def exported(directory: Path, file: Path) -> int:
-    with closing(Store.attach(directory)) as store:
+    with closing(DirectoryIndex.attach(directory)) as store:
         return maintenance.export_index(store, file, lambda _: None)
 
 
@@ -239,7 +239,7 @@ def test_a_configuration_that_this_version_does_not_have_is_refused(
 def test_an_export_of_another_configuration_is_not_imported(tmp_path: Path) -> None:
     make(tmp_path / "index", clusters(1, 50))
     exported(tmp_path / "index", tmp_path / "file")
-    Store.open(tmp_path / "other", {"scheme": "another"}, {}, map_size=1 << 30, fresh=False).close()
+    DirectoryIndex.open(tmp_path / "other", {"scheme": "another"}, {}, map_size=1 << 30, fresh=False).close()
     with PermutedIndex.open(tmp_path / "signatures") as signatures:
         signatures.insert(5)
     for target in (tmp_path / "other", tmp_path / "signatures"):

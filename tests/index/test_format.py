@@ -18,7 +18,7 @@ from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.index import tables
 from crawler_dedup.index.limits import MAX_ALIASES
 from crawler_dedup.index.lmdb import verification
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.packing import as_unpacked, pack, unpack
 from crawler_dedup.index.records import Record, shorten_key
 from crawler_dedup.index.verdicts import RunContext
@@ -36,7 +36,7 @@ def titled(number: int, signature: int, scope: str = "spider tea") -> SignedPage
     return msgspec.structs.replace(page(number, signature, scope), title=f"Leaves {number} · Gärten und Tee")
 
 
-def fill(store: Store, seed: int = 1, many: int = MANY) -> list[SignedPage]:
+def fill(store: DirectoryIndex, seed: int = 1, many: int = MANY) -> list[SignedPage]:
     """File *many* pages, none alike to another, and return them as the index keeps them."""
     source = random.Random(seed)
     pages = [titled(number, source.getrandbits(64)) for number in range(many)]
@@ -45,17 +45,17 @@ def fill(store: Store, seed: int = 1, many: int = MANY) -> list[SignedPage]:
     return [msgspec.structs.replace(page, key=shorten_key(page.key)) for page in pages]
 
 
-def kept(store: Store) -> list[SignedPage]:
+def kept(store: DirectoryIndex) -> list[SignedPage]:
     return [record.page for block in store.records(1000) for record in block]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path) -> Iterator[DirectoryIndex]:
     with closing(open_store(tmp_path / "index")) as opened:
         yield opened
 
 
-def test_a_settled_record_keeps_the_fields_of_its_page(store: Store) -> None:
+def test_a_settled_record_keeps_the_fields_of_its_page(store: DirectoryIndex) -> None:
     pages = fill(store)
     before = [record for block in store.records(1000) for record in block]
     decision = Decision(Verdict.NEW, "", str(MANY - 1), "spider tea")
@@ -167,7 +167,7 @@ def _make_coarse(place_of: Callable[..., int]) -> Callable[..., int]:
 
 def test_a_thin_page_without_keys_is_filed_again_when_it_is_visited(tmp_path: Path) -> None:
     body = sitepages.page("Tags | Tea House", "<p>short words here</p>", sitepages.MENU).encode()
-    with Deduplicator.open(tmp_path, CONFIG) as deduplicator, closing(Store.attach(tmp_path)) as store:
+    with Deduplicator.open(tmp_path, CONFIG) as deduplicator, closing(DirectoryIndex.attach(tmp_path)) as store:
         signed = deduplicator.sign("http://a.org/1", body)
         assert (signed.kind, signed.value) == (PageKind.THIN, b"")
         older = Record(msgspec.structs.replace(signed, blocks=b""), settled=1)

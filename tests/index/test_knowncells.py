@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import SignedPage, Verdict
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.system.extras import has_extra
 from tests.support.indexing import ByDistance, clusters, open_backend, page, uniform
@@ -30,7 +30,7 @@ def count_calls(server: Server, command: str) -> int:
     return int(stats.get("calls", 0))  # type: ignore[attr-defined]
 
 
-def offer_each(store: Backend, pages: list[SignedPage], matcher: ByDistance = NEAR) -> list[Verdict]:
+def offer_each(store: Index, pages: list[SignedPage], matcher: ByDistance = NEAR) -> list[Verdict]:
     """Offer pages one after the other."""
     return [store.offer([offered], matcher).result()[0].verdict for offered in pages]
 

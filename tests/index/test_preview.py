@@ -19,10 +19,10 @@ from crawler_dedup import Config, Decision, IndexMismatch, IndexUnusable, Signed
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.deduplicator import preview
 from crawler_dedup.errors import IndexDamaged, IndexMissing
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb import runlocks
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.locks import is_held
-from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import has_index
 from crawler_dedup.index.records import shorten_key
@@ -49,19 +49,19 @@ MATCHER = ByDistance()
 
 
 @pytest.fixture
-def backend(places: Places) -> Iterator[Backend]:
+def backend(places: Places) -> Iterator[Index]:
     with closing(open_backend(places())) as opened:
         yield opened
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path) -> Iterator[DirectoryIndex]:
     with closing(open_store(tmp_path / "index")) as opened:
         yield opened
 
 
 def read_look(directory: Path, signed: SignedPage) -> Decision:
-    with closing(Store.attach(directory, readonly=True)) as opened:
+    with closing(DirectoryIndex.attach(directory, readonly=True)) as opened:
         return opened.preview(signed, MATCHER)
 
 
@@ -85,7 +85,7 @@ def test_reading_gives_the_decision_of_a_following_offer_and_changes_nothing(pla
     compare()
 
 
-def _look_and_offer(store: Backend, seed: int) -> None:
+def _look_and_offer(store: Index, seed: int) -> None:
     source, signatures = random.Random(seed), clusters(seed, 30)
     context = [RunContext(run=run, next_claim=iter(range(1, 100)).__next__) for run in (0, 1)]
     for number, signature in enumerate(signatures):
@@ -101,13 +101,13 @@ def _look_and_offer(store: Backend, seed: int) -> None:
             store.offer([page(1000 + number, flipped(source, signature, 20))], MATCHER, context[1]).result()
 
 
-def test_a_page_without_a_signature_is_unchecked(backend: Backend) -> None:
+def test_a_page_without_a_signature_is_unchecked(backend: Index) -> None:
     unsigned = SignedPage(key="1", url="http://a/", scope="", unsigned="too little text")
     decision = backend.preview(unsigned, MATCHER)
     assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too little text")
 
 
-def test_expired_pages_are_no_representatives(backend: Backend) -> None:
+def test_expired_pages_are_no_representatives(backend: Index) -> None:
     backend.offer([page(1, 0)], MATCHER, RunContext(clock=lambda: 1000)).result()
     for now, verdict in ((1100, Verdict.DUPLICATE), (1101, Verdict.NEW)):
         context = RunContext(max_age=100, clock=partial(int, now))
@@ -182,24 +182,24 @@ def test_an_index_that_is_just_being_created_is_not_an_index_yet(tmp_path: Path)
     with lmdb.open(str(tmp_path), max_dbs=8) as env:
         env.open_db(b"meta")
     with pytest.raises(IndexMissing, match="There is no index in"):
-        Store.attach(tmp_path, readonly=True)
+        DirectoryIndex.attach(tmp_path, readonly=True)
     open_store(tmp_path).close()
     with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True) as txn:
         txn.drop(env.open_db(b"runs", txn))
     with pytest.raises(IndexMissing):
-        Store.attach(tmp_path, readonly=True)
+        DirectoryIndex.attach(tmp_path, readonly=True)
 
 
 def test_an_index_of_another_configuration_is_refused(tmp_path: Path) -> None:
     open_store(tmp_path).close()
     with pytest.raises(IndexMismatch, match="scheme: index has 'test' / you have 'other'"):
-        Store.attach(tmp_path, {"scheme": "other"}, readonly=True)
+        DirectoryIndex.attach(tmp_path, {"scheme": "other"}, readonly=True)
 
 
-def test_an_index_that_was_opened_for_reading_refuses_to_be_written(store: Store, tmp_path: Path) -> None:
+def test_an_index_that_was_opened_for_reading_refuses_to_be_written(store: DirectoryIndex, tmp_path: Path) -> None:
     store.offer([page(1, 5)], MATCHER).result()
     store.close()
-    with closing(Store.attach(tmp_path / "index", readonly=True)) as opened:
+    with closing(DirectoryIndex.attach(tmp_path / "index", readonly=True)) as opened:
         with pytest.raises(IndexUnusable, match="open to be read only"):
             opened.offer([page(2, 5)], MATCHER)
         with pytest.raises(IndexUnusable, match="open in this process to be read: close that first"):
@@ -209,13 +209,15 @@ def test_an_index_that_was_opened_for_reading_refuses_to_be_written(store: Store
         assert settle(reopened, 1)
 
 
-def test_a_process_that_writes_the_index_reads_it_through_the_same_opening(store: Store, tmp_path: Path) -> None:
+def test_a_process_that_writes_the_index_reads_it_through_the_same_opening(
+    store: DirectoryIndex, tmp_path: Path
+) -> None:
     store.offer([page(1, 5)], MATCHER).result()
     assert read_look(tmp_path / "index", page(2, 5)).verdict is Verdict.DUPLICATE
     assert store.offer([page(2, 5)], MATCHER).result()[0].verdict is Verdict.DUPLICATE
 
 
-def test_a_copy_of_the_data_file_alone_can_be_read(store: Store, tmp_path: Path) -> None:
+def test_a_copy_of_the_data_file_alone_can_be_read(store: DirectoryIndex, tmp_path: Path) -> None:
     store.offer([page(1, 5)], MATCHER).result()
     store.close()
     (tmp_path / "copy").mkdir()
@@ -224,7 +226,7 @@ def test_a_copy_of_the_data_file_alone_can_be_read(store: Store, tmp_path: Path)
     assert [path.name for path in (tmp_path / "copy").iterdir()] == ["data.mdb"]
 
 
-def test_a_truncated_data_file_is_an_error(store: Store, tmp_path: Path) -> None:
+def test_a_truncated_data_file_is_an_error(store: DirectoryIndex, tmp_path: Path) -> None:
     store.offer([page(number, 1 << number) for number in range(64)], ByDistance(0)).result()
     store.close()
     data = tmp_path / "index" / "data.mdb"
@@ -256,13 +258,13 @@ def grow(directory: Path, first: int, after_last: int) -> None:
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """Return an index of a page that was made with the smallest ``DEDUP_MAP_SIZE``."""
-    with closing(Store.open(tmp_path, SPEC, {}, map_size=SMALL, fresh=False)) as store:
+    with closing(DirectoryIndex.open(tmp_path, SPEC, {}, map_size=SMALL, fresh=False)) as store:
         store.offer([page(1, 1 << 32)], ByDistance(0)).result()
     return tmp_path
 
 
 def test_an_index_opened_for_reading_also_reads_what_was_added_beyond_its_map(small: Path) -> None:
-    with closing(Store.attach(small, readonly=True)) as opened:
+    with closing(DirectoryIndex.attach(small, readonly=True)) as opened:
         for first, after_last in ((2, 8_000), (8_000, 24_000)):
             size = (small / "data.mdb").stat().st_size
             grow(small, first, after_last)
@@ -273,7 +275,7 @@ def test_an_index_opened_for_reading_also_reads_what_was_added_beyond_its_map(sm
 
 
 def test_a_reading_transaction_keeps_its_map_and_its_state(small: Path) -> None:
-    with closing(Store.attach(small, readonly=True)) as opened:
+    with closing(DirectoryIndex.attach(small, readonly=True)) as opened:
         records = opened.records(10)
         first = next(records)
         grow(small, 2, 8_000)
@@ -287,7 +289,7 @@ def test_a_reading_transaction_keeps_its_map_and_its_state(small: Path) -> None:
 
 
 def test_a_run_that_ends_while_the_reading_begins_has_not_died(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: DirectoryIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = store.begin_run()
     context = RunContext(lock.number, grace=60, clock=lock.now)
@@ -305,7 +307,7 @@ def test_a_run_that_ends_while_the_reading_begins_has_not_died(
 
 
 def test_a_run_that_may_be_alive_or_dead_has_open_pages(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: DirectoryIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = store.begin_run()
     store.offer([page(1, 5)], MATCHER, RunContext(lock.number, grace=60, clock=lock.now)).result()

@@ -16,11 +16,11 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMismatch
 from crawler_dedup.index import export, maintenance, runs
-from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.export import Export, write_export
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.maintenance import SiteCheck
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.index.storage import COUNTS, SITES, SNAPSHOTS, RowTable
@@ -47,16 +47,16 @@ def page(number: int, signature: int | None = None, *, host: str = "h", scope: s
     return SignedPage(url, url, scope, title=f"Story {number}", signature=signature, blocks=blocks)
 
 
-def offer(store: Backend, *pages: SignedPage) -> list[Decision]:
+def offer(store: Index, *pages: SignedPage) -> list[Decision]:
     return store.offer(pages, ByDistance()).result()
 
 
-def count_pages(store: Backend, count: int, *, first: int = 1, host: str = "h") -> None:
+def count_pages(store: Index, count: int, *, first: int = 1, host: str = "h") -> None:
     for number in range(first, first + count):
         assert offer(store, page(number, host=host))[0].verdict is Verdict.NEW
 
 
-def known(store: Backend, url: str = "http://h/", scope: str = "") -> int:
+def known(store: Index, url: str = "http://h/", scope: str = "") -> int:
     """Return the number of the latest snapshot."""
     return store.latest_snapshot(scope, url).number
 
@@ -64,7 +64,7 @@ def known(store: Backend, url: str = "http://h/", scope: str = "") -> int:
 Rows = dict[tuple[RowTable, bytes], bytes]
 
 
-def rows(store: Store) -> Rows:
+def rows(store: DirectoryIndex) -> Rows:
     """Return the stored rows of all sites."""
     with store._read() as txn:
         return {
@@ -75,7 +75,7 @@ def rows(store: Store) -> Rows:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterable[Store]:
+def store(tmp_path: Path) -> Iterable[DirectoryIndex]:
     opened = open_store(tmp_path)
     yield opened
     opened.close()
@@ -85,13 +85,13 @@ def store(tmp_path: Path) -> Iterable[Store]:
 
 
 @pytest.fixture
-def backend(places: Places) -> Iterable[Backend]:
+def backend(places: Places) -> Iterable[Index]:
     """Open an index on every backend in turn."""
     with closing(open_backend(places())) as opened:
         yield opened
 
 
-def test_a_site_is_known_by_its_first_snapshot_after_eight_pages(backend: Backend) -> None:
+def test_a_site_is_known_by_its_first_snapshot_after_eight_pages(backend: Index) -> None:
     count_pages(backend, MIN_PAGES - 1)
     assert known(backend) == 0
     count_pages(backend, 1, first=MIN_PAGES)
@@ -100,7 +100,7 @@ def test_a_site_is_known_by_its_first_snapshot_after_eight_pages(backend: Backen
     assert known(backend, "http://other/") == known(backend, scope="other") == 0
 
 
-def test_a_decision_records_the_snapshots_that_were_used(backend: Backend) -> None:
+def test_a_decision_records_the_snapshots_that_were_used(backend: Index) -> None:
     count_pages(backend, MIN_PAGES)
     assert [offer(backend, page(100))[0].snapshot, offer(backend, page(100, 5, host="other"))[0].snapshot] == [8, 0]
     copy = offer(backend, page(101, 5))[0]
@@ -109,12 +109,12 @@ def test_a_decision_records_the_snapshots_that_were_used(backend: Backend) -> No
     assert (copy.verdict, copy.snapshot, copy.kept_snapshot) == (Verdict.DUPLICATE, 0, 8)
 
 
-def test_pages_of_one_batch_are_decided_with_the_earlier_ones_counted(backend: Backend) -> None:
+def test_pages_of_one_batch_are_decided_with_the_earlier_ones_counted(backend: Index) -> None:
     decisions = offer(backend, *map(page, range(1, 18)))
     assert [decision.snapshot for decision in decisions] == [0] * 8 + [8] * 8 + [16]
 
 
-def test_dropped_unchanged_and_unchecked_pages_teach_nothing(backend: Backend) -> None:
+def test_dropped_unchanged_and_unchecked_pages_teach_nothing(backend: Index) -> None:
     count_pages(backend, MIN_PAGES - 1)
     unsigned = msgspec.structs.replace(page(200), unsigned="too little text")
     decisions = offer(backend, page(1), page(100, page(1).signature), unsigned)
@@ -124,7 +124,7 @@ def test_dropped_unchanged_and_unchecked_pages_teach_nothing(backend: Backend) -
     assert known(backend) == MIN_PAGES
 
 
-def test_a_site_whose_only_page_changes_stays_known(backend: Backend) -> None:
+def test_a_site_whose_only_page_changes_stays_known(backend: Index) -> None:
     count_pages(backend, MIN_PAGES)
     forgotten = backend.forget(lambda record: record.page.url != page(1).url, FILING)
     assert forgotten == MIN_PAGES - 1
@@ -133,7 +133,7 @@ def test_a_site_whose_only_page_changes_stays_known(backend: Backend) -> None:
     assert [(site.pages_counted, site.number) for site in backend.sites()] == [(MIN_PAGES + 1, MIN_PAGES)]
 
 
-def test_the_only_page_of_a_site_is_not_counted_twice(backend: Backend) -> None:
+def test_the_only_page_of_a_site_is_not_counted_twice(backend: Index) -> None:
     for number in range(2 * MIN_PAGES):
         (decision,) = offer(backend, page(1, 0xFFFF << 3 * number))
         assert decision.verdict is (Verdict.CHANGED if number else Verdict.NEW)
@@ -142,7 +142,7 @@ def test_the_only_page_of_a_site_is_not_counted_twice(backend: Backend) -> None:
     assert known(backend) == MIN_PAGES
 
 
-def test_a_page_with_a_claim_teaches_once_it_is_settled(backend: Backend) -> None:
+def test_a_page_with_a_claim_teaches_once_it_is_settled(backend: Index) -> None:
     lock = backend.begin_run()
     claims = iter(range(1, 100))
     context = RunContext(lock.number, next_claim=lambda: next(claims))
@@ -163,7 +163,7 @@ def test_all_blocks_and_links_of_a_page_are_kept_until_it_is_settled(tmp_path: P
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
         signed = deduplicator.sign("http://h/1", article(1, links="/a /b /c".split()).encode())
         decision = deduplicator.submit([signed], claim=True).result()[0]
-        store = Store.attach(tmp_path)
+        store = DirectoryIndex.attach(tmp_path)
         ((record,),) = store.records(10)
         assert (record.page.blocks, record.page.links) == (signed.blocks, signed.links)
         assert signed.blocks
@@ -176,7 +176,7 @@ def test_all_blocks_and_links_of_a_page_are_kept_until_it_is_settled(tmp_path: P
 # Snapshots
 
 
-def test_the_latest_sixteen_snapshots_are_kept_unchanged(backend: Backend) -> None:
+def test_the_latest_sixteen_snapshots_are_kept_unchanged(backend: Index) -> None:
     published: dict[int, Snapshot] = {}
     for number in range(1, 32 * (MAX_SNAPSHOTS + 4) + 1):
         offer(backend, page(number))
@@ -187,7 +187,7 @@ def test_the_latest_sixteen_snapshots_are_kept_unchanged(backend: Backend) -> No
     assert kept == {number: published[number] if number in latest or not number else None for number in published}
 
 
-def test_a_snapshot_with_an_unknown_number_or_from_before_the_site_was_known_is_not_found(backend: Backend) -> None:
+def test_a_snapshot_with_an_unknown_number_or_from_before_the_site_was_known_is_not_found(backend: Index) -> None:
     count_pages(backend, MIN_PAGES)
     now = runs.wall_clock()
     assert backend.find_snapshot("", "http://h/", 9, now) is None
@@ -199,7 +199,7 @@ def test_a_snapshot_with_an_unknown_number_or_from_before_the_site_was_known_is_
 # Removal
 
 
-def test_a_profile_is_removed_with_the_last_record_of_its_site(store: Store) -> None:
+def test_a_profile_is_removed_with_the_last_record_of_its_site(store: DirectoryIndex) -> None:
     count_pages(store, MIN_PAGES + 2)
     count_pages(store, 1, first=100, host="other")
     assert store.forget(lambda record: record.page.url != "http://h/1", FILING) == MIN_PAGES + 2
@@ -222,7 +222,7 @@ def test_an_emptied_index_knows_no_site(tmp_path: Path) -> None:
 # Transactions
 
 
-def submit_together(store: Store, *jobs: Any) -> list[Future[Any]]:
+def submit_together(store: DirectoryIndex, *jobs: Any) -> list[Future[Any]]:
     """Let *jobs* share a transaction: they wait while another one runs."""
     futures: list[Future[Any]] = []
 
@@ -233,7 +233,7 @@ def submit_together(store: Store, *jobs: Any) -> list[Future[Any]]:
     return futures
 
 
-def test_a_snapshot_of_an_aborted_transaction_is_not_known(store: Store) -> None:
+def test_a_snapshot_of_an_aborted_transaction_is_not_known(store: DirectoryIndex) -> None:
     count_pages(store, MIN_PAGES - 2)
     matcher = ByDistance()
 
@@ -275,14 +275,14 @@ def test_a_second_process_decides_as_the_first_would(tmp_path: Path) -> None:
 # Damage
 
 
-def damage(store: Store, table: RowTable) -> None:
+def damage(store: DirectoryIndex, table: RowTable) -> None:
     """Change the last bit of a row of the only site."""
     ((name, content),) = ((name, content) for (stored_in, name), content in rows(store).items() if stored_in == table)
     wrong = content[:-1] + bytes([content[-1] ^ 1])
     store._write(lambda txn: txn._storage.write(table, name, wrong))
 
 
-def test_a_damaged_snapshot_is_detected(store: Store) -> None:
+def test_a_damaged_snapshot_is_detected(store: DirectoryIndex) -> None:
     count_pages(store, MIN_PAGES)
     damage(store, SNAPSHOTS)
     with pytest.raises(IndexDamaged, match="profile of a site is damaged"):
@@ -293,7 +293,7 @@ def test_a_damaged_snapshot_is_detected(store: Store) -> None:
 
 @pytest.mark.parametrize("table", [SITES, COUNTS, SNAPSHOTS])
 def test_a_site_whose_profile_is_damaged_is_counted_and_its_pages_can_be_forgotten(
-    store: Store, table: RowTable
+    store: DirectoryIndex, table: RowTable
 ) -> None:
     count_pages(store, MIN_PAGES)
     before = store.measure_sites()
@@ -310,7 +310,7 @@ def test_a_site_whose_profile_is_damaged_is_counted_and_its_pages_can_be_forgott
 # Export and import
 
 
-def transfer(store: Store, directory: Path, *, is_readable: SiteCheck = lambda _: True) -> tuple[int, int]:
+def transfer(store: DirectoryIndex, directory: Path, *, is_readable: SiteCheck = lambda _: True) -> tuple[int, int]:
     file = directory.with_suffix(".export")
     maintenance.export_index(store, file, ignore_progress)
     return maintenance.import_index(
@@ -318,7 +318,9 @@ def transfer(store: Store, directory: Path, *, is_readable: SiteCheck = lambda _
     )
 
 
-def test_profiles_are_exported_and_imported_with_the_pages_of_their_sites(store: Store, tmp_path: Path) -> None:
+def test_profiles_are_exported_and_imported_with_the_pages_of_their_sites(
+    store: DirectoryIndex, tmp_path: Path
+) -> None:
     count_pages(store, 2 * MIN_PAGES + 1)
     count_pages(store, 3, host="other")
     transfer(store, tmp_path / "copy")
@@ -329,7 +331,7 @@ def test_profiles_are_exported_and_imported_with_the_pages_of_their_sites(store:
     copy.close()
 
 
-def test_of_two_profiles_of_a_site_the_one_counted_on_more_pages_is_kept(store: Store, tmp_path: Path) -> None:
+def test_of_two_profiles_of_a_site_the_one_counted_on_more_pages_is_kept(store: DirectoryIndex, tmp_path: Path) -> None:
     count_pages(store, MIN_PAGES)
     count_pages(store, MIN_PAGES, host="other")
     directory = tmp_path / "target"
@@ -344,7 +346,9 @@ def test_of_two_profiles_of_a_site_the_one_counted_on_more_pages_is_kept(store: 
     target.close()
 
 
-def test_a_snapshot_that_an_import_has_replaced_is_not_found_by_its_number(store: Store, tmp_path: Path) -> None:
+def test_a_snapshot_that_an_import_has_replaced_is_not_found_by_its_number(
+    store: DirectoryIndex, tmp_path: Path
+) -> None:
     """The number that a local journal names belongs to another snapshot now."""
     count_pages(store, 2 * MIN_PAGES)
     target = open_store(tmp_path / "target")
@@ -357,7 +361,7 @@ def test_a_snapshot_that_an_import_has_replaced_is_not_found_by_its_number(store
     target.close()
 
 
-def test_sites_are_imported_also_without_pages(store: Store, tmp_path: Path) -> None:
+def test_sites_are_imported_also_without_pages(store: DirectoryIndex, tmp_path: Path) -> None:
     count_pages(store, MIN_PAGES)
     file = tmp_path / "file"
     write_export(file, store.header, [], store.sites())
@@ -368,7 +372,7 @@ def test_sites_are_imported_also_without_pages(store: Store, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("part", ["counts", "snapshots", "pages_counted", "number"])
-def test_an_export_with_damaged_sites_changes_nothing(store: Store, tmp_path: Path, part: str) -> None:
+def test_an_export_with_damaged_sites_changes_nothing(store: DirectoryIndex, tmp_path: Path, part: str) -> None:
     count_pages(store, MIN_PAGES)
     (site,) = store.sites()
     damage: dict[str, Any] = {
@@ -392,7 +396,7 @@ def test_an_export_with_damaged_sites_changes_nothing(store: Store, tmp_path: Pa
 
 
 def test_an_export_that_fails_among_the_sites_ends_its_reading_transaction(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: DirectoryIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The transaction has ended when the error is handled, so that the index can be closed."""
     count_pages(store, MIN_PAGES)

@@ -18,9 +18,9 @@ from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance, runs
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.limits import MAX_ALIASES
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.locks import is_held
 from crawler_dedup.index.lmdb.storage import DirectoryStorage
-from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.verdicts import RunContext
@@ -460,7 +460,7 @@ def test_an_import_keeps_further_addresses_except_those_that_lead_elsewhere(tmp_
         answer(run, "final z", "z", alias="http://a.example/first z")
     with Deduplicator.open(target, CONFIG) as run:
         answer(run, "first", "y")
-    opened = Store.attach(directory)
+    opened = DirectoryIndex.attach(directory)
     maintenance.export_index(opened, file, lambda _: None)
     opened.close()
     assert maintenance.import_index(Export(file), target, lookup_of, lambda _: None, lambda _: None) == (2, 2)
@@ -476,7 +476,7 @@ def test_verify_checks_page_keys(tmp_path: Path) -> None:
     with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, db=env.open_db(b"numbers")) as txn:
         name, numbers = next(iter(txn.cursor()))
         txn.put(name, numbers + b"\7" * 8)
-    opened = Store.attach(tmp_path)
+    opened = DirectoryIndex.attach(tmp_path)
     assert verify(opened, FILING) == ["The numbers are not those of the records: 5 entries, 4 expected."]
     opened.close()
 
@@ -513,7 +513,7 @@ def test_an_export_leaves_out_pages_that_were_not_handled(tmp_path: Path) -> Non
     with Deduplicator.open(directory, CONFIG) as run:
         answer(run, "handled", "y")
         offer(run, "under way", "z")
-        opened = Store.attach(directory)
+        opened = DirectoryIndex.attach(directory)
         assert maintenance.export_index(opened, file, lambda _: None) == 1
         opened.close()
     maintenance.import_index(Export(file), tmp_path / "copy", lookup_of, lambda _: None, lambda _: None)

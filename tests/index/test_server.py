@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.errors import IndexGone, IndexMissing
 from crawler_dedup.index import export, maintenance
-from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.export import Export
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.index.verdicts import RunContext
@@ -184,7 +184,7 @@ def test_a_child_process_has_no_open_index_and_can_empty_one(address: ServerAddr
 def test_an_index_that_is_emptied_by_two_clients_at_once_loses_nothing_of_the_later_one(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call, later = ServerConnection.call, list[Backend]()
+    call, later = ServerConnection.call, list[Index]()
 
     def call_late(connection: ServerConnection, *words: bytes | str | int) -> object:
         if words[0] == b"SCAN" and not later:

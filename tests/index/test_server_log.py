@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import IndexUnusable, Verdict
 from crawler_dedup.errors import ConnectionLost
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.records import Record
 from crawler_dedup.system.extras import has_extra
@@ -33,7 +33,7 @@ CLIENTS = 3
 
 
 @pytest.fixture
-def stores(address: ServerAddress) -> Iterator[list[Backend]]:
+def stores(address: ServerAddress) -> Iterator[list[Index]]:
     """Yield an index, opened by several clients."""
     with ExitStack() as stack:
         yield [stack.enter_context(closing(open_backend(address))) for _ in range(CLIENTS)]
@@ -74,7 +74,7 @@ def test_clients_that_take_turns_decide_as_a_single_one(
         assert verify(stores[0], NEAR) == []
 
 
-def test_a_client_that_has_missed_more_than_the_log_contains_forgets_what_it_knows(stores: list[Backend]) -> None:
+def test_a_client_that_has_missed_more_than_the_log_contains_forgets_what_it_knows(stores: list[Index]) -> None:
     idle, busy, third = stores
     signatures = uniform(5, 3000)
     assert idle.offer([page(-1, 0)], NEAR).result()[0].verdict is Verdict.NEW
@@ -89,7 +89,7 @@ def test_a_client_that_has_missed_more_than_the_log_contains_forgets_what_it_kno
     assert verify(third, NEAR) == []
 
 
-def test_the_log_stays_short(stores: list[Backend], server: Server) -> None:
+def test_the_log_stays_short(stores: list[Index], server: Server) -> None:
     pages = [page(number, signature) for number, signature in enumerate(uniform(5, 6000))]
     stores[0].merge([Record(page, settled=1) for page in pages], NEAR)
     (log,) = names(server, b"g")
@@ -100,7 +100,7 @@ def test_the_log_stays_short(stores: list[Backend], server: Server) -> None:
     assert LONGEST <= length <= 2 * LONGEST < position
 
 
-def test_a_client_discards_what_it_has_read_if_the_history_has_changed(stores: list[Backend], server: Server) -> None:
+def test_a_client_discards_what_it_has_read_if_the_history_has_changed(stores: list[Index], server: Server) -> None:
     """A replica that was promoted before it had all changes has another state at the same position of its log."""
     store = stores[0]
     for number, signature in enumerate(uniform(7, 20)):
@@ -119,7 +119,7 @@ def test_a_client_discards_what_it_has_read_if_the_history_has_changed(stores: l
 
 @pytest.mark.parametrize("is_log_short", [False, True])
 def test_whether_a_change_was_made_is_read_from_the_log_or_unknown(
-    stores: list[Backend], server: Server, monkeypatch: pytest.MonkeyPatch, *, is_log_short: bool
+    stores: list[Index], server: Server, monkeypatch: pytest.MonkeyPatch, *, is_log_short: bool
 ) -> None:
     store, other_client, _ = stores
     evaluate, lost = ServerConnection.evaluate, list[ServerConnection]()
@@ -145,7 +145,7 @@ def test_whether_a_change_was_made_is_read_from_the_log_or_unknown(
     assert verify(other_client, NEAR) == []
 
 
-def test_an_index_with_another_layout_of_keys_is_refused(stores: list[Backend], server: Server) -> None:
+def test_an_index_with_another_layout_of_keys_is_refused(stores: list[Index], server: Server) -> None:
     server.run("HDEL", "{index:0}", "layout")
     with pytest.raises(IndexUnusable, match=r"layout 1, this one uses \d+.*Export"):
         open_backend(server.address())

@@ -15,8 +15,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from crawler_dedup.batch.memorystorage import MemoryStorage
 from crawler_dedup.index.layout import NUMBER_BYTES, limit_payloads
-from crawler_dedup.index.memorystorage import MemoryStorage
 from crawler_dedup.index.profiles import SITE_KEY_BYTES, SNAPSHOT_NUMBER_BYTES
 from crawler_dedup.index.runs import RUN_NAME_BYTES
 from crawler_dedup.index.storage import (

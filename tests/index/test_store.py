@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
 from crawler_dedup.hamming import DESIGNS, distance
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_COMPARED, MAX_REPRESENTATIVES
 from crawler_dedup.index.lmdb.buckets import Buckets
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import shorten_key
 from tests.support.examples import examples
 from tests.support.indexing import (
@@ -49,7 +49,7 @@ class Never(ByDistance):
 
 
 @pytest.fixture
-def store(places: Places) -> Iterator[Backend]:
+def store(places: Places) -> Iterator[Index]:
     opened = open_backend(places())
     yield opened
     opened.close()
@@ -78,7 +78,7 @@ def test_every_representative_within_the_distance_is_found(
         store.close()
 
 
-def test_the_nearest_page_is_named_first(store: Backend) -> None:
+def test_the_nearest_page_is_named_first(store: Index) -> None:
     store.offer([page(1, 0), page(2, 0b11111 << 20)], ByDistance(3)).result()
     decision = store.offer([page(3, 0b1111 << 20)], ByDistance(5)).result()[0]
     assert decision.duplicate_of == "http://example.com/2"
@@ -86,19 +86,19 @@ def test_the_nearest_page_is_named_first(store: Backend) -> None:
     assert decision.match.distance == 1
 
 
-def test_scopes_are_separate(store: Backend) -> None:
+def test_scopes_are_separate(store: Index) -> None:
     for scope in ("a", "b", "ab"):
         assert store.offer([page(1, 5, scope)], ByDistance()).result()[0].verdict is Verdict.NEW
         assert store.offer([page(2, 5, scope)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
 
 
-def test_a_page_is_never_a_duplicate_of_its_own_record(store: Backend) -> None:
+def test_a_page_is_never_a_duplicate_of_its_own_record(store: Index) -> None:
     for verdict in (Verdict.NEW, Verdict.UNCHANGED, Verdict.UNCHANGED):
         assert store.offer([page(1, 5)], ByDistance()).result()[0].verdict is verdict
     assert len(store) == 1
 
 
-def test_a_changed_page_removes_its_old_signature_from_the_index(store: Backend) -> None:
+def test_a_changed_page_removes_its_old_signature_from_the_index(store: Index) -> None:
     store.offer([page(1, 0)], ByDistance()).result()
     assert store.offer([page(1, 2**64 - 1)], ByDistance()).result()[0].verdict is Verdict.CHANGED
     assert store.offer([page(2, 0)], ByDistance()).result()[0].verdict is Verdict.NEW
@@ -106,7 +106,7 @@ def test_a_changed_page_removes_its_old_signature_from_the_index(store: Backend)
     assert len(store) == 2
 
 
-def test_a_signature_stays_as_long_as_another_page_has_it(store: Backend) -> None:
+def test_a_signature_stays_as_long_as_another_page_has_it(store: Index) -> None:
     store.offer([page(1, 5), page(2, 5)], Never()).result()
     assert release(store, 1)
     assert store.offer([page(3, 5)], ByDistance()).result()[0].duplicate_of == "http://example.com/2"
@@ -114,7 +114,7 @@ def test_a_signature_stays_as_long_as_another_page_has_it(store: Backend) -> Non
     assert store.offer([page(4, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
 
 
-def test_a_released_page_is_no_representative_and_settling_needs_a_record(store: Backend) -> None:
+def test_a_released_page_is_no_representative_and_settling_needs_a_record(store: Index) -> None:
     store.offer([page(1, 5)], ByDistance()).result()
     assert settle(store, 1)
     assert release(store, 1)
@@ -123,7 +123,7 @@ def test_a_released_page_is_no_representative_and_settling_needs_a_record(store:
     assert store.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
 
 
-def test_the_number_of_representatives_of_a_spike_is_bounded(store: Backend) -> None:
+def test_the_number_of_representatives_of_a_spike_is_bounded(store: Index) -> None:
     many = MAX_REPRESENTATIVES + 10
     decisions = store.offer([page(number, 5) for number in range(many)], Never()).result()
     assert all(decision.verdict is Verdict.NEW for decision in decisions)
@@ -142,16 +142,16 @@ def test_the_number_of_representatives_of_a_spike_is_bounded(store: Backend) -> 
 SPIKE = MAX_REPRESENTATIVES + 8
 
 
-def forget(store: Backend, numbers: Iterable[int]) -> None:
+def forget(store: Index, numbers: Iterable[int]) -> None:
     forgotten = set(numbers)
     assert store.forget(lambda record: number_of(record.page) in forgotten, ByDistance()) == len(forgotten)
 
 
-def change(store: Backend, number: int) -> None:
+def change(store: Index, number: int) -> None:
     assert store.offer([page(number, 2**64 - 1)], Never()).result()[0].verdict is Verdict.CHANGED
 
 
-def representatives(store: Backend) -> dict[int, bool]:
+def representatives(store: Index) -> dict[int, bool]:
     """Return whether each page may represent others, in the order of their filing."""
     return {number_of(record.page): record.is_representative for block in store.records(100) for record in block}
 
@@ -170,7 +170,7 @@ def representatives(store: Backend) -> dict[int, bool]:
     ids=["nothing", "forget one", "forget first and last", "forget all", "release", "change", "change one beyond"],
 )
 def test_a_spike_stays_sound_after_every_change(
-    store: Backend, happens: Callable[[Backend], object], removed: Sequence[int]
+    store: Index, happens: Callable[[Index], object], removed: Sequence[int]
 ) -> None:
     store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
     expected = {number: number < MAX_REPRESENTATIVES for number in range(SPIKE)}
@@ -183,7 +183,7 @@ def test_a_spike_stays_sound_after_every_change(
     assert verify(store, ByDistance()) == []
 
 
-def test_if_all_representatives_are_forgotten_the_next_page_becomes_one(store: Backend) -> None:
+def test_if_all_representatives_are_forgotten_the_next_page_becomes_one(store: Index) -> None:
     store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
     forget(store, range(MAX_REPRESENTATIVES))
     first, second = store.offer([page(100, 5), page(101, 5)], ByDistance()).result()
@@ -192,7 +192,7 @@ def test_if_all_representatives_are_forgotten_the_next_page_becomes_one(store: B
     assert verify(store, ByDistance()) == []
 
 
-def test_spikes_of_many_pages_are_merged_completely(store: Backend, places: Places) -> None:
+def test_spikes_of_many_pages_are_merged_completely(store: Index, places: Places) -> None:
     for number, signature in enumerate(uniform(1, 10)):
         store.offer([page(place * 10 + number, signature) for place in range(SPIKE + 10)], Never()).result()
     forget(store, range(200))
@@ -207,7 +207,7 @@ def test_spikes_of_many_pages_are_merged_completely(store: Backend, places: Plac
 
 
 def test_after_the_maximum_number_of_compared_pages_nothing_more_is_read(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: DirectoryIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Everything(Never):
         compared = 0
@@ -235,13 +235,13 @@ def test_after_the_maximum_number_of_compared_pages_nothing_more_is_read(
     assert queries <= MAX_COMPARED + 2  # one for the candidates, one to file the page
 
 
-def test_an_unfit_page_is_not_filed(store: Backend) -> None:
+def test_an_unfit_page_is_not_filed(store: Index) -> None:
     decision = store.offer([SignedPage("1", "u", "", unsigned="too many bytes")], ByDistance()).result()[0]
     assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too many bytes")
     assert len(store) == 0
 
 
-def test_the_index_keeps_the_fields_of_a_page_that_the_matcher_leaves(store: Backend) -> None:
+def test_the_index_keeps_the_fields_of_a_page_that_the_matcher_leaves(store: Index) -> None:
     class Sparing(ByDistance):
         def trim(self, page: SignedPage) -> SignedPage:
             return msgspec.structs.replace(page, title="")
@@ -317,7 +317,7 @@ def test_emptying_an_index_takes_only_the_pages_of_another_process_with_the_same
 
 
 def test_a_full_map_fails_the_offer_and_keeps_what_was_filed(tmp_path: Path) -> None:
-    store = Store.open(tmp_path, SPEC, {}, map_size=1 << 20, fresh=False)
+    store = DirectoryIndex.open(tmp_path, SPEC, {}, map_size=1 << 20, fresh=False)
     source = random.Random(1)
     offers = (store.offer([page(number, source.getrandbits(64))], ByDistance(0)) for number in range(100_000))
     errors = (offer.exception() for offer in offers)

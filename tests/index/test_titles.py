@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Match, SignedPage, Verdict
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_UNDER_TITLE
 from crawler_dedup.index.profiles import Snapshot
 from tests.support.indexing import ByDistance, flipped_far, number_of, open_backend, open_store, page
@@ -31,7 +31,7 @@ class Noting(ByDistance):
         self.compared += [number_of(kept_page) for kept_page in kept]
         return None
 
-    def compare_with(self, store: Backend, new: SignedPage) -> list[int]:
+    def compare_with(self, store: Index, new: SignedPage) -> list[int]:
         """Offer a page, and return with which pages it was compared."""
         self.compared = []
         store.offer([new], self).result()
@@ -43,7 +43,7 @@ def titled(number: int, title: str, scope: str = "", *, named: int = 1) -> Signe
     return msgspec.structs.replace(page(number, flipped_far(number), scope), title=title, named=named)
 
 
-def forget(store: Backend, number: int) -> int:
+def forget(store: Index, number: int) -> int:
     return store.forget(lambda record: number_of(record.page) == number, ByDistance())
 
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from crawler_dedup import Decision, Deduplicator, IndexDamaged, Verdict
 from crawler_dedup.index.lmdb.buckets import Buckets
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.packing import pack, unpack
@@ -319,7 +319,7 @@ def store_page(directory: Path, text: str, *, settled: int, url: str = "http://o
     """Record a page of a run that has died now."""
     with Deduplicator.open(directory, config("pinyin")) as deduplicator:
         page = deduplicator.sign(url, html(text), encoding="utf-8")
-    store = Store.attach(directory)
+    store = DirectoryIndex.attach(directory)
     dead = RunContext(run=7, grace=60)
     store.merge([Record(page, dead.run, settled=settled)], Lookup(PINYIN))
     store.close()

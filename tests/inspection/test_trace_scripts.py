@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Deduplicator
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.inspection.trace import find_sources
 from crawler_dedup.signing.features import normalise
@@ -52,14 +52,14 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def store(index: Path) -> Iterator[Backend]:
+def store(index: Path) -> Iterator[Index]:
     pages = open_pages(index)
     yield pages
     pages.close()
 
 
 @pytest.mark.parametrize("script", ALPHABETS)
-def test_every_passage_of_the_guaranteed_length_is_traced_to_its_place(store: Backend, script: str) -> None:
+def test_every_passage_of_the_guaranteed_length_is_traced_to_its_place(store: Index, script: str) -> None:
     source = random.Random(script)
     for seed in range(3):
         plain = normalise(words(script, seed, 400))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from crawler_dedup import Deduplicator, Verdict
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.inspection.trace import Source, find_sources
 from crawler_dedup.signing.features import normalise
@@ -52,13 +52,13 @@ def index(scheme: PassageScheme, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="module")
-def store(index: Path) -> Iterator[Backend]:
+def store(index: Path) -> Iterator[Index]:
     pages = open_pages(index)
     yield pages
     pages.close()
 
 
-def traced(store: Backend, scheme: PassageScheme, text: str) -> Source:
+def traced(store: Index, scheme: PassageScheme, text: str) -> Source:
     sources = find_sources(normalise(text), scheme, store)
     assert sources
     assert sources[0].page.url == URL
@@ -72,7 +72,7 @@ def test_a_copy_of_a_work_with_a_dozen_changed_characters_is_a_duplicate(index: 
         assert (decision.verdict, decision.duplicate_of) == (Verdict.DUPLICATE, URL)
 
 
-def test_a_passage_from_anywhere_is_traced_to_its_place(store: Backend, scheme: PassageScheme) -> None:
+def test_a_passage_from_anywhere_is_traced_to_its_place(store: Index, scheme: PassageScheme) -> None:
     plain = normalise(WORK)
     letters = scheme.find_letters(plain)
     for start in range(0, len(plain) - 200, 4_001):
@@ -85,7 +85,7 @@ def test_a_passage_from_anywhere_is_traced_to_its_place(store: Backend, scheme: 
         assert source.share_of_page < 0.02
 
 
-def test_what_remains_of_a_copy_is_found_however_it_was_changed(store: Backend, scheme: PassageScheme) -> None:
+def test_what_remains_of_a_copy_is_found_however_it_was_changed(store: Index, scheme: PassageScheme) -> None:
     lines = WORK.split("\n")
     random.Random(1).shuffle(lines)
     damaged = {

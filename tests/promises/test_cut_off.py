@@ -13,8 +13,8 @@ import pytest
 from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexUnusable
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
-from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.lmdb.usedpages import find_missing_page
 from tests.support.crawling import WALK, Answer, Site, article, html, run_script
 from tests.support.indexing import (
@@ -355,6 +355,6 @@ def test_a_crawl_whose_lock_file_is_deleted_passes_pages_unchecked_and_loses_not
     assert [item["verdict"] for item in crawl.items] == ["new"] * 2 + ["unchecked"] * 6
     assert crawl.counts("error/").keys() == {"IndexGone"}
     assert len(crawl.lines("ERROR", "Pages pass unchecked until the crawl ends")) == 1
-    store = Store.attach(index)
+    store = DirectoryIndex.attach(index)
     assert store.verify(FILING) == []
     store.close()

@@ -18,8 +18,8 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.lmdb.buckets import Buckets
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
-from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.packing import pack, unpack
 from crawler_dedup.index.records import Record
 from crawler_dedup.rules.counts import can_read
@@ -43,7 +43,7 @@ class Pages:
         self._folder = folder
         self.file = folder / "file"
         self.deduplicator = Deduplicator.open(folder / "index", CONFIG)
-        self.store = Store.attach(folder / "index")
+        self.store = DirectoryIndex.attach(folder / "index")
         self._numbers = itertools.count()
         self.own = [self.deduplicator.sign(url, article(url).encode()) for url in URLS]
         self.copies = [self.deduplicator.sign(f"{url}?copy", article(url, frame="x").encode()) for url in URLS]
@@ -107,7 +107,7 @@ class Pages:
         maintenance.import_index(
             Export(self.file), new, lambda _: FILING, lambda _: None, lambda _: None, is_readable=can_read
         )
-        with contextlib.closing(Store.attach(new, readonly=True)) as store:
+        with contextlib.closing(DirectoryIndex.attach(new, readonly=True)) as store:
             assert store.verify(FILING) == []
             return new, {record.page.url for block in store.records(10) for record in block}
 

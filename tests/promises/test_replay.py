@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, SignedPage, Verdict
 from crawler_dedup.index import runs
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.locks import ProcessLock
-from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.maintenance import open_to_write
 from crawler_dedup.index.profiles import StoredSite
@@ -175,7 +175,7 @@ class _Replay:
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._directory = directory
         self._matcher = RuleMatcher(_signer())
-        self._stores: dict[int, Store] = {}
+        self._stores: dict[int, DirectoryIndex] = {}
         self._locks: dict[int, ProcessLock] = {}
         self._wall = 0.0
         monkeypatch.setattr(runs, "time", lambda: self._wall)
@@ -205,10 +205,10 @@ class _Replay:
                 self._locks[event.run].release()
         return event.result
 
-    def _store(self, run: int) -> Store:
+    def _store(self, run: int) -> DirectoryIndex:
         if run not in self._stores:
             signer = _signer()
-            self._stores[run] = Store.open(
+            self._stores[run] = DirectoryIndex.open(
                 self._directory, signer.spec, signer.libraries, map_size=1 << 30, fresh=False
             )
         return self._stores[run]
@@ -220,7 +220,7 @@ class _Replay:
             lock.release()
 
 
-def contents(backend: Backend) -> tuple[list[Record], list[StoredSite]]:
+def contents(backend: Index) -> tuple[list[Record], list[StoredSite]]:
     """Return what an index has filed, and what it knows of sites."""
     records = [record for batch in backend.records(100) for record in batch]
     return sorted(records, key=lambda record: (record.page.scope, record.page.key)), sorted(
@@ -250,7 +250,7 @@ def replay_and_compare(folder: Path, location: Location, monkeypatch: pytest.Mon
             _count(event)
         assert contents(replay.store) == contents(original)
         assert verify(original, FILING) == []
-        if isinstance(original, Store):
+        if isinstance(original, DirectoryIndex):
             assert rows(replay.store.environment) == rows(original.environment)
     finally:
         replay.close()

@@ -21,7 +21,7 @@ from lxml.html import HtmlElement
 from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator, PermutedIndex, SignedPage
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.entry import VERSION, Entry, Event, run_started
@@ -45,7 +45,7 @@ def make_index(
     """Return an index of *records*, with a journal of *entries* beside it unless they are ``None``."""
     with Deduplicator.open(directory, config):
         pass
-    store = Store.attach(directory)
+    store = DirectoryIndex.attach(directory)
     store.merge(list(records), FILING)
     store.close()
     if entries is not None:

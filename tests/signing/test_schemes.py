@@ -20,7 +20,7 @@ from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch, Verd
 from crawler_dedup.hamming import distance
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.signedpage import Signature, SignedPage
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
@@ -186,7 +186,7 @@ def test_an_index_and_an_export_of_it_find_what_was_kept_until_it_is_removed(
                 assert min(decision.match.resemblance, decision.match.coverage) > 0.99
             (decision,) = opened.decide([sign(opened, "kept/9", prose(9))])
             assert decision.verdict is Verdict.NEW
-            with closing(Store.attach(directory, readonly=True)) as pages:
+            with closing(DirectoryIndex.attach(directory, readonly=True)) as pages:
                 assert verify(pages, lookup) == []
                 assert pages.forget(lambda record: "tea" in record.page.url, lookup) == 1
                 assert verify(pages, lookup) == []

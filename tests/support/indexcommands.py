@@ -9,7 +9,7 @@ from pathlib import Path
 from click.testing import Result
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support.commandline import command, invoke
@@ -64,13 +64,13 @@ def kept(directory: Path) -> set[str]:
 
 
 def is_sound(directory: Path) -> bool:
-    with closing(Store.attach(directory)) as store:
+    with closing(DirectoryIndex.attach(directory)) as store:
         return not store.verify(lookup_of(store.header.spec))
 
 
 def fill(directory: Path) -> None:
     """Add records until each database of the index has more than a few pages."""
-    store = Store.attach(directory)
+    store = DirectoryIndex.attach(directory)
     pages = (
         SignedPage(str(number), f"http://c.org/{number}", "", signature=signature)
         for number, signature in enumerate(clusters(2, 2000))

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from crawler_dedup import Decision, Match, SignedPage, Verdict
 from crawler_dedup.hamming import SignatureMatch, distance
-from crawler_dedup.index.backend import Backend
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.index import Index
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import make_pages
 from crawler_dedup.index.profiles import Snapshot
@@ -155,11 +155,11 @@ class ByDistance(Lookup):
         return next(((page, match) for page, match in matches if match), None)
 
 
-def open_store(directory: Path, *, fresh: bool = False, spec: dict[str, str] | None = None) -> Store:
-    return Store.open(directory, spec or SPEC, {}, map_size=1 << 30, fresh=fresh)
+def open_store(directory: Path, *, fresh: bool = False, spec: dict[str, str] | None = None) -> DirectoryIndex:
+    return DirectoryIndex.open(directory, spec or SPEC, {}, map_size=1 << 30, fresh=fresh)
 
 
-def open_backend(location: Location, *, fresh: bool = False, spec: dict[str, str] | None = None) -> Backend:
+def open_backend(location: Location, *, fresh: bool = False, spec: dict[str, str] | None = None) -> Index:
     return make_pages(location, spec or SPEC, {}, map_size=1 << 30, fresh=fresh)
 
 
@@ -180,12 +180,12 @@ def number_of(kept: SignedPage) -> int:
 _NOBODY = RunContext()
 
 
-def settle(store: Backend, number: int, claim: int = 0, context: RunContext = _NOBODY) -> bool:
+def settle(store: Index, number: int, claim: int = 0, context: RunContext = _NOBODY) -> bool:
     """End the claim of page *number*: it was handled."""
     return store.end_claim(_decision(number, claim), ByDistance(), context, settled=True, urgent=True).result()
 
 
-def release(store: Backend, number: int, claim: int = 0, context: RunContext = _NOBODY) -> bool:
+def release(store: Index, number: int, claim: int = 0, context: RunContext = _NOBODY) -> bool:
     """End the claim of page *number*: it was not handled."""
     return store.end_claim(_decision(number, claim), ByDistance(), context, settled=False, urgent=True).result()
 

@@ -16,8 +16,8 @@ import lmdb
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage
 from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.storage import DirectoryStorage
-from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.maintenance import open_to_write
 from crawler_dedup.system.extras import has_extra
@@ -56,7 +56,7 @@ def read_events(location: Location) -> list[Event]:
 
         with ServerConnection(location) as connection:
             return [pickle.loads(content) for content in connection.call(b"LRANGE", _events_key(location), 0, -1)]
-    store = Store.attach(location)
+    store = DirectoryIndex.attach(location)
     try:
         database = store.environment.make_databases(lambda env, txn: env.open_db(EVENTS, txn))
         with store.environment.read() as txn, txn.cursor(db=database) as cursor:
@@ -80,7 +80,7 @@ class _Recorder:
 
     def install(self, store: Any) -> None:
         """Record from now on the changes that this process makes to the index that is open as *store*."""
-        if isinstance(store, Store):
+        if isinstance(store, DirectoryIndex):
             self._install_in_directory(store.environment)
         else:
             self._install_on_server(store.address)
@@ -152,10 +152,10 @@ class _Process:
 
     def __init__(self, clocks: Clocks, location: Location, grace: int) -> None:
         if has_extra("redis"):
+            from crawler_dedup.index.redis import index as server_index
             from crawler_dedup.index.redis import runs as server_runs
-            from crawler_dedup.index.redis import store as server_store
 
-            for module in (server_runs, server_store):
+            for module in (server_runs, server_index):
                 setattr(module, "read_time", lambda _: clocks.time())  # noqa: B010  (a name that the module has imported)
         self._clocks = clocks
         self._recorder = _Recorder()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import place_entry, place_of_name, place_of_signature
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import hash_scope, name_page
 from crawler_dedup.index.storage import NUMBERS, SIGNATURES
 from crawler_dedup.index.tables import Filing, Tables
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from crawler_dedup.index.redis.client import Client
 
 
-def verify(pages: Backend, filing: Filing) -> list[str]:
+def verify(pages: Index, filing: Filing) -> list[str]:
     """Check every bucket of an index against the records; return a sentence for each fault."""
-    if isinstance(pages, Store):
+    if isinstance(pages, DirectoryIndex):
         return pages.verify(filing)
-    from crawler_dedup.index.redis.store import ServerStore
+    from crawler_dedup.index.redis.index import ServerIndex
 
-    assert isinstance(pages, ServerStore)
+    assert isinstance(pages, ServerIndex)
     with pages._read() as txn:
         return _find_problems(txn, filing)
 

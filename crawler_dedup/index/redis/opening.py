@@ -1,20 +1,16 @@
-"""Opening an index on a server."""
+"""Create, empty and find an index on a server."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import msgspec
 
 from crawler_dedup.errors import IndexMissing
-from crawler_dedup.index.header import FORMAT, KIND, Header, check_header, decode_header
+from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.client import require_layout
 from crawler_dedup.index.redis.connection import ServerConnection, require_server
 from crawler_dedup.index.redis.keys import LAYOUT, Keys, make_epoch, meta_key
-from crawler_dedup.index.redis.store import ServerStore
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials("crawler_dedup.index")
@@ -22,64 +18,7 @@ logger = logger_without_credentials("crawler_dedup.index")
 _REMOVED = 500
 
 
-class ServerIndex:
-    """Opens indexes on servers."""
-
-    @staticmethod
-    def open(
-        address: ServerAddress,
-        spec: Mapping[str, str],
-        libraries: Mapping[str, str],
-        *,
-        fresh: bool,
-        cache_bytes: int,
-        frozen: FrozenProfiles | None = None,
-    ) -> ServerStore:
-        """Open or create the index at *address*.
-
-        Args:
-            spec: what signatures depend on; must equal the header's.
-            libraries: versions that a new header gets; other versions in an existing one are only warned about.
-            fresh: empty it first, unless this process has it open already.
-            cache_bytes: how many bytes of the index this process keeps in memory at most.
-            frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
-
-        Raises:
-            IndexMismatch: the header has another *spec*.
-            IndexUnusable: it cannot be opened.
-        """
-        ours = Header(FORMAT, dict(spec), dict(libraries), KIND)
-        if fresh and not ServerStore.is_open(address):
-            _empty(address, ours)
-        theirs = _begin(address, ours)
-        check_header(str(address), theirs, ours)
-        return ServerStore(address, theirs, cache_bytes=cache_bytes, frozen=frozen)
-
-    @staticmethod
-    def attach(address: ServerAddress, spec: Mapping[str, str] | None = None, *, readonly: bool = False) -> ServerStore:
-        """Open an existing index.
-
-        Args:
-            spec: what signatures depend on; must equal the header's. ``None`` accepts any.
-            readonly: nothing in it is changed.
-
-        Raises:
-            IndexMissing: there is no index.
-            IndexMismatch: the header has another *spec*, format or kind.
-            IndexUnusable: it cannot be opened.
-        """
-        header = _read_header(address)
-        check_header(str(address), header, header.expected(spec))
-        return ServerStore(address, header, readonly=readonly, one_life=True)
-
-    @staticmethod
-    def is_at(address: ServerAddress) -> bool:
-        """Return whether there is an index at *address*. Raises :class:`IndexUnusable` if the server is away."""
-        with ServerConnection(address) as connection:
-            return bool(connection.call(b"HEXISTS", meta_key(address), b"header"))
-
-
-def _begin(address: ServerAddress, header: Header) -> Header:
+def begin(address: ServerAddress, header: Header) -> Header:
     """Create an index if there is none; return the header that is stored in it."""
     with ServerConnection(address) as connection:
         for warning in require_server(connection):
@@ -88,12 +27,18 @@ def _begin(address: ServerAddress, header: Header) -> Header:
         return decode_header(stored)
 
 
-def _empty(address: ServerAddress, header: Header) -> None:
+def empty(address: ServerAddress, header: Header) -> None:
     """Empty an index, or create it."""
     with ServerConnection(address) as connection:
         require_server(connection)
         epoch, _ = _make(connection, scripts.EMPTY, header)
         _remove_others(connection, epoch)
+
+
+def is_at(address: ServerAddress) -> bool:
+    """Return whether there is an index at *address*. Raises :class:`IndexUnusable` if the server is away."""
+    with ServerConnection(address) as connection:
+        return bool(connection.call(b"HEXISTS", meta_key(address), b"header"))
 
 
 def _make(connection: ServerConnection, script: str, header: Header) -> tuple[bytes, bytes]:
@@ -103,7 +48,7 @@ def _make(connection: ServerConnection, script: str, header: Header) -> tuple[by
     return epoch, stored
 
 
-def _read_header(address: ServerAddress) -> Header:
+def read_header(address: ServerAddress) -> Header:
     with ServerConnection(address) as connection:
         header, layout = connection.call(b"HMGET", meta_key(address), b"header", b"layout")
     if header is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Deduplicator
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record
 from tests.support.crawling import article
 from tests.support.indexcommands import CONFIG, PAGES
@@ -25,7 +25,7 @@ def pages(tmp_path: Path) -> Path:
         Record(page, run, filed=int(time.time()) - days * 86_400 - 60, settled=1)
         for page, (days, run) in zip(signed, PAGES.values(), strict=True)
     ]
-    store = Store.attach(directory)
+    store = DirectoryIndex.attach(directory)
     store.merge(records, FILING)
     store.close()
     return directory

@@ -8,7 +8,7 @@ import pytest
 
 from crawler_dedup import SignedPage
 from crawler_dedup.cli.terminal import quantity
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record
 from tests.support.commandline import invoke, printed_text
 from tests.support.indexcommands import PAGES, is_sound, kept
@@ -45,7 +45,7 @@ def test_forgotten_pages_are_new_again_and_the_others_are_not(
 
 
 def test_a_host_can_be_forgotten_beside_page_keys_that_are_not_addresses(pages: Path) -> None:
-    store = Store.attach(pages)
+    store = DirectoryIndex.attach(pages)
     broken = [SignedPage(url, url, "", signature=number) for number, url in enumerate(["http://[broken", "", "x y"])]
     store.merge([Record(page, settled=1) for page in broken], FILING)
     store.close()

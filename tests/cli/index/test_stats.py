@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Deduplicator, SignedPage
-from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record
 from crawler_dedup.signing.schemes import SimHash
 from tests.support.commandline import invoke, printed_text
@@ -42,7 +42,7 @@ def test_the_run_is_stored_in_records_and_shown_by_stats(tmp_path: Path) -> None
             second.check(f"http://a.org/{seed}", article(seed).encode(), scope="b.org")
         second.check("http://a.org/copy", article("x").encode(), scope="a.org")
     assert first.run != second.run
-    store = Store.attach(tmp_path)
+    store = DirectoryIndex.attach(tmp_path)
     records = [record for block in store.records(100) for record in block]
     store.close()
     assert [record.run for record in records] == [first.run, second.run, second.run]
@@ -58,7 +58,7 @@ def test_the_run_is_stored_in_records_and_shown_by_stats(tmp_path: Path) -> None
     "scope", ["[/b] x", "[red]shop[1]", "[/]", "[bold]", "\\[b]", "a\\", "[link=x]y[/link]", ":smile:"], ids=ascii
 )
 def test_stats_show_the_name_of_a_scope_unchanged(pages: Path, scope: str) -> None:
-    store = Store.attach(pages)
+    store = DirectoryIndex.attach(pages)
     store.merge([Record(SignedPage("k", "http://c.org/", scope, signature=5), settled=1)], FILING)
     store.close()
     assert rows(cli("stats", pages))[f"scope {scope}"] == "1"
@@ -66,7 +66,7 @@ def test_stats_show_the_name_of_a_scope_unchanged(pages: Path, scope: str) -> No
 
 @pytest.mark.parametrize("filed", [10**18, -(10**18), 2**63, -1, 0])
 def test_stats_show_pages_with_any_time(pages: Path, filed: int) -> None:
-    store = Store.attach(pages)
+    store = DirectoryIndex.attach(pages)
     store.merge([Record(SignedPage("k", "u", "", signature=5), 0xFFFFFFFF, filed=filed, settled=1)], FILING)
     store.close()
     assert rows(cli("stats", pages))["run ffffffff"].startswith("1, the last ")

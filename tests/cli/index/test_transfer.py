@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from crawler_dedup import Deduplicator, Verdict
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
-from crawler_dedup.index.lmdb.store import Store
 from tests.support.commandline import invoke, printed_text
 from tests.support.crawling import article
 from tests.support.indexcommands import CONFIG, PAGES, cli, installed, is_sound, sentence_of
@@ -31,7 +31,7 @@ def test_an_imported_index_decides_as_the_original(pages: Path, tmp_path: Path) 
             )
     assert answers[0] == answers[1]
     assert {decision.verdict for decision in answers[0]} == {Verdict.UNCHANGED, Verdict.DUPLICATE}
-    store = Store.attach(copy)
+    store = DirectoryIndex.attach(copy)
     runs = {record.page.url: record.run for block in store.records(10) for record in block}
     store.close()
     assert runs == {url: run for url, (_, run) in PAGES.items()}

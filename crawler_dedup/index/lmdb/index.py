@@ -12,8 +12,8 @@ from typing import TypeVar
 import lmdb
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.header import KIND, FileFigures, Header, check_header
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.runlocks import RunLock
@@ -27,7 +27,7 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 _T = TypeVar("_T")
 
 
-class Store(Backend):
+class DirectoryIndex(Index):
     """The pages of one index directory. Use :meth:`open` or :meth:`attach`."""
 
     def __init__(self, environment: Environment, header: Header, frozen: FrozenProfiles | None = None) -> None:
@@ -47,7 +47,7 @@ class Store(Backend):
         map_size: int,
         fresh: bool,
         frozen: FrozenProfiles | None = None,
-    ) -> Store:
+    ) -> DirectoryIndex:
         """Open or create the index in *directory*.
 
         Args:
@@ -68,7 +68,9 @@ class Store(Backend):
             raise
 
     @classmethod
-    def attach(cls, directory: Path, spec: Mapping[str, str] | None = None, *, readonly: bool = False) -> Store:
+    def attach(
+        cls, directory: Path, spec: Mapping[str, str] | None = None, *, readonly: bool = False
+    ) -> DirectoryIndex:
         """Open an existing index of pages.
 
         Args:

@@ -12,12 +12,12 @@ from typing import TypeVar
 
 from crawler_dedup.decision import NO_ANSWER, Decision, Verdict
 from crawler_dedup.errors import IndexMissing, IndexUnusable
-from crawler_dedup.index.backend import Backend
-from crawler_dedup.index.header import FileFigures, Header
+from crawler_dedup.index.header import FORMAT, KIND, FileFigures, Header, check_header
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.redis import scripts
+from crawler_dedup.index.redis import opening, scripts
 from crawler_dedup.index.redis.changelog import State
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection, read_time
@@ -42,8 +42,8 @@ _CLOSE_SECONDS = 10.0
 _QUICK_SECONDS = 0.2  # short, because the event loop waits for it
 
 
-class ServerStore(Backend):
-    """The pages of one opening of an index on a server (:mod:`crawler_dedup.index.redis.opening`).
+class ServerIndex(Index):
+    """The pages of one opening of an index on a server. Use :meth:`open` or :meth:`attach`.
 
     Args:
         address: the address of the index.
@@ -86,9 +86,64 @@ class ServerStore(Backend):
         return client
 
     @classmethod
+    def open(
+        cls,
+        address: ServerAddress,
+        spec: Mapping[str, str],
+        libraries: Mapping[str, str],
+        *,
+        fresh: bool,
+        cache_bytes: int,
+        frozen: FrozenProfiles | None = None,
+    ) -> ServerIndex:
+        """Open or create the index at *address*.
+
+        Args:
+            spec: what signatures depend on; must equal the header's.
+            libraries: versions that a new header gets; other versions in an existing one are only warned about.
+            fresh: empty it first, unless this process has it open already.
+            cache_bytes: how many bytes of the index this process keeps in memory at most.
+            frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
+
+        Raises:
+            IndexMismatch: the header has another *spec*.
+            IndexUnusable: it cannot be opened.
+        """
+        ours = Header(FORMAT, dict(spec), dict(libraries), KIND)
+        if fresh and not cls.is_open(address):
+            opening.empty(address, ours)
+        theirs = opening.begin(address, ours)
+        check_header(str(address), theirs, ours)
+        return cls(address, theirs, cache_bytes=cache_bytes, frozen=frozen)
+
+    @classmethod
+    def attach(
+        cls, address: ServerAddress, spec: Mapping[str, str] | None = None, *, readonly: bool = False
+    ) -> ServerIndex:
+        """Open an existing index.
+
+        Args:
+            spec: what signatures depend on; must equal the header's. ``None`` accepts any.
+            readonly: nothing in it is changed.
+
+        Raises:
+            IndexMissing: there is no index.
+            IndexMismatch: the header has another *spec*, format or kind.
+            IndexUnusable: it cannot be opened.
+        """
+        header = opening.read_header(address)
+        check_header(str(address), header, header.expected(spec))
+        return cls(address, header, readonly=readonly, one_life=True)
+
+    @classmethod
     def is_open(cls, address: ServerAddress) -> bool:
         """Return whether this process has the index at *address* open."""
         return bool(cls._open.get(address))
+
+    @staticmethod
+    def is_at(address: ServerAddress) -> bool:
+        """Return whether there is an index at *address*. Raises :class:`IndexUnusable` if the server is away."""
+        return opening.is_at(address)
 
     @property
     def name(self) -> str:
@@ -124,13 +179,13 @@ class ServerStore(Backend):
     ) -> Future[list[Decision]]:
         def offer(pages: Sequence[SignedPage]) -> Future[list[Decision]]:
             self._offers.add(pages, matcher)
-            return Backend.offer(self, pages, matcher, context, aliases=aliases)
+            return Index.offer(self, pages, matcher, context, aliases=aliases)
 
         return offer(pages) if len(pages) <= UNDIVIDED else offer_in_pieces(offer, pages, MOST_PAGES)
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         parts = (records[at : at + MOST_PAGES] for at in range(0, len(records), MOST_PAGES))
-        return sum(Backend.merge(self, part, filing) for part in parts)
+        return sum(Index.merge(self, part, filing) for part in parts)
 
     def _now(self) -> int:
         connection = ServerConnection(self.address)
@@ -179,8 +234,8 @@ class ServerStore(Backend):
 
 def _forget_open() -> None:
     """Forget, in a child process, which indexes its parent has open."""
-    ServerStore._open.clear()
-    ServerStore._counting = threading.Lock()
+    ServerIndex._open.clear()
+    ServerIndex._counting = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Decision, Match, SignedPage, Verdict
+from crawler_dedup.batch.memorystorage import MemoryStorage
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.limits import MAX_REPRESENTATIVES, MAX_UNDER_TITLE
-from crawler_dedup.index.lmdb.store import Store
-from crawler_dedup.index.memorystorage import MemoryStorage
+from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.runs import NO_RUNS
 from crawler_dedup.index.storage import SharedState
@@ -50,7 +50,7 @@ def decide_in_memory(offers: Offers, matcher: Matcher) -> list[Decision]:
 
 
 def decide_in_index(directory: Path, offers: Offers, matcher: Matcher) -> list[Decision]:
-    store = Store.open(directory, SPEC, {}, map_size=1 << 30, fresh=True, frozen=NOTHING_KNOWN)
+    store = DirectoryIndex.open(directory, SPEC, {}, map_size=1 << 30, fresh=True, frozen=NOTHING_KNOWN)
     try:
         decided = [store.offer([offered], matcher, aliases={offered.key: alias}) for offered, alias in offers]
         return [future.result()[0] for future in decided]

@@ -39,7 +39,7 @@ _MAX_SITES = 100_000
 _END_TIMEOUT = 5.0
 
 
-class Backend(ABC):
+class Index(ABC):
     """The pages of one open index, which is only read and changed in transactions.
 
     Attributes:
