@@ -438,7 +438,11 @@ TOO_SHORT = " has fewer than 48 letters, the least that are compared."
         *(
             (name, content, " cannot be read: ")
             for name in ("copy.txt.gz", "page.html.gz")
-            for content in (gzip.compress(NOVEL.encode(), mtime=0)[:-100], b"no gzip", gzip.compress(b"x", mtime=0)[:9] + b"\xff")
+            for content in (
+                gzip.compress(NOVEL.encode(), mtime=0)[:-100],
+                b"no gzip",
+                gzip.compress(b"x", mtime=0)[:9] + b"\xff",
+            )
         ),
     ],
 )
