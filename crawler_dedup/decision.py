@@ -55,7 +55,8 @@ class Decision:
         url: address of the page.
         key: identity of the page in the index.
         scope: the scope within which it was compared.
-        reason: for ``unchecked``, why the page could not be checked, else ``""``.
+        reason: for ``unchecked``, why the page could not be checked; for a page that an override keeps, the override; else
+            ``""``.
         duplicate_of: for ``duplicate``, or if a similar page is being handled, the address of that page, else ``""``.
         match: how the two pages agree; for ``unchanged``, how the page agrees with its kept version; else ``None``.
         claim: in a crawl, for a page that passes and is not yet kept, the number of its claim in this run; 0 if it has none.

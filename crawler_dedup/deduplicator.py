@@ -18,6 +18,7 @@ from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.maintenance import make_pages, open_pages, read_profiles
+from crawler_dedup.index.overrides import Overrides, make_override
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
 from crawler_dedup.index.verdicts import RunContext
@@ -57,8 +58,14 @@ def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str 
         )
     with closing(store):
         config = signer.config
-        context = RunContext(max_age=round(86_400 * config.expire_days), is_dry=config.is_dry)
+        context = RunContext(
+            max_age=round(86_400 * config.expire_days), is_dry=config.is_dry, overrides=_overrides_of(config)
+        )
         return store.preview(page, RuleMatcher(signer), context, alias=clean_identifier(alias))
+
+
+def _overrides_of(config: Config) -> Overrides:
+    return Overrides(make_override("below", [prefix]) for prefix in config.never_drop)
 
 
 @dataclass(frozen=True)
@@ -162,6 +169,7 @@ class Deduplicator:
             is_dry=config.is_dry,
             clock=lock.now,
             stored_until=stored_until,
+            overrides=_overrides_of(config),
         )
         claiming = replace(context, next_claim=self._claim_numbers.__next__)
         return _Opened(store, lock, context, claiming, is_emptied)

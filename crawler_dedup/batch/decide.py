@@ -19,7 +19,7 @@ from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import NO_RUNS
 from crawler_dedup.index.storage import SharedState
-from crawler_dedup.index.tables import RecentRecords, Tables
+from crawler_dedup.index.tables import RecentRows, Tables
 from crawler_dedup.index.verdicts import RunContext, Verdicts
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import SignedPage
@@ -124,7 +124,7 @@ def decide_pages(
         DedupError: memory does not suffice.
     """
     storage = MemoryStorage(file)
-    tables = Tables(storage, SharedState(), RecentRecords(), profiles)
+    tables = Tables(storage, SharedState(), RecentRows(), profiles)
     verdicts = Verdicts(tables, matcher, RunContext(), now=1, runs=NO_RUNS)
     place_of = array("q", [_NO_PLACE])  # the place of each filed page, by its number
     for record in existing:

@@ -166,8 +166,8 @@ def _print_drop(journals: Journals, url: str) -> None:
     click.echo(
         f"It was {action} as a duplicate of {printable(last.duplicate_of)}:\n"
         f"  {describe_decision(last)}; {describe_time(last)}, {describe_crawl(last)}\n"
-        'If this is wrong, send the request for it with meta={"dedup_action": "mark"}: the page then passes, and its links'
-        " are followed.\n"
+        f"If this is wrong, say `crawler-dedup separate {printable(url)} {printable(last.duplicate_of)}`: the next crawl"
+        f" keeps both. Or say `crawler-dedup keep {printable(url)}`: then no page represents it.\n"
         "To forget the kept page does not help: the next crawl keeps the page that it meets first, and drops the other.",
         err=True,
     )

@@ -84,9 +84,14 @@ def why(
     if not history.scopes:
         _print_unknown(history, json=json)
         raise click.exceptions.Exit(1)
+    overrides = list(map(str, history.overrides))
+    overrides += [f"DEDUP_NEVER_DROP {prefix}" for prefix in config.never_drop if history.url.startswith(prefix)]
     if json:
-        print_json("page", (_page_fields(page, history.url, scope) for scope, page in history.scopes.items()))
+        pages = (_page_fields(page, history.url, scope) for scope, page in history.scopes.items())
+        print_json("page", (fields | {"overrides": overrides} for fields in pages))
         return
+    for override in overrides:
+        click.echo(f"An override is about this page: {printable(override)}.")
     for scope, page in history.scopes.items():
         _print_history(page, history.url, scope, listed=None if everything else _LISTED)
         if fetch and page.kept is not None:

@@ -19,6 +19,7 @@ from crawler_dedup.config.values import (
     ImportPath,
     JournalPath,
     PathString,
+    Prefixes,
     Server,
     describe_values,
     read_callable,
@@ -158,6 +159,12 @@ class Config:
         "What happens to a page that is unchanged since an earlier run has handled it, if that run came to its end by "
         "itself (or has a JOBDIR). `drop` makes incremental crawls: the page is dropped, and its links are not "
         "followed. A page that Scrapy's HTTP cache replays passes in any case.",
+    )
+    never_drop: Prefixes = _setting(
+        (),
+        "Addresses that end with a slash: no page whose address begins with one of them is dropped as a duplicate. "
+        "`crawler-dedup keep --below` says the same in the index ([operating.md](operating.md#a-page-that-must-pass)).",
+        shown="`[]`",
     )
     expire_days: Annotated[float, Meta(ge=0, le=36_500, extra={"zero": "never"})] = _setting(
         0.0,

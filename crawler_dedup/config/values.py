@@ -44,6 +44,14 @@ def read_journal(value: Any) -> str:
     return name
 
 
+def read_prefixes(value: Any) -> tuple[str, ...]:
+    """Return the addresses in *value*, a sequence or a text with commas, each of which ends with a slash."""
+    prefixes = tuple(part.strip() for part in (value.split(",") if isinstance(value, str) else value) if part.strip())
+    if not all(prefix.startswith(("http://", "https://")) and prefix.endswith("/") for prefix in prefixes):
+        raise ValueError(value)
+    return prefixes
+
+
 def _uri_scheme(name: str) -> str:
     """Return ``redis`` for ``redis://host/0``, and ``""`` for a path, even one with a drive letter."""
     scheme = urlsplit(name).scheme
@@ -55,6 +63,9 @@ def _uri_scheme(name: str) -> str:
 PathString = Annotated[str, Meta(min_length=1, title="a path")]
 ImportPath = Annotated[str, read_import_path]
 Server = Annotated[str, read_server, Meta(title="an address (redis://, rediss:// or unix://), or an empty string")]
+Prefixes = Annotated[
+    tuple[str, ...], read_prefixes, Meta(title="a list of addresses (http:// or https://) that end with a slash")
+]
 JournalPath = Annotated[
     str,
     read_journal,

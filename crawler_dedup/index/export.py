@@ -21,11 +21,12 @@ import numpy as np
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import KIND, Header
+from crawler_dedup.index.overrides import Override, make_override
 from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.system.compression import FrameDamaged, decompress_stream, zstd
 from crawler_dedup.system.files import open_replacement
 
-FORMAT = 6
+FORMAT = 7
 """Version of the files."""
 MAX_BLOCK_ROWS = 1 << 16
 """Maximum number of rows of a block."""
@@ -40,6 +41,8 @@ _MAX_VALUE = 1 << 26
 _MAX_RATIO = (
     4  # to the size of the file, of a longer value: a row is long because of a text, which is compressed already
 )
+
+_PAGES, _SITES, _OVERRIDES = range(3)  # the parts of an export
 
 _Value = TypeVar("_Value")
 
@@ -56,7 +59,13 @@ class _Packed(msgspec.Struct, array_like=True):
     rows: Annotated[list[bytes], msgspec.Meta(max_length=MAX_BLOCK_ROWS)]
 
 
-def write_export(path: Path, header: Header, blocks: Iterable[ExportBlock], sites: Iterable[StoredSite] = ()) -> int:
+def write_export(
+    path: Path,
+    header: Header,
+    blocks: Iterable[ExportBlock],
+    sites: Iterable[StoredSite] = (),
+    overrides: Iterable[Override] = (),
+) -> int:
     """Write an export and return the number of signatures. An existing file is replaced once the export is complete."""
     total = 0
     with open_replacement(path) as file:
@@ -66,9 +75,10 @@ def write_export(path: Path, header: Header, blocks: Iterable[ExportBlock], site
             for block in chain.from_iterable(map(_pieces, blocks)):
                 _write(stream, msgspec.msgpack.encode(_Packed(_pack(block.signatures), list(block.rows))))
                 total += len(block.signatures)
-            _write(stream, b"")
-            for site in sites:
-                _write(stream, msgspec.msgpack.encode(site))
+            for part in (sites, overrides):
+                _write(stream, b"")
+                for value in part:
+                    _write(stream, msgspec.msgpack.encode(value))
         file.seek(0)
         file.write(_FIRST_LINE % (FORMAT, total))
     return total
@@ -99,8 +109,8 @@ class Export:
     def blocks(self) -> Iterator[ExportBlock]:
         """Yield the blocks in order."""
         count = 0
-        for is_site, value in self._parts():
-            if not is_site:
+        for part, value in self._parts():
+            if part == _PAGES:
                 block = self._unpack_block(value)
                 count += len(block.signatures)
                 yield block
@@ -109,21 +119,32 @@ class Export:
 
     def sites(self) -> Iterator[StoredSite]:
         """Yield what was known about the sites of the pages. Its content is not checked."""
-        for is_site, value in self._parts():
-            if is_site:
+        for part, value in self._parts():
+            if part == _SITES:
                 yield self._decode(value, StoredSite, "what is known of a site")
 
-    def _parts(self) -> Iterator[tuple[bool, bytes]]:
-        """Yield the values after the header, and for each whether it is a site: sites follow an empty value."""
-        values, is_site = self._values(), False
+    def overrides(self) -> Iterator[Override]:
+        """Yield the overrides."""
+        for part, value in self._parts():
+            if part == _OVERRIDES:
+                override = self._decode(value, Override, "an override")
+                try:
+                    yield make_override(override.kind, override.urls, override.since)
+                except ValueError as error:
+                    raise self._error(f"an override is damaged ({error})") from error
+
+    def _parts(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the values after the header, and for each the number of its part: each part begins with an empty value."""
+        values, part = self._values(), _PAGES
         next(values)
         for value in values:
             if value:
-                yield is_site, value
-            elif is_site:
+                yield part, value
+            elif part == _OVERRIDES:
                 raise self._error("it is damaged")
-            is_site |= not value
-        if not is_site:
+            else:
+                part += 1
+        if part != _OVERRIDES:
             raise self._error("it is cut off")
 
     def _values(self) -> Generator[bytes, None, None]:

@@ -20,7 +20,8 @@ from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import FileFigures, Header
-from crawler_dedup.index.limits import MAX_OPEN_CLAIMS
+from crawler_dedup.index.limits import MAX_OPEN_CLAIMS, MAX_OVERRIDES
+from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Run, RunEntry, wall_clock
@@ -335,6 +336,26 @@ class Index(ABC):
         """Count the sites, and measure what is stored about them."""
         with self._read() as txn:
             return txn.measure_sites()
+
+    def list_overrides(self) -> list[Override]:
+        """Return all overrides, the oldest first."""
+        with self._read() as txn:
+            return txn.list_overrides()
+
+    def add_overrides(self, overrides: Sequence[Override]) -> int:
+        """Store *overrides*, and return how many are new. They hold for all pages that are offered from now on.
+
+        Raises:
+            IndexUnusable: the index would have too many.
+        """
+
+        if len(overrides) + len(self.list_overrides()) > MAX_OVERRIDES:
+            raise IndexUnusable(f"The index in {self.name} would have more than {MAX_OVERRIDES:,} overrides.")
+        return self._write(lambda txn: sum([txn.add_override(override) for override in overrides]))
+
+    def remove_overrides(self, overrides: Sequence[Override]) -> int:
+        """Remove *overrides*, and return how many there were."""
+        return self._write(lambda txn: sum([txn.remove_override(override) for override in overrides]))
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         """File *records* as they are, except of pages that are recorded already, and return how many are new.

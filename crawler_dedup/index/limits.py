@@ -16,5 +16,8 @@ MAX_ALIASES = 4
 MAX_SNAPSHOTS = 16
 """Number of snapshots of a site that are kept, the latest ones."""
 
+MAX_OVERRIDES = 100_000
+"""Maximum number of overrides: each process that decides has them in memory."""
+
 MAX_OPEN_CLAIMS = 10_000
 """Maximum number of open claims that a process remembers. With more, it no longer knows whether all have ended."""

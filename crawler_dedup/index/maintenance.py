@@ -205,7 +205,8 @@ def export_index(
     # They are closed before the index: LMDB before 3.0 raises an error if a transaction of a closed index ends.
     with closing(_read_pages(pages, note_unreadable)) as blocks, closing(pages.sites()) as sites:
         readable = filter(is_readable, sites)
-        return export.write_export(file, pages.read_header(), _counted(blocks, advance), readable)
+        counted = _counted(blocks, advance)
+        return export.write_export(file, pages.read_header(), counted, readable, pages.list_overrides())
 
 
 def import_index(
@@ -242,7 +243,7 @@ def import_index(
         total += len(block.signatures)
     if not all(map(is_readable, export.sites())):
         raise ExportUnreadable(f"{export.path} cannot be imported: what is known of a site is damaged.")
-    header = export.header
+    header, overrides = export.header, list(export.overrides())
     filing, new = filing_of(header.spec), 0
     pages = make_pages(location, header.spec, header.libraries)
     try:
@@ -250,6 +251,7 @@ def import_index(
             rows = decode_records(export, block)
             new += sum(pages.merge(rows[at : at + _MERGED], filing) for at in range(0, len(rows), _MERGED))
         pages.merge_sites(export.sites())
+        pages.add_overrides(overrides)
     finally:
         pages.close()
     return total, new

@@ -10,7 +10,7 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import Header
 from crawler_dedup.signedpage import SignedPage
 
-RowTable = Literal[b"records", b"runs", b"sites", b"counts", b"snapshots"]
+RowTable = Literal[b"records", b"runs", b"sites", b"counts", b"snapshots", b"overrides"]
 RECORDS: RowTable = b"records"
 """Records of pages, by number (big-endian, ``NUMBER_BYTES``)."""
 RUNS: RowTable = b"runs"
@@ -21,7 +21,9 @@ COUNTS: RowTable = b"counts"
 """Counts of sites, by key. They change with each page."""
 SNAPSHOTS: RowTable = b"snapshots"
 """Snapshots of sites, by key and number (big-endian, ``SNAPSHOT_NUMBER_BYTES``)."""
-ROW_TABLES = RECORDS, RUNS, SITES, COUNTS, SNAPSHOTS
+OVERRIDES: RowTable = b"overrides"
+"""Overrides, by a hash of 16 bytes; and under ``version`` a value that changes with them."""
+ROW_TABLES = RECORDS, RUNS, SITES, COUNTS, SNAPSHOTS, OVERRIDES
 
 BucketTable = Literal[b"numbers", b"tables"]
 NUMBERS: BucketTable = b"numbers"
@@ -60,9 +62,9 @@ class Storage(ABC):
 
     @abstractmethod
     def scan(self, table: RowTable) -> Iterator[tuple[bytes, bytes | memoryview]]:
-        """Yield names and contents of the rows of *table*: all that exist during the whole call, and perhaps others.
+        """Yield names and contents of the rows of *table*, but not of counts and snapshots.
 
-        Records come in ascending order.
+        These are all that exist during the whole call, and perhaps others. Records come in ascending order.
         """
 
     @abstractmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Protocol
@@ -11,22 +12,26 @@ import msgspec
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.layout import (
     NUMBER_BYTES,
+    decode_struct,
     numbers_in,
     place_entry,
     place_of_name,
     place_of_signature,
 )
 from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UNDER_TITLE
+from crawler_dedup.index.overrides import NO_OVERRIDES, Override, Overrides
 from crawler_dedup.index.packing import as_unpacked, pack, unpack, unpack_sound
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record, hash_scope, name_page
 from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, RunEntry, RunStates, decode_run, encode_run
 from crawler_dedup.index.sitetables import SiteTables
-from crawler_dedup.index.storage import NUMBERS, RECORDS, RUNS, SIGNATURES, SharedState, Storage
+from crawler_dedup.index.storage import NUMBERS, OVERRIDES, RECORDS, RUNS, SIGNATURES, SharedState, Storage
 from crawler_dedup.signedpage import SignedPage
 
 _SHARED = 4_000
 """Number of payloads of a long bucket that :meth:`Tables.sharing` reads, at least."""
+_VERSION, _VERSION_BYTES = b"version", 8
+_decode_override = msgspec.msgpack.Decoder(Override).decode
 _SCOPE = 0
 """The scope of the buckets of numbers: places are hashes that include a scope."""
 
@@ -45,13 +50,18 @@ _REMEMBERED = 128  # records that were read or written last; up to twice as many
 _MOST_REMEMBERED = 8_000  # bytes; larger records are not kept
 
 
-class RecentRecords:
-    """A cache of the records that were read or written last, by their stored content: several threads read.
+class RecentRows:
+    """A cache of rows by their stored content: several threads read.
 
-    A representative is read for each of its duplicates, and a claimed record is read again when it is settled.
+    It has the records that were read or written last: a representative is read for each of its duplicates, and a claimed
+    record is read again when it is settled.
+
+    Attributes:
+        overrides: the overrides and their version.
     """
 
     def __init__(self) -> None:
+        self.overrides: tuple[bytes, Overrides] = b"", NO_OVERRIDES
         self._latest: dict[bytes, Record] = {}
         self._before: dict[bytes, Record] = {}
 
@@ -87,7 +97,7 @@ class Tables(SiteTables):
     """
 
     def __init__(
-        self, storage: Storage, shared: SharedState, recent: RecentRecords, frozen: FrozenProfiles | None = None
+        self, storage: Storage, shared: SharedState, recent: RecentRows, frozen: FrozenProfiles | None = None
     ) -> None:
         super().__init__(storage, shared, frozen)
         self._recent = recent
@@ -279,6 +289,58 @@ class Tables(SiteTables):
         """Remove *number* from *place*, if it is there."""
         key, payload = place_entry(place, number)
         self._storage.take(NUMBERS, _SCOPE, [key], payload)
+
+    # Overrides
+
+    def overrides(self) -> Overrides:
+        """Return the overrides. They are read again when they have changed.
+
+        Raises :class:`msgspec.DecodeError` if one of them cannot be read.
+        """
+        stored = self._storage.read(OVERRIDES, _VERSION)
+        version = b"" if stored is None else bytes(stored)
+        known, overrides = self._recent.overrides  # replaced in one step
+        if known != version:
+            if self.count_unreadable_overrides():
+                raise msgspec.DecodeError("an override is damaged")
+            overrides = Overrides(self.list_overrides())
+            self._recent.overrides = version, overrides
+        return overrides
+
+    def list_overrides(self) -> list[Override]:
+        """Return all overrides that can be read, the oldest first."""
+        overrides = [override for override in self._read_overrides() if override is not None]
+        return sorted(overrides, key=lambda override: (override.since, override.kind, override.urls))
+
+    def count_unreadable_overrides(self) -> int:
+        """Count the overrides that cannot be read."""
+        return sum(override is None for override in self._read_overrides())
+
+    def _read_overrides(self) -> Iterator[Override | None]:
+        for name, content in self._storage.scan(OVERRIDES):
+            if name != _VERSION:
+                try:
+                    override = decode_struct(_decode_override, content)
+                except msgspec.DecodeError:
+                    yield None
+                else:
+                    yield override if override.name == name else None
+
+    def add_override(self, override: Override) -> bool:
+        """Store *override* unless it is stored already; return whether it was not."""
+        if self._storage.read(OVERRIDES, override.name) is not None:
+            return False
+        self._storage.write(OVERRIDES, override.name, msgspec.msgpack.encode(override))
+        self._storage.write(OVERRIDES, _VERSION, os.urandom(_VERSION_BYTES))
+        return True
+
+    def remove_override(self, override: Override) -> bool:
+        """Remove *override*; return whether it was stored."""
+        if self._storage.read(OVERRIDES, override.name) is None:
+            return False
+        self._storage.delete(OVERRIDES, override.name)
+        self._storage.write(OVERRIDES, _VERSION, os.urandom(_VERSION_BYTES))
+        return True
 
     # Runs
 

@@ -15,6 +15,7 @@ import msgspec
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.limits import MAX_COMPARED
+from crawler_dedup.index.overrides import NO_OVERRIDES, Overrides
 from crawler_dedup.index.profiles import CountsReader, Snapshot, site_key
 from crawler_dedup.index.records import Record, name_page, shorten_key
 from crawler_dedup.index.runs import RecordState, RunStates, wall_clock
@@ -66,6 +67,7 @@ class RunContext:
         clock: returns the time, in seconds since 1970.
         stored_until: returns the time from which on pages that the run has settled are not stored yet; ``None``: the grace
             covers them.
+        overrides: overrides beside those in the index.
     """
 
     run: int = 0
@@ -75,6 +77,7 @@ class RunContext:
     is_dry: bool = False
     clock: Callable[[], int] = wall_clock
     stored_until: Callable[[], int | None] = lambda: None
+    overrides: Overrides = NO_OVERRIDES
 
     @property
     def makes_claims(self) -> bool:
@@ -118,6 +121,7 @@ class Verdicts:
         self._context = context
         self._now = now
         self._oldest = now - context.max_age if context.max_age else 0
+        self._overrides = kept.overrides()
         self._snapshots: dict[bytes, Snapshot] = {}  # that were looked up since the last change
 
     def decide(self, page: SignedPage, alias: str = "") -> Decision:
@@ -134,7 +138,6 @@ class Verdicts:
         decision = self._judge(page, alias, changes)
         for number, record in changes.outdated.items():
             self._kept.remove(number, record, self._matcher)
-            self._snapshots.clear()  # with its last page a site is forgotten
         for number, key in changes.lost_aliases:
             self._remove_alias(number, key)
         if changes.visited is not None:
@@ -208,6 +211,9 @@ class Verdicts:
 
     def _compare_with_others(self, page: SignedPage, changes: _Changes) -> Decision:
         """Decide about a page that is not recorded."""
+        override = self._context.overrides.find_keeping(page.url) or self._overrides.find_keeping(page.url)
+        if override is not None:
+            return self._file_as(Verdict.NEW, page, changes, reason=f"override: {override}")
         being_handled: list[SignedPage] = []
         from_dry_runs: list[tuple[int, Record]] = []
         chosen = self._choose(page, self._candidates(page, being_handled, from_dry_runs, changes))
@@ -240,6 +246,8 @@ class Verdicts:
             state = self._state_of(record)
             if state is RecordState.VOID:
                 changes.outdated[number] = record
+            elif self._overrides.are_separate(page.url, record.page.url):
+                continue
             elif self._is_from_dry_run(record):
                 from_dry_runs.append((number, record))
             elif state is RecordState.CLAIMED:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.index import Index
+from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.sites import PairSites, find_sites_then
 from crawler_dedup.journal.entry import Entry
@@ -57,11 +58,13 @@ class AddressHistory:
         url: the address.
         scopes: its history in each scope; empty: nothing is known about it.
         similar: if nothing is known about it, known addresses that may be meant.
+        overrides: the overrides in the index that are about it.
     """
 
     url: str
     scopes: dict[str, PageHistory] = field(default_factory=dict)
     similar: list[str] = field(default_factory=list)
+    overrides: list[Override] = field(default_factory=list)
 
     def in_scope(self, scope: str) -> PageHistory:
         """Return the history in *scope*; add an empty one if there is none."""
@@ -81,7 +84,7 @@ def find_history(
         DedupError: a journal was written by a version with another schema, or index or journal cannot be read.
     """
     url = without_credentials(url)
-    history = AddressHistory(url)
+    history = AddressHistory(url, overrides=[each for each in pages.list_overrides() if each.concerns(url)])
     similar = _SimilarAddresses(url)
     for entry in journals.entries(read):
         if entry.url == url and entry.event not in ("watchdog", "form"):

@@ -18,7 +18,7 @@ from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.runs import NO_RUNS
 from crawler_dedup.index.storage import SharedState
-from crawler_dedup.index.tables import RecentRecords, Tables
+from crawler_dedup.index.tables import RecentRows, Tables
 from crawler_dedup.index.verdicts import Matcher, RunContext, Verdicts
 from tests.support.indexing import SPEC, ByDistance
 
@@ -44,7 +44,7 @@ class ByDistanceOrTitle(ByDistance):
 
 def decide_in_memory(offers: Offers, matcher: Matcher) -> list[Decision]:
     with tempfile.TemporaryFile() as file:
-        pages = Tables(MemoryStorage(file), SharedState(), RecentRecords(), NOTHING_KNOWN)
+        pages = Tables(MemoryStorage(file), SharedState(), RecentRows(), NOTHING_KNOWN)
         verdicts = Verdicts(pages, matcher, RunContext(), now=1, runs=NO_RUNS)
         return [verdicts.decide(offered, alias) for offered, alias in offers]
 

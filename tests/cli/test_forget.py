@@ -111,7 +111,7 @@ def test_for_a_page_that_was_dropped_the_kept_page_and_its_rule_are_named(droppe
     ]
     assert said[2].startswith("  rule “alike”, distance 0, resemblance 1.00, coverage 1.00; ")
     assert f"run {entry.run}, spider site, scope site" in said[2]
-    assert 'meta={"dedup_action": "mark"}' in said[3]
+    assert "`crawler-dedup separate http" in said[3]
 
 
 def test_forgotten_pages_can_be_printed_as_a_json_line(dropped: Path) -> None:

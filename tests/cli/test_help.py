@@ -23,6 +23,7 @@ FILES = (
     "kept.html",
     "pages.dedup",
     "urls.txt",
+    "pairs.tsv",
     "crawl.warc.gz",
     "corpus.parquet",
 )

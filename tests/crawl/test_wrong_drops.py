@@ -1,14 +1,17 @@
-"""A page that was dropped wrongly is let pass in a project as ``scrapy startproject`` makes it, as the documents say."""
+"""A page that was dropped wrongly passes in a project as ``scrapy startproject`` makes it, once a person has said so."""
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
+import pytest
+
+from tests.support import processes
 from tests.support.crawling import Site, html, run_scrapy
 
-ROOT = Path(__file__).parents[2]
 SPIDER = """
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
@@ -53,13 +56,8 @@ PAGES = {
 }
 
 
-def documented() -> tuple[str, str]:
-    """Return the middleware and the setting of the page for operators."""
-    text = (ROOT / "docs/operating.md").read_text(encoding="utf-8")
-    blocks: list[str] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (middleware,) = (block for block in blocks if "def process_request" in block)
-    (setting,) = (block for block in blocks if "DOWNLOADER_MIDDLEWARES" in block)
-    return middleware, setting
+def run_cli(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return processes.run(["-m", "crawler_dedup", *arguments], cwd=directory)
 
 
 def crawl(directory: Path) -> list[str]:
@@ -70,7 +68,8 @@ def crawl(directory: Path) -> list[str]:
     return [re.sub(r"http://[^/]*", "", json.loads(line)["url"]) for line in lines]
 
 
-def test_a_page_that_was_dropped_wrongly_passes_with_the_documented_middleware(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["separate", "keep", "setting"])
+def test_a_page_that_was_dropped_wrongly_passes_in_the_next_crawl(tmp_path: Path, way: str) -> None:
     assert run_scrapy(tmp_path, "startproject", "myproject", ".").returncode == 0
     with Site({path: html(text) for path, text in PAGES.items()}) as site:
         settings = tmp_path / "myproject/settings.py"
@@ -78,8 +77,14 @@ def test_a_page_that_was_dropped_wrongly_passes_with_the_documented_middleware(t
         common = "ADDONS = {'crawler_dedup.Addon': 500}\nDOWNLOAD_DELAY = 0\nCONCURRENT_REQUESTS = 1\n"
         settings.write_text(settings.read_text(encoding="utf-8") + common, encoding="utf-8")
         assert crawl(tmp_path) == ["/approved"]
-        middleware, setting = documented()
-        middleware = re.sub(r'"https://[^"]*"', f'"{site.url}/rejected"', middleware)
-        (tmp_path / "myproject/middlewares.py").write_text(middleware, encoding="utf-8")
-        settings.write_text(settings.read_text(encoding="utf-8") + setting, encoding="utf-8")
+        urls = [f"{site.url}/approved", f"{site.url}/rejected"]
+        if way == "setting":
+            settings.write_text(f"{settings.read_text('utf-8')}DEDUP_NEVER_DROP = ['{site.url}/']\n", encoding="utf-8")
+        else:
+            done = run_cli(tmp_path, way, *urls[way == "keep" :])
+            assert (done.returncode, done.stdout) == (0, "1 override added.\n"), done.stderr
         assert crawl(tmp_path) == ["/approved", "/rejected", "/speech"]
+        why = run_cli(tmp_path, "why", urls[1]).stdout
+        said = {"separate": f"separate {' '.join(urls)}", "keep": f"keep {urls[1]}", "setting": "DEDUP_NEVER_DROP"}
+        assert f"An override is about this page: {said[way]}" in why
+        assert f"{urls[1]} is kept" in why

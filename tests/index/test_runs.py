@@ -61,7 +61,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(runs, "time", manual_clock.time)
     monkeypatch.setattr(runs, "monotonic", manual_clock.monotonic)
     if has_extra("redis"):
-        for module in ("runs", "store"):
+        for module in ("runs", "index"):
             name = f"crawler_dedup.index.redis.{module}.read_time"
             monkeypatch.setattr(name, lambda connection: manual_clock.time())
     return manual_clock

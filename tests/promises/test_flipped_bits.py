@@ -20,13 +20,14 @@ from crawler_dedup.index.export import Export
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
+from crawler_dedup.index.overrides import make_override
 from crawler_dedup.index.packing import pack, unpack
 from crawler_dedup.index.records import Record
 from crawler_dedup.rules.counts import can_read
 from tests.support.crawling import article
 from tests.support.indexing import FILING, array, cut_chunks, put_meta, uniform
 
-DATABASES = (b"tables", b"records", b"numbers", b"runs", b"sites")
+DATABASES = (b"tables", b"records", b"numbers", b"runs", b"sites", b"counts", b"overrides")
 CONFIG = Config(tokenizer="bigrams")
 URLS = ["http://a.org/ü", "http://a.org/2", "http://b.org/3"]
 UNREADABLE = "1 records cannot be read."
@@ -48,6 +49,7 @@ class Pages:
         self.own = [self.deduplicator.sign(url, article(url).encode()) for url in URLS]
         self.copies = [self.deduplicator.sign(f"{url}?copy", article(url, frame="x").encode()) for url in URLS]
         self.deduplicator.decide(self.own)
+        self.store.add_overrides([make_override("keep", ["http://c.org/"])])
         opened = self.store.environment.make_databases(lambda env, txn: [env.open_db(name, txn) for name in DATABASES])
         self._databases = dict(zip(DATABASES, opened, strict=True))
         with self.store.environment.read() as txn:
@@ -90,6 +92,7 @@ class Pages:
             self.deduplicator.tidy,
             lambda: self.store.forget(lambda record: record.page.url in URLS[:2], FILING),
             lambda: self.store.verify(FILING),
+            self.store.list_overrides,
         ]
         for use in uses:
             with contextlib.suppress(IndexUnusable):

@@ -21,7 +21,7 @@ from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.storage import SharedState
-from crawler_dedup.index.tables import Filing, RecentRecords, Tables
+from crawler_dedup.index.tables import Filing, RecentRows, Tables
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _T = TypeVar("_T")
@@ -35,7 +35,7 @@ class DirectoryIndex(Index):
         self.environment = environment
         self._databases = Databases(environment)
         self._frozen = frozen
-        self._recent = RecentRecords()
+        self._recent = RecentRows()
 
     @classmethod
     def open(

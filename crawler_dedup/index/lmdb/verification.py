@@ -54,6 +54,7 @@ def find_problems(
         advance(len(batch))
     findings.wrong["profiles of sites cannot be read"] += tables.count_unreadable_sites()
     findings.wrong["runs cannot be read"] += tables.count_unreadable_runs()
+    findings.wrong["overrides cannot be read"] += tables.count_unreadable_overrides()
     sentences = [f"{count} {fault}." for fault, count in findings.wrong.items() if count]
     for name, filed, expected in (
         ("numbers", databases.buckets[NUMBERS].tally(txn), findings.numbers),

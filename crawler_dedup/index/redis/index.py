@@ -27,7 +27,7 @@ from crawler_dedup.index.redis.runs import ServerRun, show_life_soon
 from crawler_dedup.index.redis.storage import UNDIVIDED, ServerStorage
 from crawler_dedup.index.redis.writer import MOST_JOBS, MOST_PAGES, Writer
 from crawler_dedup.index.storage import SharedState
-from crawler_dedup.index.tables import Filing, RecentRecords, Tables
+from crawler_dedup.index.tables import Filing, RecentRows, Tables
 from crawler_dedup.index.verdicts import Matcher, RunContext
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
@@ -75,7 +75,7 @@ class ServerIndex(Index):
         self._quick = ServerConnection(address, _QUICK_SECONDS)
         self._is_closed = False
         self._offers = Offers(MOST_JOBS)
-        self._recent = RecentRecords()
+        self._recent = RecentRows()
         self._writer = None if readonly else Writer(self._make_client(cache_bytes), self._begin, self._make_tables)
         with self._counting:
             self._open[address] = self._open.get(address, 0) + 1

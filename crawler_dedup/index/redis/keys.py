@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis.changelog import TOKEN_BYTES
-from crawler_dedup.index.storage import COUNTS, NUMBERS, RECORDS, SITES, SNAPSHOTS, BucketTable, RowTable
+from crawler_dedup.index.storage import COUNTS, NUMBERS, OVERRIDES, RECORDS, SITES, SNAPSHOTS, BucketTable, RowTable
 
 LAYOUT = 3
 """Version of the layout of the keys: it is raised when code for another version cannot read them."""
@@ -42,7 +42,7 @@ class Keys:
         state: the state of the index (:class:`crawler_dedup.index.redis.changelog.State`).
         log: the log of changes (:mod:`crawler_dedup.index.redis.changelog`).
         last: the highest number that a record may have.
-        sites: the set of the keys of sites.
+        listed: for tables that are scanned, the set of the names of their rows.
         runs: the hash of the entries of runs.
         dead: the set of the runs that are over.
         scopes: the set of the hashes of scopes.
@@ -54,19 +54,20 @@ class Keys:
         self.state = prefix + b"v"
         self.log = prefix + b"g"
         self.last = prefix + b"i"
-        self.sites = prefix + b"k"
+        self.listed = {SITES: prefix + b"k", OVERRIDES: prefix + b"y"}
         self.runs = prefix + b"u"
         self.dead = prefix + b"d"
         self.scopes = prefix + b"o"
         self._signatures = prefix + b"b"
         self._numbers = prefix + b"n"
-        self._rows = {RECORDS: prefix + b"r", SITES: prefix + b"s", COUNTS: prefix + b"c", SNAPSHOTS: prefix + b"p"}
+        letters = {RECORDS: b"r", SITES: b"s", COUNTS: b"c", SNAPSHOTS: b"p", OVERRIDES: b"w"}
+        self._rows: dict[RowTable, bytes] = {table: prefix + letter for table, letter in letters.items()}
         self._lives = prefix + b"l"
 
     @property
     def singles(self) -> list[bytes]:
         """The names of the keys of which there is one in each epoch."""
-        return [self.meta, self.state, self.log, self.last, self.sites, self.runs, self.dead, self.scopes]
+        return [self.meta, self.state, self.log, self.last, self.runs, self.dead, self.scopes, *self.listed.values()]
 
     def row(self, table: RowTable, name: bytes) -> bytes:
         """Return the name of a row, which must not be that of a run."""

@@ -16,6 +16,7 @@ from crawler_dedup.index.redis.readahead import Offers, ReadAhead
 from crawler_dedup.index.redis.runs import is_held_here
 from crawler_dedup.index.storage import (
     COUNTS,
+    OVERRIDES,
     PAYLOAD_BYTES,
     RECORDS,
     RUNS,
@@ -32,7 +33,7 @@ _PAYLOAD = np.dtype("<u8")
 UNDIVIDED = 16
 """Number of pages up to which an offer is always decided in one transaction."""
 _READ_RECORDS = 500
-_MAY_BE_NEW = SITES, COUNTS
+_MAY_BE_NEW = SITES, COUNTS, OVERRIDES
 """Tables whose rows are looked up before they exist. They may be assumed to be empty."""
 _MOST_SCOPES = 1_000  # in one command: a script cannot pass on 8,000 arguments
 
@@ -79,8 +80,8 @@ class ServerStorage(Storage):
             self._changes.runs[name] = content
             return
         self._changes.count += is_new and table == RECORDS
-        if table == SITES:
-            self._changes.commands.append((b"SADD", self._keys.sites, name))
+        if table in self._keys.listed:
+            self._changes.commands.append((b"SADD", self._keys.listed[table], name))
         self._rows[self._keys.row(table, name)] = content
 
     def delete(self, table: RowTable, name: bytes) -> None:
@@ -89,8 +90,8 @@ class ServerStorage(Storage):
             self._changes.runs[name] = b""
             return
         self._changes.count -= table == RECORDS
-        if table == SITES:
-            self._changes.commands.append((b"SREM", self._keys.sites, name))
+        if table in self._keys.listed:
+            self._changes.commands.append((b"SREM", self._keys.listed[table], name))
         self._rows[self._keys.row(table, name)] = b""
 
     def scan(self, table: RowTable) -> Iterator[tuple[bytes, bytes]]:
@@ -99,10 +100,11 @@ class ServerStorage(Storage):
         elif table == RECORDS:
             yield from self._scan_records()
         else:
-            for name in self._client.scan_set(self._keys.sites):
+            for name in self._client.scan_set(self._keys.listed[table]):
                 if content := self.read(table, name):
                     yield name, content
-                self._changes.cells.clear()  # there may be any number of sites
+                if self._is_reading:
+                    self._changes.cells.clear()  # there may be any number of them
             self._client.read_state()  # raises an error if the index was emptied meanwhile
 
     def _scan_records(self) -> Iterator[tuple[bytes, bytes]]:

@@ -1,0 +1,95 @@
+"""What people have said about pages: it is asked before the rules, and no threshold overrules it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+import msgspec
+from xxhash import xxh3_128_digest
+
+from crawler_dedup.urls import without_credentials
+
+OverrideKind = Literal["keep", "below", "separate"]
+
+
+class Override(msgspec.Struct, frozen=True, array_like=True):
+    """What a person has said about a page, or about two.
+
+    Attributes:
+        kind: ``keep``: the page is never a duplicate; ``below``: nor is any page whose address begins with this one, which
+            ends with a slash; ``separate``: neither of two pages represents the other.
+        urls: the address, or the two addresses in ascending order.
+        since: when it was made, in seconds since 1970.
+    """
+
+    kind: OverrideKind
+    urls: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=2)]
+    since: int = 0
+
+    @property
+    def name(self) -> bytes:
+        """The name by which it is stored: it does not depend on the time."""
+        return xxh3_128_digest("\n".join((self.kind, *self.urls)).encode("utf-8", "replace"))
+
+    def concerns(self, url: str) -> bool:
+        """Return whether it is about the page at *url*."""
+        url = url.partition("#")[0]
+        return url.startswith(self.urls[0]) if self.kind == "below" else url in self.urls
+
+    def __str__(self) -> str:
+        return f"{self.kind} {' '.join(self.urls)}"
+
+
+def make_override(kind: OverrideKind, urls: Iterable[str], since: int = 0) -> Override:
+    """Make an override for *urls*, without user names, passwords and fragments.
+
+    Raises:
+        ValueError: *urls* are not what *kind* takes.
+    """
+    clean = sorted({without_credentials(url.strip()).partition("#")[0] for url in urls})
+    for url in clean:
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(f"{url!r} is no address: it begins with http:// or https://.")
+        if kind == "below" and (not url.endswith("/") or "/" not in url.partition("://")[2]):
+            raise ValueError(f"{url!r} does not end with a slash: pages below https://host/path/ have to be named so.")
+    if len(clean) != 1 + (kind == "separate"):
+        raise ValueError("Two different addresses are needed." if kind == "separate" else "One address is needed.")
+    return Override(kind, tuple(clean), since)
+
+
+class Overrides:
+    """Overrides that are looked up by the addresses of pages, in a time that does not depend on their number."""
+
+    def __init__(self, overrides: Iterable[Override] = ()) -> None:
+        self._kept: dict[str, Override] = {}
+        self._below: dict[str, Override] = {}
+        self._pairs: set[tuple[str, ...]] = set()
+        for override in overrides:
+            if override.kind == "separate":
+                self._pairs.add(override.urls)
+            else:
+                (self._below if override.kind == "below" else self._kept)[override.urls[0]] = override
+
+    def find_keeping(self, url: str) -> Override | None:
+        """Return an override by which the page at *url* is never a duplicate, or ``None``."""
+        if not (self._kept or self._below):
+            return None
+        url = url.partition("#")[0]
+        if (override := self._kept.get(url)) is not None or not self._below:
+            return override
+        end = url.find("/", url.find("://") + 3)
+        while end >= 0:
+            if (override := self._below.get(url[: end + 1])) is not None:
+                return override
+            end = url.find("/", end + 1)
+        return None
+
+    def are_separate(self, url: str, other: str) -> bool:
+        """Return whether neither of the pages at two addresses may represent the other."""
+        if not self._pairs:
+            return False
+        return tuple(sorted((url.partition("#")[0], other.partition("#")[0]))) in self._pairs
+
+
+NO_OVERRIDES = Overrides()
