@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Annotated, Literal
 
 import msgspec
@@ -64,10 +64,11 @@ class Overrides:
     def __init__(self, overrides: Iterable[Override] = ()) -> None:
         self._kept: dict[str, Override] = {}
         self._below: dict[str, Override] = {}
-        self._pairs: set[tuple[str, ...]] = set()
+        self._separate: dict[str, set[str]] = {}
         for override in overrides:
             if override.kind == "separate":
-                self._pairs.add(override.urls)
+                for url, other in (override.urls, override.urls[::-1]):
+                    self._separate.setdefault(url, set()).add(other)
             else:
                 (self._below if override.kind == "below" else self._kept)[override.urls[0]] = override
 
@@ -85,11 +86,9 @@ class Overrides:
             end = url.find("/", end + 1)
         return None
 
-    def are_separate(self, url: str, other: str) -> bool:
-        """Return whether neither of the pages at two addresses may represent the other."""
-        if not self._pairs:
-            return False
-        return tuple(sorted((url.partition("#")[0], other.partition("#")[0]))) in self._pairs
+    def find_separate(self, url: str) -> Collection[str]:
+        """Return the addresses of the pages that may neither represent the page at *url* nor be represented by it."""
+        return self._separate.get(url.partition("#")[0], ()) if self._separate else ()
 
 
 NO_OVERRIDES = Overrides()

@@ -242,11 +242,12 @@ class Verdicts:
         Pages that are still open are put into *being_handled*, those that only dry runs have kept into *from_dry_runs*, and
         records that no longer count into *changes*.
         """
+        separate = self._overrides.find_separate(page.url)
         for number, record in islice(self._read_candidates(page), MAX_COMPARED):
             state = self._state_of(record)
             if state is RecordState.VOID:
                 changes.outdated[number] = record
-            elif self._overrides.are_separate(page.url, record.page.url):
+            elif separate and record.page.url.partition("#")[0] in separate:
                 continue
             elif self._is_from_dry_run(record):
                 from_dry_runs.append((number, record))
