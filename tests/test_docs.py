@@ -8,6 +8,7 @@ import importlib.util
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -31,9 +32,14 @@ SOURCE = {
     path.relative_to(PACKAGE).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
     for path in PACKAGE.rglob("*.py")
 }
-TREES = {name: ast.parse(text) for name, text in SOURCE.items()}
 LOADED_BY_SCRAPY = ("addon", "middleware", "settling")
 CRAWL = [name for name in SOURCE if name.startswith("crawl/") or name in LOADED_BY_SCRAPY]
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return the syntax trees of all modules of the package."""
+    return {name: ast.parse(text) for name, text in SOURCE.items()}
 
 
 def read(name: str) -> str:
@@ -46,7 +52,7 @@ def page_id(page: Path) -> str:
 
 def nodes(names: list[str]) -> Iterator[ast.AST]:
     for name in names:
-        yield from ast.walk(TREES[name])
+        yield from ast.walk(trees()[name])
 
 
 def literals(node: ast.expr) -> list[str]:
@@ -84,7 +90,7 @@ def test_every_statistic_is_documented() -> None:
 
 
 def test_every_reason_for_skipping_is_documented() -> None:
-    (gate,) = (node for node in TREES["crawl/gate"].body if isinstance(node, ast.ClassDef) and node.name == "Gate")
+    (gate,) = (node for node in trees()["crawl/gate"].body if isinstance(node, ast.ClassDef) and node.name == "Gate")
     returned = [
         literal
         for node in ast.walk(gate)
@@ -104,7 +110,7 @@ def test_every_meta_key_is_documented() -> None:
 
 def test_every_logger_is_documented() -> None:
     named = set()
-    for name, tree in TREES.items():
+    for name, tree in trees().items():
         for node in ast.walk(tree):
             if (
                 isinstance(node, ast.Call)
@@ -133,7 +139,7 @@ def texts_of(tree: ast.AST) -> Iterator[str]:
 
 
 def test_messages_and_reports_name_no_document_because_documents_are_not_installed() -> None:
-    texts = {name: list(texts_of(tree)) for name, tree in TREES.items()}
+    texts = {name: list(texts_of(tree)) for name, tree in trees().items()}
     templates = [*PACKAGE.rglob("*.jinja")]
     assert templates
     for path in templates:
