@@ -121,6 +121,9 @@ def _ask_about(entries: Sequence[Entry], answers: Answers, viewer: _DropViewer, 
             return
         if answer != "s":
             answers.add(entry, new, kept, 1 if answer == "y" else 0)
+            if answer == "n":
+                pair = f"{printable(entry.url)} {printable(entry.duplicate_of)}"
+                click.echo(f"`crawler-dedup separate {pair}` lets the next crawl keep both.")
             precision = answers.precision(selection)
             click.echo(f"Precision so far: {format_share(precision)}, of {precision.total}.")
 
