@@ -87,7 +87,7 @@ class Config:
         "Seconds for which a crawl waits while the server of its index is away ([machines.md](machines.md#outages)). "
         "Pages wait until the server answers again. Once an outage has lasted so long, pages pass at once as "
         "`unchecked` until it is over, and a crawl that is to start ends with an error. The wait does not count in "
-        "`DEDUP_TIMEOUT`. For servers only: an index in a directory has no outages.",
+        "`DEDUP_TIMEOUT`.",
     )
     fresh: bool = _setting(
         False,
@@ -103,8 +103,7 @@ class Config:
         "Which pages are compared with each other: those of one spider (on all hosts), those of one registered "
         "domain, those in one language, all, or those for which a callable returns the same "
         '([scopes.md](scopes.md)). If you crawl hosts that you do not trust, set "domain": within its scope, a host '
-        "can make pages disappear by copying or forging them "
-        "([what-can-go-wrong.md](what-can-go-wrong.md#a-hostile-host)).",
+        "can make pages disappear ([what-can-go-wrong.md](what-can-go-wrong.md#a-hostile-host)).",
     )
     extractor: (
         Literal["paragraphs", "trafilatura"]
@@ -181,8 +180,8 @@ class Config:
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
         "Seconds that a signing process may take for a page, counted from when it begins with it. After that the process "
-        "is killed and replaced, and the page passes as `unchecked`; pages behind it are not affected. The time in which a "
-        "dictionary is loaded does not count. Then the page waits for the answer of the index for a fifth of this time, at "
+        "is killed and replaced, and the page passes as `unchecked`. The time in which a dictionary is loaded does not "
+        "count. Then the page waits for the answer of the index for a fifth of this time, at "
         "least 6 seconds; if the index is on a server, it then waits as `DEDUP_INDEX_WAIT` says.",
     )
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
