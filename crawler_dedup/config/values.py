@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from types import UnionType
@@ -47,7 +48,7 @@ def read_journal(value: Any) -> str:
 def read_prefixes(value: Any) -> tuple[str, ...]:
     """Return the addresses in *value*, a sequence or a text with commas, each of which ends with a slash."""
     prefixes = tuple(part.strip() for part in (value.split(",") if isinstance(value, str) else value) if part.strip())
-    if not all(prefix.startswith(("http://", "https://")) and prefix.endswith("/") for prefix in prefixes):
+    if not all(re.fullmatch("https?://[^/]+/(.*/)?", prefix) for prefix in prefixes):
         raise ValueError(value)
     return prefixes
 

@@ -162,15 +162,16 @@ class Monitor:
             self.count(_STATISTIC[decision.verdict])
             if drops:
                 self.count("unchanged_dropped")
+        is_unchecked = decision.verdict is Verdict.UNCHECKED
         if decision.reason:
-            self.count(f"unchecked/{decision.reason.replace(' ', '_')}")
+            self.count(f"unchecked/{decision.reason.replace(' ', '_')}" if is_unchecked else "overrides")
         if drops and page is not None:
             self._count_dropped(decision, page, follows=follows)
             is_start = request.meta.get("is_start_request") and not request.meta.get("depth")
             if is_start and page.link_count and not follows:
                 self._warn_of_dropped_start(decision)
         if decision.reason not in ("", "error"):
-            self.log_throttled(decision.reason, logging.INFO, "%s", decision)
+            self.log_throttled(decision.reason if is_unchecked else "override", logging.INFO, "%s", decision)
 
     def _count_dropped(self, decision: Decision, page: SignedPage, *, follows: bool) -> None:
         self.count("bytes_dropped", page.size)

@@ -134,7 +134,7 @@ class SharedState:
 
     Attributes:
         alive: which runs were alive when a job asked for the first time.
-        touched: the last times of runs that a job has touched, by all that was touched.
+        touched: the arguments of the last call of :meth:`~crawler_dedup.index.tables.Tables.touch_run`, and its result.
     """
 
     def __init__(self) -> None:

@@ -354,7 +354,8 @@ class Tables(SiteTables):
             touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
             if touched != run:
                 self._storage.write(RUNS, run_name(number), encode_run(touched))
-            last = self._shared.touched[call] = touched.last
+            last = touched.last
+            self._shared.touched = {call: last}
         return last
 
     def end_run(

@@ -60,10 +60,12 @@ def run_cli(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str
     return processes.run(["-m", "crawler_dedup", *arguments], cwd=directory)
 
 
-def crawl(directory: Path) -> list[str]:
+def crawl(directory: Path, *, overrides: str = "") -> list[str]:
     """Return the paths of the pages that the spider gets, in the order in which it gets them."""
     done = run_scrapy(directory, "crawl", "news", "-O", "pages.jsonl")
     assert done.returncode == 0, done.stdout
+    assert "dedup/unchecked/override" not in done.stdout
+    assert re.findall(r"'dedup/overrides': (\d+)", done.stdout) == [overrides][: bool(overrides)]
     lines = (directory / "pages.jsonl").read_text(encoding="utf-8").splitlines()
     return [re.sub(r"http://[^/]*", "", json.loads(line)["url"]) for line in lines]
 
@@ -83,7 +85,7 @@ def test_a_page_that_was_dropped_wrongly_passes_in_the_next_crawl(tmp_path: Path
         else:
             done = run_cli(tmp_path, way, *urls[way == "keep" :])
             assert (done.returncode, done.stdout) == (0, "1 override added.\n"), done.stderr
-        assert crawl(tmp_path) == ["/approved", "/rejected", "/speech"]
+        assert crawl(tmp_path, overrides="" if way == "separate" else "1") == ["/approved", "/rejected", "/speech"]
         why = run_cli(tmp_path, "why", urls[1]).stdout
         said = {"separate": f"separate {' '.join(urls)}", "keep": f"keep {urls[1]}", "setting": "DEDUP_NEVER_DROP"}
         assert f"An override is about this page: {said[way]}" in why

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, Deduplicator, IndexUnusable, SignedPage, Verdict
+from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.index import index, maintenance
 from crawler_dedup.index.export import Export, write_export
@@ -102,6 +102,12 @@ def test_a_setting_keeps_pages_as_an_override_does(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, config) as opened:
         urls = ("http://a.org/1", "http://a.org/2", "http://a.org/minutes/3")
         assert [opened.check(url, article("x").encode()).verdict for url in urls] == ["new", "duplicate", "new"]
+
+
+@pytest.mark.parametrize("value", ["http://", "a.org/", "http://a.org", "http://a.org/x", ["http://a.org/x"], 5])
+def test_a_setting_that_is_no_list_of_addresses_is_refused(value: object) -> None:
+    with pytest.raises(ConfigError, match="it takes a list of addresses"):
+        Config(never_drop=value)  # type: ignore[arg-type]
 
 
 def test_overrides_are_exported_and_imported(tmp_path: Path) -> None:
