@@ -216,8 +216,9 @@ class Index(ABC):
         yield picked
 
     def _remove_sites(self, sites: set[bytes]) -> None:
-        """Remove those of *sites* of which no page is recorded."""
+        """Remove those of *sites* of which no page is recorded, unless pages of them are counted meanwhile."""
         with self._read() as txn:
+            counted = {key: txn.count_counted(key) for key in sites}
             for _, record in txn.items():  # noqa: PERF102  (no dict)
                 if not sites:
                     return
@@ -226,7 +227,8 @@ class Index(ABC):
 
         def job(txn: Tables) -> None:
             for key in sites:
-                txn.remove_site(key)
+                if txn.count_counted(key) == counted[key]:
+                    txn.remove_site(key)
 
         self._write(job)
 
@@ -349,7 +351,7 @@ class Index(ABC):
             IndexUnusable: the index would have too many.
         """
 
-        if len(overrides) + len(self.list_overrides()) > MAX_OVERRIDES:
+        if len({override.name for override in (*overrides, *self.list_overrides())}) > MAX_OVERRIDES:
             raise IndexUnusable(f"The index in {self.name} would have more than {MAX_OVERRIDES:,} overrides.")
         return self._write(lambda txn: sum([txn.add_override(override) for override in overrides]))
 

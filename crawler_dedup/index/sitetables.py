@@ -141,6 +141,12 @@ class SiteTables:
         for number, content in site.snapshots:
             self._write(SNAPSHOTS, _snapshot_name(key, number), content)
 
+    def count_counted(self, key: bytes) -> int:
+        """Return how many pages of a site were counted; 0 if this cannot be read."""
+        with suppress(msgspec.DecodeError):
+            return (self._stored_counts(key) or (0,))[0]
+        return 0
+
     def remove_site(self, key: bytes) -> None:
         """Remove what is known about a site."""
         self._shared.remove(key)
@@ -165,8 +171,10 @@ class SiteTables:
     def _read_site(self, key: bytes) -> StoredSite:
         """Return all that is stored about a site. Raises :class:`msgspec.DecodeError`."""
         head, counts = self._head(key), self._stored_counts(key)
-        snapshots = [self._snapshot(key, number) for number in head.numbers]
-        if len(key) != SITE_KEY_BYTES or counts is None or None in snapshots:
+        snapshots = [
+            self._snapshot(key, number) for number in head.numbers
+        ]  # on a server the oldest may be gone by now
+        if len(key) != SITE_KEY_BYTES or counts is None:
             raise msgspec.DecodeError("a row of a site is missing")
         stored = [(snapshot.number, snapshot.content) for snapshot in snapshots if snapshot is not None]
         return StoredSite(key, counts[0], head.number, head.since, counts[1], stored)

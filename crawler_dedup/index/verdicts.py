@@ -15,7 +15,7 @@ import msgspec
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.limits import MAX_COMPARED
-from crawler_dedup.index.overrides import NO_OVERRIDES, Overrides
+from crawler_dedup.index.overrides import NO_OVERRIDES, Override, Overrides
 from crawler_dedup.index.profiles import CountsReader, Snapshot, site_key
 from crawler_dedup.index.records import Record, name_page, shorten_key
 from crawler_dedup.index.runs import RecordState, RunStates, wall_clock
@@ -172,10 +172,11 @@ class Verdicts:
                 changes.outdated[number] = record
                 continue
             is_own = record.page.key == shorten_key(page.key)
+            is_another = not is_own and self._is_another(page, record.page)
             kept = self._comparable(record)
             # By the page key the rules recognise that it is the page itself, and no variant of it.
             chosen = self._choose(page, [msgspec.structs.replace(kept, key=page.key) if is_own else kept])
-            if chosen is not None and not (is_own and _lacks_keys(kept, page)):
+            if chosen is not None and not is_another and not (is_own and _lacks_keys(kept, page)):
                 return self._renew(page, number, record, chosen[1], changes)
             if is_own:
                 changes.outdated[number] = record
@@ -211,7 +212,7 @@ class Verdicts:
 
     def _compare_with_others(self, page: SignedPage, changes: _Changes) -> Decision:
         """Decide about a page that is not recorded."""
-        override = self._context.overrides.find_keeping(page.url) or self._overrides.find_keeping(page.url)
+        override = self._find_keeping(page)
         if override is not None:
             return self._file_as(Verdict.NEW, page, changes, reason=f"override: {override}")
         being_handled: list[SignedPage] = []
@@ -229,6 +230,14 @@ class Verdicts:
             if self._choose(page, [self._comparable(record)]) is not None:
                 changes.outdated[number] = record  # the page replaces it
         return self._file_as(Verdict.NEW, page, changes)
+
+    def _find_keeping(self, page: SignedPage) -> Override | None:
+        return self._context.overrides.find_keeping(page.url) or self._overrides.find_keeping(page.url)
+
+    def _is_another(self, page: SignedPage, kept: SignedPage) -> bool:
+        """Return whether an override says that *kept*, to which the address of *page* redirected once, is another page."""
+        is_separate = kept.url.partition("#")[0] in self._overrides.find_separate(page.url)
+        return is_separate or self._find_keeping(page) is not None
 
     def _candidates(
         self,

@@ -83,6 +83,29 @@ def test_a_separate_page_does_not_wait_for_the_other_and_takes_no_place_of_it(pl
         run.release()
 
 
+def test_an_override_holds_for_a_page_whose_address_redirected_once(places: Places) -> None:
+    with closing(open_backend(places())) as pages:
+        for kind, old, kept, signature in (("separate", "/old", "/1", 0xFFFF), ("keep", "/x", "/2", 0xFFFF << 40)):
+            pages.offer([page(kept, signature)], MATCHER, aliases={page(kept).key: page(old).key}).result()
+            assert pages.preview(page(old, signature), MATCHER).verdict == "unchanged"
+            pages.add_overrides([override(kind, *[old, kept][: 1 + (kind == "separate")])])
+            assert [pages.offer([page(old, signature)], MATCHER).result()[0].verdict for _ in range(2)] == [
+                "new",
+                "unchanged",
+            ]
+
+
+def test_an_override_holds_where_most_of_the_index_is_empty(places: Places) -> None:
+    """A client of a server assumes then that what it has not read is empty."""
+    with closing(open_backend(places())) as running:
+        for number in range(60):
+            assert verdicts(running, f"/{number}") == ["new" if not number else "duplicate"]
+            running.offer([page(f"/far/{number}", 0x9E3779B97F4A7C15 * (number + 1) % (1 << 64))], MATCHER).result()
+        with closing(open_backend(places())) as other:
+            other.add_overrides([override("keep", "/copy"), override("below", "/x/")])
+        assert verdicts(running, "/copy", "/x/1", "/other") == ["new", "new", "duplicate"]
+
+
 SEGMENTS = st.lists(st.sampled_from(["", "a", "b", "ab", "a?x=/b", "#a/"]), max_size=4)
 ADDRESSES = st.builds(
     lambda host, path: f"http://{host}/{'/'.join(path)}", st.sampled_from(["h", "h:1", "i"]), SEGMENTS

@@ -18,7 +18,6 @@ from crawler_dedup.index.redis.knowncells import KnownCells
 from crawler_dedup.index.runs import RUN_NAME_BYTES
 
 _KNOWN_SCOPES = 10_000
-_BLOCK = 64  # numbers of records that are drawn together
 _SCANNED = 500
 
 
@@ -55,7 +54,6 @@ class Client:
         self._ahead = 0.0
         self._created = monotonic()
         self._alive: set[int] = set()
-        self._next_number, self._last_number = 1, 0
 
     def prepare(self) -> None:
         """Connect if there is no connection; after a new connection, forget all cells and read the runs again.
@@ -70,7 +68,6 @@ class Client:
             self._learn_time()
         while self._opened != self._connection.opened:
             self._scopes.clear()
-            self._next_number, self._last_number = 1, 0
             self.epoch = read_epoch(self._connection, self._header)
             self.keys = Keys(self._connection.address, self.epoch)
             self.cells.begin(self.keys.prefix)
@@ -89,12 +86,12 @@ class Client:
         return scopes - self._scopes
 
     def new_number(self) -> int:
-        """Return a number for a new record. Numbers are drawn in blocks; those that are left at the end stay unused."""
-        if self._next_number > self._last_number:
-            self._last_number = self.call(b"INCRBY", self.keys.last, _BLOCK)
-            self._next_number = self._last_number - _BLOCK + 1
-        self._next_number += 1
-        return self._next_number - 1
+        """Return a number for a new record, higher than that of any record that was read before.
+
+        So a page that is filed again is ahead of a scan that has not come to it yet. Of two pages that are filed under one
+        signature at the same time, the second one is decided again, and gets a higher number.
+        """
+        return int(self.call(b"INCR", self.keys.last))
 
     def last_number(self) -> int:
         """Return a number that is not lower than that of any record."""

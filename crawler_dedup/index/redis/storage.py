@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from crawler_dedup.index.redis.readahead import Offers, ReadAhead
 from crawler_dedup.index.redis.runs import is_held_here
 from crawler_dedup.index.storage import (
     COUNTS,
-    OVERRIDES,
     PAYLOAD_BYTES,
     RECORDS,
     RUNS,
@@ -33,7 +33,7 @@ _PAYLOAD = np.dtype("<u8")
 UNDIVIDED = 16
 """Number of pages up to which an offer is always decided in one transaction."""
 _READ_RECORDS = 500
-_MAY_BE_NEW = SITES, COUNTS, OVERRIDES
+_MAY_BE_NEW = SITES, COUNTS
 """Tables whose rows are looked up before they exist. They may be assumed to be empty."""
 _MOST_SCOPES = 1_000  # in one command: a script cannot pass on 8,000 arguments
 
@@ -62,6 +62,7 @@ class ServerStorage(Storage):
         self._changes = Changes()
         self._rows: dict[bytes, bytes] = {}  # the changed rows; empty: deleted
         self._buckets: dict[bytes, ChangedBucket] = {}
+        self._listed: dict[RowTable, dict[bytes, None]] = {}  # names of the rows that were written, by table
 
     # Rows
 
@@ -82,6 +83,7 @@ class ServerStorage(Storage):
         self._changes.count += is_new and table == RECORDS
         if table in self._keys.listed:
             self._changes.commands.append((b"SADD", self._keys.listed[table], name))
+            self._listed.setdefault(table, {})[name] = None
         self._rows[self._keys.row(table, name)] = content
 
     def delete(self, table: RowTable, name: bytes) -> None:
@@ -96,11 +98,13 @@ class ServerStorage(Storage):
 
     def scan(self, table: RowTable) -> Iterator[tuple[bytes, bytes]]:
         if table == RUNS:
-            yield from self._client.runs.entries.items()
+            runs = self._client.runs.entries | self._changes.runs
+            yield from ((name, entry) for name, entry in runs.items() if entry)
         elif table == RECORDS:
             yield from self._scan_records()
         else:
-            for name in self._client.scan_set(self._keys.listed[table]):
+            names = chain(self._client.scan_set(self._keys.listed[table]), self._listed.get(table, ()))
+            for name in names if self._is_reading else dict.fromkeys(names):
                 if content := self.read(table, name):
                     yield name, content
                 if self._is_reading:
