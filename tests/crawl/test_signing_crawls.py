@@ -184,7 +184,7 @@ process = CrawlerProcess({**settings, "EXTENSIONS": {"script.Broken": 1}, "SPIDE
 process.crawl(script.Spider, site="http://127.0.0.1:9")
 process.start()
 gc.collect()
-until = time.monotonic() + 60  # a process that was killed takes a moment to end
+until = time.monotonic() + 10  # a process that was killed takes a moment to end
 while children(os.getpid()) and time.monotonic() < until:
     time.sleep(0.05)
 print("left:", *children(os.getpid()))
