@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import gc
 from collections.abc import Iterable, Iterator
+from functools import _lru_cache_wrapper
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.signing import text
-from tests.support.crawling import Site, html
+from tests.support.crawling import Site, article, html
 from tests.support.hostile import Checker, answer
 from tests.support.hostile_pages import (
     ANY,
@@ -97,6 +99,20 @@ def test_trafilatura_also_gives_a_verdict(extracting: Checker, name: str) -> Non
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.answer == "too many bytes"])
 def test_a_page_of_too_many_bytes_takes_no_memory(checker: Checker, name: str) -> None:
     assert checker.check(name)["megabytes"] < 8  # the body alone has 50
+
+
+def test_only_caches_with_a_limit_grow_with_the_number_of_sites(deduplicator: Deduplicator) -> None:
+    def check(*numbers: int) -> None:
+        for number in numbers:
+            deduplicator.check(f"http://host{number}.example/{number}", article(number).encode())
+
+    check(0)  # some modules are imported, and some tables loaded, for the first page
+    caches = [cache for cache in gc.get_objects() if isinstance(cache, _lru_cache_wrapper)]
+    sizes = {cache: cache.cache_info().currsize for cache in caches if cache.__module__.startswith("crawler_dedup.")}
+    check(*range(1, 101))
+    grown = [cache for cache, size in sizes.items() if cache.cache_info().currsize >= size + 50]
+    assert grown
+    assert [cache.__wrapped__.__qualname__ for cache in grown if cache.cache_info().maxsize is None] == []
 
 
 @pytest.mark.parametrize(
