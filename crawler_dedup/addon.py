@@ -10,7 +10,10 @@ from crawler_dedup.crawl.startup import refusal_logged
 
 
 class Addon:
-    """Installs both middlewares, unless the project's settings name them already."""
+    """Installs both middlewares, unless the project's settings name them already. In ``settings.py``:
+
+    >>> ADDONS = {"crawler_dedup.Addon": 500}
+    """
 
     @refusal_logged()
     def update_settings(self, settings: BaseSettings) -> None:

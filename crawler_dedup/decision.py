@@ -15,7 +15,13 @@ NO_ANSWER = "no answer from the index"
 
 
 class Verdict(StrEnum):
-    """The answer for one page."""
+    """The answer for one page: a string.
+
+    >>> Verdict("duplicate") is Verdict.DUPLICATE
+    True
+    >>> print(Verdict.UNCHECKED)
+    unchecked
+    """
 
     NEW = "new"
     """No similar page is kept: the page passes and represents its duplicates from now on."""
@@ -38,6 +44,12 @@ class Match:
         distance: Hamming distance of the two signatures, in bits; ``None`` if the scheme has no distance.
         resemblance: estimated Jaccard coefficient of what the scheme compares (for simhash the two feature sets), 0 to 1.
         coverage: estimated share of the new page's features that the kept page has, 0 to 1.
+
+    >>> body = b"<p>" + b" ".join(b"word%d" % number for number in range(40))
+    >>> with Deduplicator.open("index") as deduplicator:
+    ...     decisions = [deduplicator.check(f"https://example.com/{name}", body) for name in "ab"]
+    >>> decisions[1].match
+    Match(rule='same bytes', distance=0, resemblance=1.0, coverage=1.0)
     """
 
     rule: str
@@ -63,6 +75,12 @@ class Decision:
         from_earlier_run: for ``unchanged``, whether an earlier run has handled the page and then come to its end.
         snapshot: number of the snapshot of the page's site that the rules saw; 0: nothing was known about the site.
         kept_snapshot: number of the snapshot of the other page's site, if there is another page.
+
+    >>> decision = Decision(Verdict.UNCHECKED, "https://user:password@example.com/", "key", "global", "too large")
+    >>> decision.passes
+    True
+    >>> print(decision)
+    unchecked https://example.com/ (too large)
     """
 
     verdict: Verdict

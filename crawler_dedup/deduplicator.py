@@ -93,6 +93,13 @@ class Deduplicator:
 
     Attributes:
         signer: signs the pages.
+
+    >>> body = b"<p>" + b" ".join(b"word%d" % number for number in range(40))
+    >>> with Deduplicator.open("index") as deduplicator:
+    ...     for url in ("https://example.com/a", "https://example.com/b"):
+    ...         print(deduplicator.check(url, body).verdict)
+    new
+    duplicate
     """
 
     def __init__(self, location: Location, signer: Signer, profiles: FrozenProfiles | None = None) -> None:

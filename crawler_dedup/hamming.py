@@ -26,7 +26,11 @@ _BlockRange = tuple[int, int]
 
 
 class SignatureMatch(NamedTuple):
-    """A filed signature near the one that was looked up, with their Hamming distance in bits."""
+    """A filed signature near the one that was looked up, with their Hamming distance in bits.
+
+    >>> min(SignatureMatch(distance=2, signature=7), SignatureMatch(distance=1, signature=9)).signature
+    9
+    """
 
     distance: int
     signature: int

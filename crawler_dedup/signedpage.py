@@ -106,6 +106,11 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         heading: 32 bits of the main text's ``<h1>``, if that has nothing in common with the title, else 0
             (:attr:`crawler_dedup.signing.blocks.PageBlocks.heading`).
         named: bits of the parts of the title that are also on the page: the lowest is the first part in alphabetical order.
+
+    >>> with Deduplicator.open("index") as deduplicator:
+    ...     page = deduplicator.sign("https://example.com/", b"<title>Rain</title><p>It rains again.")
+    >>> page.title, page.size, page.unsigned
+    ('Rain', 37, 'too little text')
     """
 
     key: str

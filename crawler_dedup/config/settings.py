@@ -60,6 +60,11 @@ class Config:
     """All settings, as plain keyword arguments (``DEDUP_MAX_DISTANCE`` is ``max_distance``).
 
     Raises :class:`ConfigError` for a value that is not allowed.
+
+    >>> Config(max_distance=3).scope
+    'spider'
+    >>> Config.from_settings({"DEDUP_SCOPE": "domain", "BOT_NAME": "shop"}).scope
+    'domain'
     """
 
     enabled: bool = _setting(True, "Whether the filter runs at all.")

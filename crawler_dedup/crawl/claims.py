@@ -99,6 +99,14 @@ def settle(response: Response) -> bool:
 
     With ``DEDUP_SETTLE = "manual"`` nothing else settles pages. Returns whether there was a claim to settle: ``False`` for
     a page that the filter left alone, that did not claim a place, or whose claim has ended.
+
+    >>> from scrapy.http import HtmlResponse
+    >>> def parse(response):
+    ...     print("stored:", response.css("title::text").get())
+    ...     return settle(response)
+    >>> parse(HtmlResponse("https://example.com/", body=b"<title>Rain"))  # not a response that a crawl has received
+    stored: Rain
+    False
     """
     claim = _claim_of(response)
     return claim is not None and claim.end(settled=True)
@@ -108,6 +116,12 @@ def release(response: Response) -> bool:
     """Forget the page of *response*, even if it was settled before: it is worth nothing (a captcha, an error page).
 
     Works with every ``DEDUP_SETTLE``. Returns whether there was a page to forget.
+
+    >>> from scrapy.http import HtmlResponse
+    >>> def parse(response):
+    ...     return release(response) if response.css("#captcha") else {"url": response.url}
+    >>> parse(HtmlResponse("https://example.com/", body=b"<p id=captcha>"))  # not a response that a crawl has received
+    False
     """
     claim = _claim_of(response)
     return claim is not None and claim.release()

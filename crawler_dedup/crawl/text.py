@@ -32,6 +32,12 @@ async def main_text(response: Any) -> str:
         SigningError: an exception in the process, such as :class:`MemoryError` for a page that takes too much memory.
         NotSigned: signing processes have died too often within the last minute. As with any exception in its callback, the
             page represents no other page.
+
+    >>> import asyncio
+    >>> from scrapy.http import HtmlResponse
+    >>> response = HtmlResponse("https://example.com/", body=b"<title>Rain</title><nav>Home</nav><p>It rains again.")
+    >>> asyncio.run(main_text(response))  # in a callback: await main_text(response)
+    'It rains again.'
     """
     if response not in _texts:
         _texts[response] = asyncio.ensure_future(_extract(response.body, declared_encoding(response)))

@@ -92,6 +92,13 @@ class Export:
 
     Raises:
         ExportUnreadable: the file is damaged or no export; also raised while it is read.
+
+    >>> from pathlib import Path
+    >>> from crawler_dedup.index.export import Header, write_export
+    >>> write_export(Path("pages.dedup"), Header(10, {}, {}), [])  # as `crawler-dedup index export` does
+    0
+    >>> [block.signatures for block in Export(Path("pages.dedup")).blocks()]
+    []
     """
 
     def __init__(self, path: Path) -> None:

@@ -36,6 +36,10 @@ class Text:
         raw: the text as it was extracted, with its lines and punctuation.
         cut_han: cuts runs of Chinese characters.
         title: title of the page.
+
+    >>> text = Text("It rains. It rains!", cut_han=list)
+    >>> text.units, len(text.shingles(2))
+    (['it', 'rains', 'it', 'rains'], 2)
     """
 
     raw: str

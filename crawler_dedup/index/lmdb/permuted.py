@@ -38,6 +38,12 @@ class PermutedIndex:
     It has the tables of Manku, Jain and Das Sarma (WWW 2007, §3) in buckets of an LMDB database, as the crawl filter does.
     Any number of threads and processes may use one directory; insertions of several threads at one time share a commit.
     A forked child must not use an index that its parent has open.
+
+    >>> with PermutedIndex.open("signatures") as index:
+    ...     index.insert([0b1011, 0b0110])
+    ...     index.query(0b1010, max_distance=1)
+    2
+    [SignatureMatch(distance=1, signature=11)]
     """
 
     def __init__(self, environment: Environment, tables: int) -> None:

@@ -27,6 +27,9 @@ class Agreement:
         resemblance: |A∩B| / |A∪B| of what the scheme compares, 0 to 1. If it is ``None``, it is estimated from the
             sketches, and the thresholds of the rules decide; else the scheme itself has decided.
         coverage: |A∩B| / |A|, where A is what the scheme compares of the new text, 0 to 1.
+
+    >>> Agreement(resemblance=0.8, coverage=0.9)
+    Agreement(distance=None, resemblance=0.8, coverage=0.9)
     """
 
     distance: int | None = None
@@ -63,6 +66,14 @@ def option(default: Any, allowed: str, *, filed: bool = True, later: bool = Fals
         allowed: "LOW to HIGH", words separated by ``|``, or :data:`PATH`.
         filed: whether signatures or keys depend on it; if not, the option may change from run to run on one index.
         later: whether there are indexes that are older than the option. Its default is then left out of the header.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Openings(ValueScheme):
+    ...     name = "openings"
+    ...     first: int = option(30, "5 to 1000")
+    >>> Openings.read({"first": "50"})
+    {'first': 50}
     """
     return field(default=default, metadata={"allowed": allowed, "filed": filed, "later": later})
 
@@ -72,6 +83,12 @@ class Scheme(ABC):
     """A scheme with its options, which are the fields made by :func:`option`.
 
     Pure: signatures depend on the text, the options, and what :attr:`depends_on` names.
+
+    >>> from crawler_dedup.signing.schemes import scheme_of
+    >>> scheme = scheme_of("minhash shingle=3")
+    >>> new, kept = (scheme.sign(Text(text, cut_han=list)) for text in ("It rains again.", "it rains, again"))
+    >>> scheme.compare(new, kept)
+    Agreement(distance=None, resemblance=1.0, coverage=1.0)
     """
 
     name: ClassVar[str]
@@ -170,6 +187,14 @@ class ValueScheme(Scheme):
     """A scheme whose signatures do not fit 64 bits: a value is stored, and some of the keys made of it must agree.
 
     A text of which the scheme can make no value is signed by the hash of its words, and agrees with equal texts only.
+
+    >>> import numpy as np
+    >>> class Openings(ValueScheme):
+    ...     def value(self, text): return text.plain[:8].encode()
+    ...     def keys_of(self, value): return np.frombuffer(value, np.uint64)
+    ...     def agree(self, new, kept): return Agreement() if new == kept else None
+    >>> Openings().sign(Text("Rain again", cut_han=list)).value
+    b'rain aga'
     """
 
     @abstractmethod
