@@ -67,37 +67,36 @@ class Config:
     'domain'
     """
 
-    enabled: bool = _setting(True, "Whether the filter runs at all.")
+    enabled: bool = _setting(True, "Whether the filter runs.")
     action: Action = _setting(
         "drop",
-        "`drop`: a duplicate never reaches the spider. `follow`: a duplicate reaches the callback; the requests that the "
-        "callback yields are followed, and its items are discarded. `mark`: every page passes, and the decision is in "
-        '`response.meta["dedup"]` and in the statistics. The meta key `dedup_action` of a request has precedence.',
+        "`drop`: a duplicate never reaches the spider. `follow`: it reaches its callback; the requests that the "
+        "callback yields are followed, and its items are discarded. `mark`: every page passes, with the decision in "
+        '`response.meta["dedup"]` and in the statistics. The meta key `dedup_action` has precedence.',
     )
     dir: PathString = _setting(
         "dedup",
-        "Directory of the index. A relative path is relative to Scrapy's data directory (`.scrapy/` of the project), and "
-        "an error where there is no project ([where-it-runs.md](where-it-runs.md)).",
+        "Directory of the index. A relative path is relative to Scrapy's data directory (`.scrapy/` of the project), "
+        "and an error without a project ([where-it-runs.md](where-it-runs.md)).",
     )
     index: Server = _setting(
         "",
         "Address of the index on a Valkey or Redis server, which crawls on several machines can share "
         "([machines.md](machines.md)): `redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or "
-        "`unix://` and the path of a socket. `?index=NAME` names one of several indexes in a database. Needs the extra "
-        "`redis`. If the setting is empty, the index is in `DEDUP_DIR`; journals are there in any case, if there is such a "
-        "directory.",
+        "`unix://` and the path of a socket. `?index=NAME` names one of several indexes in a database. Needs the "
+        "extra `redis`. If it is empty, the index is in `DEDUP_DIR`; journals are there in any case, if the directory "
+        "exists.",
     )
     index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "without waiting"})] = _setting(
         60.0,
-        "Seconds for which a crawl waits while the server of its index is away ([machines.md](machines.md#outages)). "
-        "Pages wait until the server answers again. Once an outage has lasted so long, pages pass at once as "
-        "`unchecked` until it is over, and a crawl that is to start ends with an error. The wait does not count in "
-        "`DEDUP_TIMEOUT`.",
+        "Seconds for which a crawl waits in each outage of the server of its index; this time does not count in "
+        "`DEDUP_TIMEOUT`. After that, pages pass as `unchecked`, and a crawl that starts ends with an error "
+        "([machines.md](machines.md#outages)).",
     )
     fresh: bool = _setting(
         False,
-        "Empty the index when the crawl starts, even if it was made with another configuration. If another spider of "
-        "this process has the index open, it is not emptied.",
+        "Empty the index when the crawl starts, even if it was made with another configuration, unless another spider "
+        "of this process has it open.",
     )
     scope: (
         Literal["spider", "domain", "language", "global"]
@@ -105,10 +104,10 @@ class Config:
         | Annotated[Callable[..., str], read_callable, Meta(title="such a callable")]
     ) = _setting(
         "spider",
-        "Which pages are compared with each other: those of one spider (on all hosts), those of one registered "
-        "domain, those in one language, all, or those for which a callable returns the same "
-        '([scopes.md](scopes.md)). If you crawl hosts that you do not trust, set "domain": within its scope, a host '
-        "can make pages disappear ([what-can-go-wrong.md](what-can-go-wrong.md#a-hostile-host)).",
+        "Which pages are compared with each other: those of one spider (on all hosts), of one registered domain, in "
+        "one language, all, or those for which a callable returns the same ([scopes.md](scopes.md)). If you crawl "
+        'hosts that you do not trust, set "domain": within its scope, a host can make pages disappear '
+        "([what-can-go-wrong.md](what-can-go-wrong.md#a-hostile-host)).",
     )
     extractor: (
         Literal["paragraphs", "trafilatura"]
@@ -116,15 +115,15 @@ class Config:
     ) = _setting(
         "paragraphs",
         "What extracts the text by which pages are compared. `paragraphs` is ten times as fast as `trafilatura`, and "
-        "its text changes less from template to template. Part of the index header. `main_text()` always uses "
-        "trafilatura.",
+        "its text changes less from template to template. Part of the index header: another extractor needs another "
+        "index. `main_text()` always uses trafilatura.",
     )
     tokenizer: Literal["auto", "jieba", "rjieba", "bigrams"] = _setting(
         AUTO,
-        "How runs of Chinese characters become tokens. `jieba` and `rjieba` (extra `fast`) have the same dictionary, "
-        "and `rjieba` is about 20 times faster. `bigrams` needs no dictionary. `auto` is the tokenizer of the index; "
-        "a new index gets `rjieba` if it is installed, else `jieba`. If several environments share an index, name a "
-        "tokenizer that all of them have. Part of the index header: another tokenizer needs another index.",
+        "How Chinese text becomes tokens. `jieba` and `rjieba` (extra `fast`) have the same dictionary; `rjieba` is "
+        "about 20 times faster. `bigrams` needs no dictionary. `auto` is the tokenizer of the index; a new index gets "
+        "`rjieba` if it is installed, else `jieba`. If several environments share an index, name a tokenizer that all "
+        "of them have. Part of the index header.",
     )
     scheme: Annotated[str, Meta(min_length=1, title='a name, or "NAME option=value …"')] = _setting(
         "simhash",
@@ -134,40 +133,38 @@ class Config:
     )
     max_distance: Annotated[int, Meta(ge=0, le=7)] = _setting(
         7,
-        "Largest Hamming distance between the signatures of duplicates, in bits of 64 (scheme `simhash`). It may "
-        "change from run to run on one index.",
+        "Largest Hamming distance between the signatures of duplicates, in bits (scheme `simhash`). It may change "
+        "from run to run on one index.",
     )
     min_features: Annotated[int, Meta(ge=1, le=10_000)] = _setting(
         20,
-        "A page whose main text has fewer different tokens than this (not counting stop words) is thin: it is compared "
-        "by all blocks of text that are on it alone. Part of the index header.",
+        "A page whose main text has fewer different tokens than this, without stop words, is "
+        "[thin](rules.md#thin-pages) and compared by its own blocks. Part of the index header.",
     )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
-        "When a page that passed counts as handled, so that it may represent others "
-        "([claims](what-can-go-wrong.md#claims)). "
-        "`item`: when one of its items came out of the pipelines, or when its callback ended without an error and "
-        "without an item. `callback`: when the callback and all items ended without an error, and either one of the "
-        "items came out of the pipelines or there were none. In both cases the page is forgotten as soon as this is "
-        "impossible. `manual`: when `crawler_dedup.settle(response)` is called; a page that is not settled by the end "
-        "of the run is forgotten. A page whose items were all dropped by pipelines is stored nowhere, and "
-        "represents others only if `settle` is called.",
+        "When a page that passed counts as handled and may represent others ([claims](what-can-go-wrong.md#claims)). "
+        "`item`: when one of its items came out of the pipelines, or its callback ended without an error and without "
+        "an item. `callback`: when the callback and all items ended without an error, and an item came out of the "
+        "pipelines or there were none. As soon as this is impossible, the page is forgotten. `manual`: when "
+        "`crawler_dedup.settle(response)` is called (which also works with the other values); a page that is not "
+        "settled by the end of the run is forgotten.",
     )
     grace: Annotated[int, Meta(ge=0, le=86_400)] = _setting(
         60,
-        "Feeds are buffered, so an item that came out of the pipelines may not be on disk yet. If a crawl dies, the "
-        "pages that it handled in its last so many seconds count as not handled.",
+        "Items that came out of the pipelines may not be on disk yet, because feeds are buffered. If a crawl dies, "
+        "the pages that it handled in its last seconds, as many as this setting says, count as not handled.",
     )
     revisit: Literal["pass", "drop"] = _setting(
         "pass",
-        "What happens to a page that is unchanged since an earlier run has handled it, if that run came to its end by "
-        "itself (or has a JOBDIR). `drop` makes incremental crawls: the page is dropped, and its links are not "
-        "followed. A page that Scrapy's HTTP cache replays passes in any case.",
+        "What happens to a page that is unchanged since an earlier run handled it, if that run came to its end by "
+        "itself (or has a JOBDIR). `drop` drops it, and its links are not followed: an incremental crawl. A page that "
+        "Scrapy's HTTP cache replays passes in any case.",
     )
     never_drop: Prefixes = _setting(
         (),
-        "Addresses that end with a slash: no page whose address begins with one of them is dropped as a duplicate. "
-        "`crawler-dedup keep --below` says the same in the index ([operating.md](operating.md#a-page-that-must-pass)).",
+        "No page is dropped as a duplicate if its address begins with one of these. `crawler-dedup keep --below` says "
+        "the same in the index ([operating.md](operating.md#a-page-that-must-pass)).",
         shown="`[]`",
     )
     expire_days: Annotated[float, Meta(ge=0, le=36_500, extra={"zero": "never"})] = _setting(
@@ -176,36 +173,35 @@ class Config:
     )
     store_text: bool = _setting(
         False,
-        "Keep the main text of each kept page in the index, and that of each other page in the journal, compressed.",
+        "Store the main text, compressed: of kept pages in the index, of others in the journal.",
     )
     max_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] = _setting(
         8 << 20,
-        "The filter does not parse a larger body; the page passes as `unchecked`.",
+        "A larger body is not parsed; the page passes as `unchecked`.",
     )
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
-        "Seconds that a signing process may take for a page, counted from when it begins with it. After that the process "
-        "is killed and replaced, and the page passes as `unchecked`. The time in which a dictionary is loaded does not "
-        "count. Then the page waits for the answer of the index for a fifth of this time, at "
-        "least 6 seconds; if the index is on a server, it then waits as `DEDUP_INDEX_WAIT` says.",
+        "Seconds that a signing process may take for a page, without loading a dictionary. After that the process is "
+        "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this time, at "
+        "least 6 seconds; for an index on a server then as `DEDUP_INDEX_WAIT` says.",
     )
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
         PROCESSES,
-        "Number of processes that sign pages and extract texts beside the crawl. All crawls of one process share them "
-        "([where-it-runs.md](where-it-runs.md#processors-and-memory)). With 0, pages are signed on the event loop, and "
-        "nothing protects the crawl from a page that takes long, crashes or takes memory.",
+        "Number of processes that sign pages and extract texts. All crawls of one process share them "
+        "([where-it-runs.md](where-it-runs.md#processors-and-memory)). With 0, nothing protects the crawl from a page "
+        "that takes long, crashes or takes memory.",
         shown="`1` (0 on Windows)",
     )
     journal: JournalPath = _setting(
         "journal-%(time)s.jsonl",
-        "The record of drops ([journal.md](journal.md)). `%(time)s` is the time when the crawl began, `%(name)s` the "
-        "name of the spider. A relative path is relative to the directory of the index. If the setting is empty, no "
+        "File with the record of drops ([journal.md](journal.md)). `%(time)s` is the time when the crawl began, "
+        "`%(name)s` the name of the spider. A relative path is in the directory of the index. If it is empty, no "
         "journal is written.",
     )
     map_size: Annotated[int, Meta(ge=1 << 20, le=1 << 46)] = _setting(
         MAP_SIZE,
-        "Largest size of the index in bytes. The file is sparse: it takes only the room for its contents (not on "
-        "Windows, where the default is 4 GiB).",
+        "Largest size of the index in bytes. The file is sparse and takes only the room for its contents (not on "
+        "Windows).",
         shown="`1 << 40` (1 TiB; 4 GiB on Windows)",
     )
 
