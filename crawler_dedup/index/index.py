@@ -350,7 +350,6 @@ class Index(ABC):
         Raises:
             IndexUnusable: the index would have too many.
         """
-
         if len({override.name for override in (*overrides, *self.list_overrides())}) > MAX_OVERRIDES:
             raise IndexUnusable(f"The index in {self.name} would have more than {MAX_OVERRIDES:,} overrides.")
         return self._write(lambda txn: sum([txn.add_override(override) for override in overrides]))

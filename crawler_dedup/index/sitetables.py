@@ -171,9 +171,8 @@ class SiteTables:
     def _read_site(self, key: bytes) -> StoredSite:
         """Return all that is stored about a site. Raises :class:`msgspec.DecodeError`."""
         head, counts = self._head(key), self._stored_counts(key)
-        snapshots = [
-            self._snapshot(key, number) for number in head.numbers
-        ]  # on a server the oldest may be gone by now
+        # On a server, a crawl may have removed the oldest snapshot since the head was read.
+        snapshots = [self._snapshot(key, number) for number in head.numbers]
         if len(key) != SITE_KEY_BYTES or counts is None:
             raise msgspec.DecodeError("a row of a site is missing")
         stored = [(snapshot.number, snapshot.content) for snapshot in snapshots if snapshot is not None]
