@@ -90,7 +90,7 @@ class Outcome:
     asked_again: bool = False
 
     @property
-    def well(self) -> bool:
+    def succeeded(self) -> bool:
         """Whether the callback ended well, and one of its items came out of the pipelines.
 
         A callback that yields no item has ended well, too, unless the page was asked for again: it is that of a ban.
@@ -104,10 +104,10 @@ def _is_settled(mode: str, outcome: Outcome, *, ended: bool) -> bool | None:
         return None
     if mode == "callback":
         # A page whose items were all dropped is stored nowhere: if it represented others, its content would be lost.
-        return outcome.well and not outcome.failed if ended else None
+        return outcome.succeeded and not outcome.failed if ended else None
     if outcome.scraped:
         return True
-    return outcome.well if ended else None
+    return outcome.succeeded if ended else None
 
 
 @dataclass
@@ -229,7 +229,7 @@ class SettlingMiddleware:
 
     def _pass_ended(self, response: Response, handling: _Handling) -> None:
         if not handling.passes:
-            self._callback_ended(response, well=True)
+            self._callback_ended(response, succeeded=True)
 
     def process_spider_exception(
         self,
@@ -238,7 +238,7 @@ class SettlingMiddleware:
         spider: Spider | None = None,  # noqa: ARG002
     ) -> None:
         """Note that a callback has failed: this middleware is the outermost, and no other has handled *exception*."""
-        self._callback_ended(response, well=False)
+        self._callback_ended(response, succeeded=False)
 
     def item_scraped(self, response: Response | None) -> None:
         """Count an item that came out of the pipelines."""
@@ -260,12 +260,12 @@ class SettlingMiddleware:
         handling.outcome = replace(handling.outcome, **{counter: getattr(handling.outcome, counter) + 1})
         self._update(response, handling)
 
-    def _callback_ended(self, response: Response, *, well: bool) -> None:
+    def _callback_ended(self, response: Response, *, succeeded: bool) -> None:
         handling = self._handlings.get(response)
         if handling is not None and not handling.callback_ended:
             handling.callback_ended = True
             asked_again = handling.outcome.asked_again or was_repeated(response, self.crawler)
-            handling.outcome = replace(handling.outcome, callback=well, asked_again=asked_again)
+            handling.outcome = replace(handling.outcome, callback=succeeded, asked_again=asked_again)
             self._update(response, handling)
 
     def _update(self, response: Response, handling: _Handling) -> None:
@@ -277,7 +277,7 @@ class SettlingMiddleware:
         if not ended:
             return
         del self._handlings[response]
-        handling.monitor.count(f"handled/{'well' if handling.outcome.well else 'badly'}")
+        handling.monitor.count(f"handled/{'well' if handling.outcome.succeeded else 'badly'}")
         self.crawler.signals.send_catch_log(
             page_handled, outcome=handling.outcome, response=response, spider=self.crawler.spider
         )

@@ -103,7 +103,7 @@ def test_of_two_processes_that_create_an_index_the_second_takes_the_tokenizer_of
     stored_header = Environment.stored_header
 
     def find_no_header(environment: Environment) -> Header | None:
-        """Look for a header; another process makes the index after this look."""
+        """Look for a header; another process makes the index then."""
         monkeypatch.setattr(Environment, "stored_header", stored_header)
         header = stored_header(environment)
         done = processes.run(["-c", OTHER_PROCESS, str(tmp_path)])
@@ -118,12 +118,12 @@ def test_reading_an_index_uses_its_tokenizer(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as opened:
         opened.check("http://a/", article("a").encode())
 
-    def look_with(config: Config) -> str:
+    def preview_with(config: Config) -> str:
         signer = Signer(config)
         page, _ = signer.sign("http://b/", article("a", frame="b").encode(), encoding=None, key=None, scope="global")
         return f"{preview(tmp_path, signer, page).verdict} {config.tokenizer}"
 
-    assert with_tokenizer_of_index(Config(), look_with) == "duplicate bigrams"
+    assert with_tokenizer_of_index(Config(), preview_with) == "duplicate bigrams"
 
 
 def test_the_log_of_a_crawl_names_the_tokenizer(tmp_path: Path) -> None:

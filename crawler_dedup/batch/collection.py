@@ -148,7 +148,7 @@ class Collection:
         if (directory / _HEADER).exists():
             before = cls.open(directory)
             if not before.discard_without_pages():
-                _require_same_terms(directory, before.header, header)
+                _require_same_signing(directory, before.header, header)
                 inputs = {source.path for source in header.sources}
                 dropped = [source.path for source in before.header.sources if source.path not in inputs]
         directory.mkdir(parents=True, exist_ok=True)
@@ -226,9 +226,9 @@ def _read_receipt(path: Path) -> Receipt | None:
         return None
 
 
-def _require_same_terms(directory: Path, theirs: CollectionHeader, ours: CollectionHeader) -> None:
+def _require_same_signing(directory: Path, theirs: CollectionHeader, ours: CollectionHeader) -> None:
     """Raise :class:`DedupError` if pages were signed in another way."""
-    there, here = _terms_of(theirs), _terms_of(ours)
+    there, here = _describe_signing(theirs), _describe_signing(ours)
     if differing := [name for name in dict.fromkeys([*there, *here]) if there.get(name) != here.get(name)]:
         lines = [f"  {name}: {there.get(name)!r} there / you have {here.get(name)!r}" for name in differing]
         first, last = (
@@ -238,7 +238,7 @@ def _require_same_terms(directory: Path, theirs: CollectionHeader, ours: Collect
         raise DedupError("\n".join([first, *lines, last]))
 
 
-def _terms_of(header: CollectionHeader) -> dict[str, str]:
+def _describe_signing(header: CollectionHeader) -> dict[str, str]:
     """Return the properties that must be the same in all calls that sign a collection."""
     columns = {f"column {name}": value for name, value in msgspec.to_builtins(header.columns).items()}
     return {**header.identity, **columns}

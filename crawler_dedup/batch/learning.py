@@ -139,11 +139,11 @@ def _learn_sites(
             counts = live[site] = SiteCounts()
         counts.add(page)
         if counts.pages_counted == totals[site]:
-            yield publish_site(live.pop(site), page)
+            yield snapshot_site(live.pop(site), page)
         advance(1)
 
 
-def publish_site(counts: SiteCounts, page: SignedPage) -> StoredSite:
+def snapshot_site(counts: SiteCounts, page: SignedPage) -> StoredSite:
     """Return what is known about the site of *page*."""
     number = counts.pages_counted
     snapshot = counts.make_snapshot().encode()

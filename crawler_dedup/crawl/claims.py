@@ -73,7 +73,7 @@ class Claim:
     def end(self, *, settled: bool) -> bool:
         """End the claim, if it is open: the page was handled (*settled*) or was not. Return whether this call has ended it.
 
-        A page that did not claim a place (a duplicate that passes because it is marked) has none to give up.
+        A page that did not claim a place (a duplicate that passes because it is marked) has no claim to end.
         """
         if not self._is_open or not self.was_granted:
             return False
@@ -165,7 +165,7 @@ class Claims:
         seconds = min(timeout, max(_ANSWER_SECONDS, timeout / 5))
         self.offers = Offers(deduplicator, timeout=seconds, count_coming=count_coming)
         self._awaited: dict[bytes, asyncio.Event] = {}
-        self._given_up: OrderedDict[bytes, str] = OrderedDict()
+        self._not_awaited: OrderedDict[bytes, str] = OrderedDict()
         self._waiting = 0
         self._unwritten: deque[tuple[Decision, bool]] = deque()
         self._ending: set[Future[bool]] = set()  # the ends that are being written
@@ -186,9 +186,9 @@ class Claims:
         if decision.reason != BEING_HANDLED:
             return IndexAnswer(decision)
         is_beyond_limit = self._waiting >= self._limit
-        given_up = self._given_up.get(_place(decision))
-        if given_up == BEING_HANDLED or (given_up == TOO_MANY_WAIT and is_beyond_limit):
-            return IndexAnswer(decision, given_up)
+        reason = self._not_awaited.get(_place(decision))
+        if reason == BEING_HANDLED or (reason == TOO_MANY_WAIT and is_beyond_limit):
+            return IndexAnswer(decision, reason)
         self._waiting += 1
         try:
             if is_beyond_limit:
@@ -216,7 +216,7 @@ class Claims:
             self._monitor.log(logging.WARNING, "%s counts as not handled: %s", decision.url, error)
             return False
         place = hash_page_key(decision.scope, decision.url)
-        self._given_up.pop(place, None)
+        self._not_awaited.pop(place, None)
         event = self._awaited.pop(place, None)
         if event is not None:
             event.set()
@@ -273,7 +273,7 @@ class Claims:
     async def _wait(
         self, offer: Callable[[], Awaitable[Decision]], decision: Decision, patience: float, reason: str
     ) -> IndexAnswer:
-        """Repeat *offer* until the page need not wait, for *patience* seconds at most; then give up for *reason*."""
+        """Repeat *offer* until the page need not wait, for *patience* seconds at most; then stop waiting for *reason*."""
         deadline = time.monotonic() + patience
         interval = _FIRST_INTERVAL_SECONDS
         while decision.reason == BEING_HANDLED:
@@ -303,9 +303,9 @@ class Claims:
 
     def _stop_waiting(self, decision: Decision, reason: str) -> None:
         """Let further pages that are similar to the same page pass at once: one slow callback must not hold up the crawl."""
-        self._given_up[_place(decision)] = reason
-        if len(self._given_up) > _MAX_REMEMBERED:
-            self._given_up.popitem(last=False)
+        self._not_awaited[_place(decision)] = reason
+        if len(self._not_awaited) > _MAX_REMEMBERED:
+            self._not_awaited.popitem(last=False)
 
     async def _offer(self, page: SignedPage, alias: str, *, is_dry: bool) -> Decision:
         offer = partial(self.offers.decide, page, alias, is_dry=is_dry)

@@ -81,8 +81,8 @@ class Turns(Generic[_T]):
         self._pages_of_turn = 0
         self._most_of_turn = 1
 
-    def give(self, page: asyncio.Future[_T], answer: _T) -> None:
-        """Give *page* its *answer* in its turn, after the pages that wait already."""
+    def resume(self, page: asyncio.Future[_T], answer: _T) -> None:
+        """Resume *page* with its *answer* in its turn, after the pages that wait already."""
         self._waiting.append((page, answer))
         loop = asyncio.get_running_loop()
         if self._is_running:
@@ -196,7 +196,7 @@ class Offers:
         error = future.exception()
         if error is None:
             for offer, decision in zip(batch, future.result(), strict=True):
-                self._turns.give(offer.answer, decision)
+                self._turns.resume(offer.answer, decision)
         elif len(batch) == 1 or isinstance(error, ConnectionLost):
             _fail(batch, error)
         else:  # the fault may be that of one page

@@ -29,11 +29,11 @@ class _Outage:
 
     Attributes:
         began: when it was noticed, a time of :func:`time.monotonic`.
-        is_given_up: whether it has lasted for too long.
+        has_lasted_too_long: whether it has lasted for too long.
     """
 
     began: float
-    is_given_up: bool = False
+    has_lasted_too_long: bool = False
 
 
 class Outages:
@@ -69,9 +69,9 @@ class Outages:
             try:
                 opened = open_index()
             except ConnectionLost as error:
-                give_up = self._note_failure(error)
+                deadline = self._note_failure(error)
                 was_interrupted = signal.getsignal(signal.SIGINT) != handler  # at Ctrl-C, Scrapy installs another one
-                if time.monotonic() >= give_up or was_interrupted:
+                if time.monotonic() >= deadline or was_interrupted:
                     raise
                 time.sleep(_PAUSE)
             else:
@@ -90,15 +90,15 @@ class Outages:
         """
         if not self.seconds:
             return await question()
-        give_up = 0.0
+        deadline = 0.0
         while True:
             asked = time.monotonic()
             try:
                 answer = await question()
             except (TimeoutError, ConnectionLost) as error:
                 until = self._note_failure(error)
-                begins_to_wait, give_up = not give_up, give_up or until
-                if time.monotonic() >= give_up:  # until then it waits, also if another outage has begun meanwhile
+                begins_to_wait, deadline = not deadline, deadline or until
+                if time.monotonic() >= deadline:  # until then it waits, also if another outage has begun meanwhile
                     raise
                 if begins_to_wait:
                     self._monitor.count("outages/waited", pages)
@@ -124,15 +124,15 @@ class Outages:
             self._monitor.log(
                 logging.WARNING, "The crawl waits for its index, for up to %g seconds. %s", self.seconds, reason
             )
-        give_up = outage.began + self.seconds
-        if now >= give_up and not outage.is_given_up:
-            outage.is_given_up = True
+        deadline = outage.began + self.seconds
+        if now >= deadline and not outage.has_lasted_too_long:
+            outage.has_lasted_too_long = True
             self._monitor.log(
                 logging.WARNING,
                 "The crawl no longer waits for its index, which has been away for %.0f seconds",
                 now - outage.began,
             )
-        return give_up
+        return deadline
 
     def _note_answer(self, asked: float) -> None:
         """Log the end of an outage, if the question was *asked* after its beginning."""
@@ -140,7 +140,7 @@ class Outages:
         if outage is None or asked < outage.began:
             return
         self._outage = None
-        if not outage.is_given_up:
+        if not outage.has_lasted_too_long:
             self._monitor.log(
                 logging.INFO, "The index answers again after %.0f seconds", time.monotonic() - outage.began
             )

@@ -132,7 +132,7 @@ class Pair(Content):
         )
 
     @property
-    def says_nothing_of_its_own(self) -> bool:
+    def has_nothing_of_its_own(self) -> bool:
         """Whether the new page is thin, and has too little text beside its title and the common blocks of its site.
 
         As long as the site is not known, a page without a heading that names it may be a frame which a script fills.

@@ -125,7 +125,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("same thin page", _same_thin_page, _describe_thin_page),
     Rule("signatures far apart", _different_if(lambda pair: pair.signatures_far_apart), _describe_signatures),
     Rule("other titles", _different_if(lambda pair: not _same_title_or_list(pair)), _describe_titles),
-    Rule("nothing of its own", _different_if(lambda pair: pair.says_nothing_of_its_own), _describe_own_size),
+    Rule("nothing of its own", _different_if(lambda pair: pair.has_nothing_of_its_own), _describe_own_size),
     Rule("not covered", _different_if(lambda pair: not pair.all_covered), _describe_coverage),
     # One new link is reason enough to keep a list: it may lead to a page that was not crawled.
     Rule(OTHER_LINKS, _different_if(lambda pair: pair.links_lead_further), _describe_list),

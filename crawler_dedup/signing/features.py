@@ -98,19 +98,19 @@ class Features:
         hashes: uint64, shape (n,), ascending, distinct: xxh3 of each feature.
         weights: float64 holding whole numbers, shape (n,): 64 × the feature's count to the power of 3/4; half of that
             for a stop word.
-        telling: bool, shape (n,): false for a stop word.
+        is_content: bool, shape (n,): false for a stop word.
         counts: float64 holding whole numbers, shape (n,): how often each feature is in the text.
     """
 
     hashes: NDArray[np.uint64]
     weights: NDArray[np.float64]
-    telling: NDArray[np.bool_]
+    is_content: NDArray[np.bool_]
     counts: NDArray[np.float64]
 
     @cached_property
     def content(self) -> NDArray[np.uint64]:
         """The hashes of all features but stop words, ascending."""
-        return self.hashes[self.telling]
+        return self.hashes[self.is_content]
 
 
 @cache
@@ -265,10 +265,10 @@ def weigh_tokens(tokens: Collection[str]) -> Features:
     except UnicodeEncodeError:
         return weigh_tokens([token.encode("utf-8", "replace").decode() for token in tokens])
     tf = np.fromiter(counts.values(), dtype=np.float64, count=len(counts))
-    telling = ~np.fromiter(map(ignored.__contains__, counts), dtype=np.bool_, count=len(counts))
-    weights = np.rint(np.sqrt(tf * np.sqrt(tf)) * np.where(telling, WEIGHT_UNIT, STOP_WORD_UNIT))
+    is_content = ~np.fromiter(map(ignored.__contains__, counts), dtype=np.bool_, count=len(counts))
+    weights = np.rint(np.sqrt(tf * np.sqrt(tf)) * np.where(is_content, WEIGHT_UNIT, STOP_WORD_UNIT))
     order = np.argsort(hashes)
-    return Features(hashes[order], weights[order], telling[order], tf[order])
+    return Features(hashes[order], weights[order], is_content[order], tf[order])
 
 
 def stem_words(words: list[str], language: str) -> list[str]:

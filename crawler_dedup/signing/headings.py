@@ -13,7 +13,7 @@ _MAX_PARTS = 32
 """Maximum number of parts of a title, and of first headings, that are read."""
 _NEAR = 16
 """Maximum number of blocks between heading and main text: price, sizes, sellers. A heading farther above is a frame's."""
-_TELLING = 3  # letters: a shorter part of a title may be in any text
+_MIN_LETTERS = 3  # a shorter part of a title may be in any text
 
 
 class Heading(NamedTuple):
@@ -62,16 +62,16 @@ def _find_named(headings: Sequence[Heading], main: Sequence[str], parts: frozens
     A heading that is a link may be the site's name, which comes before the page's name. So it counts only if it is the last
     of several headings that repeat the title, and if nothing else names a part.
     """
-    telling = [
-        (1 << bit, part) for bit, part in enumerate(sorted(parts)[:_MAX_PARTS]) if size_in_letters(part) >= _TELLING
+    distinctive = [
+        (1 << bit, part) for bit, part in enumerate(sorted(parts)[:_MAX_PARTS]) if size_in_letters(part) >= _MIN_LETTERS
     ]
-    if not telling:
+    if not distinctive:
         return 0
     repeating = [heading for heading in headings if heading.letters and heading.letters in title]
-    named = _bits(telling, [heading.letters for heading in repeating if not heading.is_link])
-    named |= _bits([(bit, part) for bit, part in telling if not named & bit], main)
+    named = _bits(distinctive, [heading.letters for heading in repeating if not heading.is_link])
+    named |= _bits([(bit, part) for bit, part in distinctive if not named & bit], main)
     links = repeating[-1].letters if len({heading.letters for heading in repeating}) > 1 else ""
-    return named or _bits(telling, [links])
+    return named or _bits(distinctive, [links])
 
 
 def _bits(parts: Sequence[tuple[int, str]], texts: Sequence[str]) -> int:

@@ -178,8 +178,8 @@ def _find_series(blocks: Iterable[Block]) -> tuple[dict[int, Block], dict[int, B
 def _series_of(members: list[Block], least: int) -> dict[int, Block]:
     """Return *members*, blocks in the same place, by identity if they are a series; *least*: their letters on average."""
     different = {block.text: block.size for block in members}
-    says_enough = sum(different.values()) >= least * len(different)
-    if not says_enough or len(different) < max(_SERIES, _DIFFERENT * len(members)):
+    is_long_enough = sum(different.values()) >= least * len(different)
+    if not is_long_enough or len(different) < max(_SERIES, _DIFFERENT * len(members)):
         return {}
     return {id(block): block for block in members}
 

@@ -186,7 +186,7 @@ class _Reader:
                 self._read_drawing(child, number)
             elif tag in _SKIPPED and not (self._swallowed and child in self._swallowed):
                 parts.append(" ")
-                if tag in _SWALLOWING and (_holds_page(child) or _says_much(child)):
+                if tag in _SWALLOWING and (_holds_page(child) or _has_much_text(child)):
                     self.skipped.append(child)
             elif isinstance(tag, str):  # a comment's tag is a function
                 self._read_block(child, tag, number, levels)
@@ -305,7 +305,7 @@ def _holds_page(element: HtmlElement) -> bool:
     return first_heading is not None and next(element.iter("article", "footer", "main"), None) is not None
 
 
-def _says_much(element: HtmlElement) -> bool:
+def _has_much_text(element: HtmlElement) -> bool:
     """Return whether *element* is a ``<noscript>`` with so much text that it does not only ask for a script."""
     if element.tag != "noscript":
         return False

@@ -20,7 +20,7 @@ MAX_TITLE_CHARS = 200
 """Maximum number of characters of a title, once it is normalised, that are read."""
 MAX_WRITTEN_CHARS = 2 * MAX_TITLE_CHARS
 """Maximum number of characters as they are written: some texts have a mark or a soft hyphen after each letter."""
-_TELLING = 15
+_MIN_LETTERS = 15
 """Least number of letters of a part that is probably not a site's name."""
 
 
@@ -84,11 +84,11 @@ def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bo
     if _is_cut_of(only_new, only_kept) or _is_cut_of(only_kept, only_new):
         return True
     if not own_parts:
-        return any(size_in_letters(part) >= _TELLING for part in new & kept)  # longer than the name of a site
+        return any(size_in_letters(part) >= _MIN_LETTERS for part in new & kept)  # longer than the name of a site
     return False
 
 
 def _is_cut_of(cut: AbstractSet[str], whole: AbstractSet[str]) -> bool:
     """Return whether a part in *cut* that ends with ``…`` is the beginning of a part in *whole*."""
-    beginnings = tuple(part[:-1] for part in cut if part.endswith("…") and size_in_letters(part) > _TELLING)
+    beginnings = tuple(part[:-1] for part in cut if part.endswith("…") and size_in_letters(part) > _MIN_LETTERS)
     return any(part.startswith(beginnings) for part in whole)

@@ -38,8 +38,8 @@ def test_a_crawl_imports_no_dictionary_and_nothing_else_that_it_does_not_need(tm
     assert verdicts(crawl) == verdicts_of("new", pages)
     (modules,) = crawl.notes
     assert "crawler_dedup.signing.signer" in modules
-    unneeded = {"jieba", "rjieba", "trafilatura", "opencc", "pypinyin", "matplotlib", "jinja2", "click"}
-    assert unneeded & set(modules) == set()
+    unwanted = {"jieba", "rjieba", "trafilatura", "opencc", "pypinyin", "matplotlib", "jinja2", "click"}
+    assert unwanted & set(modules) == set()
 
 
 # The signing process imports the module of the extractor, and with it what the module replaces.

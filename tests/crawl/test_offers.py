@@ -244,16 +244,16 @@ def test_pages_whose_expected_companions_do_not_come_are_soon_offered_together()
 # What comes after their decisions
 
 
-def no_page_was_given_up(answer: object) -> None:
+def no_page_was_released(answer: object) -> None:
     raise AssertionError(answer)
 
 
 def test_a_single_page_waits_for_no_turn_of_the_loop() -> None:
     async def go_on() -> None:
-        turns = Turns[int](no_page_was_given_up)
+        turns = Turns[int](no_page_was_released)
         for number in range(3):
             page = asyncio.get_running_loop().create_future()
-            turns.give(page, number)
+            turns.resume(page, number)
             assert page.result() == number
             await asyncio.sleep(0)
 
@@ -263,10 +263,10 @@ def test_a_single_page_waits_for_no_turn_of_the_loop() -> None:
 def test_as_many_pages_continue_in_a_turn_as_take_a_fiftieth_of_a_second() -> None:
     async def go_on(page_seconds: float, expected: int) -> None:
         handled: list[asyncio.Future[int]] = []
-        turns = Turns[int](no_page_was_given_up, clock=lambda: page_seconds * sum(page.done() for page in handled))
+        turns = Turns[int](no_page_was_released, clock=lambda: page_seconds * sum(page.done() for page in handled))
         handled += [asyncio.get_running_loop().create_future() for _ in range(400)]
         for number, page in enumerate(handled):
-            turns.give(page, number)
+            turns.resume(page, number)
         while not handled[300].done():
             await asyncio.sleep(0)
         before = sum(page.done() for page in handled)
@@ -279,7 +279,7 @@ def test_as_many_pages_continue_in_a_turn_as_take_a_fiftieth_of_a_second() -> No
             later_pages = [asyncio.get_running_loop().create_future() for _ in range(50)]
             handled += later_pages
             for number, page in enumerate(later_pages):
-                turns.give(page, number)
+                turns.resume(page, number)
             while not later_pages[-1].done():
                 before = sum(page.done() for page in later_pages)
                 await asyncio.sleep(0)
@@ -292,17 +292,17 @@ def test_as_many_pages_continue_in_a_turn_as_take_a_fiftieth_of_a_second() -> No
 
 def test_the_answer_of_an_abandoned_page_is_taken_back_and_takes_no_turn() -> None:
     async def go_on() -> None:
-        taken_back = list[int]()
-        turns = Turns(taken_back.append)
+        released = list[int]()
+        turns = Turns(released.append)
         pages = [asyncio.get_running_loop().create_future() for _ in range(4)]
         for number, page in enumerate(pages):
-            turns.give(page, number)
+            turns.resume(page, number)
         pages[1].cancel()
         pages[2].cancel()
         await asyncio.sleep(0)
         assert pages[3].result() == 3
         await asyncio.sleep(0)
-        assert taken_back == [1, 2]
+        assert released == [1, 2]
 
     run(go_on())
 
@@ -319,7 +319,7 @@ def test_pages_continue_even_if_an_answer_cannot_be_taken_back() -> None:
         turns = Turns(fail)
         pages = [loop.create_future() for _ in range(3)]
         for number, page in enumerate(pages):
-            turns.give(page, number)
+            turns.resume(page, number)
         pages[1].cancel()
         assert await pages[2] == 2
         await asyncio.sleep(0)

@@ -90,11 +90,11 @@ def test_without_an_index_a_page_is_new_and_no_index_is_created(tmp_path: Path) 
 
 
 def test_a_command_during_a_crawl_sees_what_that_has_kept_and_does_not_disturb_it(tmp_path: Path) -> None:
-    kept, looked = threading.Event(), threading.Event()
+    kept, previewed = threading.Event(), threading.Event()
 
     def answer() -> Answer:
         kept.set()
-        looked.wait(60)
+        previewed.wait(60)
         return html(article("last"))
 
     pages: dict[str, Page] = {**PAGES, "/slow": answer, "/again": html(article("page", frame="again"))}
@@ -106,7 +106,7 @@ def test_a_command_during_a_crawl_sees_what_that_has_kept_and_does_not_disturb_i
         assert kept.wait(60)
         wait_until_settled(index_of(directory))  # which is written a moment later
         done = run_scrapy(directory, "shell", f"{site.url}/copy", "-s", "DEDUP_SCOPE=global", *DECISION)
-        looked.set()
+        previewed.set()
         result = crawl.results()["other"]
     (line,) = logged_lines(done.stdout)
     assert line.startswith(f"duplicate {site.url}/copy of {site.url}/page")

@@ -140,12 +140,12 @@ SETTINGS = {
     "SPIDER_MIDDLEWARES": {"script.Rescues": 550, "script.Refuses": 560, "script.Breaks": 570},
     "HTTPERROR_ALLOWED_CODES": [404],
 }
-WELL = Outcome()
+SUCCEEDED = Outcome()
 OUTCOMES = {
     "/sync-scraped-request-nothing-scraped": Outcome(scraped=2),
     "/sync-scraped?/sync-scraped-request-nothing-scraped": Outcome(scraped=1),
     "/scraped-scraped": Outcome(scraped=2),
-    "/sync": WELL,
+    "/sync": SUCCEEDED,
     "/at-once": Outcome(callback=False),
     "/sync-raise": Outcome(callback=False),
     "/sync-scraped-raise": Outcome(callback=False, scraped=1),
@@ -155,11 +155,11 @@ OUTCOMES = {
     "/sync-dropped-dropped": Outcome(dropped=2),
     "/sync-failed": Outcome(failed=1),
     "/slow": Outcome(scraped=1),
-    "/after-slow": WELL,
+    "/after-slow": SUCCEEDED,
     "/scraped-wait-scraped": Outcome(scraped=2),
     "/sync-scraped-broken": Outcome(callback=False, scraped=1),
     "/rescued-at-once": Outcome(scraped=1),
-    "/sync-rescued-without-raise": WELL,
+    "/sync-rescued-without-raise": SUCCEEDED,
     "/sync-rescued-badly-raise": Outcome(failed=1),
     "/sync-rescued-scraped-raise": Outcome(scraped=2),
     "/rescued-scraped-wait-raise": Outcome(scraped=2),
@@ -227,8 +227,8 @@ def crawl(handled: dict[str, Handled]) -> Crawl:
 def is_settled(mode: str, outcome: Outcome) -> bool:
     """Return whether a page stands for others in the end."""
     if mode == "callback":
-        return outcome.well and not outcome.failed
-    return mode == "item" and (outcome.well or outcome.scraped > 0)
+        return outcome.succeeded and not outcome.failed
+    return mode == "item" and (outcome.succeeded or outcome.scraped > 0)
 
 
 @pytest.mark.parametrize("mode", ["item", "callback", "manual"])
@@ -258,14 +258,14 @@ def test_each_page_with_a_decision_is_reported_once_with_its_outcome(crawl: Craw
     assert reported == {path: [entry_of(outcome, path)] for path, outcome in OUTCOMES.items()}
     others = {entry["path"] for entry in crawl.handled} - {*OUTCOMES}
     assert others == {path for path in BY_HAND if "skipped" not in path}
-    well = sum(entry["well"] for entry in crawl.handled)
+    succeeded = sum(entry["succeeded"] for entry in crawl.handled)
     counts = crawl.counts("handled/")
-    assert (counts["well"], counts["badly"]) == (well, len(crawl.handled) - well)
+    assert (counts["well"], counts["badly"]) == (succeeded, len(crawl.handled) - succeeded)
 
 
 def entry_of(outcome: Outcome, path: str) -> dict[str, Any]:
-    well = outcome.callback and (outcome.scraped > 0 or not (outcome.dropped or outcome.failed))
-    return {**asdict(outcome), "well": well, "path": path, "spider": "walker"}
+    succeeded = outcome.callback and (outcome.scraped > 0 or not (outcome.dropped or outcome.failed))
+    return {**asdict(outcome), "succeeded": succeeded, "path": path, "spider": "walker"}
 
 
 def test_a_page_is_handled_after_its_last_item_not_after_its_callback(crawl: Crawl) -> None:

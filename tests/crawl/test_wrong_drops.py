@@ -87,6 +87,6 @@ def test_a_page_that_was_dropped_wrongly_passes_in_the_next_crawl(tmp_path: Path
             assert (done.returncode, done.stdout) == (0, "1 override added.\n"), done.stderr
         assert crawl(tmp_path, overrides="" if way == "separate" else "1") == ["/approved", "/rejected", "/speech"]
         why = run_cli(tmp_path, "why", urls[1]).stdout
-        said = {"separate": f"separate {' '.join(urls)}", "keep": f"keep {urls[1]}", "setting": "DEDUP_NEVER_DROP"}
-        assert f"An override is about this page: {said[way]}" in why
+        overrides = {"separate": f"separate {' '.join(urls)}", "keep": f"keep {urls[1]}", "setting": "DEDUP_NEVER_DROP"}
+        assert f"An override is about this page: {overrides[way]}" in why
         assert f"{urls[1]} is kept" in why

@@ -471,18 +471,18 @@ def test_text_of_pages_cannot_control_the_terminal(tmp_path: Path) -> None:
 
 
 def test_json_has_the_figures_of_the_tables(four_outcomes: Path) -> None:
-    said_json = report(four_outcomes, "--errors", 10)
-    rows = said_json["evaluation_counts"]
+    printed = report(four_outcomes, "--errors", 10)
+    rows = printed["evaluation_counts"]
     assert [(row["set"], row["part"]) for row in rows] == [(four_outcomes.name, ""), ("", ""), ("", "nothing learned")]
     whole = rows[1]["counts"]
     assert [whole[name] for name in ("found", "missed", "false", "apart")] == [3, 2, 1, 4]
     assert whole["precision"]["value"] == 0.75
     assert (whole["recall"]["low"], whole["recall"]["high"]) == Share(3, 5).interval
-    assert said_json["evaluation"][0]["site_recall"] == {"value": 0.6, "sites": 1}
-    grey = [(row["j_sub"], row["dropped"]["hits"], row["dropped"]["of"]) for row in said_json["grey_pairs"]]
+    assert printed["evaluation"][0]["site_recall"] == {"value": 0.6, "sites": 1}
+    grey = [(row["j_sub"], row["dropped"]["hits"], row["dropped"]["of"]) for row in printed["grey_pairs"]]
     assert grey == [(".3–.4", 0, 1), (".7–.8", 1, 1)]
-    assert [row["label"] for row in said_json["wrong_pair"]] == [0, 1, 1]
-    assert said_json["wrong_pair"][0]["a"]["id"] == "3"
+    assert [row["label"] for row in printed["wrong_pair"]] == [0, 1, 1]
+    assert printed["wrong_pair"][0]["a"]["id"] == "3"
 
 
 # By distance

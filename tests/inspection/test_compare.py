@@ -29,7 +29,7 @@ TITLES = ("How to steep leaves | Tea House", "How to boil water | Tea House", ""
 URLS = ("http://example.com/new", "http://www.example.com/other", "http://example.org/new", "file")
 
 
-def look(text: str, url: str = "http://a.org/1", *, signer: Signer = SIGNER) -> InspectedPage:
+def examine(text: str, url: str = "http://a.org/1", *, signer: Signer = SIGNER) -> InspectedPage:
     return inspect_page(signer, url, text.encode())
 
 
@@ -77,7 +77,7 @@ EXCERPT, WHOLE = prose(3, 30), "\n".join([prose(4, 30), prose(3, 30), prose(5, 4
 @pytest.mark.parametrize("name", NAMES)
 def test_a_scheme_measures_an_excerpt_even_if_its_look_up_does_not_find_it(name: str) -> None:
     signer = Signer(Config(tokenizer="bigrams", scheme=name))
-    part, whole = (look(html(text).decode(), signer=signer).page for text in (EXCERPT, WHOLE))
+    part, whole = (examine(html(text).decode(), signer=signer).page for text in (EXCERPT, WHOLE))
     comparison = compare_signatures(Pair(part, whole, signer.config.max_distance, signer.scheme))
     assert comparison is not None
     assert comparison.scheme == signer.scheme.spec
@@ -183,7 +183,7 @@ def test_two_lists_of_the_same_entries_are_reported_as_such() -> None:
 @pytest.mark.parametrize("text", [article(1, links=["/1", "/2"]), "<p>short</p>", "<div>" * 1000, ""])
 def test_a_page_is_signed_as_the_crawl_signs_it(text: str) -> None:
     signed, main_text = SIGNER.sign("http://a.org/1", text.encode(), encoding=None, key=None, scope="")
-    examined = look(text)
+    examined = examine(text)
     assert (examined.page, examined.text) == (signed, main_text or "")
 
 
@@ -211,7 +211,7 @@ def documents(draw: st.DrawFn) -> tuple[str, list[str]]:
 @given(documents())
 def test_text_and_boilerplate_together_are_all_visible_text(document: tuple[str, list[str]]) -> None:
     source, shown = document
-    examined = look(source)
+    examined = examine(source)
     counted = Counter([*examined.text.splitlines(), *examined.boilerplate])
     # A long paragraph is listed once, also if it is part of a longer one of the main text.
     assert all(text in counted or text in examined.text for text in shown)
@@ -222,7 +222,7 @@ def test_text_and_boilerplate_together_are_all_visible_text(document: tuple[str,
 
 
 def test_text_after_an_early_end_of_the_page_is_boilerplate() -> None:
-    examined = look(f"{article(1)}<div>below the end</div><nav>Menu</nav>")
+    examined = examine(f"{article(1)}<div>below the end</div><nav>Menu</nav>")
     assert examined.boilerplate == ("below the end", "Menu")
 
 
@@ -230,14 +230,14 @@ def test_text_after_an_early_end_of_the_page_is_boilerplate() -> None:
     "hidden", ["<script>var x = 1</script>", "<style>p {}</style>", "<!-- remark -->", "<template>t</template>"]
 )
 def test_hidden_text_is_not_boilerplate(hidden: str) -> None:
-    assert look(article(1).replace("<nav></nav>", hidden)).boilerplate == ()
+    assert examine(article(1).replace("<nav></nav>", hidden)).boilerplate == ()
 
 
 def test_text_that_another_extractor_takes_is_not_boilerplate() -> None:
     signer = Signer(Config(tokenizer="bigrams", extractor="trafilatura"))
     listed = f"<ul><li>{prose(4, 2)}</li><li>{prose(5, 2)}</li></ul>"
     source = article(1, frame="Home News").replace("</article>", f"{listed}</article>")
-    examined = look(source, signer=signer)
+    examined = examine(source, signer=signer)
     assert "Home News" in examined.boilerplate
     # Every paragraph on one side only.
     for text in re.findall(r"<(?:p|li)>(.+?)</(?:p|li)>", source):
@@ -249,15 +249,15 @@ def test_text_that_another_extractor_takes_is_not_boilerplate() -> None:
 
 
 def test_the_tokens_that_differ_are_those_of_one_page_alone() -> None:
-    first = look(f"<p>{' '.join(words(1))} giraffe zebra zebra</p>")
-    second = look(f"<p>{' '.join(words(1))} llama</p>")
+    first = examine(f"<p>{' '.join(words(1))} giraffe zebra zebra</p>")
+    second = examine(f"<p>{' '.join(words(1))} llama</p>")
     assert first.tokens_missing_in(second) == [("zebra", 2), ("giraffe", 1)]
     assert second.tokens_missing_in(first) == [("llama", 1)]
     assert first.tokens_missing_in(first) == []
 
 
 def test_boilerplate_of_a_text_page_is_not_compared() -> None:
-    first, second = (look(article(1, frame=frame)) for frame in ("zebra", "giraffe"))
+    first, second = (examine(article(1, frame=frame)) for frame in ("zebra", "giraffe"))
     assert first.tokens_missing_in(second) == second.tokens_missing_in(first) == []
 
 
@@ -265,6 +265,6 @@ def test_everything_on_a_thin_page_is_compared() -> None:
     menu = "".join(f'<li><a href="/{number}">story {number}</a></li>' for number in range(9))
     short = f'<nav>zebra</nav><p>{" ".join(words(1, 12))} <a href="/">on</a></p>'
     for source in (f"<nav>zebra</nav><ul>{menu}</ul>", short):
-        examined = look(source)
+        examined = examine(source)
         assert examined.page.kind is PageKind.THIN
         assert examined.tokens["zebra"] == 1

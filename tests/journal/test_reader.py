@@ -167,7 +167,7 @@ KEPT = "http://a.org/kept"
 OTHER = "http://a.org/other"
 
 
-def standing_for(directory: Path, kept: str, scope: str = "site") -> dict[str, Entry]:
+def represented_by(directory: Path, kept: str, scope: str = "site") -> dict[str, Entry]:
     """Return the pages for which *kept* stands in *scope*, by address."""
     duplicates = find_duplicates(Journals.beside(directory, DEFAULT), {(scope, kept)}.__contains__)
     return {url: duplicate for (_, url), duplicate in duplicates.items()}
@@ -192,7 +192,7 @@ def test_the_last_entry_of_the_journals_decides_for_which_page_another_stands(
     tmp_path: Path, events: list[tuple[Event, str]], is_duplicate: bool
 ) -> None:
     write(tmp_path / FIRST, [entry("http://a.org/1", kept, event) for event, kept in events])
-    duplicates = standing_for(tmp_path, KEPT)
+    duplicates = represented_by(tmp_path, KEPT)
     assert list(duplicates) == ["http://a.org/1"] * is_duplicate
     assert all(entry.event == events[-1][0] or events[-1][0] == "watchdog" for entry in duplicates.values())
 
@@ -200,23 +200,23 @@ def test_the_last_entry_of_the_journals_decides_for_which_page_another_stands(
 def test_the_later_entry_counts_whatever_file_it_is_in(tmp_path: Path) -> None:
     write(tmp_path / FIRST, [entry("http://a.org/1", KEPT, time="2026-11-21T20:00:00.000Z")])
     write(tmp_path / SECOND, [entry("http://a.org/1", OTHER, time="2026-11-21T19:00:00.000Z")])
-    assert list(standing_for(tmp_path, KEPT)) == ["http://a.org/1"]
-    assert standing_for(tmp_path, OTHER) == {}
+    assert list(represented_by(tmp_path, KEPT)) == ["http://a.org/1"]
+    assert represented_by(tmp_path, OTHER) == {}
 
 
 def test_each_scope_has_entries_of_its_own(tmp_path: Path) -> None:
     in_other = entry("http://a.org/1", OTHER, scope="other", time="2026-11-21T20:00:00.000Z")
     write(tmp_path / FIRST, [entry("http://a.org/1", KEPT), in_other])
-    assert list(standing_for(tmp_path, KEPT)) == ["http://a.org/1"]
-    assert standing_for(tmp_path, OTHER) == {}
-    assert list(standing_for(tmp_path, OTHER, "other")) == ["http://a.org/1"]
+    assert list(represented_by(tmp_path, KEPT)) == ["http://a.org/1"]
+    assert represented_by(tmp_path, OTHER) == {}
+    assert list(represented_by(tmp_path, OTHER, "other")) == ["http://a.org/1"]
 
 
 def test_an_unchanged_page_is_not_a_duplicate_of_itself(tmp_path: Path) -> None:
     write(tmp_path / FIRST, [entry(KEPT, KEPT, "unchanged_dropped"), entry(KEPT, KEPT, "unchanged")])
-    assert standing_for(tmp_path, KEPT) == {}
+    assert represented_by(tmp_path, KEPT) == {}
 
 
 def test_two_pages_of_one_address_can_be_duplicates(tmp_path: Path) -> None:
     write(tmp_path / FIRST, [entry(KEPT, KEPT)])
-    assert list(standing_for(tmp_path, KEPT)) == [KEPT]
+    assert list(represented_by(tmp_path, KEPT)) == [KEPT]

@@ -272,7 +272,7 @@ BROKEN: list[str] = []
 
 _SLOTS = st.integers(0, 2)
 _PAGES = st.tuples(st.sampled_from(CONTENTS), st.sampled_from(URLS))
-_ENDS = st.sampled_from(["well", "well", "well", "badly", "later", "later"])
+_ENDS = st.sampled_from(["handled", "handled", "handled", "failed", "later", "later"])
 _FRACTIONS = st.sampled_from([0.01, 0.5, 1.0, 1.0])
 _PAUSES = st.sampled_from(
     [(0.0, 0)] * 6 + [(0.4, 0), (7.5, 0), (-0.6, 1), (0.0, 1), (1.1, 1), (0.0, 2), (-3.0, 0), (-1.0, -1)]
@@ -332,7 +332,7 @@ class NothingLost(RuleBasedStateMachine):
             passed = self._offer(living, page)
             self._pass(*pause)
             if passed and end != "later":
-                self._handle(living, -1, end == "well", fraction)
+                self._handle(living, -1, end == "handled", fraction)
 
     @rule(pages=st.tuples(_VISITS, _VISITS, _VISITS))
     def offer_by_all(self, pages: Sequence[Sequence[_Visit]]) -> None:
@@ -342,7 +342,7 @@ class NothingLost(RuleBasedStateMachine):
     @rule(slot=_SLOTS, page=_PAGES, pause=_PAUSES, fraction=_FRACTIONS, tidied=st.booleans())
     def handle_one_before_the_death(self, slot: int, page: _Page, pause: _Pause, fraction: float, tidied: bool) -> None:
         """Kill a process after it has handled a page; what is lost depends on the time between, and on the last offer."""
-        self.offer(slot, [(page, "well", fraction, (0.0, 0)), (page, "later", fraction, pause)])
+        self.offer(slot, [(page, "handled", fraction, (0.0, 0)), (page, "later", fraction, pause)])
         self._pass(*pause)
         self.offer(slot, [(page, "later", fraction, (0.0, 0))])
         self.kill(slot, not tidied)
@@ -353,9 +353,9 @@ class NothingLost(RuleBasedStateMachine):
     @rule(slot=_SLOTS, ends=st.lists(st.tuples(st.integers(0, 5), st.booleans(), _FRACTIONS), min_size=1, max_size=4))
     def handle(self, slot: int, ends: Sequence[tuple[int, bool, float]]) -> None:
         living = self._living(slot)
-        for place, well, fraction in ends:
+        for place, is_handled, fraction in ends:
             if living.life is not None and living.life.open:
-                self._handle(living, place % len(living.life.open), well, fraction)
+                self._handle(living, place % len(living.life.open), is_handled, fraction)
 
     @rule(slot=_SLOTS)
     def flush(self, slot: int) -> None:
@@ -407,17 +407,17 @@ class NothingLost(RuleBasedStateMachine):
             decision = self._kill_in_the_middle(living, living.worker, delay)
             self._explain([(life, page, decision)], killed=life)
 
-    @rule(slot=_SLOTS, place=st.integers(0, 5), well=st.booleans(), fraction=_FRACTIONS, delay=_DELAYS)
-    def kill_while_handling(self, slot: int, place: int, well: bool, fraction: float, delay: float) -> None:
+    @rule(slot=_SLOTS, place=st.integers(0, 5), is_handled=st.booleans(), fraction=_FRACTIONS, delay=_DELAYS)
+    def kill_while_handling(self, slot: int, place: int, is_handled: bool, fraction: float, delay: float) -> None:
         living = self._living(slot)
         if living.life is not None and living.worker is not None and living.life.open:
             life = living.life
             decision, content = life.open.pop(place % len(life.open))
-            if well:
+            if is_handled:
                 self._store(life, content, fraction)
-            living.worker.send("settle" if well else "release", self._now, decision)
+            living.worker.send("settle" if is_handled else "release", self._now, decision)
             answer = self._kill_in_the_middle(living, living.worker, delay)
-            self._end_claim(life, decision, well, answer)
+            self._end_claim(life, decision, is_handled, answer)
 
     @rule(slots=st.permutations(range(3)), pages=st.tuples(_PAGES, _PAGES), delay=st.none() | _DELAYS)
     def offer_two_at_once(self, slots: Sequence[int], pages: Sequence[_Page], delay: float | None) -> None:
@@ -528,7 +528,7 @@ class NothingLost(RuleBasedStateMachine):
         slot.pages = rest.copy()  # also if it is killed before that
         for page in rest:
             if self._offer(slot, page, listed=True):
-                self._handle(slot, -1, well=True, fraction=1.0)
+                self._handle(slot, -1, is_handled=True, fraction=1.0)
 
     def _offer(self, slot: Slot, page: _Page, *, listed: bool = False) -> bool:
         """Offer *page*; whether it passes."""
@@ -586,21 +586,21 @@ class NothingLost(RuleBasedStateMachine):
             killed.lives = False
         return records
 
-    def _handle(self, slot: Slot, place: int, well: bool, fraction: float) -> None:
+    def _handle(self, slot: Slot, place: int, is_handled: bool, fraction: float) -> None:
         """Let the process store and settle a page that has passed, or neither."""
         assert slot.worker is not None
         assert slot.life is not None
         decision, content = slot.life.open.pop(place)
-        if well:
+        if is_handled:
             self._store(slot.life, content, fraction)
             slot.life.owed.append(content)
-        slot.worker.send("settle" if well else "release", self._now, decision)
+        slot.worker.send("settle" if is_handled else "release", self._now, decision)
         answer = slot.worker.answer()
-        self._end_claim(slot.life, decision, well, answer)
+        self._end_claim(slot.life, decision, is_handled, answer)
 
-    def _end_claim(self, life: Life, decision: Decision, well: bool, answer: Any) -> None:
-        self._note(f"run {life.number} ends claim {decision.claim} of {decision.url}, well: {well}: {answer}")
-        self._require(self._model.end_claim(life, decision, self._true, well, answer), self._model.records)
+    def _end_claim(self, life: Life, decision: Decision, is_handled: bool, answer: Any) -> None:
+        self._note(f"run {life.number} ends claim {decision.claim} of {decision.url}, handled: {is_handled}: {answer}")
+        self._require(self._model.end_claim(life, decision, self._true, is_handled, answer), self._model.records)
 
     def _store(self, life: Life, content: int, fraction: float) -> None:
         """Let *content* be on disk after a *fraction* of the grace."""

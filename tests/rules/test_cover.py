@@ -309,7 +309,7 @@ def test_the_label_of_an_advertisement_is_no_addition_and_the_text_below_it_is(c
 @pytest.mark.parametrize(("share", "least"), [(0.02, 10), (0.05, 9)])
 def test_an_edited_text_is_a_duplicate(crawl: Crawl, mirror: Crawl, share: float, least: int, *, titled: bool) -> None:
     crawl.get_known()
-    found = 0
+    dropped = 0
     for seed in range(10):
         source = random.Random(seed)
         lines = sentences(seed)
@@ -322,9 +322,9 @@ def test_an_edited_text_is_a_duplicate(crawl: Crawl, mirror: Crawl, share: float
             for some in (parts, edited)
         )
         assert crawl.check(f"/{seed}", kept).passes
-        found += is_duplicate(crawl.check(f"/{seed}/edited", new), f"http://h/{seed}")
+        dropped += is_duplicate(crawl.check(f"/{seed}/edited", new), f"http://h/{seed}")
         assert not titled or is_duplicate(mirror.check(f"/{seed}", new), f"http://h/{seed}")
-    assert found >= least
+    assert dropped >= least
 
 
 # Another design, another host
@@ -387,16 +387,16 @@ def test_one_other_line_of_very_many_makes_another_page(crawl: Crawl, place: int
 @given(st.lists(st.integers(0, 9), max_size=9))
 def test_the_longest_rising_part_is_found(places: Sequence[int]) -> None:
     pairs = list(enumerate(places))
-    found = longest_rising(pairs)
-    assert set(found) <= set(pairs)
+    longest = longest_rising(pairs)
+    assert set(longest) <= set(pairs)
     rising = [
         part
         for count in range(len(pairs) + 1)
         for part in combinations(pairs, count)
         if all(first < second for (_, first), (_, second) in pairwise(part))
     ]
-    assert tuple(found) in rising
-    assert len(found) == max(map(len, rising))
+    assert tuple(longest) in rising
+    assert len(longest) == max(map(len, rising))
 
 
 SETS = st.integers(0, (1 << 127) - 1)

@@ -411,9 +411,9 @@ def test_the_first_page_that_covers_a_new_one_is_its_match() -> None:
 
 
 def test_pages_after_the_match_are_not_compared() -> None:
-    looked_at = iter(pairs(new(), kept(**words(500, 700)), PAGE, kept(key="behind")))
-    assert first_match(looked_at) is not None
-    assert [pair.kept.key for pair in looked_at] == ["behind"]
+    candidates = iter(pairs(new(), kept(**words(500, 700)), PAGE, kept(key="behind")))
+    assert first_match(candidates) is not None
+    assert [pair.kept.key for pair in candidates] == ["behind"]
 
 
 def test_a_list_that_covers_the_new_one_is_its_match_whatever_other_lists_there_are() -> None:

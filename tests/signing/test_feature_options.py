@@ -56,12 +56,12 @@ def test_pairs_without_stop_words_and_words_of_the_title_count_as_the_options_sa
 @given(TEXTS)
 def test_weights_are_those_that_the_option_names(raw: str) -> None:
     text = text_of(raw)
-    for hashed, count, telling, weight in zip(*_columns(text, "tf"), strict=True):
-        assert weight == count * (64 if telling else 32), hashed
+    for hashed, count, is_content, weight in zip(*_columns(text, "tf"), strict=True):
+        assert weight == count * (64 if is_content else 32), hashed
     lexicon = general()
-    for hashed, count, telling, weight in zip(*_columns(text, "tf-idf"), strict=True):
+    for hashed, count, is_content, weight in zip(*_columns(text, "tf-idf"), strict=True):
         (rarity,) = lexicon.rarity(text.features.hashes[text.features.hashes == hashed])
-        plain = round(count**0.75 * (64 if telling else 32))
+        plain = round(count**0.75 * (64 if is_content else 32))
         assert weight == round(plain * (0.25 if isnan(rarity) else rarity))
 
 
@@ -69,7 +69,7 @@ def _columns(text: Text, weight: str) -> tuple[list[int], list[float], list[bool
     scheme = scheme_of(f"simhash weight={weight}")
     assert isinstance(scheme, SimHash)
     features = scheme.weigh(scheme.features_of(text))
-    return features.hashes.tolist(), features.counts.tolist(), features.telling.tolist(), features.weights.tolist()
+    return features.hashes.tolist(), features.counts.tolist(), features.is_content.tolist(), features.weights.tolist()
 
 
 @needs_stemmer

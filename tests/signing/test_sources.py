@@ -65,7 +65,7 @@ def test_a_bit_is_set_if_the_features_that_have_it_outweigh_the_others() -> None
     features = Features(
         hashes=np.array([0b0011, 0b0101, 0b1001], dtype=np.uint64),
         weights=np.array([3.0, 1.0, 1.0]),
-        telling=np.ones(3, dtype=np.bool_),
+        is_content=np.ones(3, dtype=np.bool_),
         counts=np.ones(3),
     )
     assert simhash(features) == 0b0011  # +5, +3-2, -3+1-1, -3-1+1

@@ -211,12 +211,12 @@ def test_each_token_is_one_feature_in_ascending_order(tokens: list[str]) -> None
     assert counted.content.tolist() == sorted(
         {xxh3_64_intdigest(token.encode()) for token in tokens if token not in stop_words()}
     )
-    assert len(counted.weights) == len(counted.telling) == len(counted.hashes)
+    assert len(counted.weights) == len(counted.is_content) == len(counted.hashes)
 
 
 def test_lone_surrogates_in_tokens_count_as_question_marks() -> None:
     weighed, expected = weigh_tokens(["a\ud800b", "a?b", "\udfff"]), weigh_tokens(["a?b", "a?b", "?"])
-    for name in ("hashes", "weights", "telling", "counts"):
+    for name in ("hashes", "weights", "is_content", "counts"):
         assert getattr(weighed, name).tolist() == getattr(expected, name).tolist()
 
 

@@ -106,7 +106,7 @@ class _Recorder:
         self.drops.append({**asdict(decision), "request": request.url, "response": response.url, "spider": spider.name})
 
     def page_handled(self, outcome: Outcome, response: Response, spider: scrapy.Spider) -> None:
-        fields = {"path": path_of(response.url), "spider": spider.name, "well": outcome.well}
+        fields = {"path": path_of(response.url), "spider": spider.name, "succeeded": outcome.succeeded}
         self.handled.append({**asdict(outcome), **fields})
 
     def result(self, error: BaseException | None) -> dict[str, Any]:

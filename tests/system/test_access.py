@@ -164,9 +164,9 @@ def test_several_users_share_an_index_in_a_directory_that_they_share(
     assert set(modes(shared).values()) == {0o660}
 
 
-# A look by a user who may only read
+# A preview by a user who may only read
 
-LOOK = """
+PREVIEW = """
 import os, sys
 from pathlib import Path
 from crawler_dedup import Config, DedupError
@@ -193,7 +193,7 @@ def test_an_index_that_a_user_may_only_read_can_be_read_while_nobody_uses_it(
     shared.chmod(0o755)
     monkeypatch.setenv("WAIT", "1")
     with running_program(USER, shared, 0, "0", "a") as process:
-        (status, output, errors) = run(LOOK, shared)
+        (status, output, errors) = run(PREVIEW, shared)
         assert (status, errors) == (0, "")
         assert (
             f"{shared} is open in another process, and its lock file {shared / 'lock.mdb'} is missing or may" in output
@@ -201,7 +201,7 @@ def test_an_index_that_a_user_may_only_read_can_be_read_while_nobody_uses_it(
         assert output.endswith("Read it after that process has ended, or as the user root.\n")
         assert process.communicate("go on\n") == ("new\n", "")
     before = {path.name: path.read_bytes() for path in shared.iterdir()}
-    assert run(LOOK, shared) == (0, "duplicate\n", "")
+    assert run(PREVIEW, shared) == (0, "duplicate\n", "")
     assert {path.name: path.read_bytes() for path in shared.iterdir()} == before
 
 
@@ -210,7 +210,7 @@ def test_an_index_that_a_user_may_not_read_is_reported_in_a_sentence(shared: Pat
     shared.chmod(0o700)
     assert run(USER, shared, 0, "0", "a")[:2] == (0, "new\n")
     shared.chmod(0o711)
-    status, output, errors = run(LOOK, shared)
+    status, output, errors = run(PREVIEW, shared)
     assert (status, errors) == (0, "")
     assert output.startswith(f"The index in {shared} cannot be opened: [Errno 13] Permission denied")
 

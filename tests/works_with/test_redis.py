@@ -90,9 +90,9 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 def wait_until(condition: Callable[[], bool]) -> None:
     """Wait for what comes in a moment; a test that hangs says where."""
-    give_up = time.monotonic() + 60
+    deadline = time.monotonic() + 60
     while not condition():
-        assert time.monotonic() < give_up
+        assert time.monotonic() < deadline
         time.sleep(0.02)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from crawler_dedup.batch.decide import PickedPages, PlacedDecision, RememberingMatcher, decide_pages
-from crawler_dedup.batch.learning import publish_site
+from crawler_dedup.batch.learning import snapshot_site
 from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.readers.records import Columns, PassedOver, read_fields
 from crawler_dedup.batch.rows import StoredPages
@@ -85,7 +85,7 @@ def learn_site(pages: pa.Table) -> pa.Table:
     for content in pages.sort_by("row")["page"].to_pylist():
         page = decode_page(content)
         counts.add(page)
-    site = publish_site(counts, page)
+    site = snapshot_site(counts, page)
     return pa.table(
         [[site.key], [site.number], [site.counts], [site.snapshots[0][1]]],
         schema=_SITE,

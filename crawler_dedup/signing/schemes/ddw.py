@@ -67,7 +67,7 @@ class DDW(FeatureScheme, ValueScheme):
 
     def value(self, text: Text) -> bytes:
         features = self.features_of(text)
-        hashes, counts = features.content, features.counts[features.telling]
+        hashes, counts = features.content, features.counts[features.is_content]
         if self.lead:
             first = weigh_tokens(self.featured(tokenise(text.plain[: self.lead], text.cut_han)))
             counts = counts + np.isin(hashes, first.hashes)

@@ -113,8 +113,8 @@ class FeatureScheme(LexicalScheme):
         if self.phrases == NO:
             return words
         ignored = stop_words()
-        telling = [None if word in ignored else word for word in words]
-        return words + [f"{first} {second}" for first, second in pairwise(telling) if first and second]
+        content = [None if word in ignored else word for word in words]
+        return words + [f"{first} {second}" for first, second in pairwise(content) if first and second]
 
 
 def _tokens(text: Text, raw: str) -> list[str]:

@@ -75,7 +75,7 @@ def estimate_resemblance(new: NDArray[np.uint8], kept: NDArray[np.uint8]) -> flo
 
 
 BINS = 128
-_FOUND = 0.95
+_MIN_RECALL = 0.95
 
 _SIZE = struct.Struct("<I")
 
@@ -113,7 +113,7 @@ class MinHash(ValueScheme):
         """Numbers of a band."""
         if self.rows:
             return self.rows
-        meet = (rows for rows in range(BINS, 1, -1) if 1 - (1 - self.threshold**rows) ** (BINS // rows) >= _FOUND)
+        meet = (rows for rows in range(BINS, 1, -1) if 1 - (1 - self.threshold**rows) ** (BINS // rows) >= _MIN_RECALL)
         return next(meet, 1)
 
     def value(self, text: Text) -> bytes:

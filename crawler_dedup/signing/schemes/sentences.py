@@ -27,12 +27,12 @@ _ODD = re.compile(r"[\W_]+")
 _AROUND = 5
 _SIZE = struct.Struct("<I")
 _LEAST_UNITS = 6
-_TELLING = 3  # fewer sentences may be in many texts; the sketches then estimate how much two texts differ
+_MIN_SENTENCES = 3  # fewer sentences may be in many texts; the sketches then estimate how much two texts differ
 
 
 @dataclass(frozen=True)
 class Sentences(ValueScheme):
-    """A few telling sentences of a text: another text agrees if it has most of them.
+    """A few distinctive sentences of a text: another text agrees if it has most of them.
 
     Good at: reposts with another beginning and end, articles inside other templates. Bad at: texts in which every sentence
     was changed, tables, and terms of use that are below many articles.
@@ -73,7 +73,7 @@ class Sentences(ValueScheme):
         shares = share_members(ours, theirs)
         if round(shares.coverage * len(ours)) < self._needed(len(ours)) or _size(new) > self.longer * _size(kept):
             return None
-        return Agreement() if min(len(ours), len(theirs)) < _TELLING else shares.agreement
+        return Agreement() if min(len(ours), len(theirs)) < _MIN_SENTENCES else shares.agreement
 
     def shares(self, new: bytes, kept: bytes) -> Shares:
         return share_members(self.keys_of(new), self.keys_of(kept))

@@ -75,7 +75,7 @@ class SimHash(FeatureScheme):
         if self.weight == "tf^0.75":
             return features
         if self.weight == "tf":
-            weights = features.counts * np.where(features.telling, WEIGHT_UNIT, STOP_WORD_UNIT)
+            weights = features.counts * np.where(features.is_content, WEIGHT_UNIT, STOP_WORD_UNIT)
         else:
             weights = features.weights * np.nan_to_num(self.loaded_lexicon.rarity(features.hashes), nan=_UNKNOWN)
         return replace(features, weights=np.rint(weights))
