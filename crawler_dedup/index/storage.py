@@ -88,8 +88,12 @@ class Storage(ABC):
         """Yield the hashes of the scopes that have signatures, ascending."""
 
     @abstractmethod
-    def new_number(self) -> int:
-        """Return a number for a new record, higher than those of all records that this process has written."""
+    def new_number(self, highest: int) -> int:
+        """Return a number for a new record that no record has or had.
+
+        It is higher than *highest*, the highest number that this transaction has read, so that the latest page under a key has
+        the highest number, and a page that is filed again comes later in a scan than before.
+        """
 
     @abstractmethod
     def count_records(self) -> int:

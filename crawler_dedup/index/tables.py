@@ -101,6 +101,7 @@ class Tables(SiteTables):
     ) -> None:
         super().__init__(storage, shared, frozen)
         self._recent = recent
+        self._highest = 0  # of the numbers of records that were read
         self.header = storage.header
         self.choose_first = storage.choose_first
         self.read_ahead = storage.read_ahead
@@ -178,35 +179,41 @@ class Tables(SiteTables):
 
     def add(self, record: Record, filing: Filing) -> int:
         """Store *record*, file it under its signature, and return its number."""
-        number = self._storage.new_number()
-        self._put(place_of_name(name_of(record)), number)
-        record = self._represent(number, self._with_free_aliases(number, record), filing)
+        places = [place_of_name(name_of(record))]
+        record = self._without_taken_aliases(record, places)
+        record = self._represent(record, filing, places)
+        number = self._storage.new_number(self._highest)
+        for place in places:
+            self._put(place, number)
         self._write_record(number, record, is_new=True)
         return number
 
-    def _with_free_aliases(self, number: int, record: Record) -> Record:
-        """Make the free aliases of *record* lead to *number*; return *record* without its other aliases."""
+    def _without_taken_aliases(self, record: Record, places: list[int]) -> Record:
+        """Return *record* with its free aliases only, and add their places to *places*."""
         free: list[bytes] = []
         for alias in record.aliases:
             if alias not in free and alias != name_of(record) and self._find(alias) is None:
-                self._put(place_of_name(alias), number)
+                places.append(place_of_name(alias))
                 free.append(alias)
         return msgspec.structs.replace(record, aliases=tuple(free)) if record.aliases else record
 
-    def _represent(self, number: int, record: Record, filing: Filing) -> Record:
-        """Make the page a representative of its signature unless the limit is reached; return the record to store."""
+    def _represent(self, record: Record, filing: Filing, places: list[int]) -> Record:
+        """Make the page a representative of its signature unless the limit is reached; return the record to store.
+
+        The places of its signature and its title are added to *places*.
+        """
         scope, signature = hash_scope(record.page.scope), record.page.signature
         place = place_of_signature(scope, signature)
         is_filed = bool(numbers := self._numbers_at(place)) and self._has_representative(scope, signature)
         is_representative = not is_filed or len(numbers) < MAX_REPRESENTATIVES
         if is_representative:
-            self._put(place, number)
+            places.append(place)
         if not is_filed:
             self._storage.append(SIGNATURES, scope, filing.keys(record.page), signature)
         if title := filing.title_key(record.page):
             place = place_of_signature(scope, title)
             if len(self._numbers_at(place)) < MAX_UNDER_TITLE:
-                self._put(place, number)
+                places.append(place)
         return (
             record
             if record.is_representative is is_representative
@@ -278,7 +285,10 @@ class Tables(SiteTables):
     def _numbers_at(self, place: int) -> list[int]:
         """Return the numbers to which *place* leads, ascending, perhaps with numbers of other places."""
         key, first = place_entry(place, 0)
-        return numbers_in(self._storage.read_bucket(NUMBERS, _SCOPE, key), first)
+        numbers = numbers_in(self._storage.read_bucket(NUMBERS, _SCOPE, key), first)
+        if numbers and numbers[-1] > self._highest:
+            self._highest = numbers[-1]
+        return numbers
 
     def _put(self, place: int, number: int) -> None:
         """Make *place* lead to *number*; it must not do so already."""

@@ -211,6 +211,23 @@ def test_signatures_that_look_like_numbers_of_new_records_are_filed(address: Ser
         assert verify(store, NEAR) == []
 
 
+def test_the_latest_page_has_the_highest_number_whichever_client_files_it(address: ServerAddress) -> None:
+    with closing(open_backend(address)) as first, closing(open_backend(address)) as second:
+        everything_is_new = ByDistance()
+        everything_is_new.max_distance = -1
+        for number in range(6):
+            store = (first, second)[number % 2]
+            store.offer([page(number, 5)], everything_is_new).result()
+            settle(store, number)
+        first.offer([page(3, 1 << 40)], everything_is_new).result()  # it is filed again, with another signature
+        with first._read() as reading:
+            kept = [record.page for _, record in reading.read_representatives("", 5)]
+            assert list(map(number_of, kept)) == [0, 1, 2, 4, 5]
+            *_, (_, last) = reading.items()
+            assert last is not None
+            assert number_of(last.page) == 3
+
+
 def test_a_batch_may_have_more_scopes_than_arguments_of_a_script(address: ServerAddress) -> None:
     pages = [page(number, signature, f"scope {number}") for number, signature in enumerate(uniform(1, 8_200))]
     with closing(open_backend(address)) as store:

@@ -88,8 +88,10 @@ def delete(table: RowTable, parts: tuple[int, int]) -> Operation:
 
 def add_record(content: bytes) -> Operation:
     def operate(storage: Storage, model: Model) -> None:
-        name = storage.new_number().to_bytes(NUMBER_BYTES, "big")
-        assert all(name > other for table, other in model.rows if table == RECORDS)
+        recorded = [int.from_bytes(name, "big") for table, name in model.rows if table == RECORDS]
+        number = storage.new_number(max(recorded, default=0))
+        assert number > max(recorded, default=0)
+        name = number.to_bytes(NUMBER_BYTES, "big")
         storage.write(RECORDS, name, content, is_new=True)
         model.rows[RECORDS, name] = content
 

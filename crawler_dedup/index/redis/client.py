@@ -19,6 +19,7 @@ from crawler_dedup.index.runs import RUN_NAME_BYTES
 
 _KNOWN_SCOPES = 10_000
 _SCANNED = 500
+_RESERVED = 64
 
 
 class Client:
@@ -51,6 +52,7 @@ class Client:
         self._state = b""
         self._scopes: set[int] = set()
         self._marks = Marks()
+        self._reserved = range(0)
         self._ahead = 0.0
         self._created = monotonic()
         self._alive: set[int] = set()
@@ -68,6 +70,7 @@ class Client:
             self._learn_time()
         while self._opened != self._connection.opened:
             self._scopes.clear()
+            self._reserved = range(0)
             self.epoch = read_epoch(self._connection, self._header)
             self.keys = Keys(self._connection.address, self.epoch)
             self.cells.begin(self.keys.prefix)
@@ -85,13 +88,15 @@ class Client:
         """Return those of *scopes* that may not be in the stored set of scopes yet."""
         return scopes - self._scopes
 
-    def new_number(self) -> int:
-        """Return a number for a new record, higher than that of any record that was read before.
-
-        So a page that is filed again is ahead of a scan that has not come to it yet. Of two pages that are filed under one
-        signature at the same time, the second one is decided again, and gets a higher number.
-        """
-        return int(self.call(b"INCR", self.keys.last))
+    def new_number(self, highest: int) -> int:
+        """Return a number for a new record, higher than *highest*, which a record has. Numbers are reserved in blocks."""
+        first = max(self._reserved.start, highest + 1)
+        if first >= self._reserved.stop:
+            last = int(self.call(b"INCRBY", self.keys.last, _RESERVED))
+            first = last - _RESERVED + 1
+            self._reserved = range(first, last + 1)
+        self._reserved = range(first + 1, self._reserved.stop)
+        return first
 
     def last_number(self) -> int:
         """Return a number that is not lower than that of any record."""

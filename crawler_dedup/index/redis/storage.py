@@ -167,8 +167,8 @@ class ServerStorage(Storage):
 
     # The index
 
-    def new_number(self) -> int:
-        return self._client.new_number()
+    def new_number(self, highest: int) -> int:
+        return self._client.new_number(highest)
 
     def count_records(self) -> int:
         return self._client.read_state().records
