@@ -64,7 +64,7 @@ STEPS = {
     "Chinese dictionary": ["signing.signer:Signer._cut_han"],
     "hashes and weights": ["signing.features:weigh_tokens"],
     "simhash": ["signing.schemes.simhash:simhash"],
-    "sketches": ["signing.signer:with_signature"],
+    "sketches": ["signing.sketch:sketch", "signing.sketch:set_digest"],
     "embedded content": ["signing.embedded:find_embedded_content"],
     "packed blocks": ["signing.blocks:pack_blocks"],
     "writing thread: commit": ["index.lmdb.committer:Committer._commit"],

@@ -91,8 +91,8 @@ class Storage(ABC):
     def new_number(self, highest: int) -> int:
         """Return a number for a new record that no record has or had.
 
-        It is higher than *highest*, the highest number that this transaction has read, so that the latest page under a key has
-        the highest number, and a page that is filed again comes later in a scan than before.
+        It is higher than *highest*, the highest number that this transaction has read, so that the latest page under a
+        signature has the highest number, and a page that is filed again comes later in a scan than before.
         """
 
     @abstractmethod

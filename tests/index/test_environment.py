@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path, PureWindowsPath
 from textwrap import dedent
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import lmdb
 import numpy as np
@@ -494,25 +494,30 @@ def commits(folder: Path, number: int) -> Iterator[tuple[tuple[bytes, set[int]],
         yield before, after, [page for page in changed if page >= METAS]
 
 
-def test_after_a_power_cut_the_index_is_in_the_state_before_or_after_the_commit(tmp_path: Path) -> None:
-    """LMDB never writes over a page that one of the last two states uses, and a commit is two steps: all its data
-    pages are written and fsync'ed, and only then one of the two meta pages (0 and 1, in turn), which is one sector.
-    The disk may reorder what one fsync covers, so a cut in the first step leaves any part of the data pages, but the
-    old meta pages; a cut after it leaves all of them, and the new meta page or not."""
-    for number, (before, after, pages) in enumerate(commits(tmp_path, 21)):
+def test_after_a_power_cut_the_index_is_in_a_state_between_two_commits(tmp_path: Path) -> None:
+    """LMDB never writes over a page that one of the last two states uses. A commit writes its data pages; one fsync brings
+    them to the disk, together with the meta page of the commit before; and only then it writes one of the two meta pages
+    (0 and 1, in turn), which is one sector. The disk may reorder what one fsync covers, so a cut leaves any part of the data
+    pages of the last commit, and the meta page of the commit before or not."""
+    for number, ((before, _, first), (between, after, second)) in enumerate(pairwise(commits(tmp_path, 21))):
         source = random.Random(number)
+        meta, last_meta = (
+            next(page for page in changed_pages(old[0], new[0]) if page < METAS)
+            for old, new in ((before, between), (between, after))
+        )
+        committed = cut(before[0], between[0], first)
         for attempt, share in enumerate((0.5, 1)):
-            written = source.sample(pages, int(len(pages) * share))
-            file = cut(before[0], after[0], written)
-            directory = opened_copy(tmp_path, f"{number}.{attempt}", file)
-            assert held(directory) == before[1]
-            if attempt == number % 7 == 0:
-                with PermutedIndex.open(directory) as index:  # it can be written to
-                    further = set(uniform(100 + number, 300))
-                    assert index.insert(array(further)) == 300
-                assert held(directory) == before[1] | further
-        meta = next(page for page in changed_pages(before[0], after[0]) if page < METAS)
-        file = cut(before[0], after[0], [*pages, meta])
+            written = source.sample(second, int(len(second) * share))
+            for has_meta, held_then in ((False, before[1]), (True, between[1])):
+                file = cut(committed, between[0], [meta] * has_meta)
+                directory = opened_copy(tmp_path, f"{number}.{attempt}.{has_meta}", cut(file, after[0], written))
+                assert held(directory) == held_then
+                if attempt == number % 7 == 0:
+                    with PermutedIndex.open(directory) as index:  # it can be written to
+                        further = set(uniform(100 + number, 300))
+                        assert index.insert(array(further)) == 300
+                    assert held(directory) == held_then | further
+        file = cut(between[0], after[0], [*second, last_meta])
         assert held(opened_copy(tmp_path, f"{number}.after", file)) == after[1]
 
 
@@ -812,6 +817,23 @@ def test_all_waiting_jobs_share_one_transaction(env: lmdb.Environment) -> None:
     # One for each half at the most: jobs may come after the thread has asked for the lock, but not after it has it.
     assert transactions <= 2
     assert committer.close(10)
+
+
+def test_the_last_commit_is_on_disk_when_the_thread_has_ended(env: lmdb.Environment) -> None:
+    synced = []
+
+    class Recording:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(env, name)
+
+        def sync(self, *, force: bool) -> None:
+            env.sync(force)
+            synced.append((force, env.info()["last_txnid"]))
+
+    committer = Committer(Recording())  # type: ignore[arg-type]
+    committer.submit(put(b"a")).result()
+    assert committer.close(10)
+    assert synced == [(True, 1)]
 
 
 def test_a_failing_job_fails_alone_and_changes_nothing(env: lmdb.Environment) -> None:

@@ -110,6 +110,10 @@ class Committer(JobThread):
         for job, result in zip(jobs, results, strict=True):
             job.future.set_result(result)
 
+    def _end(self) -> None:
+        with suppress(lmdb.Error):  # the disk fails: nobody waits for an answer
+            self._env.sync(force=True)
+
     def _do_follow_up(self) -> None:
         with suppress(IndexUnusable, lmdb.Error):  # the next job gets the error
             job = self._follow_up()

@@ -103,8 +103,8 @@ def open_lmdb(directory: Path, map_size: int, *, readonly: bool = False, lock: b
         lock=lock,
         max_dbs=_DATABASES,
         max_readers=_READERS,
-        metasync=True,
         sync=True,
+        metasync=False,  # the next commit writes the meta page to disk, and a power cut may undo the last one
         readahead=False,  # look-ups read scattered pages: the pages around them are of no use
         mode=0o600,
     )

@@ -1,7 +1,7 @@
 """An index directory: one LMDB environment, its header, its one writing thread.
 
-Durability is LMDB's own: every commit is an fsync, the map is read-only. A killed process loses nothing that was
-committed, and a power cut cannot corrupt the index.
+Durability is LMDB's own: every commit synchronises its data, the map is read-only. A killed process loses nothing that was
+committed. A power cut cannot corrupt the index, but may undo its last commit.
 """
 
 from __future__ import annotations
