@@ -2,9 +2,9 @@
 
 On Linux a program is forked from a parent process that has imported what crawls need, once for all tests
 (:mod:`tests.support.forkserver`). It is a process like any other: with its own working directory, environment, ``sys.argv``,
-``sys.path``, files, signals, umask and resource limits. It differs in two ways from a process that is started anew: the
-modules of the parent are imported already, from the checkout; and the interpreter is in UTF-8 mode even without
-``PYTHONUTF8``.
+``sys.path``, files, signals, umask and resource limits. It differs in three ways from a process that is started anew: the
+modules of the parent are imported already, from the checkout; the interpreter is in UTF-8 mode even without
+``PYTHONUTF8``; and the signing process that a crawl starts first is forked from the crawl.
 
 There are two parents with different hash seeds, which fork in turn, so that two consecutive processes compute different
 ``hash()`` values of the same text, as two processes that are started anew do.
