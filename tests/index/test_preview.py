@@ -76,7 +76,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 def test_reading_gives_the_decision_of_a_following_offer_and_changes_nothing(places: Places) -> None:
     names = itertools.count()
 
-    @settings(max_examples=examples(40), deadline=None)
+    @settings(max_examples=examples(20), deadline=None)
     @given(st.integers(0, 2**32))
     def compare(seed: int) -> None:
         with closing(open_backend(places(f"index-{next(names)}"))) as opened:
@@ -265,24 +265,24 @@ def small(tmp_path: Path) -> Path:
 
 def test_an_index_opened_for_reading_also_reads_what_was_added_beyond_its_map(small: Path) -> None:
     with closing(DirectoryIndex.attach(small, readonly=True)) as opened:
-        for first, after_last in ((2, 8_000), (8_000, 24_000)):
+        for first, after_last in ((2, 5_000), (5_000, 12_000)):
             size = (small / "data.mdb").stat().st_size
             grow(small, first, after_last)
             assert (small / "data.mdb").stat().st_size > max(SMALL, 2 * size)
             assert len(opened) == after_last - 1
             assert opened.preview(page(0, first << 32), ByDistance(0)).verdict is Verdict.DUPLICATE
-        assert read_look(small, page(0, 7_000 << 32)).verdict is Verdict.DUPLICATE  # opened once more
+        assert read_look(small, page(0, 4_900 << 32)).verdict is Verdict.DUPLICATE  # opened once more
 
 
 def test_a_reading_transaction_keeps_its_map_and_its_state(small: Path) -> None:
     with closing(DirectoryIndex.attach(small, readonly=True)) as opened:
         records = opened.records(10)
         first = next(records)
-        grow(small, 2, 8_000)
+        grow(small, 2, 5_000)
         with pytest.raises(IndexUnusable, match="has outgrown our map"):
-            opened.preview(page(0, 7_000 << 32), ByDistance(0))
+            opened.preview(page(0, 4_900 << 32), ByDistance(0))
         assert [record.page.key for batch in (first, *records) for record in batch] == [shorten_key("1")]
-        assert len(opened) == 7_999
+        assert len(opened) == 4_999
 
 
 # Runs that end meanwhile

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict
@@ -25,6 +25,7 @@ from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
+from tests.support.examples import examples
 from tests.support.indexing import ByDistance, clusters, number_of, open_backend, page, settle, uniform
 from tests.support.servers import Server, serving
 from tests.support.verification import verify
@@ -228,6 +229,7 @@ def test_the_latest_page_has_the_highest_number_whichever_client_files_it(addres
             assert number_of(last.page) == 3
 
 
+@pytest.mark.slow
 def test_a_batch_may_have_more_scopes_than_arguments_of_a_script(address: ServerAddress) -> None:
     pages = [page(number, signature, f"scope {number}") for number, signature in enumerate(uniform(1, 8_200))]
     with closing(open_backend(address)) as store:
@@ -391,6 +393,7 @@ _STEPS = st.lists(
 )
 
 
+@settings(max_examples=examples(40))
 @given(_STEPS)
 def test_a_server_answers_as_a_directory(
     server: Server, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import random
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -318,13 +317,13 @@ def test_emptying_an_index_takes_only_the_pages_of_another_process_with_the_same
 
 def test_a_full_map_fails_the_offer_and_keeps_what_was_filed(tmp_path: Path) -> None:
     store = DirectoryIndex.open(tmp_path, SPEC, {}, map_size=1 << 20, fresh=False)
-    source = random.Random(1)
-    offers = (store.offer([page(number, source.getrandbits(64))], ByDistance(0)) for number in range(100_000))
-    errors = (offer.exception() for offer in offers)
-    filed, error = next((number, error) for number, error in enumerate(errors) if error)
+    pages = [page(number, signature) for number, signature in enumerate(uniform(1, 100_000))]
+    store.offer(pages[:2_000], ByDistance(0)).result()
+    errors = (store.offer([one], ByDistance(0)).exception() for one in pages[2_000:])
+    filed, error = next((number, error) for number, error in enumerate(errors, start=2_000) if error)
     assert isinstance(error, IndexUnusable)
     assert "is full: its map has 1048576 bytes (DEDUP_MAP_SIZE, map_size)" in str(error)
-    assert len(store) == filed > 100
+    assert len(store) == filed > 2_000
     store.close()
 
 
@@ -360,8 +359,8 @@ def filed_by(process: Process) -> list[tuple[str, int]]:
 @pytest.mark.parametrize(
     ("processes", "count", "size"),
     [
-        (2, 400, 1),
-        (2, 4000, 50),
+        (2, 200, 1),
+        (2, 1500, 50),
         pytest.param(2, 20_000, 50, marks=pytest.mark.slow),
         pytest.param(4, 20_000, 50, marks=pytest.mark.slow),
     ],
@@ -385,9 +384,12 @@ def test_processes_keep_each_content_exactly_once(places: Places, processes: int
     store.close()
 
 
-def test_answered_pages_survive_repeated_kills(places: Places) -> None:
+@pytest.mark.parametrize(
+    "answers", [(1, 2, 90), pytest.param((1, 2, 20, 50, 90, 150, 222, 333), marks=pytest.mark.slow)], ids=len
+)
+def test_answered_pages_survive_repeated_kills(places: Places, answers: Sequence[int]) -> None:
     answered: set[int] = set()
-    for life, lines in enumerate([1, 2, 20, 50, 90, 150, 222, 333]):
+    for life, lines in enumerate(answers):
         process = program(_FILER, places.word(), life, 5000, 1 + life % 3)
         assert process.stdin is not None
         assert process.stdout is not None
