@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,13 @@ def names(requirements: list[str]) -> set[str]:
 CORE = names(PROJECT["dependencies"])
 
 
+@cache
+def imports_of(path: Path) -> list[tuple[str, bool]]:
+    """Return each module that is imported at run time, and whether that happens inside of a function only."""
+    return list(imports(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imports(tree: ast.AST, inside_function: bool = False) -> Iterator[tuple[str, bool]]:
-    """Yield each module that is imported at run time, and whether that happens inside of a function only."""
     for node in ast.iter_child_nodes(tree):
         match node:
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
@@ -83,13 +89,12 @@ def distribution(module: str) -> str | None:
 def test_a_module_imports_only_declared_packages(path: Path) -> None:
     at_once = CORE.union(*(names(PROJECT["optional-dependencies"][extra]) for extra in OF_AN_EXTRA.get(path, ())))
     later = CORE.union(*(names(PROJECT["optional-dependencies"][name]) for name in EXTRAS))
-    for module, inside_function in imports(ast.parse(path.read_text(encoding="utf-8"))):
+    for module, inside_function in imports_of(path):
         assert distribution(module) in {*(later if inside_function else at_once), None}, module
 
 
 def test_every_declared_package_is_imported_somewhere() -> None:
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in MODULES]
-    used = {distribution(module) for tree in trees for module, _ in imports(tree)}
+    used = {distribution(module) for path in MODULES for module, _ in imports_of(path)}
     assert used - {None} >= CORE - NOT_IMPORTED
     assert used.isdisjoint(NOT_IMPORTED)
 
@@ -97,7 +102,7 @@ def test_every_declared_package_is_imported_somewhere() -> None:
 def test_the_modules_of_an_extra_are_imported_by_its_package_only() -> None:
     of_extras = ("crawler_dedup.report", "crawler_dedup.batch", "crawler_dedup.spark", "crawler_dedup.index.redis")
     for path in {*MODULES} - {*BATCH, *REPORT, *SERVER}:
-        for module, inside_function in imports(ast.parse(path.read_text(encoding="utf-8"))):
+        for module, inside_function in imports_of(path):
             assert inside_function or not module.startswith(of_extras), path
 
 

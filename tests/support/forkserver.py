@@ -35,8 +35,8 @@ _MODULES = {
     "crawler_dedup": "addon cli.drops cli.index cli.why crawl.childprocess middleware settling signing.process",
     "numpy": "ma",
 }
-_PRELOADED = [f"{package}.{module}" for package, modules in _MODULES.items() for module in modules.split()]
-"""The modules that the parent imports, as far as this version of Scrapy has them.
+_PRELOADED = ["pytest", *(f"{package}.{module}" for package, modules in _MODULES.items() for module in modules.split())]
+"""The modules that the parent imports, as far as this version of Scrapy has them; pytest for what tests share.
 
 None of these modules starts a thread or installs a reactor, and none belongs to the tests.
 """
