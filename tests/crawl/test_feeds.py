@@ -24,7 +24,10 @@ from scrapy import signals
 from scrapy.exporters import BaseItemExporter, JsonLinesItemExporter
 from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage
 from tempfile import TemporaryFile
+from crawler_dedup.crawl import feeds, session
 from tests.support.walker import Walker, path_of
+
+feeds._SLACK = session._MAX_FLUSH_INTERVAL = 0.1
 
 class Fails:
     def __init__(self, uri, *, feed_options=None):
@@ -132,8 +135,8 @@ def feed(path: Path, **options: Any) -> dict[str, Any]:
 
 
 def settings(feeds: dict[str, Any], **other_settings: Any) -> dict[str, Any]:
-    """Return settings with which the feeds are flushed each second."""
-    return {"DEDUP_GRACE": 1, "FEEDS": feeds, **other_settings}
+    """Return settings with which only what was flushed counts as stored."""
+    return {"DEDUP_GRACE": 0, "FEEDS": feeds, **other_settings}
 
 
 def crawl(directory: Path, feeds: dict[str, Any], count: int, events: Events | None = None, **options: Any) -> Crawl:
@@ -181,7 +184,7 @@ def item_of(line: bytes) -> Any:
 
 
 def pause() -> None:
-    time.sleep(2.5)
+    time.sleep(1.5)
 
 
 def the_error(done: Crawl) -> str:
