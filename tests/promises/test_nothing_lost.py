@@ -678,7 +678,7 @@ def _run(count: int, steps: int) -> None:
 
 
 def test_nothing_is_lost_whichever_process_is_killed() -> None:
-    _run(max(25, examples(60)), 30)
+    _run(examples(60), 30)
 
 
 @pytest.mark.slow

@@ -267,7 +267,7 @@ def _count(event: Event) -> None:
 
 
 _EVENTS = ("kills in the middle", "deaths seen", "drops", "by a snapshot", "forgotten", "close")
-_ROUNDS = 3
+_ROUNDS = 6
 
 
 def _run(count: int, steps: int, places: Places) -> None:
@@ -301,12 +301,12 @@ def _run(count: int, steps: int, places: Places) -> None:
 
 @pytest.mark.parametrize("places", ["directory"], indirect=True)
 def test_one_process_decides_as_several_have_decided(places: Places) -> None:
-    _run(examples(60), 20, places)
+    _run(examples(24), 20, places)
 
 
 @pytest.mark.parametrize("places", ["server"], indirect=True)
 def test_one_process_in_a_directory_decides_as_several_on_a_server_have_decided(places: Places) -> None:
-    _run(examples(40), 20, places)
+    _run(examples(20), 20, places)
 
 
 @pytest.mark.slow
