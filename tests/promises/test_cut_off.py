@@ -40,8 +40,10 @@ CUTS: dict[str, Callable[[int], int]] = {
 }
 
 
-def churned(directory: Path) -> Signatures:
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Signatures]:
     """Make an index from which much was removed: its list of free pages is long, and its last pages may be free."""
+    directory = tmp_path_factory.mktemp("churned")
     signatures = array(set(clusters(1, 12_000)))
     kept = signatures[::9]
     with PermutedIndex.open(directory) as index:
@@ -51,7 +53,15 @@ def churned(directory: Path) -> Signatures:
         for _ in range(3):
             index.insert(1)
             index.remove(1)
-    return kept
+    return directory / "data.mdb", kept
+
+
+@pytest.fixture
+def churned(template: tuple[Path, Signatures], tmp_path: Path) -> Signatures:
+    """Copy this index into ``index``, and return its signatures."""
+    (tmp_path / "index").mkdir()
+    shutil.copy(template[0], tmp_path / "index")
+    return template[1]
 
 
 def missing_page(directory: Path) -> int | None:
@@ -83,23 +93,22 @@ def shortest_whole(directory: Path) -> int:
 # Between two openings
 
 
-def test_a_file_that_lacks_only_free_pages_opens_and_has_lost_nothing(tmp_path: Path) -> None:
-    kept = churned(tmp_path / "index")
+def test_a_file_that_lacks_only_free_pages_opens_and_has_lost_nothing(tmp_path: Path, churned: Signatures) -> None:
     size = (tmp_path / "index" / "data.mdb").stat().st_size
     whole = shortest_whole(tmp_path / "index")
     assert whole < size - PAGE
     copy = copied(tmp_path / "index", "copy", whole)
     with PermutedIndex.open(copy) as index:
         assert index.verify() == []
-        assert len(index) == len(kept)
+        assert len(index) == len(churned)
         further = array(set(uniform(5, 3000)))
         assert index.insert(further) == len(further)
         assert index.verify() == []
     assert (copy / "data.mdb").stat().st_size == size
 
 
+@pytest.mark.usefixtures("churned")
 def test_a_file_without_its_last_used_page_is_damaged_each_time_it_is_opened(tmp_path: Path) -> None:
-    churned(tmp_path / "index")
     whole = shortest_whole(tmp_path / "index")
     for size in (whole - 1, whole - PAGE, whole // 2, 2 * PAGE, PAGE, 5):
         copy = copied(tmp_path / "index", f"copy {size}", size)
@@ -154,11 +163,10 @@ def test_a_truncated_list_of_free_pages_is_detected(tmp_path: Path) -> None:
     assert missing_page(tmp_path) is not None
 
 
+@pytest.mark.usefixtures("churned")
 def test_an_empty_file_starts_a_new_index_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    churned(tmp_path)
-    assert not caplog.messages
-    os.truncate(tmp_path / "data.mdb", 0)
-    with PermutedIndex.open(tmp_path) as index:
+    os.truncate(tmp_path / "index" / "data.mdb", 0)
+    with PermutedIndex.open(tmp_path / "index") as index:
         assert len(index) == 0
     assert [message for message in caplog.messages if "is empty" in message]
 
@@ -218,11 +226,11 @@ _USE_CUT = (
 )
 
 
+@pytest.mark.usefixtures("churned")
 @pytest.mark.parametrize("cut", list(CUTS))
 def test_every_use_of_a_truncated_file_reports_it(tmp_path: Path, cut: str) -> None:
-    churned(tmp_path)
-    size = (tmp_path / "data.mdb").stat().st_size
-    status, output, errors = run(_USE_CUT, tmp_path, CUTS[cut](size))
+    size = (tmp_path / "index" / "data.mdb").stat().st_size
+    status, output, errors = run(_USE_CUT, tmp_path / "index", CUTS[cut](size))
     assert (status, errors) == (0, "")
     assert output.split("\n")[:3] == ["IndexDamaged", "True", "IndexDamaged"]
 
@@ -242,13 +250,13 @@ _USE_WITHOUT_LOCKS = (
 )
 
 
+@pytest.mark.usefixtures("churned")
 @pytest.mark.parametrize(
     "deed",
     ["lock.unlink()", "lock.write_bytes(b'')", "os.truncate(lock, 100)", "lock.unlink(); lock.touch()"],
 )
 def test_an_index_without_its_lock_file_is_not_used_until_this_process_has_closed_it(tmp_path: Path, deed: str) -> None:
-    churned(tmp_path)
-    status, output, errors = run(_USE_WITHOUT_LOCKS.replace("DEED", deed), tmp_path)
+    status, output, errors = run(_USE_WITHOUT_LOCKS.replace("DEED", deed), tmp_path / "index")
     assert (status, errors) == (0, "")
     assert output.splitlines() == ["IndexGone", "IndexGone", "2 []"]
 
@@ -270,39 +278,39 @@ _INSERT = """
 
 @pytest.mark.parametrize("names", [("lock.mdb",), ("lock.mdb", "users.lock"), ("data.mdb",)])
 def test_no_second_process_opens_an_index_whose_locks_the_first_does_not_share(
-    tmp_path: Path, names: tuple[str, ...]
+    tmp_path: Path, churned: Signatures, names: tuple[str, ...]
 ) -> None:
-    kept = churned(tmp_path)
-    with running_program(_INSERT, tmp_path) as first:
+    directory = tmp_path / "index"
+    with running_program(_INSERT, directory) as first:
         assert first.stdin is not None
         assert first.stdout is not None
         for name in names:
-            (tmp_path / name).unlink()
+            (directory / name).unlink()
         with pytest.raises(IndexUnusable, match=r"is open in another process, but .*\.mdb is not there"):
-            PermutedIndex.open(tmp_path)
+            PermutedIndex.open(directory)
         first.stdin.write("5\n")
         first.stdin.flush()
         assert first.stdout.readline() == "IndexGone\n"
-    with PermutedIndex.open(tmp_path) as index:
+    with PermutedIndex.open(directory) as index:
         assert index.verify() == []
-        assert len(index) == (0 if "data.mdb" in names else len(kept))
+        assert len(index) == (0 if "data.mdb" in names else len(churned))
 
 
-def test_an_index_whose_users_lock_was_deleted_is_still_shared(tmp_path: Path) -> None:
-    kept = churned(tmp_path)
-    with running_program(_INSERT, tmp_path) as first:
+def test_an_index_whose_users_lock_was_deleted_is_still_shared(tmp_path: Path, churned: Signatures) -> None:
+    directory = tmp_path / "index"
+    with running_program(_INSERT, directory) as first:
         assert first.stdin is not None
         assert first.stdout is not None
-        (tmp_path / "users.lock").unlink()
+        (directory / "users.lock").unlink()
         with pytest.raises(IndexUnusable, match="open in another process"):
-            compact(tmp_path)
-        with PermutedIndex.open(tmp_path) as index:
+            compact(directory)
+        with PermutedIndex.open(directory) as index:
             first.stdin.write("5\n")
             first.stdin.flush()
             assert first.stdout.readline() == "1\n"
             assert index.insert(6) == 1
             assert index.verify() == []
-            assert len(index) == len(kept) + 2
+            assert len(index) == len(churned) + 2
 
 
 # In a crawl
