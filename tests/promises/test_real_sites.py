@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("data")
 
 
 def crawl(url: str, folder: Path, **settings: object) -> Crawled:
-    done = run(url, items=folder / "items.jsonl", settings={"DEDUP_DIR": folder / "index", **settings})
+    done = run(url, items=folder / "items.jsonl", settings={"DEDUP_DIR": folder / "index", **settings}, fresh=False)
     assert done is not None
     return done
 

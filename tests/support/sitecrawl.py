@@ -28,7 +28,7 @@ from scrapy.utils.project import get_project_settings
 
 from crawler_dedup import Decision, main_text, near_duplicate_dropped
 from crawler_dedup.spiders.site import SiteSpider
-from tests.support.processes import ROOT, children, seconds_of
+from tests.support.processes import ROOT, Process, children, seconds_of, start
 from tests.support.versions import crawler_process
 
 _PROBE_INTERVAL = 0.005
@@ -95,21 +95,25 @@ def run(
     core: int | None = None,
     kill_after: float | None = None,
     skip: int = 0,
+    fresh: bool = True,
 ) -> Crawled | None:
     """Crawl in a subprocess; return ``None`` if it was killed with SIGKILL after *kill_after* seconds.
 
     Args:
         skip: number of responses after which measuring begins.
+        fresh: start the interpreter anew, as a benchmark has to, instead of forking (:mod:`tests.support.processes`).
     """
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
-        command = [sys.executable, "-m", "tests.support.sitecrawl", url, str(result)]
+        command = ["-m", "tests.support.sitecrawl", url, str(result)]
         command += ["--spider", spider, "--items", str(items), "--skip", str(skip)]
         for name, value in (settings or {}).items():
             command += ["-s", f"{name}={value}"]
-        if core is not None:
-            command = ["taskset", "-c", str(core), *command]
-        process = subprocess.Popen(command, cwd=ROOT)
+        process: subprocess.Popen[bytes] | Process
+        if core is None:
+            process = start(command, stdout=None, stderr=None, fresh=fresh)
+        else:
+            process = subprocess.Popen(["taskset", "-c", str(core), sys.executable, *command], cwd=ROOT)
         try:
             process.wait(kill_after)
         except subprocess.TimeoutExpired:
