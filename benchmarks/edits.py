@@ -12,7 +12,7 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signing.characters import HAN, simplify_han
-from crawler_dedup.signing.features import normalise, replace_units, split_units
+from crawler_dedup.signing.features import find_unit_positions, normalise, split_units
 from crawler_dedup.signing.tables import READ_CODES, read_readings
 from crawler_dedup.signing.text import Text
 
@@ -99,7 +99,10 @@ def _exchange_words(texts: Sequence[str]) -> Edit:
             at: _choose_other(old_units[at], words if len(old_units[at]) > 1 else characters, source)
             for at in source.sample(range(len(old_units)), _WORDS_EXCHANGED)
         }
-        return replace_units(plain, changes.get)
+        starts = find_unit_positions(plain)
+        for at in sorted(changes, reverse=True):  # from the end, so that the places before stay
+            plain = plain[: starts[at]] + changes[at] + plain[starts[at] + len(old_units[at]) :]
+        return plain
 
     return edit
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -243,12 +242,6 @@ def split_units(plain: str) -> list[str]:
 def find_unit_positions(plain: str) -> list[int]:
     """Find the position in a normalised text at which each of its units begins."""
     return [unit.start() for unit in _UNITS.finditer(plain)]
-
-
-def replace_units(plain: str, change: Callable[[int, str], str]) -> str:
-    """Replace each unit of a normalised text by what *change* returns for its number and the unit itself."""
-    numbers = count()
-    return _UNITS.sub(lambda unit: change(next(numbers), unit[0]), plain)
 
 
 def weigh_tokens(tokens: Collection[str]) -> Features:

@@ -81,13 +81,6 @@ class _StopWords(NamedTuple):
     words: Mapping[str, frozenset[str]]
 
 
-def known_languages() -> frozenset[str]:
-    """Return the codes of all languages that :func:`find_language` can find."""
-    by_stop_words = {language for languages in _LANGUAGES.values() for language in languages.split()}
-    by_script = {script for script in _SCRIPTS if script not in (_NONE, _HAN, _KANA, *_LANGUAGES)}
-    return frozenset(by_stop_words | by_script | {"ja", "zh"})
-
-
 def find_language(plain: str, tokens: Iterable[str]) -> str:
     """Find the language of a text: its ISO 639-1 code, or :data:`UNKNOWN`.
 

@@ -118,12 +118,6 @@ class Environment:
             with open_alone(directory) as env:
                 yield env
 
-    @classmethod
-    def list_open_directories(cls) -> list[Path]:
-        """Return the directories that this process has open."""
-        with cls._lock:
-            return list(cls._shared)
-
     def close(self) -> None:
         """Close this opening; the last one of a process closes the files."""
         with self._lock:
