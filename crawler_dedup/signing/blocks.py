@@ -34,6 +34,7 @@ from crawler_dedup.signing.lines import (
     without_visits,
 )
 from crawler_dedup.signing.names import find_names
+from crawler_dedup.signing.tables import read_patterns
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.maintext import MainBlocks
@@ -49,15 +50,7 @@ _SIZE_UNIT = 4
 _REMEMBERED = 128  # pages whose unpacked blocks are cached, because a new page is compared with several kept pages
 _MAX_UNITS = 255
 # Lines that only announce an advertisement, which differs on each visit.
-_ADVERTISING = frozenset(
-    word.encode()
-    for word in (
-        "ad ads adchoices advertisement advertisements advertising advertorial sponsored sponsoredcontent sponsoredpost"
-        " promoted promotedcontent paidcontent paidpost anzeige anzeigen werbung advertentie annonce reklame reklama"
-        " publicité publicidad publicidade pubblicità patrocinado sponsorisé gesponsert реклама إعلان διαφήμιση โฆษณา"
-        " 广告 推广 赞助 広告 スポンサー 광고"
-    ).split()
-)
+_ADVERTISING = frozenset(map(str.encode, read_patterns("advertising")))
 _FILE, _ADDRESS = 0xFFFF0000, 1  # in the hash of a picture: the bits of the file's name, and the bit of an address
 _BEGINS_DATA = ("{", "[", '"')  # JSON without white space, which may contain addresses
 

@@ -21,6 +21,7 @@ from crawler_dedup.signedpage import SignedPage, Trait
 from crawler_dedup.signing.blocks import unpack_blocks
 from crawler_dedup.signing.messages import Answer, SignJob
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.tables import read_patterns
 from crawler_dedup.urls import host_of
 
 MAX_BYTES = 256 << 10
@@ -40,18 +41,9 @@ _texts = XPath(
 )
 _pictures = XPath("descendant::img/@src", smart_strings=False)
 _FACT = "0"  # replaces each number, date and part of the address
-_NAMES_IN_DATES = """
-    jan(?:uary)? feb(?:ruary)? mar(?:ch)? apr(?:il)? may june? july? aug(?:ust)? sept?(?:ember)? oct(?:ober)? nov(?:ember)?
-    dec(?:ember)? mon(?:day)? tue(?:s(?:day)?)? wed(?:nesday)? thu(?:r?s(?:day)?)? fri(?:day)? sat(?:urday)? sun(?:day)?
-    januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag
-    janvier février mars avril juin juillet août septembre octobre novembre décembre lundi mardi mercredi jeudi vendredi
-    samedi dimanche enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre lunes martes
-    miércoles jueves viernes sábado domingo gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre lunedì
-    martedì mercoledì giovedì venerdì sabato domenica [ap]m th st nd rd
-"""
 _numbers = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _names_in_dates = re.compile(
-    rf"\b(?:{'|'.join(_NAMES_IN_DATES.split())})\b\.?|(?:星期|周|週)[一二三四五六日天]|[日月火水木金土]曜日?"
+    rf"\b(?:{'|'.join(read_patterns('in date'))})\b\.?|(?:星期|周|週)[一二三四五六日天]|[日月火水木金土]曜日?"
 )
 _LONG_LINE = 40
 """Characters from which on a line without a number is no date."""

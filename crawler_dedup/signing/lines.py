@@ -13,6 +13,8 @@ from functools import lru_cache
 
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.signing.tables import read_patterns
+
 _PUNCTUATION = b" \t!\"$'(),-./:;?@[\\]_`{|}"
 """White space and punctuation that are ignored; the signs of C++ and C#, and operators, are not."""
 # Typographic dashes, quotation marks and the slash of fractions in UTF-8: one rendering of a text has them, and another has
@@ -47,14 +49,8 @@ def hash_line(letters: bytes, numbers: Sequence[str]) -> int:
 
 _QUANTITIES = re.compile(r"\d+(?:[.,:/-]\d+)*")
 """A date or a version is a single number."""
-_MONTHS = (
-    r"jan\w{0,6}|feb\w{0,6}|mar\w{0,2}|apr\w{0,2}|ma[iy]o?|jun\w{0,2}|jul\w{0,2}|aug\w{0,3}|sep\w{0,7}|[ou][ck]t\w{0,5}"
-    r"|nov\w{0,6}|de[cz]\w{0,6}"
-)
-_UNITS = (
-    r"usd|eur|gbp|[mkcµ]?g|mcg|lbs?|oz|[mcd]?l|[mck]?m|mi|ft|in|[kmgt]b|[kmg]?hz|k?wh?|hours?|minutes?|days?|weeks?|months?"
-    r"|years?|million|billion|thousand|am|pm"
-)
+_MONTHS = "|".join(read_patterns("month"))
+_UNITS = "|".join(read_patterns("unit"))
 _HAN_UNITS = "年月日号时点分秒元万亿千百斤米克升度岁名台辆"
 _CURRENCIES = "€$£¥₹₽"
 _BEFORE_NUMBER = re.compile(rf"(?:[{_CURRENCIES}]|(?<!\w)(?:{_MONTHS}))\.? ?$")
@@ -88,37 +84,14 @@ def counts_lines(plain: str) -> bool:
 _LONGEST_LINE = 60
 """A number in a longer line is a part of a sentence."""
 _NUMBER = r"\d+(?:[., ]\d{3})*(?:[.,]\d+)?(?: ?(?:k|m|mio|tsd|mil|тыс|w|万|천|만)(?!\w))?\+?"
-# Beginnings of words, as normalised text has them: English, German, French, Spanish, Portuguese and Italian, Dutch, Nordic
-# languages, Czech and Polish, Russian and Ukrainian, Turkish, Indonesian, Arabic.
-_COUNTED = "|".join(
-    """
-    views? reads? readers? hits? visits? visitors? shares? likes? votes? upvotes? downvotes? comments? repl(?:y|ies) answers?
-    responses? followers? subscribers? favou?rites? downloads? retweets? reactions? claps? bookmarks? ratings? reviews?
-    aufruf\\w{0,2} ansichten leser besucher\\w? kommentar\\w? antwort\\w{0,2} bewertung\\w{0,2} stimmen? abonnent\\w{0,2}
-    vues? lectures? visiteurs? commentaires? réponses? partages? avis abonnés?
-    vistas? visitas? lecturas? comentarios? respuestas? votos? seguidores
-    visualizações visualização leituras? comentários? respostas? curtidas? visualizzazion[ei] visite letture
-    comment[oi] rispost[ae] vot[oi] weergaven? reacties? lezers visningar visninger kommentar(?:er)? svar
-    zhlédnutí komentář\\w* wyświetle\\w* odsłon\\w* komentarz\\w*
-    просмотр\\w{0,2} комментари\\w{0,2} ответ\\w{0,2} голос\\w{0,2} лайк\\w{0,2} отзыв\\w{0,2}
-    перегляд\\w{0,2} коментар\\w{0,2}
-    görüntülenme görüntüleme okunma yorum beğeni dilihat komentar مشاهدة مشاهدات تعلیق تعلیقات
-    """.split()
-)
+_COUNTED = "|".join(read_patterns("counted"))
 # The same in scripts without spaces: Chinese, in simplified characters as normalised text is, Japanese and Korean.
 _UNSPACED = (
     "(?:阅读|浏览|点击|访问|阅览|查看|播放|下载|观看|评论|回复|点赞|收藏|转发|分享|关注|围观|人气|热度|回视听|再生|コメント|いいね|조회|댓글|추천|좋아요)"
     "(?:量|数|次数|回数|率|수)?"
 )
 _MEASURE = "(?:次|人次|人|条|个|位|回|件の?|명이?|건|회|개)"
-_TIME_UNITS = (
-    "sec(?:ond)?s?|min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|years?|[smhdwy]"
-    "|sekunden?|minuten?|stunden?|tage?n?|wochen?|monate?n?|jahre?n?|secondes?|heures?|jours?|semaines?|mois|ans?"
-    "|segundos?|minutos?|horas?|d[ií]as?|semanas?|mes(?:es)?|mês|a[ñn]os?|second[oi]|minut[oi]|or[ae]|giorn[oi]|settiman[ae]|mes[ei]|ann[oi]"
-    "|sekunder|minutter|minuter|timer|timmar|dager?|dagar|uker|veckor|måneder|månader|år"
-    "|seconden?|uur|uren|dag(?:en)?|weken|maanden?|jaar|сек\\w*|мин\\w*|час\\w*|дн\\w*|день|недел\\w*|месяц\\w*|год\\w*|лет"
-    "|saniye|dakika|saat|gün|hafta|ay|yıl|sekund\\w*|minut\\w*|godzin\\w*|dni|tygodni\\w*|miesi\\w*"
-)
+_TIME_UNITS = "|".join(read_patterns("time unit"))
 _PHRASES = re.compile(
     rf"(?<!\w){_NUMBER} ?(?:(?:{_COUNTED})(?!\w)|{_MEASURE}? ?{_UNSPACED}(?!\w))"
     rf"|(?<!\w)(?:(?:{_COUNTED}) ?[:(] ?|visitor (?:n\w*[.:]? )?){_NUMBER}"

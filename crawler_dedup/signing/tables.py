@@ -62,6 +62,13 @@ def read_denials() -> tuple[list[str], list[str]]:
     return sorted({word for line in words.values() for word in line.split()}), sorted(chain(*unspaced))
 
 
+def read_patterns(kind: str) -> list[str]:
+    """Read the regular expressions of a *kind* of words, of all languages, as normalised text has them."""
+    text = (files("crawler_dedup") / "data" / "patterns.txt").read_text("utf-8")
+    rows = (line.split("\t") for line in text.splitlines())
+    return [pattern for row_kind, _, patterns in rows if row_kind == kind for pattern in patterns.split()]
+
+
 def _lines(name: str) -> list[str]:
     packed = (files("crawler_dedup") / "data" / name).read_bytes()
     return decompress(packed, _MAX_BYTES).decode().split("\n")[:-1]
