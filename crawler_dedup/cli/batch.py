@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from crawler_dedup.cli.options import group_options, jobs_option, settings_option
+from crawler_dedup.cli.options import Option, add_options, jobs_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
 from crawler_dedup.cli.terminal import quantity
-from crawler_dedup.config import Config
 from crawler_dedup.system.extras import require_extra
 
 _EXTRA = ("batch", "crawler-dedup batch")
 _NAMED = 20  # records that a message names
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _inputs_argument = click.argument(
     "inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(exists=True, path_type=Path)
@@ -45,89 +42,66 @@ def _parse_size(_: click.Context, __: click.Parameter, value: str) -> int:
     return int(float(match[1]) * _UNITS[match[2]])
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """The values of ``_READING``: how pages are read and signed."""
-
-    input_format: str | None
-    html: str
-    text: str
-    url: str
-    identifier: str
-    time: str
-    scope: str
-
-
-@dataclass(frozen=True)
-class _Search:
-    """The values of ``_FINDING``: how duplicates are found."""
-
-    max_distance: int | None
-    order: str | None
-    profiles: Path | None
-    against: Path | None
-    memory: int
-
-
-def _output_option(metavar: str, text: str) -> Callable[[_Command], _Command]:
+def _output_option(metavar: str, text: str) -> Option:
     """Return the option for the directory into which a command writes, which *text* explains."""
     return click.option(
         "--output", "-o", metavar=metavar, required=True, type=click.Path(file_okay=False, path_type=Path), help=text
     )
 
 
-_READING = (
-    click.option(
+_READING = {
+    "input_format": click.option(
         "--format",
         "input_format",
         type=click.Choice(("warc", "wacz", "jsonl", "parquet")),
         help="Format of all inputs.  [default: as their names say]",
     ),
-    click.option("--html", metavar="NAME", default="html", show_default=True, help="Column with the HTML."),
-    click.option("--text", metavar="NAME", default="", help="Column with plain text, which is read instead of HTML."),
-    click.option("--url", metavar="NAME", default="url", show_default=True, help="Column with the address."),
-    click.option(
+    "html": click.option("--html", metavar="NAME", default="html", show_default=True, help="Column with the HTML."),
+    "text": click.option(
+        "--text", metavar="NAME", default="", help="Column with plain text, which is read instead of HTML."
+    ),
+    "url": click.option("--url", metavar="NAME", default="url", show_default=True, help="Column with the address."),
+    "id": click.option(
         "--id",
-        "identifier",
         metavar="NAME",
         default="",
         help="Column (of WARC: header) that identifies a page.  [default: its address]",
     ),
-    click.option(
+    "time": click.option(
         "--time",
         metavar="NAME",
         default="",
         help="Column with the time: seconds since 1970, 2026-11-22T18:00:00Z, or a timestamp of Parquet. WARC has it in"
         " its records.",
     ),
-    click.option(
+    "scope": click.option(
         "--scope",
         metavar="SCOPE",
         default="",
         help='Pages are compared within their scope; "domain": within their registered domain, "language": in their'
         " language.  [default: as DEDUP_SCOPE says; without a spider, its default is global]",
     ),
-)
-_FINDING = (
-    click.option("--max-distance", metavar="K", type=click.IntRange(0), help="As DEDUP_MAX_DISTANCE."),
-    click.option(
+}
+_FINDING = {
+    "max_distance": click.option("--max-distance", metavar="K", type=click.IntRange(0), help="As DEDUP_MAX_DISTANCE."),
+    "order": click.option(
         "--order",
         metavar="NAME",
         type=click.Choice([f"{sign}{order}" for order in ("time", "size", "chars") for sign in ("", "-")]),
         help="Decide the pages by time, size or chars, not as they come; -size: the largest first.",
     ),
-    click.option(
+    "profiles": click.option(
         "--profiles",
         type=click.Path(dir_okay=False, exists=True, path_type=Path),
         help="An exported index, or profiles.dedup of a job: use what it knows about sites.",
     ),
-    click.option(
+    "against": click.option(
         "--against",
         metavar="EXPORT|SIGNED",
         type=click.Path(exists=True, path_type=Path),
         help="An exported index, or another directory of signed pages: these pages are kept already.",
     ),
-    click.option(
+    "memory": click.option(
         "--memory",
         metavar="SIZE",
         callback=_parse_size,
@@ -135,24 +109,24 @@ _FINDING = (
         show_default=True,
         help="Memory that the search may take.",
     ),
-)
-
-
-def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    return group_options(command, "reading", _Reading, _READING)
-
-
-def _finding_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    return group_options(command, "search", _Search, _FINDING)
+}
 
 
 @click.command()
 @_inputs_argument
 @_output_option("SIGNED", "Directory for the signed pages.")
-@_reading_options
+@add_options(*_READING.values())
 @jobs_option
 @settings_option
-def sign(inputs: Sequence[Path], output: Path, reading: _Reading, jobs: int, settings: Sequence[str]) -> None:
+def sign(
+    inputs: Sequence[Path],
+    output: Path,
+    input_format: str | None,
+    scope: str,
+    jobs: int,
+    settings: Sequence[str],
+    **columns: str,
+) -> None:
     """Sign the pages of files, each file once.
 
     Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. A file makes one shard of signed pages. When
@@ -167,11 +141,6 @@ def sign(inputs: Sequence[Path], output: Path, reading: _Reading, jobs: int, set
       crawler-dedup batch sign corpus.parquet --text text --id id -o signed
     """
     require_extra(*_EXTRA)
-    _sign(inputs, output, read_config(settings), reading, jobs)
-
-
-def _sign(inputs: Sequence[Path], output: Path, config: Config, reading: _Reading, jobs: int) -> None:
-    """Sign the pages of files, and print what was signed."""
     from crawler_dedup.batch.readers.records import Columns  # noqa: PLC0415  (needs an extra)
     from crawler_dedup.batch.sign import sign_collection  # noqa: PLC0415
 
@@ -179,11 +148,11 @@ def _sign(inputs: Sequence[Path], output: Path, config: Config, reading: _Readin
         signing = sign_collection(
             inputs,
             output,
-            config,
+            read_config(settings),
             start,
-            input_format=reading.input_format,
-            columns=Columns(reading.html, reading.text, reading.url, reading.identifier, reading.time),
-            scope=reading.scope,
+            input_format=input_format,
+            columns=Columns(**columns),
+            scope=scope,
             jobs=jobs,
         )
     before = signing.inputs - signing.signed_now
@@ -215,9 +184,18 @@ def _print_counts(label: str, counts: Mapping[str, int]) -> None:
 @click.command()
 @click.argument("signed", metavar="SIGNED", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @_output_option("DECISIONS", "Directory for kept.parquet, clusters.parquet and report.json.")
-@_finding_options
+@add_options(*_FINDING.values())
 @settings_option
-def find(signed: Path, output: Path, search: _Search, settings: Sequence[str]) -> None:
+def find(
+    signed: Path,
+    output: Path,
+    max_distance: int | None,
+    order: str | None,
+    profiles: Path | None,
+    against: Path | None,
+    memory: int,
+    settings: Sequence[str],
+) -> None:
     """Find the near-duplicates among signed pages.
 
     SIGNED is a directory that `crawler-dedup batch sign` has written. The command first learns what the pages of each
@@ -229,25 +207,14 @@ def find(signed: Path, output: Path, search: _Search, settings: Sequence[str]) -
       crawler-dedup batch find signed --order -size --max-distance 3 -o decisions
     """
     require_extra(*_EXTRA)
-    _find(signed, output, read_config(settings), search)
-
-
-def _find(signed: Path, output: Path, config: Config, search: _Search) -> None:
-    """Find the near-duplicates in a collection, and print what was found."""
     from crawler_dedup.batch.find import find_duplicates  # noqa: PLC0415  (needs an extra)
 
-    if search.max_distance is not None:
-        config = replace(config, max_distance=search.max_distance)
+    config = read_config(settings)
+    if max_distance is not None:
+        config = replace(config, max_distance=max_distance)
     with progress_bars() as start:
         report = find_duplicates(
-            signed,
-            output,
-            config,
-            start,
-            order=search.order or "",
-            profiles=search.profiles,
-            against=search.against,
-            memory=search.memory,
+            signed, output, config, start, order=order or "", profiles=profiles, against=against, memory=memory
         )
     click.echo(
         f"{output}: {quantity(report.pages, 'page')}, {report.kept:,} kept, {report.pages - report.kept:,} left out."
@@ -281,11 +248,6 @@ def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, stri
       crawler-dedup batch apply pages --decisions decisions -o all --mark of
     """
     require_extra(*_EXTRA)
-    _apply(inputs, decisions, output, mark, jobs, strict=strict)
-
-
-def _apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, jobs: int, *, strict: bool) -> None:
-    """Write copies of files, and print what was written."""
     from crawler_dedup.batch.apply import apply_decisions  # noqa: PLC0415  (needs an extra)
 
     with progress_bars() as start:
@@ -303,22 +265,14 @@ def _apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, job
 @click.command()
 @_inputs_argument
 @_output_option("DIR", "Directory for the folders signed, decisions and clean.")
-@_reading_options
-@_finding_options
+@add_options(*_READING.values())
+@add_options(*_FINDING.values())
 @_mark_option
 @_strict_option
 @jobs_option
 @settings_option
-def run(
-    inputs: Sequence[Path],
-    output: Path,
-    reading: _Reading,
-    search: _Search,
-    mark: str,
-    strict: bool,
-    jobs: int,
-    settings: Sequence[str],
-) -> None:
+@click.pass_context
+def run(context: click.Context, /, inputs: Sequence[Path], output: Path, jobs: int, **options: Any) -> None:
     """Sign, find and apply in one go.
 
     Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. In the output directory, the folder signed
@@ -330,9 +284,10 @@ def run(
       crawler-dedup batch run crawl.warc.gz -o job
       crawler-dedup batch run corpus.parquet --text text --id id -o job
     """
-    require_extra(*_EXTRA)
-    config = read_config(settings)
-    signed, decided, clean = (output / name for name in ("signed", "decisions", "clean"))
-    _sign(inputs, signed, config, reading, jobs)
-    _find(signed, decided, config, search)
-    _apply(inputs, decided, clean, mark, jobs, strict=strict)
+    signed, decisions, clean = (output / name for name in ("signed", "decisions", "clean"))
+    settings = options["settings"]
+    reading, finding = ({name: options[name] for name in names} for names in (_READING, _FINDING))
+    context.invoke(sign, inputs=inputs, output=signed, jobs=jobs, settings=settings, **reading)
+    context.invoke(find, signed=signed, output=decisions, settings=settings, **finding)
+    copying = {"mark": options["mark"], "strict": options["strict"]}
+    context.invoke(apply, inputs=inputs, decisions=decisions, output=clean, jobs=jobs, **copying)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crawler_dedup.cli.options import group_options, last_option, parse_duration, run_option
+from crawler_dedup.cli.options import add_options, last_option, parse_duration, run_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.errors import DedupError
@@ -65,7 +66,13 @@ class WantedDrops:
 
 def drop_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that select drops: the argument ``wanted``, :class:`WantedDrops`."""
-    return group_options(command, "wanted", WantedDrops, _OPTIONS)
+
+    @wraps(command)
+    def call(**values: Any) -> Any:
+        own = {field.name: values.pop(field.name) for field in fields(WantedDrops)}
+        return command(wanted=WantedDrops(**own), **values)
+
+    return add_options(*_OPTIONS)(call)
 
 
 def _parse_since(text: str) -> str:

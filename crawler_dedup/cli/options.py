@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import fields
-from functools import wraps
+from collections.abc import Callable
+from functools import reduce
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -84,20 +83,9 @@ def output_file_option(default: str, text: str) -> Option:
     )
 
 
-def group_options(
-    command: Callable[..., Any], name: str, group: type[Any], options: Sequence[Option]
-) -> Callable[..., Any]:
-    """Return *command* with *options*, whose values it gets as one argument *name*, an instance of *group*."""
-
-    @wraps(command)
-    def call(**values: Any) -> Any:
-        own = {field.name: values.pop(field.name) for field in fields(group)}
-        return command(**{name: group(**own)}, **values)
-
-    with_options: Callable[..., Any] = call
-    for option in reversed(options):
-        with_options = option(with_options)
-    return with_options
+def add_options(*options: Option) -> Option:
+    """Return a decorator that gives a command all *options*, in this order."""
+    return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
 def parse_duration(text: str) -> float | None:
