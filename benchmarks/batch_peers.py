@@ -25,8 +25,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.index.report import Report
-from crawler_dedup.batch.clusters import CLUSTERS
 from crawler_dedup.batch.find import find_duplicates
+from crawler_dedup.batch.output import CLUSTERS
 from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.sign import sign_collection
 from crawler_dedup.config import Config

@@ -5,6 +5,8 @@ The decisions are those of ``crawler-dedup batch`` about the same pages in the s
 
 from __future__ import annotations
 
+from functools import partial
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everybody imports it)
 from pyspark.sql.types import StructField, StructType
@@ -13,7 +15,7 @@ from crawler_dedup.batch.decide import RememberingMatcher
 from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.rows import require_order
 from crawler_dedup.batch.shard import UNSIGNED
-from crawler_dedup.batch.spark.executors import SIGNED, SIGNED_COLUMNS, Signing
+from crawler_dedup.batch.spark.executors import SIGNED, SIGNED_COLUMNS, sign_rows
 from crawler_dedup.batch.spark.search import Search, learn_sites
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope
@@ -66,9 +68,9 @@ def sign(  # noqa: PLR0913  (as the options of a command)
     if taken := {SIGNED, _ROW} & {*pages.columns}:
         raise DedupError(f"The DataFrame has a column {', '.join(sorted(taken))} already; rename it.")
     signer = Signer(resolve_tokenizer(config or Config()))
-    signing = Signing(signer.config, columns, scope or default_scope(signer.config))
+    scope = scope or default_scope(signer.config)
     schema = StructType([*pages.schema.fields, StructField(SIGNED, StructType.fromDDL(SIGNED_COLUMNS))])
-    signed = pages.mapInArrow(signing.__call__, schema)
+    signed = pages.mapInArrow(partial(sign_rows, config=signer.config, columns=columns, scope=scope), schema)
     return signed.withMetadata(SIGNED, {_SPEC: signer.spec}).withColumn(_ROW, F.monotonically_increasing_id())
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from crawler_dedup.batch.clusters import CLUSTERS, read_clusters
 from crawler_dedup.batch.collection import FORMAT
 from crawler_dedup.batch.find import REPORT, Report, ReportInput
+from crawler_dedup.batch.output import CLUSTERS, read_clusters
 from crawler_dedup.batch.sign import find_files
 from crawler_dedup.batch.writers import Copied, LeftOut, writer_of
 from crawler_dedup.errors import DedupError

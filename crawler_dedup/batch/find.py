@@ -14,12 +14,11 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.batch.candidates import Candidates, find_candidates
-from crawler_dedup.batch.clusters import CLUSTERS, LEFT_OUT_BYTES, Clusters
 from crawler_dedup.batch.collection import Collection, count_reasons
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.existing import ExistingPages, open_existing
 from crawler_dedup.batch.learning import check_profiles, learn_profiles
-from crawler_dedup.batch.output import KEPT, VERDICTS, write_kept
+from crawler_dedup.batch.output import CLUSTERS, KEPT, LEFT_OUT_BYTES, VERDICTS, Clusters, write_kept
 from crawler_dedup.batch.rows import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
@@ -181,7 +180,7 @@ def find_duplicates(
     with clock.step("deciding"):
         decided = _decide(rows, existing, candidates, matcher, frozen, output, free + _JOIN_BYTES * count, start)
     with clock.step("writing"):
-        write_kept(output / KEPT, rows.shards, rows.starts, decided.codes, decided.duplicates)
+        write_kept(output / KEPT, rows, decided.codes, decided.duplicates)
     verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
     counts = {str(verdict): number for verdict, number in zip(VERDICTS, verdicts, strict=True)}
     sources = zip(collection.header.sources, receipts, strict=True)

@@ -105,11 +105,11 @@ def make_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, size: int) ->
         yield pa.RecordBatch.from_arrays([pa.array(column, field.type) for column, field in columns], schema=schema)
 
 
-def read_columns(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield columns of a shard, in batches of rows. Raises :class:`DedupError` where it is damaged."""
+def read_columns(path: Path, columns: Sequence[str], rows: int = _READ_ROWS) -> Iterator[pa.RecordBatch]:
+    """Yield columns of a shard, in batches of *rows*. Raises :class:`DedupError` where it is damaged."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            yield from file.iter_batches(_READ_ROWS, columns=list(columns), use_threads=False)
+            yield from file.iter_batches(rows, columns=list(columns), use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise DedupError(f"{path} is damaged: {error}") from None
 

@@ -19,7 +19,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 
 from crawler_dedup import DedupError
 from crawler_dedup.batch.apply import apply_decisions
-from crawler_dedup.batch.clusters import CLUSTERS, read_clusters
+from crawler_dedup.batch.output import CLUSTERS, read_clusters
 from crawler_dedup.batch.readers.jsonl import open_lines
 from tests.support.collections import (
     Page,
@@ -119,7 +119,7 @@ def test_in_a_warc_file_a_record_names_the_representative_of_a_page_that_is_left
 
 
 def test_the_decisions_of_an_input_may_be_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler_dedup.batch.clusters._GROUP_ROWS", 2)
+    monkeypatch.setattr("crawler_dedup.batch.output._GROUP_ROWS", 2)
     bodies = [article(str(number % 3), frame="." * (number * 7 % 20)) for number in range(20)]
     pages = [Page(f"http://h/{number}", body) for number, body in enumerate(bodies)]
     inputs = [write_pages(tmp_path / f"{number}.jsonl", pages[5 * number : 5 * number + 5]) for number in range(4)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +20,20 @@ import pyarrow.compute as pc
 
 from crawler_dedup import Config
 from crawler_dedup.batch.candidates import looks_up_by_keys
-from crawler_dedup.batch.clusters import CLUSTERS
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import RememberingMatcher
 from crawler_dedup.batch.find import PROFILES
 from crawler_dedup.batch.neighbours import tables_for
-from crawler_dedup.batch.output import KEPT
+from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED, read_columns
-from crawler_dedup.batch.spark.exchange import LinkEqual, LinkNear, SpreadKeys, SpreadNumbers
-from crawler_dedup.batch.spark.executors import GROUPED, Deciding
-from crawler_dedup.batch.spark.linking import find_groups
+from crawler_dedup.batch.spark.executors import GROUPED, decide_groups
+from crawler_dedup.batch.spark.linking import (
+    find_groups,
+    link_rows_with_equal_numbers,
+    link_rows_with_near_signatures,
+    spread_keys,
+    spread_numbers,
+)
 from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.signer import Signer
@@ -63,11 +69,14 @@ def decided_in_groups(signed: Path, profiles: Path, config: Config, order: str, 
     matcher = RememberingMatcher(Signer(config))
     by_keys = looks_up_by_keys(matcher.scheme)
     tables = () if by_keys else tables_for(config.max_distance, 100)
-    spread = [*SpreadNumbers(not by_keys)(read(signed, ("row", "kind", "signature", "name", "title")))]
+    numbers = read(signed, ("row", "kind", "signature", "name", "title"))
     keyed = read(signed, ("row", "page"), (TEXT, THIN) if by_keys else (THIN,))
-    spread += SpreadKeys(matcher, frozen)(keyed)
-    linked = (batch for part in exchanged(iter(spread), partitions) for batch in LinkEqual(tables)(part))
-    near = LinkNear(tables, config.max_distance)
+    spread = chain(
+        spread_numbers(numbers, by_distance=not by_keys), spread_keys(keyed, matcher=matcher, profiles=frozen)
+    )
+    equal = partial(link_rows_with_equal_numbers, tables=tables)
+    linked = (batch for part in exchanged(spread, partitions) for batch in equal(part))
+    near = partial(link_rows_with_near_signatures, tables=tables, max_distance=config.max_distance)
     groups = find_groups(read_links(batch) for part in exchanged(linked, partitions) for batch in near(part))
     columns = (*GROUPED, *filter(None, [order.removeprefix("-")]))
     batches = [*read(signed, columns, (TEXT, THIN))]
@@ -78,7 +87,8 @@ def decided_in_groups(signed: Path, profiles: Path, config: Config, order: str, 
     for part in range(partitions):
         numbers_of_part = groups.rows[groups.numbers % partitions == part]
         chosen = rows.filter(pa.array(np.isin(rows["row"].to_numpy(), numbers_of_part)))
-        for batch in Deciding(matcher, frozen, order, 1 << 30)(chosen.to_batches(7)):
+        batches_of_part = chosen.to_batches(7)
+        for batch in decide_groups(batches_of_part, matcher=matcher, profiles=frozen, order=order, memory=1 << 30):
             decided |= {row["row"]: row for row in batch.to_pylist()}
     return decided
 

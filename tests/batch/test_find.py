@@ -18,12 +18,11 @@ pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip ins
 from crawler_dedup import Config, DedupError, Deduplicator, Export, IndexMismatch, Verdict
 from crawler_dedup.batch import learning
 from crawler_dedup.batch.candidates import find_candidates
-from crawler_dedup.batch.clusters import CLUSTERS
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import FURTHER_KEY_BYTES, KEPT_BYTES, PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.find import PROFILES, Report
 from crawler_dedup.batch.learning import LEARNED_PAGES
-from crawler_dedup.batch.output import KEPT
+from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.rows import ENTRY_BYTES, read_rows
 from crawler_dedup.index.maintenance import export_index, import_index, open_pages

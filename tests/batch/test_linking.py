@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,8 +17,14 @@ import pyarrow as pa
 from crawler_dedup.batch import neighbours
 from crawler_dedup.batch.neighbours import find_neighbours, tables_for
 from crawler_dedup.batch.shard import TEXT
-from crawler_dedup.batch.spark.exchange import LINKS, LinkEqual, LinkNear, SpreadNumbers
-from crawler_dedup.batch.spark.linking import Groups, find_groups
+from crawler_dedup.batch.spark.linking import (
+    LINKS,
+    Groups,
+    find_groups,
+    link_rows_with_equal_numbers,
+    link_rows_with_near_signatures,
+    spread_numbers,
+)
 from crawler_dedup.hamming import Numbers
 from tests.support.indexing import clusters
 from tests.support.sparkexchange import exchanged, read_links
@@ -31,12 +38,11 @@ def groups_of(signatures: Numbers, max_distance: int, names: Numbers, titles: Nu
         {name: values if name == "kind" else np.asarray(values).view(np.int64) for name, values in columns.items()}
     )
     tables = tables_for(max_distance, len(rows)) if max_distance else ()
-    spread = (
-        batch for part_of_table in table.to_batches(50) for batch in SpreadNumbers(by_distance=True)([part_of_table])
-    )
-    linked = (batch for part in exchanged(spread, partitions) for batch in LinkEqual(tables)(part))
-    near = (batch for part in exchanged(linked, partitions) for batch in LinkNear(tables, max_distance)(part))
-    done = list(near)
+    spread = spread_numbers(table.to_batches(50), by_distance=True)
+    equal = partial(link_rows_with_equal_numbers, tables=tables)
+    near = partial(link_rows_with_near_signatures, tables=tables, max_distance=max_distance)
+    linked = (batch for part in exchanged(spread, partitions) for batch in equal(part))
+    done = [batch for part in exchanged(linked, partitions) for batch in near(part)]
     assert {kind for batch in done for kind in batch.column("kind").to_pylist()} <= {LINKS}
     return find_groups(map(read_links, done))
 

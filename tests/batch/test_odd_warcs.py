@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
 
 from crawler_dedup import DedupError
-from crawler_dedup.batch.clusters import CLUSTERS
+from crawler_dedup.batch.output import CLUSTERS
 from crawler_dedup.batch.readers import warc
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, PART_IS_DAMAGED, InputPage, PassedOver
 from crawler_dedup.system.compression import zstd

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -17,7 +16,7 @@ from crawler_dedup.batch.readers.records import Columns, PassedOver, read_fields
 from crawler_dedup.batch.rows import StoredPages
 from crawler_dedup.batch.shard import COLUMNS, SCHEMA, UNSIGNED, arrow_schema, columns_of, decode_page, make_batches
 from crawler_dedup.batch.sign import cached_signer, sign_page
-from crawler_dedup.batch.spark.exchange import Batches
+from crawler_dedup.batch.spark.linking import Batches
 from crawler_dedup.config import Config
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.counts import SiteCounts
@@ -43,29 +42,21 @@ _ROWS = 500  # rows that are signed at a time
 _DECISIONS = 5_000  # decisions that are returned at a time
 
 
-@dataclass(frozen=True)
-class Signing:
-    """The parameters with which rows are signed."""
-
-    config: Config
-    columns: Columns
-    scope: str
-
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield each batch with the column :data:`SIGNED`. A row that cannot be read is unsigned, with the reason."""
-        signer = cached_signer(self.config)
-        for batch in batches:
-            for first in range(0, len(batch), _ROWS):
-                part = batch.slice(first, _ROWS)
-                records = (read_fields(0, fields, self.columns) for fields in part.to_pylist())
-                rows = [
-                    _unreadable(record)
-                    if isinstance(record, PassedOver)
-                    else columns_of(0, record.time, sign_page(signer, record, self.scope))[1:]
-                    for record in records
-                ]
-                names = [*part.schema.names, SIGNED]
-                yield pa.RecordBatch.from_arrays([*part.columns, _make_batch(rows).to_struct_array()], names)
+def sign_rows(batches: Batches, *, config: Config, columns: Columns, scope: str) -> Iterator[pa.RecordBatch]:
+    """Yield each batch with the column :data:`SIGNED`. A row that cannot be read is unsigned, with the reason."""
+    signer = cached_signer(config)
+    for batch in batches:
+        for first in range(0, len(batch), _ROWS):
+            part = batch.slice(first, _ROWS)
+            records = (read_fields(0, fields, columns) for fields in part.to_pylist())
+            rows = [
+                _unreadable(record)
+                if isinstance(record, PassedOver)
+                else columns_of(0, record.time, sign_page(signer, record, scope))[1:]
+                for record in records
+            ]
+            names = [*part.schema.names, SIGNED]
+            yield pa.RecordBatch.from_arrays([*part.columns, _make_batch(rows).to_struct_array()], names)
 
 
 def _unreadable(record: PassedOver) -> tuple[Any, ...]:
@@ -92,38 +83,32 @@ def learn_site(pages: pa.Table) -> pa.Table:
     )
 
 
-@dataclass(frozen=True)
-class Deciding:
-    """The parameters with which groups of rows are decided.
+def decide_groups(
+    batches: Batches, *, matcher: RememberingMatcher, profiles: FrozenProfiles, order: str, memory: int
+) -> Iterator[pa.RecordBatch]:
+    """Yield decisions about the rows of a partition, which has whole groups.
 
-    Attributes:
+    Args:
+        batches: the rows, ascending.
         matcher: the matcher, which has the scheme and the rules.
         profiles: what is known about the sites.
         order: in which order pages are decided (:data:`~crawler_dedup.batch.rows.ORDERS`); ``""``: by their rows.
         memory: bytes that kept pages of a partition may take.
     """
+    order_keys: list[Places] = [np.empty(0, dtype=np.int64)]
 
-    matcher: RememberingMatcher
-    profiles: FrozenProfiles
-    order: str
-    memory: int
-
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield decisions about the rows of a partition, which has whole groups, in ascending order of the rows."""
-        order_keys: list[Places] = [np.empty(0, dtype=np.int64)]
-        with TemporaryFile() as picked, TemporaryFile() as kept:
-            pages = PickedPages(picked, self._read(batches, order_keys))
-            places = np.argsort(np.concatenate(order_keys), kind="stable")
-            decided = decide_pages(pages, places, (), self.matcher, self.profiles, kept, self.memory)
-            yield from make_batches((_values_of(decision, pages) for decision in decided), DECIDED, _DECISIONS)
-
-    def _read(self, batches: Batches, order_keys: list[Places]) -> Iterator[StoredPages]:
-        """Yield the rows to decide, and append the numbers by which they are ordered to *order_keys*."""
+    def read() -> Iterator[StoredPages]:
         for batch in batches:
-            keys = batch.column(self.order.removeprefix("-") or "row").to_numpy()
-            order_keys.append(-keys if self.order.startswith("-") else keys)
+            keys = batch.column(order.removeprefix("-") or "row").to_numpy()
+            order_keys.append(-keys if order.startswith("-") else keys)
             rows = batch.column("row").to_numpy()
             yield StoredPages(rows, rows, batch.column("page").to_pylist())
+
+    with TemporaryFile() as picked, TemporaryFile() as kept:
+        pages = PickedPages(picked, read())
+        places = np.argsort(np.concatenate(order_keys), kind="stable")
+        decided = decide_pages(pages, places, (), matcher, profiles, kept, memory)
+        yield from make_batches((_values_of(decision, pages) for decision in decided), DECIDED, _DECISIONS)
 
 
 def _values_of(decided: PlacedDecision, pages: PickedPages) -> tuple[Any, ...]:

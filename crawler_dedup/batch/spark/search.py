@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -19,16 +20,18 @@ from crawler_dedup.batch.decide import RememberingMatcher
 from crawler_dedup.batch.learning import COPIES, LEARNED_PAGES
 from crawler_dedup.batch.neighbours import tables_for
 from crawler_dedup.batch.shard import TEXT, THIN
-from crawler_dedup.batch.spark.exchange import (
+from crawler_dedup.batch.spark.executors import DECIDED_COLUMNS, GROUPED, SITE_COLUMNS, decide_groups, learn_site
+from crawler_dedup.batch.spark.linking import (
     LINKS,
     SENT_COLUMNS,
-    LinkEqual,
-    LinkNear,
-    SpreadKeys,
-    SpreadNumbers,
+    Groups,
+    Links,
+    find_groups,
+    link_rows_with_equal_numbers,
+    link_rows_with_near_signatures,
+    spread_keys,
+    spread_numbers,
 )
-from crawler_dedup.batch.spark.executors import DECIDED_COLUMNS, GROUPED, SITE_COLUMNS, Deciding, learn_site
-from crawler_dedup.batch.spark.linking import Groups, Links, find_groups
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signing.schemes import SimHash
@@ -62,15 +65,16 @@ class Search:
         if by_distance and not by_distance.max_distance:
             tables = ()
         columns = ("row", "kind", "signature", "name", "title")
-        spread_numbers = SpreadNumbers(by_distance is not None)
-        numbers = self.rows.select(*columns).mapInArrow(spread_numbers.__call__, SENT_COLUMNS)
-        spread_keys = SpreadKeys(self.matcher, self.profiles)
+        send_numbers = partial(spread_numbers, by_distance=by_distance is not None)
+        numbers = self.rows.select(*columns).mapInArrow(send_numbers, SENT_COLUMNS)
+        send_keys = partial(spread_keys, matcher=self.matcher, profiles=self.profiles)
         by_key = (TEXT, THIN) if looks_up_by_keys(scheme) else (THIN,)
-        keys = of_kinds(self.rows, *by_key).select("row", "page").mapInArrow(spread_keys.__call__, SENT_COLUMNS)
-        linked = numbers.union(keys).repartition("part").mapInArrow(LinkEqual(tables).__call__, SENT_COLUMNS)
+        keys = of_kinds(self.rows, *by_key).select("row", "page").mapInArrow(send_keys, SENT_COLUMNS)
+        link_equal = partial(link_rows_with_equal_numbers, tables=tables)
+        linked = numbers.union(keys).repartition("part").mapInArrow(link_equal, SENT_COLUMNS)
         if by_distance and tables:
-            near = LinkNear(tables, by_distance.max_distance)
-            linked = linked.repartition("part").mapInArrow(near.__call__, SENT_COLUMNS)
+            link_near = partial(link_rows_with_near_signatures, tables=tables, max_distance=by_distance.max_distance)
+            linked = linked.repartition("part").mapInArrow(link_near, SENT_COLUMNS)
         return find_groups(_collect_links(linked))
 
     def decide(self, groups: Groups, order: str, memory: int) -> DataFrame:
@@ -88,7 +92,8 @@ class Search:
         if len(groups.rows) <= _BROADCAST_ROWS:
             grouped = F.broadcast(grouped)
         together = wanted.join(grouped, "row").repartition("group").sortWithinPartitions("row").select(*columns)
-        return together.mapInArrow(Deciding(self.matcher, self.profiles, order, memory).__call__, DECIDED_COLUMNS)
+        decide = partial(decide_groups, matcher=self.matcher, profiles=self.profiles, order=order, memory=memory)
+        return together.mapInArrow(decide, DECIDED_COLUMNS)
 
 
 def of_kinds(rows: DataFrame, *kinds: str) -> DataFrame:
