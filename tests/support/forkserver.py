@@ -144,7 +144,7 @@ def _run_to_the_end(program: Callable[[], object]) -> None:
             print(end.code, file=sys.stderr)
             status = 1
     except Exception:
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
         status = 1
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
