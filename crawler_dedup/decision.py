@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+
+import msgspec
 
 from crawler_dedup.urls import text_without_credentials, without_credentials
 
@@ -115,3 +118,25 @@ class Decision:
                 f" coverage {match.coverage:.2f}, rule {match.rule!r})"
             )
         return text + (f" ({self.reason})" if self.reason else "")
+
+
+class DroppedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is recorded of the request whose response was dropped, so that it can be made again.
+
+    Attributes:
+        method: its method.
+        callback: name of the method of the spider that is its callback; ``None``: it has none, so that the page is for
+            ``parse``; ``""``: its callback is no method of the spider.
+        errback: the same of its errback.
+        cb_kwargs: its ``cb_kwargs``.
+        meta: the recorded part of its ``meta``.
+        left_out: names of the values that are missing in ``cb_kwargs`` and ``meta``, because they are not JSON, too long, or
+            contain a password.
+    """
+
+    method: str = "GET"
+    callback: str | None = None
+    errback: str | None = None
+    cb_kwargs: dict[str, Any] = {}
+    meta: dict[str, Any] = {}
+    left_out: tuple[str, ...] = ()

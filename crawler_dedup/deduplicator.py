@@ -193,6 +193,11 @@ class Deduplicator:
             opened.lock.release()
 
     @property
+    def pages(self) -> Index:
+        """The open index. It is another object after :meth:`reopen`."""
+        return self._opened.store
+
+    @property
     def index(self) -> str:
         """Name of the index in messages: its location, without user names and passwords."""
         return self._opened.store.name

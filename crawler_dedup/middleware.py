@@ -7,6 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Self
 
 from scrapy import Spider, signals
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
@@ -16,6 +17,7 @@ from crawler_dedup.crawl.decider import Decider
 from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.preview import Preview
+from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.signals import META_DECISION, NearDuplicate, near_duplicate_dropped
 from crawler_dedup.crawl.startup import FilterOff, config_of, is_preview, refusal_logged, require_companion
@@ -71,9 +73,12 @@ class DedupMiddleware:
         self._gate.mark_scheduled(request)
 
     def process_request(self, request: Request, spider: Spider | None = None) -> None:  # noqa: ARG002
-        """Remove the decision that ``meta=response.meta`` has copied from the parent page."""
+        """Remove the decision that ``meta=response.meta`` has copied from the parent page; refuse a repeated request."""
         request.meta.pop(META_DECISION, None)
         self._gate.take_scheduled_mark(request)
+        if META_RESTORED in request.meta and self.session.restorations.is_repeated(request):
+            request.errback = None  # nothing has failed
+            raise IgnoreRequest("The restored page was requested already.")
 
     async def process_response(
         self,
@@ -83,6 +88,8 @@ class DedupMiddleware:
     ) -> Response:
         """Pass *response*, or raise :class:`~crawler_dedup.NearDuplicate` if its page is dropped and not followed."""
         checked = await self._decider.check(request, response)
+        if META_RESTORED in request.meta:
+            self.session.restorations.note_response(request, response, checked.decision if checked else None)
         if checked is None:
             request.meta.pop(META_DECISION, None)
             return response

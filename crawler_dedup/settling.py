@@ -17,6 +17,7 @@ from scrapy.http import Request, Response
 from crawler_dedup.crawl.claims import Claim
 from crawler_dedup.crawl.gate import META_INHERITED, META_REDIRECTIONS, first_address, note_inherited_redirections
 from crawler_dedup.crawl.monitor import Monitor
+from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.signals import META_DECISION, page_handled
 from crawler_dedup.crawl.startup import FilterOff, config_of, is_preview, refusal_logged, require_companion
 from crawler_dedup.decision import Decision
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 _META_REPEATED = "_dedup_repeated"
 _META_RETRIES = "retry_times"
-_MARKS = frozenset((_META_RETRIES, META_REDIRECTIONS, META_INHERITED))
-"""Keys in the ``meta`` of requests that may be repetitions, or whose redirections are noted."""
+_MARKS = frozenset((_META_RETRIES, META_REDIRECTIONS, META_INHERITED, META_RESTORED))
+"""Keys in the ``meta`` of requests that may be repetitions, or whose marks are noted or removed."""
 
 
 def is_repetition(output: Request, response: Response, crawler: Crawler) -> bool:
@@ -207,6 +208,8 @@ class SettlingMiddleware:
                 note_inherited_redirections(output)
                 if handling is not None and is_repetition(output, response, self.crawler):
                     handling.outcome = replace(handling.outcome, asked_again=True)
+                else:
+                    output.meta.pop(META_RESTORED, None)  # ``meta=response.meta`` has copied it from the parent page
         elif output is not None and handling is not None:
             if handling.discards_items:
                 handling.monitor.count("items_discarded")

@@ -117,6 +117,7 @@ _SECTIONS = {
     ),
     "Correct": (
         LazyCommand("forget", ".forget:forget", "Remove pages from the index, so that they can be crawled again."),
+        LazyCommand("restore", ".restore:restore", "Take wrong drops back, and have the pages crawled again."),
         LazyCommand("keep", ".overrides:keep", "Never drop a page, or the pages below an address, as a duplicate."),
         LazyCommand("separate", ".overrides:separate", "Never let one of two pages represent the other."),
         LazyCommand("overrides", ".overrides:overrides", "List what `keep` and `separate` have said."),

@@ -166,8 +166,8 @@ def _print_drop(journals: Journals, url: str) -> None:
     click.echo(
         f"It was {action} as a duplicate of {printable(last.duplicate_of)}:\n"
         f"  {describe_decision(last)}; {describe_time(last)}, {describe_crawl(last)}\n"
-        f"If this is wrong, say `crawler-dedup separate {printable(url)} {printable(last.duplicate_of)}`: the next crawl"
-        f" keeps both. Or say `crawler-dedup keep {printable(url)}`: then no page represents it.\n"
+        f"If this is wrong, `crawler-dedup restore {printable(url)}` has the page crawled again, and no page represents it"
+        f" then. After `crawler-dedup separate {printable(url)} {printable(last.duplicate_of)}`, another page still may.\n"
         "To forget the kept page does not help: the next crawl keeps the page that it meets first, and drops the other.",
         err=True,
     )

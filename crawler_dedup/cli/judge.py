@@ -124,6 +124,7 @@ def _ask_about(entries: Sequence[Entry], answers: Answers, viewer: _DropViewer, 
             if answer == "n":
                 pair = f"{printable(entry.url)} {printable(entry.duplicate_of)}"
                 click.echo(f"`crawler-dedup separate {pair}` lets the next crawl keep both.")
+                click.echo(f"`crawler-dedup restore {printable(entry.url)}` has the page crawled again.")
             precision = answers.precision(selection)
             click.echo(f"Precision so far: {format_share(precision)}, of {precision.total}.")
 

@@ -101,11 +101,22 @@ def overrides(index: Location | None, settings: Sequence[str], *, json: bool) ->
     with closing(maintenance.open_pages(location)) as pages:
         stored = pages.list_overrides()
     if json:
-        fields = ({"kind": each.kind, "urls": each.urls, "since": iso_time(each.since)} for each in stored)
-        print_json("override", fields)
+        print_json(
+            "override",
+            (
+                {
+                    "kind": each.kind,
+                    "urls": each.urls,
+                    "since": iso_time(each.since),
+                    "restored_for": each.spiders,
+                }
+                for each in stored
+            ),
+        )
         return
     for each in stored:
-        click.echo(f"{format_time(each.since)}  {printable(str(each))}")
+        waits = f"  (restored by the next crawl of {', '.join(each.spiders)})" if each.restorations else ""
+        click.echo(f"{format_time(each.since)}  {printable(f'{each}{waits}')}")
     if not stored:
         click.echo("Nothing was said about any page.")
 

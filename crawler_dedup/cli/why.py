@@ -86,12 +86,16 @@ def why(
         raise click.exceptions.Exit(1)
     overrides = list(map(str, history.overrides))
     overrides += [f"DEDUP_NEVER_DROP {prefix}" for prefix in config.never_drop if history.url.startswith(prefix)]
+    spiders = [name for override in history.overrides for name in override.spiders]
     if json:
         pages = (_page_fields(page, history.url, scope) for scope, page in history.scopes.items())
-        print_json("page", (fields | {"overrides": overrides} for fields in pages))
+        said = {"overrides": overrides, "restored_for": spiders}
+        print_json("page", (fields | said for fields in pages))
         return
     for override in overrides:
         click.echo(f"An override is about this page: {printable(override)}.")
+    for name in spiders:
+        click.echo(f"It was restored: the next crawl with the spider {printable(name)} requests it first.")
     for scope, page in history.scopes.items():
         _print_history(page, history.url, scope, listed=None if everything else _LISTED)
         if fetch and page.kept is not None:

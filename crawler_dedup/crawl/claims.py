@@ -146,6 +146,7 @@ class Claims:
         outages: lets pages wait while the server of the index is away. These pages do not count for *limit*.
         timeout: seconds that a page has for its decision. It waits for the index for a fifth of them, or for six seconds.
         count_coming: returns how many pages may be offered soon, including those that are being offered.
+        note_end: called with the decision of a claim that ends, and whether it is settled.
     """
 
     def __init__(
@@ -157,8 +158,10 @@ class Claims:
         outages: Outages,
         timeout: float,
         count_coming: Callable[[], int],
+        note_end: Callable[[Decision, bool], object],
     ) -> None:
         self._deduplicator = deduplicator
+        self._note_end = note_end
         self._monitor = monitor
         self._outages = outages
         self._limit = limit
@@ -221,6 +224,7 @@ class Claims:
         if event is not None:
             event.set()
         self._monitor.report_claim_end(decision, settled=settled)
+        self._note_end(decision, settled)
         return True
 
     def write_again(self) -> None:

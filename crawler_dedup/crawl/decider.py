@@ -14,6 +14,7 @@ from scrapy.http import Request, Response
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.forms import Forms
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
+from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.signers import LoopSigner, SigningError
 from crawler_dedup.crawl.signingqueue import NotSigned
@@ -67,6 +68,8 @@ class Decider:
                 return None
             action = action_of(request, action)
             identity = self._gate.identity_of(request, response)
+            if META_RESTORED in request.meta:
+                await self._session.restorations.keep_redirected(request, response)
             page, forms = await self._sign(response, identity)
             decision = await self._ask_index(page, identity.alias, is_dry=self._config.is_dry and action == "mark")
         except Exception as error:

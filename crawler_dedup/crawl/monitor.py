@@ -12,12 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from rich.filesize import decimal
 
 from crawler_dedup.config import Config
 from crawler_dedup.counting import HeavyHitters
 from crawler_dedup.crawl.forms import FormUse
 from crawler_dedup.crawl.gate import JOURNAL_REASONS, SkippedResponses
+from crawler_dedup.crawl.requests import describe_request
 from crawler_dedup.crawl.watchdog import UsedPage
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
@@ -127,9 +129,14 @@ class Monitor:
     def _spider(self) -> str:
         return self._crawler.spider.name if self._crawler.spider else ""
 
-    def _record(self, event: Event, decision: Decision, page: SignedPage | None) -> None:
+    def _record(
+        self, event: Event, decision: Decision, page: SignedPage | None, request: Request | None = None
+    ) -> None:
         if self._journal is not None:
-            self._journal.write(entry_of(event, decision, page, run=self._run, spider=self._spider))
+            entry = entry_of(event, decision, page, run=self._run, spider=self._spider)
+            if event == "drop" and request is not None:
+                entry = replace(entry, request=describe_request(request, self._crawler.spider))
+            self._journal.write(entry)
 
     def report_skipped(self, reason: str, response: Response) -> None:
         """Report that *response* was not checked, for a *reason* of the gate."""
@@ -149,7 +156,7 @@ class Monitor:
             follows: whether the links of a page that is dropped are followed.
         """
         if decision.verdict in _EVENTS:
-            self._record(_EVENTS[decision.verdict][drops], decision, page)
+            self._record(_EVENTS[decision.verdict][drops], decision, page, request)
         self.count("checked")
         if decision.verdict is Verdict.DUPLICATE:
             assert decision.match is not None

@@ -18,6 +18,7 @@ from crawler_dedup.crawl.compat import create_looping_call
 from crawler_dedup.crawl.feeds import FeedWatch
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.crawl.restorations import Restorations
 from crawler_dedup.crawl.signers import LoopSigner, Signers, share_signers
 from crawler_dedup.crawl.startup import data_directory, journal_path
 from crawler_dedup.deduplicator import Deduplicator
@@ -39,6 +40,7 @@ class Session:
         claims: asks the index about pages, and ends their claims.
         signers: sign pages.
         monitor: reports what happens.
+        restorations: requests pages whose drop was wrong.
         followed: requests whose responses are unwanted, but reach their callbacks; their items are discarded.
 
     Raises:
@@ -59,6 +61,7 @@ class Session:
         # In case no signal is ever sent, because another component fails before the crawl begins.
         finalize(self, self.deduplicator.close, all_stored=False).atexit = False
         self.signers = self._open_signers()
+        self.restorations = Restorations(crawler, self.deduplicator, self.monitor)
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
         self.claims = Claims(
             self.deduplicator,
@@ -67,6 +70,7 @@ class Session:
             outages=outages,
             timeout=config.timeout,
             count_coming=self.count_requested,
+            note_end=self.restorations.note_end,
         )
         self.followed: WeakSet[Request] = WeakSet()
         self._feeds = FeedWatch(crawler, self.monitor, self.deduplicator.note_stored, release_claimed)
@@ -143,6 +147,8 @@ class Session:
             await asyncio.wait(self._tasks, timeout=_END_TIMEOUT)
         self.claims.write_again()
         self.signers.release(self.monitor)
+        if all_stored:
+            await asyncio.to_thread(self.restorations.write)
         await asyncio.to_thread(self.deduplicator.close, all_stored=all_stored, finished=self._has_finished)
         self.claims.report_unwritten()
         await self.monitor.close_journal()

@@ -136,9 +136,10 @@ class Export:
             if part == _OVERRIDES:
                 override = self._decode(value, Override, "an override")
                 try:
-                    yield make_override(override.kind, override.urls, override.since)
+                    checked = make_override(override.kind, override.urls, override.since)
                 except ValueError as error:
                     raise self._error(f"an override is damaged ({error})") from error
+                yield msgspec.structs.replace(checked, restorations=override.restorations)
 
     def _parts(self) -> Iterator[tuple[int, bytes]]:
         """Yield the values after the header, and for each the number of its part: each part begins with an empty value."""

@@ -354,6 +354,10 @@ class Index(ABC):
             raise IndexUnusable(f"The index in {self.name} would have more than {MAX_OVERRIDES:,} overrides.")
         return self._write(lambda txn: sum([txn.add_override(override) for override in overrides]))
 
+    def change_overrides(self, change: Callable[[Override], Override]) -> None:
+        """Replace each override by what *change* returns for it, which has the same kind and addresses."""
+        self._write(lambda txn: txn.change_overrides(change))
+
     def remove_overrides(self, overrides: Sequence[Override]) -> int:
         """Remove *overrides*, and return how many there were."""
         return self._write(lambda txn: sum([txn.remove_override(override) for override in overrides]))

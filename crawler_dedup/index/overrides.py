@@ -8,9 +8,24 @@ from typing import Annotated, Literal
 import msgspec
 from xxhash import xxh3_128_digest
 
+from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.urls import without_credentials
 
 OverrideKind = Literal["keep", "below", "separate"]
+
+
+class Restoration(msgspec.Struct, frozen=True, array_like=True):
+    """A dropped page that the next crawl of a spider requests again, because its drop was wrong.
+
+    Attributes:
+        spider: name of the spider.
+        request: the request whose response was dropped.
+        failures: the number of crawls that have requested the page, and could not handle it.
+    """
+
+    spider: str
+    request: DroppedRequest
+    failures: int = 0
 
 
 class Override(msgspec.Struct, frozen=True, array_like=True):
@@ -21,16 +36,23 @@ class Override(msgspec.Struct, frozen=True, array_like=True):
             ends with a slash; ``separate``: neither of two pages represents the other.
         urls: the address, or the two addresses in ascending order.
         since: when it was made, in seconds since 1970.
+        restorations: with ``keep``: the crawls that request the page again.
     """
 
     kind: OverrideKind
     urls: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=2)]
     since: int = 0
+    restorations: tuple[Restoration, ...] = ()
 
     @property
     def name(self) -> bytes:
         """The name by which it is stored: it does not depend on the time."""
         return xxh3_128_digest("\n".join((self.kind, *self.urls)).encode("utf-8", "replace"))
+
+    @property
+    def spiders(self) -> list[str]:
+        """The spiders whose next crawls request the page again."""
+        return [restoration.spider for restoration in self.restorations]
 
     def concerns(self, url: str) -> bool:
         """Return whether it is about the page at *url*."""

@@ -337,12 +337,22 @@ class Tables(SiteTables):
                     yield override if override.name == name else None
 
     def add_override(self, override: Override) -> bool:
-        """Store *override* unless it is stored already; return whether it was not."""
-        if self._storage.read(OVERRIDES, override.name) is not None:
-            return False
+        """Store *override*, in the place of one without its restorations; return whether there was none."""
+        is_new = self._storage.read(OVERRIDES, override.name) is None
+        if is_new or override.restorations:
+            self._write_override(override)
+        return is_new
+
+    def change_overrides(self, change: Callable[[Override], Override]) -> None:
+        """Replace each override by what *change* returns for it, which has the same name."""
+        for override in self.list_overrides():
+            changed = change(override)
+            if changed is not override:
+                self._write_override(changed)
+
+    def _write_override(self, override: Override) -> None:
         self._storage.write(OVERRIDES, override.name, msgspec.msgpack.encode(override))
         self._storage.write(OVERRIDES, _VERSION, os.urandom(_VERSION_BYTES))
-        return True
 
     def remove_override(self, override: Override) -> bool:
         """Remove *override*; return whether it was stored."""

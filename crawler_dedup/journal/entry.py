@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from crawler_dedup.decision import Decision
+from crawler_dedup.decision import Decision, DroppedRequest
 from crawler_dedup.journal.runs import parse_time
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.urls import identifier_without_credentials, text_without_credentials, without_credentials
@@ -84,6 +84,7 @@ class Entry(msgspec.Struct, frozen=True):
             known about the site; ``None``: an earlier version has written the entry.
         kept_snapshot: number of the snapshot of the site of ``duplicate_of``.
         count: number of kept pages that have the form; only in a ``form``.
+        request: the request whose response was dropped; only in a ``drop``. ``None``: an earlier version has written it.
     """
 
     version: int
@@ -106,6 +107,7 @@ class Entry(msgspec.Struct, frozen=True):
     snapshot: int | None = None
     kept_snapshot: int | None = None
     count: int = 0
+    request: DroppedRequest | None = None
 
     def __post_init__(self) -> None:
         for name, clean in _CLEAN.items():

@@ -15,7 +15,7 @@ from tests.support.commandline import invoke, printed_text
 SECTIONS = {
     "Try:": ["demo", "crawl", "settings"],
     "Look:": ["drops", "why", "compare", "report", "trace"],
-    "Correct:": ["forget", "keep", "separate", "overrides"],
+    "Correct:": ["forget", "restore", "keep", "separate", "overrides"],
     "Measure:": ["judge", "evaluate", "plan"],
     "Operate:": ["index", "batch", "lexicon"],
 }

@@ -68,7 +68,7 @@ def test_ends_of_claims_are_written_however_often_the_index_fails_or_releases_ar
     )
     outages = Outages(0, cast("Any", monitor), lambda: False)
     index = cast("Any", SimpleNamespace(end_claim=end_claim))
-    claims = Claims(index, cast("Any", monitor), 1, outages=outages, timeout=1, count_coming=int)
+    claims = Claims(index, cast("Any", monitor), 1, outages=outages, timeout=1, count_coming=int, note_end=print)
     ends = [(1, True), (1, False), (2, False)]
     for claim, settled in ends:
         url = f"http://h/{claim - 1}"

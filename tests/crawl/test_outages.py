@@ -259,6 +259,6 @@ def test_an_outage_does_not_use_up_the_time_for_which_a_page_waits_for_a_similar
     away = ConnectionLost("The server is away.")
     index, monitor = Index(alike, away, away, away, alike, duplicate), cast("Any", _Monitor())
     outages = Outages(60, monitor, lambda: False)
-    claims = Claims(cast("Any", index), monitor, 1, outages=outages, timeout=1, count_coming=int)
+    claims = Claims(cast("Any", index), monitor, 1, outages=outages, timeout=1, count_coming=int, note_end=print)
     page = SignedPage(key="2", url="http://h/2", scope="")
     assert asyncio.run(asyncio.wait_for(claims.decide(page), 60)).decision is duplicate

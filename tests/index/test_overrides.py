@@ -5,16 +5,18 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, SignedPage, Verdict
+from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.index import index, maintenance
 from crawler_dedup.index.export import Export, write_export
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.overrides import Override, Overrides, make_override
+from crawler_dedup.index.overrides import Override, Overrides, Restoration, make_override
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.commandline import invoke, json_lines
@@ -23,6 +25,7 @@ from tests.support.indexing import FILING, ByDistance, open_backend
 from tests.support.places import Places
 
 MATCHER = ByDistance()
+RESTORATION = Restoration("news", DroppedRequest(callback="parse_page", cb_kwargs={"deep": [{"x": None}]}))
 
 
 def page(path: str, signature: int = 7) -> SignedPage:
@@ -133,8 +136,24 @@ def test_a_setting_that_is_no_list_of_addresses_is_refused(value: object) -> Non
         Config(never_drop=value)  # type: ignore[arg-type]
 
 
+def test_what_a_crawl_has_to_request_again_is_stored_with_an_override_until_it_ends(places: Places) -> None:
+    keeping = msgspec.structs.replace(override("keep", "/1"), restorations=(RESTORATION,))
+    failed = msgspec.structs.replace(keeping, restorations=(msgspec.structs.replace(RESTORATION, failures=1),))
+    with closing(open_backend(places())) as pages:
+        assert pages.add_overrides([override("keep", "/1"), override("keep", "/2")]) == 2
+        assert pages.add_overrides([keeping]) == 0
+    with closing(open_backend(places())) as pages:
+        assert pages.list_overrides() == [keeping, override("keep", "/2")]
+        assert pages.add_overrides([override("keep", "/1")]) == 0
+        assert pages.list_overrides() == [keeping, override("keep", "/2")]
+        pages.change_overrides(lambda stored: failed if stored == keeping else stored)
+        assert pages.list_overrides() == [failed, override("keep", "/2")]
+        assert verdicts(pages, "/0", "/1", "/3") == ["new", "new", "duplicate"]
+
+
 def test_overrides_are_exported_and_imported(tmp_path: Path) -> None:
-    said = [override("below", "/x/"), override("keep", "/2"), override("separate", "/1", "/3")]
+    restored = msgspec.structs.replace(override("keep", "/2"), restorations=(RESTORATION,))
+    said = [override("below", "/x/"), restored, override("separate", "/1", "/3")]
     with closing(open_backend(tmp_path / "from")) as pages:
         pages.add_overrides(said)
         maintenance.export_index(pages, tmp_path / "export", ignore_progress)

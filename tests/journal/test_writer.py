@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from crawler_dedup import Config, ConfigError
-from crawler_dedup.decision import Decision, Match, Verdict
+from crawler_dedup.decision import Decision, DroppedRequest, Match, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal import writer
 from crawler_dedup.journal.entry import Entry, Event, entry_of
@@ -27,7 +27,8 @@ PAGE = SignedPage("http://a/2", "http://a/2", "site", title="A title, ein Titel,
 def entry(number: int = 0, event: Event = "drop") -> Entry:
     match = Match("alike", 3, 0.91, 0.95)
     decision = Decision(Verdict.DUPLICATE, f"http://a/{number}", "k", "site", duplicate_of="http://a/1", match=match)
-    return entry_of(event, decision, PAGE, run=0xABC, spider="site")
+    request = DroppedRequest(callback="parse_page", meta={"rule": 0})
+    return replace(entry_of(event, decision, PAGE, run=0xABC, spider="site"), request=request)
 
 
 def entries(path: Path) -> list[Entry | None]:
@@ -68,6 +69,7 @@ def test_a_line_is_an_object_with_these_fields_and_is_read_back(tmp_path: Path) 
         "snapshot": 0,
         "kept_snapshot": 0,
         "count": 0,
+        "request": {"callback": "parse_page", "meta": {"rule": 0}},
     }
 
 

@@ -127,7 +127,7 @@ class Site:
                 if self.command != "HEAD":
                     self.wfile.write(answer.body)
 
-            do_HEAD = do_GET  # noqa: N815  (the name that http.server looks for)
+            do_HEAD = do_POST = do_GET  # noqa: N815  (the name that http.server looks for)
 
             def log_message(self, *_: object) -> None:
                 pass

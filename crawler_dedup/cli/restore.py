@@ -1,0 +1,139 @@
+"""``crawler-dedup restore``: take wrong drops back, and have the pages requested again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import click
+
+from crawler_dedup.cli.journals import WantedDrops, drop_options, print_damage
+from crawler_dedup.cli.options import IndexType, journal_option, settings_option
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import find_target
+from crawler_dedup.cli.terminal import printable, quantity
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.location import Location
+from crawler_dedup.inspection.restore import Restored
+from crawler_dedup.inspection.restore import restore as restore_drops
+from crawler_dedup.urls import without_credentials
+
+
+@click.command()
+@click.argument("urls", nargs=-1)
+@click.option("--of", "kept", metavar="URL", default="", help="Only duplicates of this kept page.")
+@drop_options
+@click.option("--dry-run", is_flag=True, help="Restore nothing; print what would be restored.")
+@click.option("--now", "spider", metavar="SPIDER", help="Crawl with this spider, from the pages that wait for it only.")
+@click.option(
+    "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this Scrapy project]"
+)
+@journal_option
+@settings_option
+def restore(
+    urls: Sequence[str],
+    kept: str,
+    wanted: WantedDrops,
+    dry_run: bool,
+    spider: str | None,
+    index: Location | None,
+    journal: Sequence[Path],
+    settings: Sequence[str],
+) -> None:
+    """Take wrong drops back, and have the pages crawled again.
+
+    URLS are the addresses of dropped pages; the options select drops in the journal. No page represents these pages from now
+    on (`crawler-dedup keep`), and the next crawl with the same spider requests them first, with the callback that they had.
+    So does each further crawl until they were handled, have answered 404 or 410, or have failed three times.
+    `crawler-dedup keep URL --undo` takes all of it back.
+
+    Exit status 0: all were restored. 1: some cannot be restored, or were not dropped.
+
+    \b
+    Examples:
+      crawler-dedup restore https://example.org/report/2
+      crawler-dedup restore --of https://example.org/report/1 --since 2d --dry-run
+      crawler-dedup restore https://example.org/report/2 --now news
+    """
+    selects = bool(urls or kept or any(astuple(wanted)))
+    if not selects and spider is None:
+        raise click.UsageError("Name the addresses of dropped pages, or options that select drops.")
+    if spider is not None and (index or dry_run):
+        raise click.UsageError("--now crawls with the index of the project: leave out --index and --dry-run.")
+    is_complete = True
+    if selects:
+        target = find_target(index, journal, settings)
+        target.require_journal()
+        selection = wanted.select(target.journals)
+        addresses = {_bare(url): url for url in urls}
+        with closing(maintenance.open_to_write(target.index)) as pages, progress_bars() as start:
+            drops = (
+                entry
+                for entry in target.journals.entries(start("reading the journal", target.journals.size))
+                if entry in selection
+                and (not kept or _bare(entry.duplicate_of) == _bare(kept))
+                and (not urls or _bare(entry.url) in addresses)
+            )
+            result = restore_drops(
+                pages, drops, int(time.time()), start("reading the index", len(pages)), is_dry=dry_run
+            )
+        print_damage(target.journals)
+        is_complete = _print_result(result, addresses, is_dry=dry_run)
+    if spider is not None:
+        _crawl(spider, settings)
+    if not is_complete:
+        raise click.exceptions.Exit(1)
+
+
+def _bare(url: str) -> str:
+    return without_credentials(url).partition("#")[0]
+
+
+def _print_result(result: Restored, addresses: dict[str, str], *, is_dry: bool) -> bool:
+    """Print what was restored; return whether nothing was refused, and all *addresses* are among the drops."""
+    for entry in result.restored:
+        click.echo(f"{printable(entry.url)}  ← {printable(entry.duplicate_of)}  spider {printable(entry.spider)}")
+        if entry.request is None:
+            click.echo("  An earlier version did not record its request: its callback is `parse`.")
+        elif entry.request.left_out:
+            names = printable(", ".join(entry.request.left_out))
+            click.echo(f"  The request is repeated without {names}: only short JSON without passwords is recorded.")
+    for entry, reason in result.refused:
+        click.echo(f"{printable(entry.url)} cannot be restored: {printable(reason)}", err=True)
+    known = {_bare(entry.url) for entry in (*result.restored, *(entry for entry, _ in result.refused))}
+    unknown = [url for bare, url in addresses.items() if bare not in known]
+    for url in unknown:
+        click.echo(f"{printable(url)} cannot be restored: no journal says that it was dropped.", err=True)
+    verb = "would be" if is_dry else "is" if len(result.restored) == 1 else "are"
+    click.echo(f"{quantity(len(result.restored), 'page')} {verb} restored with the next crawl.")
+    return not (result.refused or unknown)
+
+
+def _crawl(name: str, words: Sequence[str]) -> None:
+    """Crawl with the spider *name* of the project, which requests nothing but the restored pages at its start."""
+    from scrapy.crawler import CrawlerRunner  # noqa: PLC0415  (slow to load)
+    from scrapy.utils.project import get_project_settings  # noqa: PLC0415
+
+    from crawler_dedup.spiders.running import run_spider  # noqa: PLC0415
+
+    settings = get_project_settings()
+    settings.setdict({**dict(word.split("=", 1) for word in words), "JOBDIR": None}, priority="cmdline")
+    try:
+        spider: Any = CrawlerRunner(settings).spider_loader.load(name)
+    except KeyError:
+        raise click.BadParameter(f"There is no spider {name!r} in this project.") from None
+
+    class Restoring(spider):  # type: ignore[misc]
+        async def start(self) -> AsyncIterator[Any]:
+            return
+            yield
+
+        def start_requests(self) -> Iterator[Any]:  # Scrapy 2.13 to 2.15, with deprecated middlewares
+            return iter(())
+
+    restored = run_spider(Restoring, settings).crawler.stats.get_value("dedup/restored", 0)
+    click.echo(f"{quantity(restored, 'page')} restored.")

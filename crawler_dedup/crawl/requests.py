@@ -1,0 +1,68 @@
+"""Requests of dropped pages: what is recorded of them, and how they are made again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from inspect import getmembers_static, ismethod, isroutine
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from scrapy.http import Request
+
+from crawler_dedup.decision import DroppedRequest
+from crawler_dedup.urls import text_without_credentials
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+
+_META_NAMES = "dedup_restore_meta"
+_META_RECORDED = ("rule", "link_text", "depth", "dedup_scope", "dedup_key", _META_NAMES)
+_MAX_CHARS = 10_000
+"""Maximum length of a recorded value as JSON."""
+
+
+def describe_request(request: Request, spider: Spider | None) -> DroppedRequest:
+    """Return what is recorded of *request*, whose response was dropped. Raises no error: no page may be lost for it."""
+    named = request.meta.get(_META_NAMES)
+    names = (*_META_RECORDED, *(named if isinstance(named, (list, tuple)) else ()))
+    meta = {name: request.meta[name] for name in names if isinstance(name, str) and name in request.meta}
+    cb_kwargs, recorded = _copy_json(request.cb_kwargs), _copy_json(meta)
+    left_out = {*request.cb_kwargs, *meta} - {*cb_kwargs, *recorded}
+    return DroppedRequest(
+        request.method,
+        _method_name(request.callback, spider),
+        _method_name(request.errback, spider),
+        cb_kwargs,
+        recorded,
+        tuple(sorted(str(name).encode("utf-8", "replace").decode() for name in left_out)),
+    )
+
+
+def _copy_json(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of the values that JSON reproduces, that are not long, and that have no address with a password."""
+    copies: dict[str, Any] = {}
+    for name, value in values.items():
+        with suppress(Exception):  # of a class of the project; no page may be lost for it
+            text = text_without_credentials(json.dumps({name: value}, ensure_ascii=False))
+            copy = msgspec.json.decode(text.encode())
+            msgspec.msgpack.encode(copy)  # as the index does; it takes no integers of more than 64 bits
+            if len(text) <= _MAX_CHARS and copy == {name: value}:
+                copies |= copy
+    return copies
+
+
+def _method_name(function: Any, spider: Spider | None) -> str | None:
+    """Return the name by which *spider* has the method *function*; ``""`` if it is none, ``None`` if it is ``None``."""
+    if function is None:
+        return None
+    is_its_method = ismethod(function) and function.__self__ is spider
+    kind: type = type(spider)
+    return _method_names(kind).get(function.__func__, "") if is_its_method else ""
+
+
+@cache
+def _method_names(kind: type) -> dict[Any, str]:
+    return {method: name for name, method in getmembers_static(kind, isroutine)}

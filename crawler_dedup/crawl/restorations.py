@@ -1,0 +1,150 @@
+"""The restorations of a crawl: pages whose drop was wrong are requested first, and followed until they are handled."""
+
+from __future__ import annotations
+
+import logging
+from inspect import ismethod
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from scrapy import signals
+from scrapy.http import Request, Response
+
+from crawler_dedup.crawl.background import run_in_own_thread
+from crawler_dedup.crawl.monitor import Monitor
+from crawler_dedup.decision import Decision
+from crawler_dedup.deduplicator import Deduplicator
+from crawler_dedup.errors import DedupError
+from crawler_dedup.index.overrides import Override, Restoration, make_override
+from crawler_dedup.urls import without_credentials
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+META_RESTORED = "_dedup_restored"
+"""Key in the ``meta`` of a request for a restored page: the address, and the run that has requested it."""
+_PRIORITY = 1_000
+_MAX_FAILURES = 3
+_GONE = (404, 410)
+
+
+class Restorations:
+    """Requests restored pages, and ends their restorations. Belongs to the event loop of the crawl.
+
+    The outcomes are written when the crawl has ended and its feeds are stored. So a kill loses nothing: the next crawl
+    requests all pages again.
+    """
+
+    def __init__(self, crawler: Crawler, deduplicator: Deduplicator, monitor: Monitor) -> None:
+        self._crawler = crawler
+        self._deduplicator = deduplicator
+        self._monitor = monitor
+        self._run = deduplicator.run
+        self._spider = crawler.spider.name if crawler.spider else ""
+        self._waiting: dict[str, Restoration] = {}
+        self._failures: dict[str, int] = {}  # by address of the pages that were requested; 0: restored
+        self._by_claim: dict[int, str] = {}
+        if not deduplicator.config.is_dry:  # what passes a dry run is not kept for crawls that drop
+            crawler.signals.connect(self.request_pages, signal=signals.spider_opened)
+
+    def request_pages(self) -> None:
+        """Schedule requests for the restored pages, before those with which the spider starts."""
+        try:
+            overrides = self._deduplicator.pages.list_overrides()
+        except DedupError as error:
+            self._monitor.log(logging.WARNING, "No dropped page is requested again: %s", error)
+            return
+        for override in overrides:
+            for restoration in override.restorations:
+                if restoration.spider == self._spider:
+                    self._request(override.urls[0], restoration)
+
+    def _request(self, url: str, restoration: Restoration) -> None:
+        self._waiting[url] = restoration
+        request, engine = restoration.request, self._crawler.engine
+        callback = self._find_method(request.callback)
+        if callback is None and request.callback is not None:
+            reason = f"has no method {request.callback!r}" if request.callback else "had no name for its callback"
+            message = "%s is requested again with the callback `parse`: the spider %s"
+            self._monitor.log(logging.WARNING, message, url, reason)
+        assert engine is not None
+        engine.crawl(
+            Request(
+                url,
+                callback=callback,
+                errback=self._find_method(request.errback),
+                cb_kwargs=request.cb_kwargs,
+                meta={**request.meta, META_RESTORED: (url, 0)},
+                priority=_PRIORITY,
+                dont_filter=True,
+            )
+        )
+
+    def _find_method(self, name: str | None) -> Any:
+        method = getattr(self._crawler.spider, name, None) if name else None
+        return method if ismethod(method) else None
+
+    def is_repeated(self, request: Request) -> bool:
+        """Note that *request* is sent; return whether this crawl has requested the restored page already.
+
+        It has if a job on disk has stored the request of an earlier run. A redirection, or a retry, is no other request.
+        """
+        url, run = request.meta[META_RESTORED]
+        if run == self._run:
+            return False
+        if url in self._failures:
+            return True
+        self._failures[url] = 1
+        request.meta[META_RESTORED] = url, self._run
+        return False
+
+    async def keep_redirected(self, request: Request, response: Response) -> None:
+        """If a restored page has redirected, add an override for its new address: no page represents it there."""
+        if without_credentials(response.url) != request.meta[META_RESTORED][0]:
+            override = make_override("keep", [response.url])
+            await run_in_own_thread(self._deduplicator.pages.add_overrides, [override])
+
+    def note_response(self, request: Request, response: Response, decision: Decision | None) -> None:
+        """Note what becomes of a restored page: if it has a claim, it is restored once that is settled, else if it passes.
+
+        Args:
+            decision: the decision about the page; ``None``: it was not checked.
+        """
+        url, _ = request.meta[META_RESTORED]
+        if response.status in _GONE:
+            self._failures[url] = _MAX_FAILURES
+        elif response.status == 200 and decision is not None and decision.claim:
+            self._by_claim[decision.claim] = url
+        elif response.status == 200 and (decision is None or decision.passes):
+            self._note(url, succeeded=True)
+
+    def note_end(self, decision: Decision, settled: bool) -> None:
+        """Note that the claim of *decision* was settled or released."""
+        if decision.claim in self._by_claim:
+            self._note(self._by_claim[decision.claim], succeeded=settled)
+
+    def _note(self, url: str, *, succeeded: bool) -> None:
+        before, self._failures[url] = self._failures.get(url, 1), 0 if succeeded else 1
+        self._monitor.count("restored", bool(before) - self._failures[url])
+
+    def write(self) -> None:
+        """Remove the restorations of pages that were handled, are gone, or have failed too often; count other failures."""
+        if self._failures:
+            try:
+                self._deduplicator.pages.change_overrides(self._end)
+            except DedupError as error:
+                self._monitor.log(logging.WARNING, "The next crawl requests restored pages again: %s", error)
+
+    def _end(self, override: Override) -> Override:
+        """Return *override*, as it is stored, without its restoration by this crawl, or with one that has failed."""
+        url = override.urls[0]
+        restoration, failures = self._waiting.get(url), self._failures.get(url)
+        if failures is None or restoration not in override.restorations:
+            return override
+        others = tuple(each for each in override.restorations if each != restoration)
+        if failures and (failures := failures + restoration.failures) < _MAX_FAILURES:
+            others += (msgspec.structs.replace(restoration, failures=failures),)
+        elif failures:
+            message = "%s is not requested again: it is gone (404 or 410), or could not be handled in %d crawls"
+            self._monitor.log(logging.WARNING, message, url, _MAX_FAILURES)
+        return msgspec.structs.replace(override, restorations=others)

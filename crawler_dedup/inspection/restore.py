@@ -1,0 +1,80 @@
+"""Take wrong drops back: each page represents itself from now on, and the next crawl of its spider requests it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from crawler_dedup.decision import DroppedRequest
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.index import Index
+from crawler_dedup.index.overrides import Override, Restoration, make_override
+from crawler_dedup.journal.entry import Entry
+from crawler_dedup.system.callbacks import Advance, ignore_progress
+
+_UNKNOWN_REQUEST = DroppedRequest(callback="")
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What became of some drops, of which each page and spider has one.
+
+    Attributes:
+        restored: the drops that were taken back.
+        refused: the others, each with the reason.
+    """
+
+    restored: Sequence[Entry]
+    refused: Sequence[tuple[Entry, str]]
+
+
+def restore(
+    pages: Index, entries: Iterable[Entry], now: int, advance: Advance = ignore_progress, *, is_dry: bool = False
+) -> Restored:
+    """Take drops back: for each page, store an override, and what the next crawl of its spider has to request.
+
+    All of it is stored in one transaction. Of a page that was dropped several times, the last drop counts.
+
+    Args:
+        entries: entries of a journal; all but drops are ignored.
+        now: the time, in seconds since 1970.
+        advance: called with the number of records of the index that were read.
+        is_dry: whether nothing is stored.
+
+    Raises:
+        IndexUnusable: the index cannot be used, or would have too many overrides.
+    """
+    drops: dict[tuple[str, str], Entry] = {}
+    for entry in entries:
+        last = drops.get((entry.spider, entry.url))
+        if entry.event == "drop" and (last is None or entry.time >= last.time):
+            drops[entry.spider, entry.url] = replace(entry, text=b"")
+    times = {(entry.scope, entry.url): entry.seconds for entry in drops.values()}
+    kept = {
+        address
+        for record in maintenance.read_records(pages, advance)
+        if (address := (record.page.scope, record.page.url)) in times and record.settled >= times[address]
+    }
+    overrides = {override.name: override for override in pages.list_overrides()}
+    changed: dict[bytes, Override] = {}
+    restored, refused = list[Entry](), list[tuple[Entry, str]]()
+    for entry in drops.values():
+        request = entry.request or _UNKNOWN_REQUEST
+        try:
+            override = make_override("keep", [entry.url], now)
+            if request.method != "GET":
+                raise ValueError(f"it is the response to a {request.method}, and only GET is repeated.")
+            if (entry.scope, entry.url) in kept:
+                raise ValueError("it is kept since then.")
+        except ValueError as error:
+            refused.append((entry, str(error)))
+            continue
+        override = changed.get(override.name) or overrides.get(override.name) or override
+        others = tuple(each for each in override.restorations if each.spider != entry.spider)
+        changed[override.name] = replace(override, restorations=(*others, Restoration(entry.spider, request)))
+        restored.append(entry)
+    if changed and not is_dry:
+        pages.add_overrides(list(changed.values()))
+    return Restored(restored, refused)

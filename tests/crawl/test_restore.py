@@ -1,0 +1,278 @@
+"""A page that was dropped wrongly is crawled again as if it had never been dropped, once ``restore`` has said so."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler_dedup.index import maintenance
+from tests.support import processes
+from tests.support.commandline import invoke
+from tests.support.council import council, page
+from tests.support.crawling import Answer, Crawl, Running, Site, article, html, redirect, run_scrapy, start_script
+from tests.support.places import Places
+
+NEWS = """
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+
+class NewsSpider(CrawlSpider):
+    name = "news"
+    start_urls = ["{site}/"]
+    rules = [
+        Rule(LinkExtractor(allow="/private/"), callback="parse_private", cb_kwargs={{"kind": "private"}}),
+        Rule(LinkExtractor(), callback="parse_page", follow=True),
+    ]
+
+    def parse_page(self, response):
+        yield {{"url": response.url, "kind": "page", "depth": response.meta["depth"]}}
+
+    def parse_private(self, response, kind):
+        yield {{"url": response.url, "kind": kind, "depth": response.meta["depth"]}}
+"""
+LINKS = '<p><a href="{0}/1">Next</a> <a href="{0}/2">More</a></p>'
+PAGES = {
+    "/": page("News", '<a href="/rejected">Evening</a> <a href="/approved">Morning</a>'),
+    "/approved": council("approved", "begins", LINKS.format("/public")),
+    "/rejected": council("rejected", "ends", LINKS.format("/private")),
+    **{f"/{kind}/{number}": article(f"{kind} {number}") for kind in ("public", "private") for number in (1, 2)},
+}
+RESTORED = [("/private/1", "private", 2), ("/private/2", "private", 2), ("/rejected", "page", 1)]
+
+
+def crawl(directory: Path, *arguments: str) -> tuple[list[tuple[str, str, int]], str]:
+    """Return (path, kind, depth) of the items in order of the paths, and the log."""
+    done = run_scrapy(directory, "crawl", "news", "-O", "pages.jsonl", *arguments)
+    assert done.returncode == 0, done.stdout
+    items = map(json.loads, (directory / "pages.jsonl").read_text(encoding="utf-8").splitlines())
+    return sorted((re.sub("http://[^/]*", "", item["url"]), item["kind"], item["depth"]) for item in items), done.stdout
+
+
+def run_cli(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return processes.run(["-m", "crawler_dedup", *arguments], cwd=directory)
+
+
+@pytest.mark.parametrize("is_immediate", [False, True])
+def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places: Places, is_immediate: bool) -> None:
+    directory = places.folder
+    assert run_scrapy(directory, "startproject", "myproject", ".").returncode == 0
+    with Site({path: html(text) for path, text in PAGES.items()}) as site:
+        settings = directory / "myproject/settings.py"
+        common = "ADDONS = {'crawler_dedup.Addon': 500}\nDOWNLOAD_DELAY = 0\nCONCURRENT_REQUESTS = 1\n"
+        index = f"DEDUP_INDEX = {places.word()!r}\n" if places.server else ""
+        settings.write_text(settings.read_text(encoding="utf-8") + common + index, encoding="utf-8")
+        (directory / "myproject/spiders/news.py").write_text(NEWS.format(site=site.url), encoding="utf-8")
+        kept = [("/approved", "page", 1), ("/public/1", "page", 2), ("/public/2", "page", 2)]
+        assert crawl(directory)[0] == kept
+        url = f"{site.url}/rejected"
+        assert f"`crawler-dedup restore {url}`" in run_cli(directory, "forget", "--url", url).stderr
+        done = run_cli(directory, "restore", "--of", f"{site.url}/approved", "--rule", "alike")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines() == [
+            f"{url}  ← {site.url}/approved  spider news",
+            "1 page is restored with the next crawl.",
+        ]
+        assert "It was restored: the next crawl with the spider news requests it first." in why(directory, url)
+        site.pages["/"] = html(page("News", '<a href="/approved">Morning</a>'))
+        site.asked.clear()
+        if is_immediate:
+            done = run_cli(directory, "restore", "--now", "news")
+            assert (done.returncode, done.stdout) == (0, "1 page restored.\n"), done.stderr
+            assert sorted(site.paths()) == [path for path, _, _ in RESTORED]
+        else:
+            items, log = crawl(directory)
+            assert items == sorted([*kept, *RESTORED])
+            assert site.paths()[0] == "/rejected"
+            assert "'dedup/restored': 1" in log
+        assert "It was restored" not in why(directory, url)
+        site.asked.clear()
+        assert crawl(directory)[0] == kept
+        assert "/rejected" not in site.paths()
+        site.pages["/"] = html(PAGES["/"])
+        assert crawl(directory)[0] == sorted([*kept, *RESTORED])
+        assert f"An override is about this page: keep {url}.\n{url} is kept" in why(directory, url)
+        assert "it is kept since then" in run_cli(directory, "restore", url).stderr
+
+
+def why(directory: Path, url: str) -> str:
+    return run_cli(directory, "why", url).stdout
+
+
+# Crawls that fail, of a spider of this project's tests
+
+SPIDER = """
+from tests.support.walker import Walker, seen
+
+class Spider(Walker):
+    def request(self, path, **arguments):
+        return super().request(path, callback=self.parse_page, cb_kwargs={"number": 1, "pair": (1, 2)})
+
+    def parse_page(self, response, number, pair=None):
+        if number != 1 or b"fails" in response.body:
+            raise ValueError
+        yield {**seen(response), "by": "parse_page", "pair": pair}
+        for link in response.css("a::attr(href)").getall():
+            yield response.follow(link, callback=self.parse_page, cb_kwargs=response.cb_kwargs, meta=response.meta)
+"""
+
+
+def twin(*links: str, text: str = "") -> Answer:
+    """Return a page that is dropped if another one is kept."""
+    return html(article("twin", frame=f"{text} {links}", links=links))
+
+
+def start(directory: Path, site: Site, *paths: str, source: str = SPIDER, **settings: Any) -> Running:
+    return start_script(directory, source, settings, site=site.url, paths=paths)
+
+
+def run(directory: Path, site: Site, *paths: str, **options: Any) -> Crawl:
+    (result,) = start(directory, site, *paths, **options).results().values()
+    return result
+
+
+def drop(directory: Path, site: Site, *paths: str, **options: Any) -> None:
+    """Crawl "/kept" and *paths*, which are dropped, and restore these."""
+    site.pages.update({"/kept": twin(text="kept"), **{path: twin(text=path) for path in paths}})
+    dropped = run(directory, site, "/kept", *paths, **options)
+    assert dropped.paths() == ["/kept"]
+    invoke("restore", *[site.url + path for path in paths], "--index", directory / "index")
+    site.asked.clear()
+
+
+def waiting(directory: Path) -> list[tuple[str, int]]:
+    """Return the restorations that wait for a crawl: the end of the address, and the number of failures."""
+    with closing(maintenance.open_pages(directory / "index")) as pages:
+        overrides = pages.list_overrides()
+    return [(each.urls[0].rpartition("/")[2], each.restorations[0].failures) for each in overrides if each.restorations]
+
+
+def test_a_crawl_that_is_killed_in_the_middle_loses_no_restored_page(tmp_path: Path) -> None:
+    with Site({}) as site:
+        drop(tmp_path, site, "/a", "/b")
+        site.pages["/b"] = twin("/next", text="b")
+
+        def kill() -> Answer:
+            running.kill()
+            return html(article("next"))
+
+        site.pages["/next"] = kill
+        running = start(tmp_path, site)
+        running.log()
+        assert site.paths() == ["/a", "/b", "/next"]
+        assert waiting(tmp_path) == [("a", 0), ("b", 0)]
+        site.pages["/next"] = html(article("next"))
+        again = run(tmp_path, site)
+        assert sorted(again.paths()) == ["/a", "/b", "/next"]
+        assert again.counts()["restored"] == 2
+        assert waiting(tmp_path) == []
+
+
+@pytest.mark.parametrize("answer", [html("busy", 503), html(f"fails {article('other')}")], ids=["status", "callback"])
+def test_a_page_that_fails_in_three_crawls_is_not_requested_again(tmp_path: Path, answer: Answer) -> None:
+    with Site({}) as site:
+        drop(tmp_path, site, "/a", "/b")
+        site.pages["/a"] = answer
+        for failures in (1, 2):
+            assert run(tmp_path, site).lines("WARNING", "not requested again") == []
+            assert waiting(tmp_path) == [("a", failures)]
+        (line,) = run(tmp_path, site).lines("WARNING", "not requested again")
+        assert f"{site.url}/a is not requested again" in line
+        assert waiting(tmp_path) == []
+        assert run(tmp_path, site).items == []
+        assert site.paths() == ["/a", "/b", "/a", "/a"]
+
+
+def test_a_page_that_is_gone_is_not_requested_again_but_a_dead_link_of_a_restored_page_ends_nothing(
+    tmp_path: Path,
+) -> None:
+    with Site({}) as site:
+        drop(tmp_path, site, "/a", "/b")
+        del site.pages["/a"]
+        site.pages["/b"] = twin("/dead", text="b")
+        crawl = run(tmp_path, site)
+        (line,) = crawl.lines("WARNING", "not requested again")
+        assert f"{site.url}/a is not requested again: it is gone" in line
+        assert (crawl.paths(), crawl.counts()["restored"]) == (["/b"], 1)
+        assert site.paths() == ["/a", "/b", "/dead"]
+        assert waiting(tmp_path) == []
+
+
+def test_a_restored_page_that_redirects_is_kept_at_its_new_address(tmp_path: Path) -> None:
+    with Site({}) as site:
+        drop(tmp_path, site, "/a")
+        site.pages.update({"/a": redirect("/new"), "/new": twin(text="new")})
+        assert run(tmp_path, site).paths() == ["/new"]
+        assert waiting(tmp_path) == []
+        assert run(tmp_path, site, "/kept", "/new").paths() == ["/kept", "/new"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("callback=self.parse_page", "callback=lambda response, **_: None", "had no name for its callback"),
+        ("parse_page", "parse_old", "has no method 'parse_old'"),
+    ],
+)
+def test_parse_gets_a_page_whose_callback_is_not_there(tmp_path: Path, old: str, new: str, reason: str) -> None:
+    with Site({}) as site:
+        source = SPIDER.replace(old, new).replace("yield {**seen", "yield {**seen")
+        if "lambda" in new:
+            source = source.replace("lambda response, **_: None", "lambda response, **_: self.parse_page(response, 1)")
+        drop(tmp_path, site, "/a", source=source)
+        crawl = run(tmp_path, site)
+        (line,) = crawl.lines("WARNING", "is requested again with the callback `parse`")
+        assert reason in line
+        assert [item.get("by") for item in crawl.items] == [None]
+        assert waiting(tmp_path) == []
+
+
+def test_a_job_on_disk_requests_a_restored_page_once(tmp_path: Path) -> None:
+    with Site({}) as site:
+        drop(tmp_path, site, "/a", "/b")
+
+        def interrupt() -> Answer:
+            running.interrupt()
+            return twin(text="/a")
+
+        site.pages["/a"] = interrupt
+        running = start(tmp_path, site, JOBDIR=str(tmp_path / "job"))
+        running.log()
+        assert site.paths() == ["/a"]
+        assert waiting(tmp_path) == [("b", 0)]
+        site.asked.clear()
+        crawl = run(tmp_path, site, JOBDIR=str(tmp_path / "job"))
+        assert (crawl.paths(), site.paths()) == (["/b"], ["/b"])
+        assert crawl.notes == []  # the errback of the repeated request was not called
+        assert waiting(tmp_path) == []
+
+
+def test_a_dry_run_restores_nothing(tmp_path: Path) -> None:
+    with Site({}) as site:
+        drop(tmp_path, site, "/a")
+        assert run(tmp_path, site, DEDUP_ACTION="mark").items == []
+        assert waiting(tmp_path) == [("a", 0)]
+
+
+def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
+    source = SPIDER.replace("callback=", "method='POST' if path == '/post' else 'GET', callback=")
+    with Site({"/kept": twin(text="kept"), "/a": twin(text="a"), "/post": twin(text="post")}) as site:
+        run(tmp_path, site, "/kept", "/a", "/post", source=source)
+        index = ("--index", tmp_path / "index")
+        preview = invoke("restore", "--rule", "alike", "--dry-run", *index, status=1)
+        assert preview.stdout.splitlines()[-1] == "1 page would be restored with the next crawl."
+        assert waiting(tmp_path) == []
+        done = invoke("restore", f"{site.url}/a", f"{site.url}/post", f"{site.url}/kept", *index, status=1)
+        assert "  The request is repeated without pair: only short JSON" in done.stdout
+        assert done.stderr.splitlines()[-2:] == [
+            f"{site.url}/post cannot be restored: it is the response to a POST, and only GET is repeated.",
+            f"{site.url}/kept cannot be restored: no journal says that it was dropped.",
+        ]
+        assert waiting(tmp_path) == [("a", 0)]
+    assert "Name the addresses" in invoke("restore", *index, status=2).stderr
+    assert "leave out --index" in invoke("restore", "--now", "news", *index, status=2).stderr
