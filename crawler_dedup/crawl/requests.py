@@ -18,15 +18,14 @@ from crawler_dedup.urls import text_without_credentials
 if TYPE_CHECKING:
     from scrapy import Spider
 
-_META_NAMES = "dedup_restore_meta"
-_META_RECORDED = ("rule", "link_text", "depth", "dedup_scope", "dedup_key", _META_NAMES)
+_META_RECORDED = ("rule", "link_text", "depth", "dedup_scope", "dedup_key", "dedup_restore_meta")
 _MAX_CHARS = 10_000
 """Maximum length of a recorded value as JSON."""
 
 
 def describe_request(request: Request, spider: Spider | None) -> DroppedRequest:
     """Return what is recorded of *request*, whose response was dropped. Raises no error: no page may be lost for it."""
-    named = request.meta.get(_META_NAMES)
+    named = request.meta.get("dedup_restore_meta")
     names = (*_META_RECORDED, *(named if isinstance(named, (list, tuple)) else ()))
     meta = {name: request.meta[name] for name in names if isinstance(name, str) and name in request.meta}
     cb_kwargs, recorded = _copy_json(request.cb_kwargs), _copy_json(meta)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from scrapy import signals
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 
 from crawler_dedup.crawl.background import run_in_own_thread
@@ -47,10 +48,10 @@ class Restorations:
         if not deduplicator.config.is_dry:  # what passes a dry run is not kept for crawls that drop
             crawler.signals.connect(self.request_pages, signal=signals.spider_opened)
 
-    def request_pages(self) -> None:
+    async def request_pages(self) -> None:
         """Schedule requests for the restored pages, before those with which the spider starts."""
         try:
-            overrides = self._deduplicator.pages.list_overrides()
+            overrides = await run_in_own_thread(self._deduplicator.pages.list_overrides)
         except DedupError as error:
             self._monitor.log(logging.WARNING, "No dropped page is requested again: %s", error)
             return
@@ -58,6 +59,8 @@ class Restorations:
             for restoration in override.restorations:
                 if restoration.spider == self._spider:
                     self._request(override.urls[0], restoration)
+        if self._waiting:
+            self._crawler.signals.connect(self.refuse_link, signal=signals.request_scheduled)
 
     def _request(self, url: str, restoration: Restoration) -> None:
         self._waiting[url] = restoration
@@ -83,6 +86,11 @@ class Restorations:
     def _find_method(self, name: str | None) -> Any:
         method = getattr(self._crawler.spider, name, None) if name else None
         return method if ismethod(method) else None
+
+    def refuse_link(self, request: Request) -> None:
+        """Refuse a link to a restored page: its request was not seen by Scrapy's duplicate filter, which would refuse it."""
+        if request.url in self._waiting and request.method == "GET" and not request.dont_filter:
+            raise IgnoreRequest("The page is restored in this crawl.")
 
     def is_repeated(self, request: Request) -> bool:
         """Note that *request* is sent; return whether this crawl has requested the restored page already.
