@@ -101,18 +101,11 @@ def overrides(index: Location | None, settings: Sequence[str], *, json: bool) ->
     with closing(maintenance.open_pages(location)) as pages:
         stored = pages.list_overrides()
     if json:
-        print_json(
-            "override",
-            (
-                {
-                    "kind": each.kind,
-                    "urls": each.urls,
-                    "since": iso_time(each.since),
-                    "restored_for": each.spiders,
-                }
-                for each in stored
-            ),
+        fields = (
+            {"kind": each.kind, "urls": each.urls, "since": iso_time(each.since), "restored_for": each.spiders}
+            for each in stored
         )
+        print_json("override", fields)
         return
     for each in stored:
         waits = f"  (restored by the next crawl of {', '.join(each.spiders)})" if each.restorations else ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from inspect import getmembers_static, ismethod, isroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from scrapy.http import Request
@@ -15,15 +15,12 @@ from scrapy.http import Request
 from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.urls import text_without_credentials
 
-if TYPE_CHECKING:
-    from scrapy import Spider
-
 _META_RECORDED = ("rule", "link_text", "depth", "dedup_scope", "dedup_key", "dedup_restore_meta")
 _MAX_CHARS = 10_000
 """Maximum length of a recorded value as JSON."""
 
 
-def describe_request(request: Request, spider: Spider | None) -> DroppedRequest:
+def describe_request(request: Request, spider: object) -> DroppedRequest:
     """Return what is recorded of *request*, whose response was dropped. Raises no error: no page may be lost for it."""
     named = request.meta.get("dedup_restore_meta")
     names = (*_META_RECORDED, *(named if isinstance(named, (list, tuple)) else ()))
@@ -53,13 +50,12 @@ def _copy_json(values: Mapping[str, Any]) -> dict[str, Any]:
     return copies
 
 
-def _method_name(function: Any, spider: Spider | None) -> str | None:
+def _method_name(function: Any, spider: object) -> str | None:
     """Return the name by which *spider* has the method *function*; ``""`` if it is none, ``None`` if it is ``None``."""
     if function is None:
         return None
     is_its_method = ismethod(function) and function.__self__ is spider
-    kind: type = type(spider)
-    return _method_names(kind).get(function.__func__, "") if is_its_method else ""
+    return _method_names(type(spider)).get(function.__func__, "") if is_its_method else ""
 
 
 @cache

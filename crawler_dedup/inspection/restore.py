@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from msgspec.structs import replace
 
@@ -53,9 +54,9 @@ def restore(
             drops[entry.spider, entry.url] = replace(entry, text=b"")
     times = {(entry.scope, entry.url): entry.seconds for entry in drops.values()}
     kept = {
-        address
+        (record.page.scope, record.page.url)
         for record in maintenance.read_records(pages, advance)
-        if (address := (record.page.scope, record.page.url)) in times and record.settled >= times[address]
+        if not record.is_dry and record.settled >= times.get((record.page.scope, record.page.url), inf)
     }
     overrides = {override.name: override for override in pages.list_overrides()}
     changed: dict[bytes, Override] = {}

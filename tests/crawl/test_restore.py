@@ -6,11 +6,17 @@ import json
 import re
 import subprocess
 from contextlib import closing
+from math import nan
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from scrapy import Request, Spider
+from scrapy.http import Response
 
+from crawler_dedup.crawl.requests import describe_request
+from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.index import maintenance
 from tests.support import processes
 from tests.support.commandline import invoke
@@ -99,6 +105,50 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
 
 def why(directory: Path, url: str) -> str:
     return run_cli(directory, "why", url).stdout
+
+
+class Odd:
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Text(str):
+    """As the texts of links are."""
+
+
+class Recorded(Spider):
+    name = "recorded"
+
+    def __page(self, response: Response) -> None:
+        """Have a name that Python changes."""
+
+    def request(self) -> Request:
+        values = {
+            "text": Text("ü"),
+            "deep": [1, {"x": None}],
+            "tuple": (1,),
+            "nan": nan,
+            "odd": Odd(),
+            "half": "\ud800",
+        }
+        values |= {"big": 10**30, "long": "x" * 20_000, "address": "http://user:secret@a.org/", "\udead": 1}
+        meta = {"rule": 0, "link_text": Text("Next"), "depth": 3, "other": 1, "named": [2], "no": b"", "cookiejar": 5}
+        meta["dedup_restore_meta"] = ["named", "no", "absent", 7]
+        return Request("http://a.org/", self.__page, errback=print, cb_kwargs=values, meta=meta)
+
+
+def test_only_what_can_be_repeated_is_recorded_of_a_request() -> None:
+    spider = Recorded()
+    recorded = describe_request(spider.request(), spider)
+    assert msgspec.json.decode(msgspec.json.encode(recorded), type=DroppedRequest) == recorded
+    assert (recorded.method, recorded.callback, recorded.errback) == ("GET", "_Recorded__page", "")
+    assert recorded.cb_kwargs == {"text": "ü", "deep": [1, {"x": None}]}
+    assert recorded.meta.pop("dedup_restore_meta") == ["named", "no", "absent", 7]
+    assert recorded.meta == {"rule": 0, "link_text": "Next", "depth": 3, "named": [2]}
+    assert recorded.left_out == ("?", "address", "big", "half", "long", "nan", "no", "odd", "tuple")
+    assert describe_request(Request("http://a.org/", meta={"dedup_restore_meta": 5}), None).callback is None
 
 
 # Crawls that fail, of a spider of this project's tests
