@@ -1,4 +1,4 @@
-"""Requests of dropped pages: what is recorded of them, and how they are made again."""
+"""Requests whose responses are dropped: what is recorded of them, so that they can be made again."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def _method_name(function: Any, spider: object) -> str | None:
     if function is None:
         return None
     is_its_method = ismethod(function) and function.__self__ is spider
-    return _method_names(type(spider)).get(function.__func__, "") if is_its_method else ""
+    kind: type = type(spider)
+    return _method_names(kind).get(function.__func__, "") if is_its_method else ""
 
 
 @cache
