@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
@@ -26,6 +26,7 @@ from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
 from crawler_dedup.signing.schemes.scheme import PATH
 from crawler_dedup.system.extras import has_extra
+from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, config, html, prose, sentences, text_of
 from tests.support.verification import verify
 
@@ -95,6 +96,7 @@ def expect_keys(scheme: Scheme, signature: Signature) -> None:
 # Signatures and keys
 
 
+@settings(max_examples=examples(60))
 @given(raw=TEXTS, other_text=TEXTS)
 def test_an_equal_text_agrees_and_is_found_and_no_text_raises_an_error(
     scheme: Scheme, raw: str, other_text: str
@@ -317,6 +319,8 @@ def options_of(name: str) -> dict[str, Field[Any]]:
 
 
 OPTIONS = [(name, option) for name in NAMES for option in options_of(name)]
+STEMMED_LEXICON = [("imatch", "stem"), ("ddw", "stem")]
+"""Options with which all words of the general lexicon are stemmed, which takes a second."""
 
 
 def edges(field: Field[Any]) -> list[Any]:
@@ -343,7 +347,10 @@ def test_a_spec_makes_the_scheme_that_it_describes(scheme: Scheme) -> None:
             scheme_of(f"{scheme.name} {word}0")
 
 
-@pytest.mark.parametrize(("name", "option"), OPTIONS)
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [pytest.param(*pair, marks=[pytest.mark.slow] if pair in STEMMED_LEXICON else []) for pair in OPTIONS],
+)
 def test_signatures_and_keys_depend_on_the_options_in_the_spec_only(name: str, option: str) -> None:
     field, default = options_of(name)[option], scheme_of(name)
     for value in edges(field):

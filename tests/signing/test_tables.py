@@ -70,6 +70,7 @@ def tables_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MADE)
 def test_the_tables_equal_what_their_packages_say(tables_folder: Path, name: str) -> None:
     package = MADE[name]

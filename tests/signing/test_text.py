@@ -11,7 +11,7 @@ from unicodedata import combining, normalize
 import jieba
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
@@ -22,6 +22,7 @@ from crawler_dedup.signing.features import normalise, weigh_tokens
 from crawler_dedup.signing.segmentation import CutHan, han_cutter, read_dictionary
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
+from tests.support.examples import examples
 from tests.support.reference import slow_mixed, slow_shingles
 
 SCRIPTS = "abé Ünıñ_3٣ б кот مُحَمَّ हिन्दी 한국 茶馆館々〇 かなー ｶﾞ ไทย့က ភា བོད …，！-?😀\n\u0301\u200d"
@@ -196,6 +197,7 @@ def test_words_added_to_the_global_jieba_change_nothing(jieba_cut: CutHan) -> No
     assert tokenize(CHINESE, loaded_later) == before
 
 
+@pytest.mark.slow
 def test_the_dictionary_equals_the_one_that_jieba_makes_of_its_file() -> None:
     tokenizer = jieba.Tokenizer()
     with (files("jieba") / "dict.txt").open(encoding="utf-8") as lines:
@@ -322,6 +324,7 @@ def test_lines_are_normalised_as_if_they_were_one_text(lines: list[str], times: 
         assert_normalised(text)
 
 
+@settings(max_examples=examples(20))
 @given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=20), min_size=1, max_size=20))
 def test_a_long_text_is_normalised_as_if_it_were_one_piece(words: list[str]) -> None:
     text = " ".join(words * (40_000 // sum(map(len, words)) + 1)) + "\u00e9"

@@ -71,7 +71,7 @@ def hashes_of_runs(letters: list[str], width: int) -> list[int]:
 # The guarantee
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(120))
 @given(data=st.data(), scheme=SCHEMES)
 def test_every_shared_passage_of_the_guaranteed_length_is_found(data: st.DataObject, scheme: Winnowing) -> None:
     alphabet = NARROW[:5] + WIDE[:4] + data.draw(st.sampled_from([NARROW, WIDE]))
@@ -84,7 +84,7 @@ def test_every_shared_passage_of_the_guaranteed_length_is_found(data: st.DataObj
     assert numbers_of(scheme, new) & numbers_of(scheme, kept) & of_passage
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 @given(data=st.data(), scheme=SCHEMES)
 def test_no_shared_passage_shorter_than_the_noise_is_found(data: st.DataObject, scheme: Winnowing) -> None:
     new, kept = (data.draw(passages(NARROW + WIDE, scheme.noise, 200)) for _ in range(2))
