@@ -188,7 +188,7 @@ def test_a_command_that_a_program_calls_is_recognised(crawled: Path) -> None:
     code = "import sys; from scrapy.cmdline import execute; execute(['crawler', *sys.argv[1:]])"
     with Site(PAGES) as site:
         for command in (["shell", *DECISION], ["fetch"]):
-            done = processes.run(["-c", code, *command, f"{site.url}/copy"], cwd=crawled, fresh=True)
+            done = processes.run(["-c", code, *command, f"{site.url}/copy"], cwd=crawled, fresh=command == ["fetch"])
             (line,) = logged_lines(done.stderr)
             assert line.startswith(f"duplicate {site.url}/copy of http://site/page")
 
@@ -206,5 +206,5 @@ process.start()
     (crawled / "programs" / "scrapy").write_text(source)
     with Site(PAGES) as site:
         project(crawled, site, SETTINGS + "DEDUP_SCOPE = 'global'\n")
-        done = processes.run([str(crawled / "programs" / "scrapy"), "shell", site.url], cwd=crawled, fresh=True)
+        done = processes.run([str(crawled / "programs" / "scrapy"), "shell", site.url], cwd=crawled)
     assert "'dedup/dropped': 2" in done.stderr

@@ -119,8 +119,18 @@ def stop(pid: int) -> None:
     os.kill(pid, signal.SIGSTOP)
 
 
-@pytest.mark.parametrize("act", [kill, crash, stop])
-@pytest.mark.parametrize("phase", ["idle", "receiving", "signing", "answering"])
+PHASES = ("idle", "receiving", "signing", "answering")
+ALWAYS = [("idle", kill), ("receiving", stop), ("signing", kill), ("answering", crash)]
+
+
+@pytest.mark.parametrize(
+    ("phase", "act"),
+    [
+        pytest.param(phase, act, marks=[] if (phase, act) in ALWAYS else [pytest.mark.slow])
+        for phase in PHASES
+        for act in (kill, crash, stop)
+    ],
+)
 def test_no_page_is_lost_when_a_process_is_killed_or_stopped(phase: str, act: Act, signers: Signers) -> None:
     async def sign_all() -> None:
         (pid,) = pids(signers)

@@ -198,7 +198,7 @@ TWO_LINES = {"DOWNLOADER_MIDDLEWARES": {DOWNLOADER: 40}, "SPIDER_MIDDLEWARES": {
 def test_both_middlewares_are_outermost_unless_the_project_gives_another_order(
     tmp_path: Path, settings: dict[str, Any], addon: bool, position: int
 ) -> None:
-    crawl = crawl_pages(tmp_path, PAGES, settings=settings, addon=addon, fresh=True)
+    crawl = crawl_pages(tmp_path, PAGES, settings=settings, addon=addon, fresh=not settings)
     assert_drops_the_copy(crawl)
     for kind, path in (("downloader", DOWNLOADER), ("spider", SPIDER)):
         assert enabled(crawl, kind)[position] == path
@@ -236,7 +236,7 @@ def test_a_command_that_crawls_files_its_pages(tmp_path: Path, arguments: list[s
 
 @without_reactor
 def test_the_filter_works_without_a_twisted_reactor(tmp_path: Path) -> None:
-    crawl = crawl_pages(tmp_path, PAGES, settings={"TWISTED_REACTOR_ENABLED": False}, fresh=True)
+    crawl = crawl_pages(tmp_path, PAGES, settings={"TWISTED_REACTOR_ENABLED": False})
     assert "Not using a Twisted reactor" in crawl.log
     assert_drops_the_copy(crawl)
     assert [note["error"] for note in crawl.notes] == ["NearDuplicate"]
@@ -284,5 +284,5 @@ def test_a_crawl_that_cannot_start_leaves_the_index_to_the_next_one(tmp_path: Pa
         deduplicator.check("http://old/", article("a").encode(), scope="spider walker")
     with Site({"/a": html(article("a", frame="again"))}) as site:
         program = ["-c", FAILING_START.replace('"index"', repr(str(directory))), f"{site.url}/a"]
-        done = processes.run(program, cwd=tmp_path, fresh=True)
+        done = processes.run(program, cwd=tmp_path)
     assert done.stdout.split("\n") == ["no database", "new", "0", ""], done.stderr

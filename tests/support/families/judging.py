@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 
@@ -66,6 +67,7 @@ class Judge:
     def __init__(self, directory: Path) -> None:
         self._deduplicator = Deduplicator.open(directory, Config(tokenizer="rjieba"))
         self._outcomes: dict[str, Outcome] = {}
+        self._sign = cache(self._sign_anew)
 
     def judge(self, trial: Trial) -> Outcome:
         """Return the outcome of a trial. The pages of all trials of its family are offered together, to save commits."""
@@ -87,7 +89,7 @@ class Judge:
         offers = [self._deduplicator.submit([replace(page, scope=trial.name)]) for page in pages]
         return offers[-len(signed_pages) :]
 
-    def _sign(self, page: Page) -> SignedPage:
+    def _sign_anew(self, page: Page) -> SignedPage:
         return self._deduplicator.sign(page.url, page.html.encode())
 
     def __enter__(self) -> Judge:
