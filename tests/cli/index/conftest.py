@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 from pathlib import Path
 
@@ -13,6 +14,14 @@ from crawler_dedup.index.records import Record
 from tests.support.crawling import article
 from tests.support.indexcommands import CONFIG, PAGES
 from tests.support.indexing import FILING
+
+
+@pytest.fixture(autouse=True)
+def _forked_verification(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ``index verify`` fork the process that reads the index, instead of importing everything anew."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["crawler_dedup.cli.index"])
+    monkeypatch.setattr(multiprocessing, "get_context", lambda _: context)
 
 
 @pytest.fixture

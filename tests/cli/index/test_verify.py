@@ -113,6 +113,7 @@ def test_an_empty_or_missing_file_beside_journals_is_damage(pages: Path, state: 
 def test_an_index_that_another_process_locks_is_not_verified(
     pages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.undo()  # the process is started anew
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(  # read by the process that looks at the index
         "from crawler_dedup.index.lmdb import environment\nenvironment._OPEN_TIMEOUT = environment._CLOSE_TIMEOUT = 0.3\n"
