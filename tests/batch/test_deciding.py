@@ -38,6 +38,7 @@ from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.signer import Signer
 from tests.support.collections import Page, example_folder, find, make_pages, sign, table, write_pages
+from tests.support.examples import examples
 from tests.support.sparkexchange import exchanged, read_links
 
 FIELDS = ("representative", "rule", "distance", "resemblance", "coverage")
@@ -93,7 +94,7 @@ def decided_in_groups(signed: Path, profiles: Path, config: Config, order: str, 
     return decided
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     pages=st.builds(make_pages, st.integers(0, 1 << 32), st.integers(1, 80)),
     cut=st.integers(1, 60),

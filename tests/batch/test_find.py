@@ -45,6 +45,7 @@ from tests.support.collections import (
     write_pages,
 )
 from tests.support.crawling import article
+from tests.support.examples import examples
 from tests.support.sitepages import story
 
 
@@ -102,7 +103,7 @@ def test_pages_are_decided_as_in_a_crawl_with_every_scheme(tmp_path: Path, schem
     assert report.verdicts["duplicate"] > 10
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seeds=st.tuples(st.integers(0, 1 << 32), st.integers(0, 1 << 32)), size=st.integers(1, 40))
 def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, seeds: tuple[int, int], size: int) -> None:
     with example_folder(tmp_path) as folder:
@@ -121,7 +122,7 @@ def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, see
         assert [decided[str(folder / "pages.jsonl"), number] for number in range(size)] == expected
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seeds=st.tuples(st.integers(0, 1 << 32), st.integers(0, 1 << 32)), size=st.integers(1, 40))
 @example(seeds=(8798555, 51), size=48)
 def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages(
