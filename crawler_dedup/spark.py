@@ -16,7 +16,7 @@ from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.rows import require_order
 from crawler_dedup.batch.shard import UNSIGNED
 from crawler_dedup.batch.spark.executors import SIGNED, SIGNED_COLUMNS, sign_rows
-from crawler_dedup.batch.spark.search import Search, learn_sites
+from crawler_dedup.batch.spark.search import decide_rows, group_rows, learn_sites
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope
 from crawler_dedup.decision import Verdict
@@ -106,8 +106,8 @@ def find_duplicates(
         require_same_spec("The DataFrame", spec, signer.spec)
     rows = signed.select(_ROW, f"{SIGNED}.*")
     known = FrozenProfiles.of(learn_sites(rows)) if profiles is None else profiles
-    search = Search(rows, RememberingMatcher(signer), known)
-    decided = search.decide(search.find_groups(), order, memory)
+    matcher = RememberingMatcher(signer)
+    decided = decide_rows(rows, group_rows(rows, matcher, known), matcher, known, order, memory)
     verdict = F.when(F.col("kind") == UNSIGNED, str(Verdict.UNCHECKED)).otherwise(str(Verdict.NEW))
     return (
         rows.select(_ROW, "id", "url", "kind", "reason")

@@ -6,7 +6,6 @@ The driver holds the groups in memory, 16 bytes for each row that is near anothe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -40,63 +39,50 @@ _COLLECTING = 8  # tasks that send rows to the driver
 _BROADCAST_ROWS = 10_000_000  # groups of at most so many rows are sent to every executor
 
 
-@dataclass(frozen=True)
-class Search:
-    """The parameters of a search for near-duplicates on Spark.
+def group_rows(rows: DataFrame, matcher: RememberingMatcher, profiles: FrozenProfiles) -> Groups:
+    """Find the rows that a look-up can return, or whose look-up can return a page, and group them.
 
-    Attributes:
-        rows: the signed rows: the columns of :data:`~crawler_dedup.batch.spark.executors.SIGNED_COLUMNS`, and ``row``.
-        matcher: the matcher, which has the scheme and the rules.
-        profiles: what is known about sites.
+    They include all rows that :func:`~crawler_dedup.batch.candidates.find_candidates` finds.
     """
-
-    rows: DataFrame
-    matcher: RememberingMatcher
-    profiles: FrozenProfiles
-
-    def find_groups(self) -> Groups:
-        """Find the rows that a look-up can return, or whose look-up can return a page, and group them.
-
-        They include all rows that :func:`~crawler_dedup.batch.candidates.find_candidates` finds.
-        """
-        scheme = self.matcher.scheme
-        by_distance = scheme if isinstance(scheme, SimHash) else None
-        tables = tables_for(by_distance.max_distance, max(1, self.rows.count())) if by_distance else ()
-        if by_distance and not by_distance.max_distance:
-            tables = ()
-        columns = ("row", "kind", "signature", "name", "title")
-        send_numbers = partial(spread_numbers, by_distance=by_distance is not None)
-        numbers = self.rows.select(*columns).mapInArrow(send_numbers, SENT_COLUMNS)
-        send_keys = partial(spread_keys, matcher=self.matcher, profiles=self.profiles)
-        by_key = (TEXT, THIN) if looks_up_by_keys(scheme) else (THIN,)
-        keys = of_kinds(self.rows, *by_key).select("row", "page").mapInArrow(send_keys, SENT_COLUMNS)
-        link_equal = partial(link_rows_with_equal_numbers, tables=tables)
-        linked = numbers.union(keys).repartition("part").mapInArrow(link_equal, SENT_COLUMNS)
-        if by_distance and tables:
-            link_near = partial(link_rows_with_near_signatures, tables=tables, max_distance=by_distance.max_distance)
-            linked = linked.repartition("part").mapInArrow(link_near, SENT_COLUMNS)
-        return find_groups(_collect_links(linked))
-
-    def decide(self, groups: Groups, order: str, memory: int) -> DataFrame:
-        """Decide about the rows of *groups*; the result has :data:`~crawler_dedup.batch.spark.executors.DECIDED_COLUMNS`.
-
-        A signed row that is not in *groups* is new.
-
-        Args:
-            order: in which order pages are decided.
-            memory: bytes that kept pages may take, in each task.
-        """
-        columns = (*GROUPED, *filter(None, [order.removeprefix("-")]))
-        wanted = of_kinds(self.rows, TEXT, THIN).select(*columns)
-        grouped = wanted.sparkSession.createDataFrame(pa.table({"row": groups.rows, "group": groups.numbers}))
-        if len(groups.rows) <= _BROADCAST_ROWS:
-            grouped = F.broadcast(grouped)
-        together = wanted.join(grouped, "row").repartition("group").sortWithinPartitions("row").select(*columns)
-        decide = partial(decide_groups, matcher=self.matcher, profiles=self.profiles, order=order, memory=memory)
-        return together.mapInArrow(decide, DECIDED_COLUMNS)
+    scheme = matcher.scheme
+    max_distance = scheme.max_distance if isinstance(scheme, SimHash) else 0
+    tables = tables_for(max_distance, max(1, rows.count())) if max_distance else ()
+    columns = ("row", "kind", "signature", "name", "title")
+    send_numbers = partial(spread_numbers, by_distance=isinstance(scheme, SimHash))
+    numbers = rows.select(*columns).mapInArrow(send_numbers, SENT_COLUMNS)
+    send_keys = partial(spread_keys, matcher=matcher, profiles=profiles)
+    by_key = (TEXT, THIN) if looks_up_by_keys(scheme) else (THIN,)
+    keys = _of_kinds(rows, *by_key).select("row", "page").mapInArrow(send_keys, SENT_COLUMNS)
+    link_equal = partial(link_rows_with_equal_numbers, tables=tables)
+    linked = numbers.union(keys).repartition("part").mapInArrow(link_equal, SENT_COLUMNS)
+    if tables:
+        link_near = partial(link_rows_with_near_signatures, tables=tables, max_distance=max_distance)
+        linked = linked.repartition("part").mapInArrow(link_near, SENT_COLUMNS)
+    return find_groups(_collect_links(linked))
 
 
-def of_kinds(rows: DataFrame, *kinds: str) -> DataFrame:
+def decide_rows(
+    rows: DataFrame, groups: Groups, matcher: RememberingMatcher, profiles: FrozenProfiles, order: str, memory: int
+) -> DataFrame:
+    """Decide about the rows of *groups*; the result has :data:`~crawler_dedup.batch.spark.executors.DECIDED_COLUMNS`.
+
+    A signed row that is not in *groups* is new.
+
+    Args:
+        order: in which order pages are decided.
+        memory: bytes that kept pages may take, in each task.
+    """
+    columns = (*GROUPED, *filter(None, [order.removeprefix("-")]))
+    wanted = _of_kinds(rows, TEXT, THIN).select(*columns)
+    grouped = wanted.sparkSession.createDataFrame(pa.table({"row": groups.rows, "group": groups.numbers}))
+    if len(groups.rows) <= _BROADCAST_ROWS:
+        grouped = F.broadcast(grouped)
+    together = wanted.join(grouped, "row").repartition("group").sortWithinPartitions("row").select(*columns)
+    decide = partial(decide_groups, matcher=matcher, profiles=profiles, order=order, memory=memory)
+    return together.mapInArrow(decide, DECIDED_COLUMNS)
+
+
+def _of_kinds(rows: DataFrame, *kinds: str) -> DataFrame:
     """Return the rows of some *kinds*."""
     return rows.where(F.col("kind").isin(*kinds))
 
@@ -119,7 +105,7 @@ def learn_sites(rows: DataFrame) -> Iterator[StoredSite]:
     place, count = F.row_number().over(by_site.orderBy("row")) - 1, F.count("*").over(by_site)
     share = f"{LEARNED_PAGES} div greatest(count, {LEARNED_PAGES})"
     chosen = (
-        of_kinds(rows, TEXT, THIN)
+        _of_kinds(rows, TEXT, THIN)
         .where(F.col("site") != 0)
         .select("site", "row", F.row_number().over(same.orderBy("row")).alias("copy"))
         .where(F.col("copy") <= COPIES)
