@@ -22,7 +22,6 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from benchmarks.index.report import Report
 from benchmarks.self_joins import join_in_duckdb, join_in_polars
 from crawler_dedup.batch.apply import apply_decisions
 from crawler_dedup.batch.collection import FORMAT, Collection, CollectionHeader, Receipt, Source, checksum_of
-from crawler_dedup.batch.find import Clock, find_duplicates
+from crawler_dedup.batch.find import find_duplicates
 from crawler_dedup.batch.neighbours import Flags, ResidentSignatures, find_neighbours
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS
 from crawler_dedup.batch.shard import columns_of, write_shard
@@ -39,6 +38,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.system.callbacks import Advance, ignore_progress
 from tests.support.collections import start, warc_record
 from tests.support.data import DATA, html_pages, require_data, saved
 
@@ -52,6 +52,21 @@ _SHARES = (0.01, 0.02, 0.1)  # of copies
 _PARTS = ("join", "greedy", "stream", "job", "memory")
 
 Search = Callable[[Numbers, int], Flags]
+
+
+class Steps:
+    """Measures the processor time of each step of a search, from its announcement to that of the next."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._name, self._began = "", 0.0
+
+    def begin(self, name: str, _: int | None = None) -> Advance:
+        now = time.process_time()
+        if self._name:
+            self.seconds[self._name] = now - self._began
+        self._name, self._began = name, now
+        return ignore_progress
 
 
 def make_signatures(count: int, share: float = _COPIES) -> Numbers:
@@ -136,9 +151,9 @@ def measure_greedy(report: Report, joins: Sequence[tuple[int, int]], shares: Seq
 def _decide(directory: Path, max_distance: int, memory: float) -> list[str]:
     """Search a collection; return the figures of :func:`measure_greedy`."""
     config = Config(tokenizer="bigrams", max_distance=max_distance)
-    with patch("crawler_dedup.batch.find.Clock", lambda: Clock(time.process_time)):
-        decided = find_duplicates(directory, directory / "decisions", config, start, memory=int(memory * 2**30))
-    join, greedy = (decided.seconds[step] for step in ("finding neighbours", "deciding"))
+    steps = Steps()
+    decided = find_duplicates(directory, directory / "decisions", config, steps.begin, memory=int(memory * 2**30))
+    join, greedy = (steps.seconds[step] for step in ("finding neighbours", "deciding"))
     rates = (f"{decided.pages / seconds / 1e6:.2f}" for seconds in (join, join + greedy))
     return [f"{decided.candidates:,}", f"{decided.pages - decided.kept:,}", f"{join:.2f}", f"{greedy:.2f}", *rates]
 
@@ -250,10 +265,12 @@ def measure_memory(report: Report, count: int, sites: int, share: float, max_dis
 def search(directory: Path, max_distance: int, memory: float) -> None:
     """Search a collection, and print time and memory as JSON. Runs in the process that :func:`measure_memory` starts."""
     config = Config(tokenizer="bigrams", max_distance=max_distance)
-    report = find_duplicates(directory, directory / "decisions", config, start, memory=int(memory * 2**30))
+    steps = Steps()
+    report = find_duplicates(directory, directory / "decisions", config, steps.begin, memory=int(memory * 2**30))
+    steps.begin("end")
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu = used.ru_utime + used.ru_stime
-    print(json.dumps({"peak": used.ru_maxrss, "cpu": cpu, "candidates": report.candidates, "steps": report.seconds}))
+    print(json.dumps({"peak": used.ru_maxrss, "cpu": cpu, "candidates": report.candidates, "steps": steps.seconds}))
 
 
 def main() -> None:

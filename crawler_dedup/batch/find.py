@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -18,7 +16,8 @@ from crawler_dedup.batch.collection import Collection, count_reasons
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.existing import ExistingPages, open_existing
 from crawler_dedup.batch.learning import check_profiles, learn_profiles
-from crawler_dedup.batch.output import CLUSTERS, KEPT, LEFT_OUT_BYTES, VERDICTS, Clusters, write_kept
+from crawler_dedup.batch.neighbours import Places
+from crawler_dedup.batch.output import CLUSTERS, KEPT, LEFT_OUT_BYTES, VERDICTS, Clusters, Codes, write_kept
 from crawler_dedup.batch.rows import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
@@ -76,7 +75,6 @@ class Report(msgspec.Struct, frozen=True):
         bad: how many records of the inputs could not be read, by reason.
         candidates: how many pages were near enough to another page to be compared, or had the same identifier.
         known_sites: for how many sites it is known what their pages have in common.
-        seconds: how long each step took.
         spec: what the signatures depend on.
         max_distance: largest distance of duplicates, in bits.
         format: version of the layout of the collection, by which records are numbered.
@@ -92,7 +90,6 @@ class Report(msgspec.Struct, frozen=True):
     bad: dict[str, int]
     candidates: int
     known_sites: int
-    seconds: dict[str, float]
     spec: dict[str, str]
     max_distance: int
     format: int
@@ -102,27 +99,9 @@ class Report(msgspec.Struct, frozen=True):
 class Decided:
     """The decisions: for each row, the code of its verdict and how many pages it represents; and the drops by rule."""
 
-    codes: np.ndarray[tuple[int], np.dtype[np.uint8]]
-    duplicates: np.ndarray[tuple[int], np.dtype[np.int64]]
+    codes: Codes
+    duplicates: Places
     rules: Counter[str]
-
-
-class Clock:
-    """Measures how long each step takes.
-
-    Args:
-        now: returns the time, in seconds since some moment.
-    """
-
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        began = self._now()
-        yield
-        self.seconds[name] = round(self._now() - began, 3)
 
 
 def find_duplicates(
@@ -149,38 +128,31 @@ def find_duplicates(
     Raises:
         DedupError: a shard is missing or damaged, or memory does not suffice.
     """
-    clock = Clock()
     collection = Collection.open(directory)
-    with clock.step("checking"):
-        receipts = collection.require_whole(start("checking", len(collection.shards)))
+    receipts = collection.require_whole(start("checking", len(collection.shards)))
     count = sum(receipt.pages for receipt in receipts)
     existing = None
     if against is not None:
-        with clock.step("checking what is kept"):
-            existing = open_existing(against, collection, start("checking what is kept", None))
+        existing = open_existing(against, collection, start("checking what is kept", None))
     free = _find_free_memory(count, memory) - _EXISTING_BYTES * (0 if existing is None else len(existing))
     signer = Signer(config_from_spec(collection.header.spec, config))
     output.mkdir(parents=True, exist_ok=True)
-    with clock.step("reading"):
-        rows = read_rows(collection.shards, receipts, order)
-    with clock.step("learning sites"):
-        if profiles is None:
-            profiles = output / PROFILES
-            header = Header(FORMAT, collection.header.spec, collection.header.libraries, KIND)
-            known = () if existing is None else existing.known_sites()
-            learn_profiles(rows, profiles, header, known, start("learning sites", None))
-        frozen = read_profiles(profiles, collection.header.spec, can_read)
-        check_profiles(frozen, collection, count)
+    rows = read_rows(collection.shards, receipts, order)
+    if profiles is None:
+        profiles = output / PROFILES
+        header = Header(FORMAT, collection.header.spec, collection.header.libraries, KIND)
+        known = () if existing is None else existing.known_sites()
+        learn_profiles(rows, profiles, header, known, start("learning sites", None))
+    frozen = read_profiles(profiles, collection.header.spec, can_read)
+    check_profiles(frozen, collection, count)
     matcher = RememberingMatcher(signer)
-    with clock.step("finding neighbours"):
-        candidates = find_candidates(
-            rows, existing, signer.scheme, matcher, frozen, free, start("finding neighbours", None)
-        )
+    candidates = find_candidates(
+        rows, existing, signer.scheme, matcher, frozen, free, start("finding neighbours", None)
+    )
     (output / REPORT).unlink(missing_ok=True)  # it is written last: where it exists, all files belong together
-    with clock.step("deciding"):
-        decided = _decide(rows, existing, candidates, matcher, frozen, output, free + _JOIN_BYTES * count, start)
-    with clock.step("writing"):
-        write_kept(output / KEPT, rows, decided.codes, decided.duplicates)
+    decided = _decide(rows, existing, candidates, matcher, frozen, output, free + _JOIN_BYTES * count, start)
+    start("writing", None)
+    write_kept(output / KEPT, rows, decided.codes, decided.duplicates)
     verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
     counts = {str(verdict): number for verdict, number in zip(VERDICTS, verdicts, strict=True)}
     sources = zip(collection.header.sources, receipts, strict=True)
@@ -196,7 +168,6 @@ def find_duplicates(
         **count_reasons(receipts),
         candidates=int(candidates.rows.sum()),
         known_sites=len(frozen),
-        seconds=clock.seconds,
         spec=collection.header.spec,
         max_distance=signer.config.max_distance,
         format=collection.header.format,
