@@ -3,44 +3,25 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any
 
 import click
 
-from crawler_dedup.cli.options import json_option
-from crawler_dedup.cli.terminal import print_json
 from crawler_dedup.config.settings import Config, declared_types, setting_name
 from crawler_dedup.config.values import describe_values
 
 
 @click.command
-@json_option
-def settings(json: bool) -> None:
+def settings() -> None:
     """Print all settings with their defaults and explanations.
 
     The output is Markdown.
 
     \b
-    Examples:
+    Example:
       crawler-dedup settings
-      crawler-dedup settings --json | grep DISTANCE
     """
-    if not json:
-        click.echo(settings_reference(), nl=False)
-        return
-    print_json("setting", _describe_settings())
-
-
-def _describe_settings() -> Iterator[dict[str, Any]]:
-    for setting in fields(Config):
-        yield {
-            "name": setting_name(setting.name),
-            "default": setting.default,
-            "allowed": describe_values(declared_types()[setting.name]),
-            "explanation": setting.metadata["explanation"],
-        }
+    click.echo(settings_reference(), nl=False)
 
 
 def settings_reference() -> str:

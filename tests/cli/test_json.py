@@ -14,13 +14,6 @@ from tests.support.crawling import article
 from tests.support.indexing import cut_chunks
 
 
-def test_settings_are_printed_as_json_lines() -> None:
-    settings = json_lines("settings", "--json")
-    names = [f"DEDUP_{name.upper()}" for name in Config.__dataclass_fields__]
-    assert [(line["type"], line["name"]) for line in settings] == [("setting", name) for name in names]
-    assert settings[1]["default"] == Config().action
-
-
 def test_a_plan_is_printed_as_json_lines() -> None:
     least, *_, widest = json_lines("plan", "--pages", "1e9", "--distance", 3, "--json")
     assert (least["tables"], least["blocks"], widest["blocks"]) == (10, [5], None)
