@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.edits import EditedPair, edited_sets, is_chinese
 from crawler_dedup.config import MAP_SIZE, Config
 from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument, cached_signer, sign_documents
+from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument, sign_documents
 from crawler_dedup.evaluation.labelled import LabelledSet
 from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs
 from crawler_dedup.hamming import Numbers
@@ -27,6 +27,7 @@ from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.signedpage import PageKind, Signature
 from crawler_dedup.signing.schemes import Scheme, scheme_of
+from crawler_dedup.signing.signer import cached_signer
 from crawler_dedup.signing.text import Text
 from crawler_dedup.system.callbacks import Advance, Start
 from crawler_dedup.system.processes import map_in_processes

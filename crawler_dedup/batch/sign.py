@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,7 +30,7 @@ from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.segmentation import resolve_tokenizer
-from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.signer import Signer, cached_signer
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
 from crawler_dedup.system.processes import map_in_processes, raise_if_stopped
@@ -162,12 +162,6 @@ def _sum_up(
         )
         raise DedupError(f"The inputs have no page that can be read.{lines}")
     return signing
-
-
-@lru_cache(maxsize=1)
-def cached_signer(config: Config) -> Signer:
-    """Return a signer with *config*, which is created once in each process."""
-    return Signer(config)
 
 
 def _sign_shard(shard: Shard, *, config: Config, columns: Columns, scope: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation.labelled import Document, LabelledSet, read_body
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.signer import cached_signer
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.processes import map_in_processes
 from crawler_dedup.urls import stand_in_address
@@ -54,12 +54,6 @@ def sign_documents(
     keys = [(labelled_set.name, identifier) for labelled_set in sets for identifier in labelled_set.documents]
     documents = [document for labelled_set in sets for document in labelled_set.documents.values()]
     return dict(zip(keys, map_in_processes(partial(_sign, folder, config), documents, jobs, advance), strict=True))
-
-
-@lru_cache(maxsize=1)
-def cached_signer(config: Config) -> Signer:
-    """Return the signer of this process. It is cached because its dictionary takes a second to load."""
-    return Signer(config)
 
 
 def _sign(folder: Path, config: Config, document: Document) -> SignedDocument:

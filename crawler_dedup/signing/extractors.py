@@ -17,9 +17,6 @@ from crawler_dedup.signing.hidden import without_hidden
 from crawler_dedup.signing.maintext import MainBlocks, join_shown_text, join_text
 from crawler_dedup.signing.parsing import check_body, check_depth, check_nodes, is_charset, parse
 
-_PARAGRAPHS = "paragraphs size>=100 links<=1/3 series>=4 title<=2 share>=3/5"
-_TRAFILATURA = "trafilatura comments=no tables=no"
-
 
 @cache
 def load_trafilatura() -> ModuleType:
@@ -73,32 +70,31 @@ class Extractor:
 
     Attributes:
         spec: name and parameters, for the index header.
-        extract: returns the text of a page, given its tree, which is not changed, and the blocks that
-            :func:`~crawler_dedup.signing.maintext.find_main_blocks` found.
-        extract_shown: returns the text without hidden elements (:mod:`crawler_dedup.signing.hidden`), likewise; its third
-            argument says whether what only a script or an animation uncovers counts as shown, as in the blocks.
+        read_tree: returns the text of a tree, which is not changed; ``None``: the text is that of the blocks that
+            :func:`~crawler_dedup.signing.maintext.find_main_blocks` has found.
     """
 
     spec: str
-    extract: Callable[[HtmlElement, MainBlocks], str]
-    extract_shown: Callable[[HtmlElement, MainBlocks, bool], str]
+    read_tree: Callable[[HtmlElement], str] | None = None
 
+    def extract(self, tree: HtmlElement, main: MainBlocks) -> str:
+        """Return the text of a page, given its tree and its main blocks."""
+        return join_text(main) if self.read_tree is None else self.read_tree(tree)
 
-def _from_tree(spec: str, extract: Callable[[HtmlElement], str]) -> Extractor:
-    return Extractor(
-        spec,
-        lambda tree, _: extract(tree),
-        lambda tree, _, revealed: extract(without_hidden(tree, revealed=revealed)),
-    )
+    def extract_shown(self, tree: HtmlElement, main: MainBlocks, *, revealed: bool) -> str:
+        """Return the text without hidden elements (:mod:`crawler_dedup.signing.hidden`).
+
+        Args:
+            revealed: whether what only a script or an animation uncovers counts as shown, as in the blocks.
+        """
+        if self.read_tree is None:
+            return join_shown_text(main)
+        return self.read_tree(without_hidden(tree, revealed=revealed))
 
 
 _BUILT_IN = {
-    "paragraphs": Extractor(
-        _PARAGRAPHS,
-        lambda _, main: join_text(main),
-        lambda _, main, __: join_shown_text(main),
-    ),
-    "trafilatura": _from_tree(_TRAFILATURA, extract_with_trafilatura),
+    "paragraphs": Extractor("paragraphs size>=100 links<=1/3 series>=4 title<=2 share>=3/5"),
+    "trafilatura": Extractor("trafilatura comments=no tables=no", extract_with_trafilatura),
 }
 
 
@@ -123,4 +119,4 @@ def find_extractor(name: str) -> Extractor:
             raise TypeError(f"DEDUP_EXTRACTOR = {name!r} returned {type(text).__name__}, not str.")
         return text
 
-    return _from_tree(name, checked)
+    return Extractor(name, checked)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.metadata import version
 from typing import Any, NamedTuple
 from unicodedata import unidata_version
@@ -234,7 +234,11 @@ class Signer:
 
     def _sign_main_text(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
         hides = content.outline.hides
-        shown = self._extractor.extract_shown(content.tree, content.main, content.revealed) if hides else content.text
+        shown = (
+            self._extractor.extract_shown(content.tree, content.main, revealed=content.revealed)
+            if hides
+            else content.text
+        )
         # The shown text may be a small part of the page: a frame that waits for a script, or one of many tabs.
         if _is_mostly_hidden(content.text, shown):
             return _unsigned(page, _MOSTLY_HIDDEN)
@@ -254,6 +258,12 @@ class Signer:
         names = "\n".join(sorted(split_title(page.title)))
         signature = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
         return msgspec.structs.replace(page, kind=PageKind.THIN, signature=signature)
+
+
+@lru_cache(maxsize=1)
+def cached_signer(config: Config) -> Signer:
+    """Return the signer of this process. It is cached because its dictionary takes a second to load."""
+    return Signer(config)
 
 
 def _language_scope(language: str) -> str:

@@ -9,8 +9,9 @@ import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fastwarc.warc import ArchiveIterator
 
@@ -179,23 +180,28 @@ def _split_chunks(body: bytes) -> list[bytes]:
 
 
 def _gunzip(body: bytes, most: int) -> bytes:
-    return _inflate(body, most, 16 + zlib.MAX_WBITS)
+    return _decompress(body, most, partial(zlib.decompressobj, 16 + zlib.MAX_WBITS))
 
 
 def _decode_deflate(body: bytes, most: int) -> bytes:
-    return _inflate(body, most, zlib.MAX_WBITS) or _inflate(body, most, -zlib.MAX_WBITS)
+    with_head, without_head = (partial(zlib.decompressobj, bits) for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS))
+    return _decompress(body, most, with_head) or _decompress(body, most, without_head)
 
 
-def _inflate(body: bytes, most: int, bits: int) -> bytes:
-    """Decompress the members of *body*, as far as they can be read."""
+def _decode_zstd(body: bytes, most: int) -> bytes:
+    return _decompress(body, most, zstd.ZstdDecompressor)
+
+
+def _decompress(body: bytes, most: int, make_decompressor: Callable[[], Any]) -> bytes:
+    """Decompress the members or frames of *body*, as far as they can be read."""
     content = b""
     while body and len(content) < most:
-        member = zlib.decompressobj(bits)
+        decompressor = make_decompressor()
         try:
-            content += member.decompress(body, most - len(content))
-        except zlib.error:
+            content += decompressor.decompress(body, most - len(content))
+        except (zlib.error, zstd.ZstdError):
             break
-        body = member.unused_data
+        body = decompressor.unused_data
     return content
 
 
@@ -209,19 +215,6 @@ def _decode_brotli(body: bytes, most: int) -> bytes:
     except (OSError, ValueError):
         return b""
     return decoded
-
-
-def _decode_zstd(body: bytes, most: int) -> bytes:
-    """Decompress the frames of *body*, as far as they can be read."""
-    content = b""
-    while body and len(content) < most:
-        frame = zstd.ZstdDecompressor()
-        try:
-            content += frame.decompress(body, most - len(content))
-        except zstd.ZstdError:
-            break
-        body = frame.unused_data
-    return content
 
 
 _DECODERS: dict[str, Callable[[bytes, int], bytes]] = {

@@ -15,11 +15,12 @@ from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.readers.records import Columns, PassedOver, read_fields
 from crawler_dedup.batch.rows import StoredPages
 from crawler_dedup.batch.shard import COLUMNS, SCHEMA, UNSIGNED, arrow_schema, columns_of, decode_page, make_batches
-from crawler_dedup.batch.sign import cached_signer, sign_page
+from crawler_dedup.batch.sign import sign_page
 from crawler_dedup.batch.spark.linking import Batches
 from crawler_dedup.config import Config
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.counts import SiteCounts
+from crawler_dedup.signing.signer import cached_signer
 
 SIGNED_COLUMNS = COLUMNS.partition(", ")[2].replace("ulong", "long")
 """The columns of a shard except the record, which a DataFrame does not have. Spark has no unsigned numbers."""
