@@ -8,9 +8,7 @@ from functools import partial
 from os.path import commonpath
 from pathlib import Path
 
-import msgspec
-
-from crawler_dedup.batch.collection import FORMAT
+from crawler_dedup.batch.collection import read_description
 from crawler_dedup.batch.find import REPORT, Report, ReportInput
 from crawler_dedup.batch.output import CLUSTERS, read_clusters
 from crawler_dedup.batch.sign import find_files
@@ -46,9 +44,6 @@ class _Copy:
     target: Path
 
 
-_decode_report = msgspec.json.Decoder(Report).decode
-
-
 def apply_decisions(
     inputs: Sequence[Path],
     decisions: Path,
@@ -71,7 +66,8 @@ def apply_decisions(
         DedupError: there are no decisions about an input, or it was changed since it was signed (nothing is copied then);
             or an input cannot be copied (all others are copied then).
     """
-    copies = _find_copies(inputs, _read_report(decisions), output)
+    report = read_description(decisions / REPORT, Report, "holds no decisions", "sign and search again")
+    copies = _find_copies(inputs, report, output)
     write = partial(_try_to_write, clusters=decisions / CLUSTERS, mark=mark, strict=strict)
     results = [*map_in_processes(write, copies, min(jobs, len(copies)), start("writing", len(copies)), chunk_size=1)]
     if problems := [result for result in results if isinstance(result, str)]:
@@ -85,18 +81,6 @@ def apply_decisions(
         {path: copied.damaged for path, _, copied in done if copied.damaged},
         {path: copied.cut_off for path, _, copied in done if copied.damaged},
     )
-
-
-def _read_report(decisions: Path) -> Report:
-    try:
-        report = _decode_report((decisions / REPORT).read_bytes())
-    except FileNotFoundError:
-        raise DedupError(f"{decisions} holds no decisions: there is no {REPORT}.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DedupError(f"{decisions / REPORT} is damaged: {error}") from None
-    if report.format != FORMAT:
-        raise DedupError(f"{decisions} has format {report.format}, this version has {FORMAT}: sign and search again.")
-    return report
 
 
 def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_Copy]:

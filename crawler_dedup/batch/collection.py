@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from xxhash import xxh3_64_hexdigest, xxh3_128
@@ -34,11 +35,23 @@ class Source(msgspec.Struct, frozen=True):
     shard: str
 
 
-class CollectionHeader(msgspec.Struct, frozen=True):
+class Description(msgspec.Struct, frozen=True):
+    """What is stored as JSON about the directory that the file is in.
+
+    Attributes:
+        format: version of the layout of a collection.
+    """
+
+    format: int
+
+
+_Description = TypeVar("_Description", bound=Description)
+
+
+class CollectionHeader(Description, frozen=True):
     """The header of a signed collection.
 
     Attributes:
-        format: version of the layout.
         spec: what the signatures depend on.
         libraries: versions of the libraries on which they depend.
         columns: where the parts of a page are in the inputs.
@@ -46,7 +59,6 @@ class CollectionHeader(msgspec.Struct, frozen=True):
         sources: the inputs, in their order.
     """
 
-    format: int
     spec: dict[str, str]
     libraries: dict[str, str]
     columns: Columns
@@ -83,10 +95,6 @@ class Receipt(msgspec.Struct, frozen=True):
     passed_over: dict[str, int]
     bad: dict[str, int]
     details: dict[str, str]
-
-
-_decode_header = msgspec.json.Decoder(CollectionHeader).decode
-_decode_receipt = msgspec.json.Decoder(Receipt).decode
 
 
 @dataclass(frozen=True)
@@ -152,24 +160,14 @@ class Collection:
                 inputs = {source.path for source in header.sources}
                 dropped = [source.path for source in before.header.sources if source.path not in inputs]
         directory.mkdir(parents=True, exist_ok=True)
-        with open_replacement(directory / _HEADER) as file:
-            file.write(msgspec.json.format(msgspec.json.encode(header)))
+        write_json(directory / _HEADER, header)
         return cls(directory, header, dropped)
 
     @classmethod
     def open(cls, directory: Path) -> Collection:
         """Open a collection. Raises :class:`DedupError` where there is none."""
         path = directory / _HEADER
-        try:
-            header = _decode_header(path.read_bytes())
-        except FileNotFoundError:
-            raise DedupError(f"{directory} is no signed collection: there is no {_HEADER}.") from None
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise DedupError(f"{path} is damaged: {error}") from None
-        if header.format != FORMAT:
-            raise DedupError(
-                f"{directory} has format {header.format}, this version has {FORMAT}: sign its inputs into another."
-            )
+        header = read_description(path, CollectionHeader, "is no signed collection", "sign its inputs into another")
         return cls(directory, header)
 
     def discard_without_pages(self) -> bool:
@@ -219,9 +217,36 @@ class Collection:
         return receipts
 
 
+def read_description(path: Path, kind: type[_Description], if_missing: str, remedy: str) -> _Description:
+    """Read the JSON file that describes the directory that it is in.
+
+    Args:
+        if_missing: what the directory is, or is not, if the file is missing.
+        remedy: what to do if another version has written the file.
+
+    Raises:
+        DedupError: the file is missing or damaged, or another version has written it.
+    """
+    try:
+        description = msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        raise DedupError(f"{path.parent} {if_missing}: there is no {path.name}.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DedupError(f"{path} is damaged: {error}") from None
+    if description.format != FORMAT:
+        raise DedupError(f"{path.parent} has format {description.format}, this version has {FORMAT}: {remedy}.")
+    return description
+
+
+def write_json(path: Path, content: msgspec.Struct) -> None:
+    """Write *content* as JSON to a file, which is replaced when all is written."""
+    with open_replacement(path) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(content)))
+
+
 def _read_receipt(path: Path) -> Receipt | None:
     try:
-        return _decode_receipt(path.read_bytes())
+        return msgspec.json.decode(path.read_bytes(), type=Receipt)
     except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 
@@ -231,11 +256,8 @@ def _require_same_signing(directory: Path, theirs: CollectionHeader, ours: Colle
     there, here = _describe_signing(theirs), _describe_signing(ours)
     if differing := [name for name in dict.fromkeys([*there, *here]) if there.get(name) != here.get(name)]:
         lines = [f"  {name}: {there.get(name)!r} there / you have {here.get(name)!r}" for name in differing]
-        first, last = (
-            f"The pages in {directory} were signed in another way:",
-            "Name another directory with -o, or delete this one.",
-        )
-        raise DedupError("\n".join([first, *lines, last]))
+        lines.insert(0, f"The pages in {directory} were signed in another way:")
+        raise DedupError("\n".join([*lines, "Name another directory with -o, or delete this one."]))
 
 
 def _describe_signing(header: CollectionHeader) -> dict[str, str]:

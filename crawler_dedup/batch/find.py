@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.batch.candidates import Candidates, find_candidates
-from crawler_dedup.batch.collection import Collection, count_reasons
+from crawler_dedup.batch.collection import Collection, Description, count_reasons, write_json
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.existing import ExistingPages, open_existing
 from crawler_dedup.batch.learning import check_profiles, learn_profiles
@@ -28,7 +28,6 @@ from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.system.callbacks import Start
-from crawler_dedup.system.files import open_replacement
 
 PROFILES, REPORT = "profiles.dedup", "report.json"
 MEMORY = 8 << 30
@@ -61,7 +60,7 @@ class ReportInput(msgspec.Struct, frozen=True):
         return (state.st_size, state.st_mtime_ns) == (self.bytes, self.changed)
 
 
-class Report(msgspec.Struct, frozen=True):
+class Report(Description, frozen=True):
     """The result of a search for duplicates.
 
     Attributes:
@@ -77,7 +76,6 @@ class Report(msgspec.Struct, frozen=True):
         known_sites: for how many sites it is known what their pages have in common.
         spec: what the signatures depend on.
         max_distance: largest distance of duplicates, in bits.
-        format: version of the layout of the collection, by which records are numbered.
     """
 
     inputs: list[ReportInput]
@@ -92,7 +90,6 @@ class Report(msgspec.Struct, frozen=True):
     known_sites: int
     spec: dict[str, str]
     max_distance: int
-    format: int
 
 
 @dataclass(frozen=True)
@@ -172,8 +169,7 @@ def find_duplicates(
         max_distance=signer.config.max_distance,
         format=collection.header.format,
     )
-    with open_replacement(output / REPORT) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(report)))
+    write_json(output / REPORT, report)
     return report
 
 

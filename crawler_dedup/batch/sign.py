@@ -21,6 +21,7 @@ from crawler_dedup.batch.collection import (
     checksum_of,
     count_reasons,
     name_shard,
+    write_json,
 )
 from crawler_dedup.batch.readers import find_format, format_of, reader_of
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns, InputPage
@@ -202,8 +203,7 @@ def _sign_shard(shard: Shard, *, config: Config, columns: Columns, scope: str) -
         bad=dict(bad),
         details=details,
     )
-    with open_replacement(shard.receipt) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(receipt)))
+    write_json(shard.receipt, receipt)
 
 
 def sign_page(signer: Signer, page: InputPage, scope: str) -> SignedPage:

@@ -168,16 +168,13 @@ class Config:
         shown="`[]`",
     )
     expire_days: Annotated[float, Meta(ge=0, le=36_500, extra={"zero": "never"})] = _setting(
-        0.0,
-        "A page that was not visited for so many days no longer counts, and is removed when the next crawl starts.",
+        0.0, "A page that was not visited for so many days no longer counts, and is removed when the next crawl starts."
     )
     store_text: bool = _setting(
-        False,
-        "Store the main text, compressed: of kept pages in the index, of others in the journal.",
+        False, "Store the main text, compressed: of kept pages in the index, of others in the journal."
     )
     max_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] = _setting(
-        8 << 20,
-        "A larger body is not parsed; the page passes as `unchecked`.",
+        8 << 20, "A larger body is not parsed; the page passes as `unchecked`."
     )
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,

@@ -56,10 +56,7 @@ class Counts:
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(
-            self.found + other.found,
-            self.missed + other.missed,
-            self.false + other.false,
-            self.apart + other.apart,
+            self.found + other.found, self.missed + other.missed, self.false + other.false, self.apart + other.apart
         )
 
     @property

@@ -46,11 +46,7 @@ _SAVING: dict[Event, str] = {"drop": "drop", "unchanged_dropped": "drop", "mark"
 
 
 def collect(
-    pages: Index,
-    journals: Journals,
-    run: str = "",
-    advance: Advance = ignore_progress,
-    read: Advance = ignore_progress,
+    pages: Index, journals: Journals, run: str = "", advance: Advance = ignore_progress, read: Advance = ignore_progress
 ) -> ReportData:
     """Read *journals*, twice, and then the index.
 

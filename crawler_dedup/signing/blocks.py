@@ -14,15 +14,8 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signedpage import Trait
-from crawler_dedup.signing.cover import (
-    LONG,
-    CoverBlock,
-    encode_cover,
-    key_of_fact,
-    keys_of_texts,
-)
+from crawler_dedup.signing.cover import LONG, CoverBlock, encode_cover, key_of_fact, keys_of_texts
 from crawler_dedup.signing.features import MAX_CHARS, normalise, split_units, unify
-from crawler_dedup.signing.headings import Heading, describe_page, read_heading
 from crawler_dedup.signing.lines import (
     BEGINS_NO_DIGIT,
     counts_lines,
@@ -35,6 +28,7 @@ from crawler_dedup.signing.lines import (
 )
 from crawler_dedup.signing.names import find_names
 from crawler_dedup.signing.tables import read_patterns
+from crawler_dedup.signing.titles import Heading, describe_page, read_heading
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.maintext import MainBlocks
@@ -97,12 +91,7 @@ class PageBlocks(NamedTuple):
     cover: bytes
 
 
-def pack_blocks(
-    page: Outline,
-    main: MainBlocks,
-    title: str,
-    embedded: Mapping[str, bool] | None = None,
-) -> PageBlocks:
+def pack_blocks(page: Outline, main: MainBlocks, title: str, embedded: Mapping[str, bool] | None = None) -> PageBlocks:
     """Pack the blocks of a *page*, of which *main* is the main text.
 
     Two blocks are the same if their texts are the same after normalising (NFKC, case and Traditional characters folded),

@@ -21,15 +21,8 @@ from crawler_dedup.signing.tables import read_stop_words
 UNKNOWN = "?"
 """The language of a text that is in no known language, or too short."""
 
-_NONE, _LATIN, _CYRILLIC, _ARABIC, _DEVANAGARI, _HAN, _KANA = (
-    "",
-    "latin",
-    "cyrillic",
-    "arabic",
-    "devanagari",
-    "han",
-    "kana",
-)
+_NONE = ""
+_LATIN, _CYRILLIC, _ARABIC, _DEVANAGARI, _HAN, _KANA = "latin", "cyrillic", "arabic", "devanagari", "han", "kana"
 _BLOCKS = (  # first code point and script of each range; upper case does not occur in normalised texts
     (0x00, _NONE), (0x61, _LATIN), (0x7B, _NONE), (0xDF, _LATIN), (0xF7, _NONE), (0xF8, _LATIN), (0x250, _NONE),
     (0x370, "el"), (0x400, _CYRILLIC), (0x530, "hy"), (0x590, "he"), (0x600, _ARABIC), (0x780, _NONE),

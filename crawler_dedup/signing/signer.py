@@ -301,8 +301,6 @@ def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:
         ConfigError: this version does not have the scheme, the tokenizer or the extractor.
         IndexDamaged: *spec*, which was read from a header, does not name them.
     """
-    if spec.get("fold han") == "no":
-        raise ConfigError("The index was made without folding Traditional characters, which this version always folds.")
     try:
         settings: dict[str, Any] = {
             "scheme": add_unfiled_options(spec["scheme"], config.scheme),

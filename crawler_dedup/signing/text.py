@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.hamming import mix_bits, sort_distinct
-from crawler_dedup.signing.features import (
-    Features,
-    normalise,
-    split_units,
-    tokenise,
-    weigh_tokens,
-)
+from crawler_dedup.signing.features import Features, normalise, split_units, tokenise, weigh_tokens
 from crawler_dedup.signing.segmentation import CutHan
 from crawler_dedup.system.compression import FrameDamaged, compress, decompress
 

@@ -78,10 +78,7 @@ def learn_site(pages: pa.Table) -> pa.Table:
         page = decode_page(content)
         counts.add(page)
     site = snapshot_site(counts, page)
-    return pa.table(
-        [[site.key], [site.number], [site.counts], [site.snapshots[0][1]]],
-        schema=_SITE,
-    )
+    return pa.table([[site.key], [site.number], [site.counts], [site.snapshots[0][1]]], schema=_SITE)
 
 
 def decide_groups(
