@@ -57,11 +57,16 @@ def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str 
             Verdict.UNCHECKED if page.unsigned else Verdict.NEW, page.url, page.key, page.scope, page.unsigned
         )
     with closing(store):
-        config = signer.config
-        context = RunContext(
-            max_age=round(86_400 * config.expire_days), is_dry=config.is_dry, overrides=_overrides_of(config)
-        )
-        return store.preview(page, RuleMatcher(signer), context, alias=clean_identifier(alias))
+        return preview_in(store, signer, page, alias=alias)
+
+
+def preview_in(store: Index, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
+    """Return what :func:`preview` returns, by an index that is open."""
+    config = signer.config
+    context = RunContext(
+        max_age=round(86_400 * config.expire_days), is_dry=config.is_dry, overrides=_overrides_of(config)
+    )
+    return store.preview(page, RuleMatcher(signer), context, alias=clean_identifier(alias))
 
 
 def _overrides_of(config: Config) -> Overrides:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -14,11 +15,20 @@ from rich.text import Text
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.options import IndexType, json_option, settings_option
 from crawler_dedup.cli.project import Target, find_target, read_config
-from crawler_dedup.cli.terminal import make_console, make_table, print_error, print_json, printable, quantity
+from crawler_dedup.cli.terminal import (
+    make_console,
+    make_table,
+    print_error,
+    print_json,
+    print_note,
+    printable,
+    quantity,
+)
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
+from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import (
     InspectedPage,
     RuleResult,
@@ -27,15 +37,21 @@ from crawler_dedup.inspection.compare import (
     compare_signatures,
     inspect_page,
 )
-from crawler_dedup.inspection.fetching import load_page
-from crawler_dedup.inspection.lacks import Lack, find_lacks, turn
+from crawler_dedup.inspection.fetching import FetchedPage, is_address, load_page
+from crawler_dedup.inspection.lacks import Lack, find_edits, find_lacks, turn
 from crawler_dedup.inspection.sites import PairSites, find_sites
+from crawler_dedup.inspection.stored import find_stored
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.trimming import is_list, trim
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer, config_from_spec
+from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.urls import without_credentials
 
+if TYPE_CHECKING:
+    from crawler_dedup.warc.droppedpage import DroppedPage
+
+CHANGED = "The kept page has changed since then; it is shown as it is now."
 _SHOWN_TOKENS = 60
 _SHOWN_BLOCKS = 10
 
@@ -86,7 +102,10 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     signer = Signer(config)
     # Without addresses, the pages are on two different hosts: nothing is known about their sites.
     addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
-    loaded = [load_page(source, url, config.max_bytes) for source, url in zip((new, kept), addresses, strict=True)]
+    loaded = [
+        _load_stored(source, target) or load_page(source, url, config.max_bytes)
+        for source, url in zip((new, kept), addresses, strict=True)
+    ]
     scope = "" if target is None else scope or default_scope(config)
     new_page, kept_page = (
         inspect_page(signer, page.url, page.body, page.encoding, scope=scope_of(page.url, scope)) for page in loaded
@@ -110,6 +129,17 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         if not unsigned:
             click.echo(f"{'duplicate' if comparison.duplicate else 'different'}: {comparison.rule}")
     raise click.exceptions.Exit({True: 0, False: 1, None: 2}[comparison.duplicate])
+
+
+def _load_stored(url: str, target: Target | None) -> FetchedPage | None:
+    """Return the page at *url* as it was when a crawl last dropped it, if that is stored beside the index."""
+    if target is None or not is_address(url):
+        return None
+    stored = find_stored(target.directory, lambda entry: entry.url == without_credentials(url), print_note)
+    for dropped in reversed(stored.values()):
+        print_note(f"{dropped.drop.url} is read from the WARC files, as it was on {dropped.drop.time}.")
+        return FetchedPage(dropped.drop.url, dropped.body, dropped.drop.charset or None)
+    return None
 
 
 def _config_of(target: Target) -> Config:
@@ -210,6 +240,23 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     console.print(describe_lacks("kept", comparison.kept_lacks))
     console.print(describe_lacks("new", comparison.new_lacks))
     console.print("The first rule with an answer decides (→). A crawl does not ask the rules below it.")
+
+
+def print_stored(dropped: DroppedPage, record: Record, signer: Signer, sites: PairSites) -> None:
+    """Print what the representative of a stored page lacks of it, and both texts if the index has that of the other."""
+    drop, kept = dropped.drop, record.page
+    new = inspect_page(signer, drop.url, dropped.body, drop.charset or None, scope=drop.scope)
+    pair = Pair(new.page, trim(kept), signer.config.max_distance, signer.scheme, sites.new, sites.kept)
+    if record.filed > drop.seconds:
+        click.echo(CHANGED)
+    console = make_console()
+    if kept.text:
+        print_side_by_side(console, new.text, unpack_text(kept.text), folded=True)
+    console.print(describe_lacks("kept", [*find_lacks(new, pair), *find_edits(new, pair)]))
+    if not kept.text:
+        click.echo(
+            "The text of the kept page is not stored: another word may be missing in this list. --fetch shows all."
+        )
 
 
 def _print_texts(console: Console, new: InspectedPage, kept: InspectedPage) -> None:

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.prompt import Prompt
 
+from crawler_dedup.cli.compare import CHANGED, print_stored
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.evaluate import format_share
 from crawler_dedup.cli.journals import (
@@ -26,18 +28,23 @@ from crawler_dedup.cli.journals import (
 from crawler_dedup.cli.options import index_argument, journal_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, Target, find_target
-from crawler_dedup.cli.terminal import make_console, printable, quantity
+from crawler_dedup.cli.terminal import make_console, print_note, printable, quantity
 from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.evaluation.answers import Answers, PageContent
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.drops import DropReader
-from crawler_dedup.inspection.fetching import fetch_page
+from crawler_dedup.inspection.fetching import FetchedPage, fetch_page
+from crawler_dedup.inspection.sites import PairSites, find_sites_then
+from crawler_dedup.inspection.stored import DropId, find_stored, id_of
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import ScopedUrl, Selection, sample
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.text import unpack_text
+
+if TYPE_CHECKING:
+    from crawler_dedup.warc.droppedpage import DroppedPage
 
 
 @click.command()
@@ -156,12 +163,16 @@ class _DropViewer:
 
     Attributes:
         kept: the records of the representatives, by address.
+        stored: the dropped pages that are in WARC files.
+        sites: what was known about the sites of the pairs.
         fetches: whether pages are fetched again.
     """
 
     console: Console
     signer: Signer
     kept: Mapping[ScopedUrl, Record]
+    stored: Mapping[DropId, DroppedPage]
+    sites: Mapping[DropId, PairSites]
     fetches: bool
 
     def show(self, entry: Entry) -> tuple[PageContent, PageContent]:
@@ -173,22 +184,33 @@ class _DropViewer:
         if self.fetches:
             new, kept = self.fetch_pages(entry)
         else:
-            new = PageContent(text=unpack_text(entry.text), title=entry.title)
+            new = self._stored_content(entry) or PageContent(text=unpack_text(entry.text), title=entry.title)
             kept = PageContent(text=unpack_text(record.page.text), title=record.page.title) if record else PageContent()
+        dropped = self.stored.get(id_of(entry))
+        if dropped is not None and record is not None and not self.fetches:
+            print_stored(dropped, record, self.signer, self.sites[id_of(entry)])
+            return new, kept
         if record is not None and record.filed > entry.seconds:
-            click.echo("  The kept page has changed since then; it is shown as it is now.")
+            click.echo(f"  {CHANGED}")
         if new and kept:
             print_side_by_side(self.console, self._text_of(new), self._text_of(kept), folded=True)
         else:
             click.echo(
-                "  There are no texts to show: they come from --fetch, or from crawls with DEDUP_STORE_TEXT = True."
-                " Open both pages in a browser."
+                "  There are no texts to show: they come from --fetch, or from crawls with DEDUP_DROPPED_WARC or"
+                " DEDUP_STORE_TEXT = True. Open both pages in a browser."
             )
         return new, kept
 
+    def _stored_content(self, entry: Entry) -> PageContent | None:
+        dropped = self.stored.get(id_of(entry))
+        if dropped is None:
+            return None
+        page = FetchedPage(entry.url, dropped.body, dropped.drop.charset or None)
+        return PageContent(html=page.self_describing_body)
+
     def fetch_pages(self, entry: Entry) -> tuple[PageContent, PageContent]:
         """Fetch a dropped page and its representative; print a message for a page that cannot be fetched."""
-        return self._fetch(entry.url), self._fetch(entry.duplicate_of)
+        return self._stored_content(entry) or self._fetch(entry.url), self._fetch(entry.duplicate_of)
 
     def _fetch(self, url: str) -> PageContent:
         try:
@@ -213,7 +235,9 @@ def _make_viewer(target: Target, entries: Sequence[Entry], *, fetches: bool) -> 
             if address in wanted:
                 kept[address] = record
         signer = Signer(config_from_spec(pages.header.spec, target.config))
-    return _DropViewer(make_console(), signer, kept, fetches)
+        sites = {id_of(entry): find_sites_then(pages, entry) for entry in entries}
+    stored = find_stored(target.directory, lambda entry: id_of(entry) in sites, print_note)
+    return _DropViewer(make_console(), signer, kept, stored, sites, fetches)
 
 
 def _ask() -> str:

@@ -100,6 +100,11 @@ def print_error(error: object) -> None:
     click.echo("\n".join(map(printable, lines)), err=True)
 
 
+def print_note(note: str) -> None:
+    """Print *note* on stderr."""
+    click.echo(printable(note), err=True)
+
+
 def make_console(*, stderr: bool = False) -> Console:
     """Return the console on which tables and progress bars are printed.
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from crawler_dedup.cli.compare import compare_pages, describe_lacks, print_comparison
+from crawler_dedup.cli.compare import CHANGED, compare_pages, describe_lacks, print_comparison, print_stored
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.journals import describe_crawl, describe_decision, describe_time, print_damage
 from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
-from crawler_dedup.cli.terminal import format_time, iso_time, make_console, print_json, printable, quantity
+from crawler_dedup.cli.terminal import format_time, iso_time, make_console, print_json, print_note, printable, quantity
 from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
@@ -24,6 +24,7 @@ from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.inspection.lacks import find_lacks, find_nearest
 from crawler_dedup.inspection.sites import PairSites
+from crawler_dedup.inspection.stored import find_stored, id_of
 from crawler_dedup.inspection.why import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.rules.pair import Pair
@@ -101,7 +102,7 @@ def why(
         if fetch and page.kept is not None:
             _print_nearest(page.kept, config, target)
         else:
-            _print_difference(page, config, fetches=fetch)
+            _print_difference(page, config, target, fetches=fetch)
 
 
 def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
@@ -238,8 +239,8 @@ def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
         click.echo(f"  … and {count - listed:,} more (--all)")
 
 
-def _print_difference(page: PageHistory, config: Config, *, fetches: bool) -> None:
-    """Print how a duplicate and its representative differ, if their texts are stored or can be fetched."""
+def _print_difference(page: PageHistory, config: Config, target: Target, *, fetches: bool) -> None:
+    """Print how a duplicate and its representative differ, if it or both texts are stored, or can be fetched."""
     last = page.last_entry
     if page.kept is not None or last is None or not last.is_duplicate:
         if fetches:
@@ -249,15 +250,20 @@ def _print_difference(page: PageHistory, config: Config, *, fetches: bool) -> No
         _print_fetched(page.sites, last, config)
         return
     record = page.representative
+    if record is not None:
+        stored = find_stored(target.directory, lambda entry: id_of(entry) == id_of(last), print_note)
+        for dropped in stored.values():
+            print_stored(dropped, record, Signer(config), page.sites)
+            return
     new, kept = unpack_text(last.text), unpack_text(record.page.text) if record is not None else ""
     if not (new and kept):
         click.echo(
-            "With --fetch, this command fetches both pages again, and shows where they differ. Without it, it needs main"
-            " texts that a crawl has stored (DEDUP_STORE_TEXT = True)."
+            "With --fetch, this command fetches both pages again, and shows where they differ. Without it, it needs what"
+            " a crawl has stored: dropped pages (DEDUP_DROPPED_WARC) or main texts (DEDUP_STORE_TEXT = True)."
         )
         return
     if record is not None and record.filed > last.seconds:
-        click.echo("The kept page has changed since then; it is shown as it is now.")
+        click.echo(CHANGED)
     print_side_by_side(make_console(), new, kept, folded=True)
 
 

@@ -21,6 +21,7 @@ from crawler_dedup.config.values import (
     PathString,
     Prefixes,
     Server,
+    Size,
     describe_values,
     read_callable,
     read_value,
@@ -172,6 +173,12 @@ class Config:
     )
     store_text: bool = _setting(
         False, "Store the main text, compressed: of kept pages in the index, of others in the journal."
+    )
+    dropped_warc: Size = _setting(
+        0,
+        "Largest size of the WARC files to which each dropped duplicate is appended, beside the index (for an index on a "
+        'server, beside the journal): `"1 GB"`, for example. The oldest file is removed first. 0: none are written. Needs '
+        "the extra `warc` ([operating.md](operating.md#dropped-pages-as-warc)).",
     )
     max_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] = _setting(
         8 << 20, "A larger body is not parsed; the page passes as `unchecked`."

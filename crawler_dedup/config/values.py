@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
+_LEAST_SIZE = 1_000_000
+
 
 def read_import_path(value: Any) -> str:
     """Return *value* if it can be an import path: a string with a dot."""
@@ -53,6 +55,15 @@ def read_prefixes(value: Any) -> tuple[str, ...]:
     return prefixes
 
 
+def read_size(value: Any) -> int:
+    """Return a size in bytes: 0, or at least a million; a number, or a text such as ``1.5 GB``."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", str(value).strip().upper())
+    size = int(float(match[1]) * 1000 ** " KMGT".index(match[2] or " ")) if match else -1
+    if size != 0 and size < _LEAST_SIZE:
+        raise ValueError(value)
+    return size
+
+
 def _uri_scheme(name: str) -> str:
     """Return ``redis`` for ``redis://host/0``, and ``""`` for a path, even one with a drive letter."""
     scheme = urlsplit(name).scheme
@@ -67,6 +78,7 @@ Server = Annotated[str, read_server, Meta(title="an address (redis://, rediss://
 Prefixes = Annotated[
     tuple[str, ...], read_prefixes, Meta(title="a list of addresses (http:// or https://) that end with a slash")
 ]
+Size = Annotated[int, read_size, Meta(le=1 << 50, title='a size such as "1 GB", at least "1 MB"; or 0')]
 JournalPath = Annotated[
     str,
     read_journal,

@@ -19,13 +19,17 @@ from crawler_dedup.crawl.feeds import FeedWatch
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.outages import Outages
 from crawler_dedup.crawl.restorations import Restorations
+from crawler_dedup.crawl.signals import near_duplicate_dropped
 from crawler_dedup.crawl.signers import LoopSigner, Signers, share_signers
-from crawler_dedup.crawl.startup import data_directory, journal_path
+from crawler_dedup.crawl.startup import data_directory, find_warc_directory, journal_path
+from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+
+    from crawler_dedup.warc.writer import WarcWriter
 
 _REOPEN_INTERVAL = 2.0
 _END_TIMEOUT = 5.0
@@ -56,6 +60,8 @@ class Session:
         self.monitor = Monitor(crawler, config)
         location = config.index or data_directory(config)
         self._journal = journal_path(config)
+        self._warc: WarcWriter | None = None
+        self._warc_directory = find_warc_directory(config, self._journal)
         outages = Outages(config.index_wait if config.index else 0, self.monitor, lambda: not crawler.crawling)
         self.deduplicator = outages.open(lambda: Deduplicator.open(location, config))
         # In case no signal is ever sent, because another component fails before the crawl begins.
@@ -107,6 +113,8 @@ class Session:
     def spider_opened(self) -> None:
         """Log which index and scheme are used, and tidy the index up in a thread."""
         self.monitor.open(self._journal, self.deduplicator)
+        if self._config.dropped_warc:
+            self._open_warc()
         self._start(self._tidy())
         if interval := self._crawler.settings.getfloat("LOGSTATS_INTERVAL"):  # 0: no such lines, as those of Scrapy
             self._summary.start(interval, now=False)
@@ -152,6 +160,8 @@ class Session:
         await asyncio.to_thread(self.deduplicator.close, all_stored=all_stored, finished=self._has_finished)
         self.claims.report_unwritten()
         await self.monitor.close_journal()
+        if self._warc is not None:
+            await asyncio.to_thread(self._warc.close)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -179,6 +189,15 @@ class Session:
             time.sleep(0.005)
         if self._is_closing:
             raise DedupError("the crawl is over.")
+
+    def _open_warc(self) -> None:
+        """Keep the responses that are dropped as duplicates from now on."""
+        from crawler_dedup.warc.writer import WarcWriter  # noqa: PLC0415  (imports FastWARC, of the extra `warc`)
+
+        assert self._crawler.spider is not None
+        run, spider = self.deduplicator.run, self._crawler.spider.name
+        self._warc = WarcWriter(self._warc_directory, self._config.dropped_warc, run, spider, declared_encoding)
+        self._crawler.signals.connect(self._warc.add_response, signal=near_duplicate_dropped)
 
     # Trouble with the index
 

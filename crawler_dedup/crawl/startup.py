@@ -18,6 +18,7 @@ from scrapy.utils.project import project_data_dir
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.errors import ConfigError, DedupError
+from crawler_dedup.system.extras import require_extra
 from crawler_dedup.system.logs import logger_without_credentials
 
 if TYPE_CHECKING:
@@ -133,6 +134,18 @@ def journal_path(config: Config) -> str:
         )
         return ""
     return os.path.join(str(directory).replace("%", "%%"), config.journal)
+
+
+def find_warc_directory(config: Config, journal: str) -> Path:
+    """Return the directory of the WARC files of dropped pages: that of the index, or, if it is on a server, of *journal*.
+
+    Raises:
+        ConfigError: ``DEDUP_DROPPED_WARC`` is set, and the extra ``warc`` is not installed; or as :func:`data_directory`.
+    """
+    if not config.dropped_warc:
+        return Path()
+    require_extra("warc", "DEDUP_DROPPED_WARC")
+    return Path(journal % {"time": "", "name": ""}).parent if config.index and journal else data_directory(config)
 
 
 def require_companion(settings: BaseSettings, component_list: str, companion: str) -> None:

@@ -72,6 +72,18 @@ def find_lacks(new: InspectedPage, pair: Pair) -> list[Lack]:
     return [_name_lack(block, new.blocks.get(number, ""), pair) for number, block in missing]
 
 
+def find_edits(new: InspectedPage, pair: Pair) -> list[Lack]:
+    """Return the blocks of the *new* page that the kept page of *pair*, which covers it, has in other words.
+
+    The index has sketches of the blocks of the kept page and not their words, so that some changes of single words are
+    overlooked.
+    """
+    if not pair.new.kind is pair.kept.kind is PageKind.TEXT:
+        return []
+    edited = pair.cover.with_hashes(pair.cover.differing)
+    return [Lack("a text in these words", new.blocks.get(number, ""), block.size) for number, block in edited]
+
+
 def turn(pair: Pair, kept: InspectedPage) -> Pair:
     """Return the pair in which the *kept* page of *pair* is the new page, and its new page is kept."""
     return Pair(kept.page, trim(pair.new), pair.max_distance, pair.scheme, pair.kept_site, pair.new_site)

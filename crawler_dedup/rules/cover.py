@@ -215,6 +215,11 @@ class Cover:
         is_much = size > most or any(len(run) > 1 and size_of(run) > FRAME_LETTERS for run in runs)
         return changed + (added if surplus > FRAME_LETTERS else []) + (replaced if is_much else [])
 
+    @property
+    def differing(self) -> Sequence[CoverBlock]:
+        """The compared blocks that the kept page does not have in the same words, as far as keys show it."""
+        return [block for block in self.compared if block.key not in self._visible_keys]
+
     def with_hashes(self, blocks: Iterable[CoverBlock]) -> list[tuple[int, CoverBlock]]:
         """Return *blocks* of the new page with their hashes, by which their texts are known where the page is at hand."""
         wanted = frozenset(blocks)

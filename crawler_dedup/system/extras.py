@@ -8,6 +8,7 @@ from crawler_dedup.errors import ExtraMissing
 
 EXTRAS = {
     "report": ("jinja2", "markupsafe"),
+    "warc": ("fastwarc",),
     "batch": ("pyarrow", "fastwarc"),
     "spark": ("pyspark", "pandas"),
     "fast": ("rjieba",),

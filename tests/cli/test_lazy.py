@@ -16,7 +16,7 @@ SECTIONS = {
     "Try:": ["demo", "crawl", "settings"],
     "Look:": ["drops", "why", "compare", "report", "trace"],
     "Correct:": ["forget", "restore", "keep", "separate", "overrides"],
-    "Measure:": ["judge", "evaluate", "plan"],
+    "Measure:": ["judge", "evaluate", "replay", "plan"],
     "Operate:": ["index", "batch", "lexicon"],
 }
 

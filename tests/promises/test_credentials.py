@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
+from fastwarc.warc import ArchiveIterator
 
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, Verdict
 from crawler_dedup.errors import DedupError
@@ -136,6 +137,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> object:
             "DEDUP_EXTRACTOR": "failing_extractor.extract",
             "DEDUP_JOURNAL": str(directory / "journal-%(time)s.jsonl"),
             "DEDUP_TIMEOUT": 2,
+            "DEDUP_DROPPED_WARC": "10 MB",
             "LOG_LEVEL": "DEBUG",
         }
         first = run_script(directory, SPIDER, settings, site="", paths=starts)
@@ -198,6 +200,20 @@ def test_the_index_holds_no_credentials(crawled: Crawled) -> None:
     for path in crawled.index.iterdir():
         assert_clean(path.read_bytes())
     assert b"scope.example" in (crawled.index / "data.mdb").read_bytes()
+
+
+def test_warc_files_hold_no_credentials_but_those_in_the_bodies_of_pages(crawled: Crawled) -> None:
+    (path,) = crawled.index.glob("dropped-*")
+    responses = 0
+    with path.open("rb") as file:
+        for record in ArchiveIterator(file):
+            assert_clean(repr([*record.headers.items()]))
+            if record.is_http:
+                assert_clean(repr([*record.http_headers.items()]))
+                responses += 1
+            else:
+                assert_clean(record.reader.read())
+    assert responses == crawled.first.counts()["dropped"]
 
 
 def test_an_export_holds_no_credentials(crawled: Crawled, tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""``crawler-dedup replay``: decide the dropped pages in WARC files again, with other settings."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from contextlib import closing
+
+import click
+
+from crawler_dedup.cli.options import index_argument, json_option, settings_option
+from crawler_dedup.cli.project import find_target, read_config
+from crawler_dedup.cli.terminal import print_json, print_note, printable, quantity
+from crawler_dedup.config.settings import setting_name
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.location import Location
+from crawler_dedup.signing.signer import Signer, config_from_spec
+from crawler_dedup.system.extras import require_extra
+
+
+@click.command()
+@index_argument
+@click.option(
+    "--examples", type=click.IntRange(0), default=3, show_default=True, metavar="N", help="List N pages of each change."
+)
+@json_option
+@settings_option
+def replay(index: Location | None, examples: int, json: bool, settings: Sequence[str]) -> None:
+    """Decide the dropped pages in WARC files again, with other settings.
+
+    The pages are those that a crawl has stored (DEDUP_DROPPED_WARC). Each is decided twice by the index as it is now: with
+    the present settings, and with those of -s. The command lists what changes, by rule. Nothing is changed. INDEX is the
+    directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
+
+    Only DEDUP_MAX_DISTANCE, DEDUP_NEVER_DROP and DEDUP_EXPIRE_DAYS can be replayed: signatures and scopes of kept pages
+    depend on other settings, and the texts of kept pages are not stored.
+
+    \b
+    Examples:
+      crawler-dedup replay -s DEDUP_MAX_DISTANCE=3
+      crawler-dedup replay -s DEDUP_NEVER_DROP=https://example.com/minutes/ --json
+    """
+    require_extra("warc", "crawler-dedup replay")
+    from crawler_dedup.inspection.replay import REPLAYED  # noqa: PLC0415  (imports FastWARC)
+    from crawler_dedup.inspection.replay import replay as replay_drops  # noqa: PLC0415
+    from crawler_dedup.warc.reader import DroppedPages  # noqa: PLC0415
+
+    allowed = [setting_name(name) for name in REPLAYED]
+    if not settings or not all(word.partition("=")[0] in allowed for word in settings):
+        raise click.UsageError(f"-s is needed, and takes {', '.join(allowed)}: nothing else can be replayed.")
+    target = find_target(index, (), settings)
+    stored = DroppedPages(target.directory)
+    counts, changes = Counter[str](), Counter[str]()
+    shown = defaultdict[str, list[str]](list)
+    with closing(maintenance.open_pages(target.index)) as pages:
+        spec = pages.header.spec
+        present, other = (Signer(config_from_spec(spec, config)) for config in (read_config(()), target.config))
+        found = replay_drops(stored, pages, present, other, counts)
+        if json:
+            print_json("change", found)
+        for change in found:
+            before, after = change.present, change.other
+            name = f"“{before.rule}” → {f'“{after.rule}”' if after.duplicate_of else after.verdict}"
+            changes[name] += 1
+            if changes[name] <= examples:
+                shown[name].append(f"  {printable(change.url)} ← {printable(before.duplicate_of)}")
+    for problem in stored.problems:
+        print_note(problem)
+    total = quantity(counts["pages"], "dropped page")
+    of_these = "" if json else f", and {changes.total():,} of these change"
+    print_note(f"{total} in WARC files; {counts['duplicates']:,} are duplicates with the present settings{of_these}.")
+    for name, count in changes.most_common():
+        click.echo("\n".join([f"{count:,} × {name}", *shown[name]]))

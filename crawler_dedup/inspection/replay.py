@@ -1,0 +1,63 @@
+"""Decide dropped pages again, with other settings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from crawler_dedup.decision import Decision, Verdict
+from crawler_dedup.deduplicator import preview_in
+from crawler_dedup.index.index import Index
+from crawler_dedup.signing.signer import Signer
+
+if TYPE_CHECKING:
+    from crawler_dedup.warc.droppedpage import DroppedPage
+
+REPLAYED = ("max_distance", "never_drop", "expire_days")
+"""The settings that can be other ones. Signatures and scopes depend on others, and those of kept pages are in the index."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a decision says: its verdict, the rule that decided, the address of the representative, and the reason."""
+
+    verdict: Verdict
+    rule: str
+    duplicate_of: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """The outcomes for the page at *url* with the present and with the other settings."""
+
+    url: str
+    present: Outcome
+    other: Outcome
+
+
+def replay(
+    dropped: Iterable[DroppedPage], index: Index, present: Signer, other: Signer, counts: Counter[str]
+) -> Iterator[Change]:
+    """Decide each dropped page by *index* as it is now, with the settings of both signers; yield those that change.
+
+    Args:
+        counts: counts the ``pages``, and the ``duplicates`` with the present settings. The other pages would pass: their
+            representative was forgotten, or an override was added.
+    """
+    for stored in dropped:
+        drop = stored.drop
+        page, _ = present.sign(drop.url, stored.body, encoding=drop.charset or None, key=drop.key, scope=drop.scope)
+        before, after = (_outcome(preview_in(index, signer, page)) for signer in (present, other))
+        counts["pages"] += 1
+        if before.verdict is Verdict.DUPLICATE:
+            counts["duplicates"] += 1
+            if before != after:
+                yield Change(drop.url, before, after)
+
+
+def _outcome(decision: Decision) -> Outcome:
+    rule = decision.match.rule if decision.match else ""
+    return Outcome(decision.verdict, rule, decision.duplicate_of, decision.reason)

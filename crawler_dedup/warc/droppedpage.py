@@ -1,0 +1,103 @@
+"""A dropped page, and the records of a WARC file (ISO 28500) in which it is stored."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import msgspec
+from fastwarc.warc import WarcRecord, WarcRecordType
+
+from crawler_dedup.journal.entry import Entry
+from crawler_dedup.urls import text_without_credentials
+
+_FILE_NAME = re.compile(r"dropped-\d{8}T\d{12}Z-[0-9a-f]{8}-.*\.warc\.gz")
+_SECRET = re.compile(r"cookie|auth|token|secret|passw|session|key|[cx]srf", re.IGNORECASE)
+_OF_THE_TRANSFER = ("connection", "content-length", "keep-alive", "transfer-encoding")
+_GZIP = 31  # zlib's number for a gzip member
+_MEMORY = 2_000  # of a page without body and headers
+
+
+class Drop(Entry, frozen=True):
+    """The entry of a drop, as in the journal, with what else is known about the page.
+
+    Attributes:
+        key: identity of the page in the index.
+        method: the method of its request.
+        charset: the charset that the response declares; ``""``: none.
+    """
+
+    key: str = ""
+    method: str = "GET"
+    charset: str = ""
+
+
+@dataclass(frozen=True)
+class DroppedPage:
+    """A response that was dropped as a duplicate.
+
+    Attributes:
+        drop: why it was dropped.
+        headers: names and values of its HTTP headers; :func:`to_warc` leaves out those that may hold credentials.
+        body: its body, decoded from any ``Content-Encoding`` that is not in *headers*.
+    """
+
+    drop: Drop
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+    @property
+    def size(self) -> int:
+        """Estimated memory that the page takes, in bytes."""
+        return _MEMORY + len(self.body) + sum(len(name) + len(value) for name, value in self.headers)
+
+
+def find_files(directory: Path) -> list[Path]:
+    """Return the files with dropped pages in *directory*, in the order in which they were begun."""
+    return sorted(path for path in directory.iterdir() if _FILE_NAME.fullmatch(path.name))
+
+
+def to_warc(page: DroppedPage) -> bytes:
+    """Return *page* as a ``response`` record and a ``metadata`` record with its :class:`Drop` in JSON, both gzipped."""
+    head = [f"{name}: {text_without_credentials(value)}" for name, value in page.headers if _is_stored(name)]
+    message = "\r\n".join(["HTTP/1.1 200 OK", *map(_one_line, head), f"Content-Length: {len(page.body)}", "", ""])
+    about = {"WARC-Target-URI": _one_line(page.drop.url), "WARC-Date": page.drop.time}
+    types = {"Content-Type": "application/http; msgtype=response"}
+    response = _make_record(WarcRecordType.response, about | types, message.encode("latin-1", "replace") + page.body)
+    fields = about | {"Content-Type": "application/json", "WARC-Concurrent-To": response.headers["WARC-Record-ID"]}
+    return _compress(response) + _compress(
+        _make_record(WarcRecordType.metadata, fields, msgspec.json.encode(page.drop))
+    )
+
+
+def make_warcinfo() -> bytes:
+    """Return the record with which a file begins, gzipped."""
+    content = b"software: crawler-dedup\r\ndescription: pages that were dropped as near-duplicates\r\n"
+    return _compress(_make_record(WarcRecordType.warcinfo, {"Content-Type": "application/warc-fields"}, content))
+
+
+def _is_stored(name: str) -> bool:
+    return not _SECRET.search(name) and name.lower() not in _OF_THE_TRANSFER
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _make_record(kind: WarcRecordType, fields: dict[str, str], content: bytes) -> WarcRecord:
+    record = WarcRecord()
+    record.init_headers(kind)
+    for name, value in fields.items():
+        record.headers[name] = value
+    record.set_bytes_content(content)
+    return record
+
+
+def _compress(record: WarcRecord) -> bytes:
+    plain = BytesIO()
+    record.write(plain, checksum_data=True)
+    compressor = zlib.compressobj(wbits=_GZIP)
+    return compressor.compress(plain.getvalue()) + compressor.flush()

@@ -1,0 +1,114 @@
+"""Commands that read dropped pages from WARC files: the site is gone when they run."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.commandline import invoke, json_lines, printed_text
+from tests.support.crawling import article, crawl_pages, html
+
+SENTENCE = "The assembly {} the plan for a new library beside the station after a debate of more than four hours."
+PAGES = {
+    "/kept": html(article("one").replace("</article>", f"<p>{SENTENCE.format('has approved')}</p></article>")),
+    "/edited": html(
+        article("one").replace("</article>", f"<p>{SENTENCE.format('refused at first to hear')}</p></article>")
+    ),
+    "/same": html(
+        article("one", frame="x").replace("</article>", f"<p>{SENTENCE.format('has approved')}</p></article>")
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Crawled:
+    index: Path
+    site: str
+
+    def url(self, path: str) -> str:
+        return self.site + path
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    directory = tmp_path_factory.mktemp("dropped")
+    crawl = crawl_pages(directory, PAGES, settings={"DEDUP_DROPPED_WARC": "10 MB"})
+    assert [drop["url"].rpartition("/")[2] for drop in crawl.drops] == ["edited", "same"]
+    return Crawled(directory / "index", crawl.drops[0]["url"].removesuffix("/edited"))
+
+
+def test_why_shows_what_the_representative_lacks_of_a_stored_page(crawled: Crawled) -> None:
+    edited, same = (printed_text(invoke("why", crawled.url(path), crawled.index)) for path in ("/edited", "/same"))
+    assert f"a text in these words: {SENTENCE.format('refused at first to hear')}" in edited
+    assert "the kept page lacks: nothing" in same
+
+
+def test_why_goes_on_without_files_that_cannot_be_read(crawled: Crawled, tmp_path: Path) -> None:
+    index = shutil.copytree(crawled.index, tmp_path / "index")
+    (path,) = index.glob("dropped-*")
+    path.write_bytes(path.read_bytes()[:-100])
+    result = invoke("why", crawled.url("/same"), index)
+    assert f"{path} was not read to its end" in result.stderr
+    assert "With --fetch" in result.stdout
+    assert "refused" in invoke("why", crawled.url("/edited"), index).stdout
+    path.unlink()
+    assert "With --fetch" in invoke("why", crawled.url("/edited"), index).stdout
+
+
+def test_judge_shows_and_saves_stored_pages(crawled: Crawled, tmp_path: Path) -> None:
+    result = invoke("judge", crawled.index, "-o", tmp_path / "judged", typed="n\ny\n")
+    assert f"a text in these words: {SENTENCE.format('refused at first to hear')}" in printed_text(result)
+    assert "There are no texts to show" not in result.output
+
+
+def test_judge_saves_stored_pages_beside_the_stored_texts_of_kept_ones(tmp_path: Path) -> None:
+    settings = {"DEDUP_DROPPED_WARC": "10 MB", "DEDUP_STORE_TEXT": True}
+    crawl_pages(tmp_path, {path: PAGES[path] for path in ("/kept", "/edited")}, settings=settings)
+    result = invoke("judge", tmp_path / "index", typed="n\n")
+    assert "1 answer in" in result.output
+    assert "1 with both pages" in result.output
+    assert "approved" in result.output
+    saved = "".join(gzip.decompress(path.read_bytes()).decode() for path in (tmp_path / "index/judged").rglob("*.gz"))
+    assert SENTENCE.format("refused at first to hear") in saved
+
+
+def test_compare_reads_the_dropped_page_of_an_address(crawled: Crawled, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.html"
+    kept.write_bytes(PAGES["/kept"].body)
+    words = ("compare", crawled.url("/edited"), kept, "--index", crawled.index, "--brief")
+    result = invoke(*words)
+    assert f"{crawled.url('/edited')} is read from the WARC files" in result.stderr
+    assert "refused" in result.stdout
+    assert "duplicate: alike" in result.stdout
+
+
+def test_replay_lists_what_other_settings_change_and_changes_nothing(crawled: Crawled) -> None:
+    before = (crawled.index / "data.mdb").read_bytes()
+    result = invoke("replay", crawled.index, "-s", "DEDUP_MAX_DISTANCE=0")
+    assert "2 dropped pages in WARC files; 2 are duplicates" in result.stderr
+    assert "1 × “alike” → new" in result.stdout
+    assert f"{crawled.url('/edited')} ← {crawled.url('/kept')}" in result.stdout
+    changes = json_lines("replay", crawled.index, "-s", f"DEDUP_NEVER_DROP={crawled.site}/", "--json")
+    assert [(change["url"], change["present"]["verdict"], change["other"]["verdict"]) for change in changes] == [
+        (crawled.url("/edited"), "duplicate", "new"),
+        (crawled.url("/same"), "duplicate", "new"),
+    ]
+    assert all(crawled.site in change["other"]["reason"] for change in changes)
+    assert json_lines("replay", crawled.index, "-s", "DEDUP_MAX_DISTANCE=7", "--json") == []
+    assert (crawled.index / "data.mdb").read_bytes() == before
+
+
+def test_replay_counts_pages_that_would_pass_now_apart(crawled: Crawled, tmp_path: Path) -> None:
+    index = shutil.copytree(crawled.index, tmp_path / "index")
+    invoke("keep", crawled.url("/same"), "--index", index)
+    assert "2 dropped pages in WARC files; 1 are" in invoke("replay", index, "-s", "DEDUP_MAX_DISTANCE=0").stderr
+
+
+@pytest.mark.parametrize("setting", ["DEDUP_SCOPE=domain", "DEDUP_SCHEME=exact", "DEDUP_MIN_FEATURES=3"])
+def test_replay_refuses_settings_that_need_the_texts_of_kept_pages(crawled: Crawled, setting: str) -> None:
+    result = invoke("replay", crawled.index, "-s", setting, status=2)
+    assert "takes DEDUP_MAX_DISTANCE, DEDUP_NEVER_DROP, DEDUP_EXPIRE_DAYS" in result.stderr

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from crawler_dedup.journal.entry import VERSION
+from crawler_dedup.warc.droppedpage import Drop, DroppedPage
+from crawler_dedup.warc.reader import DroppedPages
+from crawler_dedup.warc.writer import WarcWriter
+
+DROP = Drop(
+    VERSION,
+    "2026-11-20T10:00:00.000Z",
+    "00000abc",
+    "drop",
+    "site",
+    "site",
+    "http://a/ü",
+    "http://a/1",
+    "alike",
+    distance=3,
+    key="k",
+    method="POST",
+    charset="utf-8",
+)
+HEADERS = (("Content-Type", "text/html"), ("Content-Length", "7"))
+PAGES = [DroppedPage(replace(DROP, url=f"http://a/{number}"), HEADERS, b"<p>\xff\0\r\n") for number in range(3)]
+
+
+def write(directory: Path, pages: list[DroppedPage] = PAGES) -> Path:
+    """Write *pages* to a file, and return its path."""
+    writer = WarcWriter(directory, 10**9, 0xABC, "site", lambda _: None)
+    for page in pages:
+        writer.write(page)
+    writer.close()
+    return max(directory.glob("dropped-*"))
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    write(tmp_path)
+    pages = DroppedPages(tmp_path)
+    assert [*pages] == PAGES
+    assert pages.problems == []
+
+
+def test_a_file_that_is_cut_off_anywhere_is_read_up_to_there_and_so_are_others(tmp_path: Path) -> None:
+    whole = write(tmp_path).read_bytes()
+    cut_off = max(tmp_path.glob("dropped-*"))
+    write(tmp_path, PAGES[:1])
+    pages = DroppedPages(tmp_path)
+    numbers, problems = set(), []
+    for size in range(0, len(whole), 7):
+        cut_off.write_bytes(whole[:size])
+        *read, last = pages
+        assert last == PAGES[0]
+        assert read == PAGES[: len(read)]
+        assert len(pages.problems) <= 1
+        assert all(str(cut_off) in problem for problem in pages.problems)
+        numbers.add(len(read))
+        problems += pages.problems
+    assert numbers >= {0, 1, 2}
+    assert any("its last page is cut off" in problem for problem in problems)
+
+
+def test_a_directory_without_files_and_files_of_others_have_no_pages(tmp_path: Path) -> None:
+    (tmp_path / "dropped-20261120T100000000000Z-00000abc-site.warc.gz").write_bytes(b"no WARC file at all" * 9)
+    pages = DroppedPages(tmp_path)
+    assert [*pages] == []
+    assert len(pages.problems) == 1
+
+
+def test_pages_of_another_version_are_not_read(tmp_path: Path) -> None:
+    write(tmp_path, [DroppedPage(replace(DROP, version=VERSION + 1), (), b"x")])
+    pages = DroppedPages(tmp_path)
+    assert [*pages] == []
+    assert "another version" in pages.problems[0]
