@@ -311,9 +311,7 @@ class Tables(SiteTables):
         version = b"" if stored is None else bytes(stored)
         known, overrides = self._recent.overrides  # replaced in one step
         if known != version:
-            if self.count_unreadable_overrides():
-                raise msgspec.DecodeError("an override is damaged")
-            overrides = Overrides(self.list_overrides())
+            overrides = Overrides(map(_require_readable, self._read_overrides()))
             self._recent.overrides = version, overrides
         return overrides
 
@@ -432,6 +430,12 @@ class Tables(SiteTables):
             return False if number in dead else None if self._storage.is_alive(number) is None else True
 
         return RunStates(self.find_run, is_alive)
+
+
+def _require_readable(override: Override | None) -> Override:
+    if override is None:
+        raise msgspec.DecodeError("an override cannot be read")
+    return override
 
 
 def number_name(number: int) -> bytes:

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.decision import DroppedRequest
-from crawler_dedup.errors import ExportUnreadable
+from crawler_dedup.errors import ExportUnreadable, IndexDamaged
 from crawler_dedup.index import index, maintenance
 from crawler_dedup.index.export import Export, write_export
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.overrides import Override, Overrides, Restoration, make_override
+from crawler_dedup.index.storage import OVERRIDES
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.commandline import invoke, json_lines
@@ -165,6 +166,16 @@ def test_overrides_are_exported_and_imported(tmp_path: Path) -> None:
         write_export(tmp_path / "damaged", pages.header, [], (), [Override("below", ("http://a.example/x",))])
     with pytest.raises(ExportUnreadable, match="an override is damaged"):
         list(Export(tmp_path / "damaged").overrides())
+
+
+def test_a_page_passes_if_an_override_is_damaged(places: Places) -> None:
+    with closing(open_backend(places())) as pages:
+        assert pages.add_overrides([override("keep", "/1")]) == 1
+        pages._write(lambda tables: tables._storage.write(OVERRIDES, override("keep", "/1").name, b"damage"))
+        pages._write(lambda tables: tables._storage.write(OVERRIDES, b"version", b"another"))
+        for decide in (lambda: verdicts(pages, "/1"), lambda: pages.preview(page("/1"), MATCHER)):
+            with pytest.raises(IndexDamaged, match="an override cannot be read"):
+                decide()
 
 
 def test_an_index_has_a_limited_number_of_overrides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

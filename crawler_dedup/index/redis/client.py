@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import Any
 
-from crawler_dedup.errors import ConnectionLost, IndexGone, IndexUnusable
+import msgspec
+
+from crawler_dedup.errors import ConnectionLost, IndexDamaged, IndexGone, IndexUnusable
 from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis import scripts
@@ -172,6 +174,10 @@ class Client:
 
     def _complain_of_emptying(self) -> IndexGone:
         return IndexGone(f"The index in {self._connection.address} was emptied meanwhile.")
+
+    def damaged_error(self, error: msgspec.DecodeError) -> IndexDamaged:
+        """Make an error that says that the index is damaged, and why."""
+        return IndexDamaged(f"The index in {self._connection.address} is damaged: {error}.")
 
     def forget(self) -> None:
         """Forget everything that was read; :meth:`prepare` reads it again."""

@@ -10,6 +10,8 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from typing import TypeVar
 
+import msgspec
+
 from crawler_dedup.decision import NO_ANSWER, Decision, Verdict
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FORMAT, KIND, FileFigures, Header, check_header
@@ -217,6 +219,8 @@ class ServerIndex(Index):
                 self._epoch = self._epoch or client.epoch
                 client.require_epoch(self._epoch)
             yield self._make_tables(ServerStorage(client, self.header, Offers(0), is_reading=True), SharedState())
+        except msgspec.DecodeError as error:
+            raise client.damaged_error(error) from error
         finally:
             client.close()
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
+import msgspec
+
 from crawler_dedup.errors import ConnectionLost, IndexUnusable
 from crawler_dedup.index.jobs import Job, JobThread
 from crawler_dedup.index.redis.client import Client
@@ -68,6 +70,9 @@ class Writer(JobThread):
                     self._away_until, self._why_away = time.monotonic() + _RETRY_SECONDS, error
                 for job in jobs:
                     job.future.set_exception(error)
+                return
+            except msgspec.DecodeError as error:
+                self._fail(jobs, self._client.damaged_error(error))
                 return
             except Exception as error:
                 self._fail(jobs, error)
