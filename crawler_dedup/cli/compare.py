@@ -135,7 +135,7 @@ def _load_stored(url: str, target: Target | None) -> FetchedPage | None:
     """Return the page at *url* as it was when a crawl last dropped it, if that is stored beside the index."""
     if target is None or not is_address(url):
         return None
-    stored = find_stored(target.directory, lambda entry: entry.url == without_credentials(url), print_note)
+    stored = find_stored(target.warc_directory, lambda entry: entry.url == without_credentials(url), print_note)
     for dropped in reversed(stored.values()):
         print_note(f"{dropped.drop.url} is read from the WARC files, as it was on {dropped.drop.time}.")
         return FetchedPage(dropped.drop.url, dropped.body, dropped.drop.charset or None)
@@ -254,9 +254,7 @@ def print_stored(dropped: DroppedPage, record: Record, signer: Signer, sites: Pa
         print_side_by_side(console, new.text, unpack_text(kept.text), folded=True)
     console.print(describe_lacks("kept", [*find_lacks(new, pair), *find_edits(new, pair)]))
     if not kept.text:
-        click.echo(
-            "The text of the kept page is not stored: another word may be missing in this list. --fetch shows all."
-        )
+        click.echo("Changes of single words may be missing here, because the text of the kept page is not stored.")
 
 
 def _print_texts(console: Console, new: InspectedPage, kept: InspectedPage) -> None:

@@ -236,7 +236,7 @@ def _make_viewer(target: Target, entries: Sequence[Entry], *, fetches: bool) -> 
                 kept[address] = record
         signer = Signer(config_from_spec(pages.header.spec, target.config))
         sites = {id_of(entry): find_sites_then(pages, entry) for entry in entries}
-    stored = find_stored(target.directory, lambda entry: id_of(entry) in sites, print_note)
+    stored = find_stored(target.warc_directory, lambda entry: id_of(entry) in sites, print_note) if sites else {}
     return _DropViewer(make_console(), signer, kept, stored, sites, fetches)
 
 

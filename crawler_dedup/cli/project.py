@@ -33,6 +33,13 @@ class Target:
     config: Config
     journals: Journals
 
+    @property
+    def warc_directory(self) -> Path:
+        """Where the WARC files of dropped pages are: beside the index or, if it is on a server, beside the journal."""
+        if isinstance(self.index, Path) or not self.config.journal:
+            return self.directory
+        return (self.directory / (self.config.journal % {"time": "", "name": ""})).parent
+
     def require_journal(self) -> None:
         """Raise :class:`DedupError` if there is no journal to read."""
         if not self.journals.files:

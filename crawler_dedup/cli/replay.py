@@ -49,7 +49,7 @@ def replay(index: Location | None, examples: int, json: bool, settings: Sequence
     if not settings or not all(word.partition("=")[0] in allowed for word in settings):
         raise click.UsageError(f"-s is needed, and takes {', '.join(allowed)}: nothing else can be replayed.")
     target = find_target(index, (), settings)
-    stored = DroppedPages(target.directory)
+    stored = DroppedPages(target.warc_directory)
     counts, changes = Counter[str](), Counter[str]()
     shown = defaultdict[str, list[str]](list)
     with closing(maintenance.open_pages(target.index)) as pages:

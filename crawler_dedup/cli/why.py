@@ -251,7 +251,7 @@ def _print_difference(page: PageHistory, config: Config, target: Target, *, fetc
         return
     record = page.representative
     if record is not None:
-        stored = find_stored(target.directory, lambda entry: id_of(entry) == id_of(last), print_note)
+        stored = find_stored(target.warc_directory, lambda entry: id_of(entry) == id_of(last), print_note)
         for dropped in stored.values():
             print_stored(dropped, record, Signer(config), page.sites)
             return

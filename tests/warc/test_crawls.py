@@ -6,8 +6,14 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
+from crawler_dedup import Config
+from crawler_dedup.cli.project import Target
+from crawler_dedup.crawl.startup import find_warc_directory, journal_path
+from crawler_dedup.index.location import find_location
+from crawler_dedup.journal.reader import Journals
 from tests.support.crawling import WALK, Answer, Site, article, crawl_pages, html, run_script, start_script
 from tests.support.processes import run
 
@@ -141,6 +147,22 @@ def test_two_crawls_at_once_write_files_of_their_own(tmp_path: Path) -> None:
     stored = [record for record in records(tmp_path / "index") if record[0] == "response"]
     assert len(stored) == sum(drops)
     assert len([*(tmp_path / "index").glob("dropped-*")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("index", "journal", "place"),
+    [
+        ("", "/logs/journal.jsonl", "index"),
+        ("redis://a", "j.jsonl", "index"),
+        ("redis://a", "/logs/%(name)s.j", "/logs"),
+    ],
+)
+def test_commands_look_for_files_where_crawls_write_them(tmp_path: Path, index: str, journal: str, place: str) -> None:
+    directory = tmp_path / "index"
+    config = Config(dir=str(directory), index=index, journal=journal, dropped_warc="1 GB")  # type: ignore[arg-type]
+    location = find_location(index) if index else directory
+    target = Target(location, directory, config, Journals(()))
+    assert target.warc_directory == find_warc_directory(config, journal_path(config)) == tmp_path / place
 
 
 def test_without_fastwarc_the_crawl_does_not_start(tmp_path: Path) -> None:
