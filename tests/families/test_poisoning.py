@@ -13,6 +13,7 @@ import pytest
 from crawler_dedup import Deduplicator, Verdict
 from tests.support.families.pages import Page, Site, h2, link, links, p, table, ul
 from tests.support.families.prose import heading, paragraph
+from tests.support.sitepages import sign_once
 
 TILDE = Site(
     "tilde.example",
@@ -58,7 +59,7 @@ def _poison(deduplicator: Deduplicator, share: float, attack: Callable[[int], Pa
 
 
 def _settle(deduplicator: Deduplicator, pages: list[Page]) -> None:
-    offers = [deduplicator.submit([deduplicator.sign(page.url, page.html.encode())]) for page in pages]
+    offers = [deduplicator.submit([sign_once(deduplicator.config, page.url, page.html)]) for page in pages]
     assert {offer.result()[0].verdict for offer in offers} == {Verdict.NEW}
 
 

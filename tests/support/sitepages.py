@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html as markup
+from functools import cache
 
 import pytest
 
-from crawler_dedup import Decision, Deduplicator, Verdict
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind
+from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import paragraphs, words
 
 knowing = pytest.mark.parametrize("crawl", [False, True], ids=["site unknown", "site known"], indirect=True)
@@ -53,6 +55,17 @@ def entries(stories: list[str], *, picture: str = "", visit: str = "") -> str:
     )
 
 
+@cache
+def sign_once(config: Config, url: str, html: str) -> SignedPage:
+    """Sign a page that many tests have in common."""
+    return _signer(config).sign(url, html.encode(), encoding=None, key=None, scope="global")[0]
+
+
+@cache
+def _signer(config: Config) -> Signer:
+    return Signer(config)
+
+
 STORIES = [f"/story/{number}" for number in range(8)]
 
 
@@ -74,7 +87,8 @@ class Crawl:
         """Let the index learn the site from stories."""
         for number in range(MIN_PAGES):
             name = f"known on {self.host.removeprefix('http://')} {number}"
-            assert self.check(f"/known/{number}", story(name)).verdict is Verdict.NEW
+            signed = sign_once(self.deduplicator.config, f"{self.host}/known/{number}", story(name))
+            assert self.deduplicator.decide([signed])[0].verdict is Verdict.NEW
         return self
 
 
