@@ -114,11 +114,12 @@ def test_only_caches_with_a_limit_grow_with_the_number_of_sites(deduplicator: De
             deduplicator.check(f"http://host{number}.example/{number}", article(number).encode())
 
     check(0)  # some modules are imported, and some tables loaded, for the first page
-    caches = [cache for cache in gc.get_objects() if isinstance(cache, _lru_cache_wrapper)]
-    caches = [cache for cache in caches if cache.__module__.startswith("crawler_dedup.")]
+    gc.unfreeze()  # what was there when the tests began
+    objects = [cache for cache in gc.get_objects() if isinstance(cache, _lru_cache_wrapper)]
+    caches = [cache for cache in objects if cache.__module__.startswith("crawler_dedup.")]
     for cache in caches:
-        if cache.cache_info().maxsize is not None:  # other tests may have filled it
-            cache.cache_clear()
+        if cache.cache_info().maxsize is not None:
+            cache.cache_clear()  # other tests may have filled it
     sizes = {cache: cache.cache_info().currsize for cache in caches}
     check(*range(1, 101))
     grown = [cache for cache, size in sizes.items() if cache.cache_info().currsize >= size + 50]
