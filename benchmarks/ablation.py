@@ -19,9 +19,8 @@ from rich.table import Table
 from crawler_dedup import Config
 from crawler_dedup.evaluation import pairs
 from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import LabelledSet, read_folder
-from crawler_dedup.evaluation.pairs import DirectionResult, PairResult
+from crawler_dedup.evaluation.pairs import DirectionResult, PairResult, sign_documents
 from crawler_dedup.rules.table import OTHER_LINKS, SAME_BYTES, TABLE, Rule, decide
 from tests.support.data import DATA, require_data
 

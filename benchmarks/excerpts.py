@@ -23,8 +23,8 @@ from rich.table import Table
 
 from crawler_dedup import Config
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
+from crawler_dedup.evaluation.pairs import sign_documents
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.schemes import NAMES, Scheme, scheme_of
 from crawler_dedup.signing.signer import Signer

@@ -21,9 +21,8 @@ from rich.table import Table
 from crawler_dedup import Config
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
-from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs
+from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs, sign_documents
 from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.signedpage import PageKind
 from tests.support.data import DATA, require_data

@@ -22,9 +22,8 @@ from crawler_dedup import Config
 from crawler_dedup.cli.evaluate import format_share
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
-from crawler_dedup.evaluation.pairs import PairResult, evaluate_pairs
+from crawler_dedup.evaluation.pairs import PairResult, evaluate_pairs, sign_documents
 from crawler_dedup.system.callbacks import Advance
 from tests.support.data import DATA, require_data
 

@@ -19,9 +19,16 @@ import numpy as np
 from benchmarks.edits import EditedPair, edited_sets, is_chinese
 from crawler_dedup.config import MAP_SIZE, Config
 from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument, sign_documents
 from crawler_dedup.evaluation.labelled import LabelledSet
-from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs
+from crawler_dedup.evaluation.pairs import (
+    PARTS,
+    DocumentKey,
+    PairResult,
+    SignedDocument,
+    count_outcomes,
+    evaluate_pairs,
+    sign_documents,
+)
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.environment import Environment

@@ -23,9 +23,16 @@ from benchmarks.edits import is_chinese
 from crawler_dedup import Config
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument, sign_documents
 from crawler_dedup.evaluation.labelled import LabelledSet, read_folder
-from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs
+from crawler_dedup.evaluation.pairs import (
+    PARTS,
+    DocumentKey,
+    PairResult,
+    SignedDocument,
+    count_outcomes,
+    evaluate_pairs,
+    sign_documents,
+)
 from crawler_dedup.hamming import MAX_DISTANCE, distance
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.signer import Signer

@@ -1,4 +1,4 @@
-"""Count how often the filter is right about labelled pairs of pages.
+"""Sign labelled pages in several processes, and count how often the filter is right about pairs of them.
 
 The rules of the crawl are applied to each pair in both directions, because a crawl may meet either of the two pages first.
 """
@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation.counts import Counts, Share
-from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument
-from crawler_dedup.evaluation.labelled import LabelledPair, LabelledSet
+from crawler_dedup.evaluation.labelled import Document, LabelledPair, LabelledSet, read_body
 from crawler_dedup.hamming import MAX_DISTANCE
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import learn_sites
@@ -26,6 +26,10 @@ from crawler_dedup.rules.trimming import trim, with_site_keys
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of
+from crawler_dedup.signing.signer import cached_signer
+from crawler_dedup.system.callbacks import Advance
+from crawler_dedup.system.processes import map_in_processes
+from crawler_dedup.urls import stand_in_address
 
 SHORT = 250
 """A pair counts as short if its shorter text has fewer characters than this, without the site's furniture."""
@@ -33,6 +37,52 @@ THIN_PAGES = "thin pages"
 """The row of pairs whose pages both have too little main text, so that they are compared by their blocks."""
 NOTHING_LEARNED = "nothing learned"
 """The row of all pairs, judged as if nothing were known about their sites."""
+
+_OPENING_CHARS = 100
+
+DocumentKey = tuple[str, str]
+"""(name of a set, identifier of a document in it)."""
+
+
+@dataclass(frozen=True)
+class SignedDocument:
+    """A labelled page, signed.
+
+    Attributes:
+        page: the signed page.
+        text: its main text.
+    """
+
+    page: SignedPage
+    text: str
+
+    @property
+    def first_line(self) -> str:
+        """The first line of the text, or else the title."""
+        first = next((line for line in self.text.splitlines() if line.strip()), self.page.title)
+        return first.strip()[:_OPENING_CHARS]
+
+
+def sign_documents(
+    folder: Path, sets: Sequence[LabelledSet], config: Config, jobs: int, advance: Advance
+) -> dict[DocumentKey, SignedDocument]:
+    """Sign every document of *sets* in *jobs* processes.
+
+    Args:
+        advance: called with the number of documents that were done since the last call.
+
+    Raises:
+        DedupError: a file cannot be read, or a process died.
+    """
+    keys = [(labelled_set.name, identifier) for labelled_set in sets for identifier in labelled_set.documents]
+    documents = [document for labelled_set in sets for document in labelled_set.documents.values()]
+    return dict(zip(keys, map_in_processes(partial(_sign, folder, config), documents, jobs, advance), strict=True))
+
+
+def _sign(folder: Path, config: Config, document: Document) -> SignedDocument:
+    url = document.url or stand_in_address(document.id)
+    page, text = cached_signer(config).sign(url, read_body(folder, document), encoding=None, key=document.id, scope="")
+    return SignedDocument(page, text or "")
 
 
 class DirectionResult(NamedTuple):

@@ -14,15 +14,16 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, SignedPage
 from crawler_dedup.evaluation.counts import Counts, Share
-from crawler_dedup.evaluation.documents import SignedDocument, sign_documents
 from crawler_dedup.evaluation.labelled import LabelledPair, read_body, read_folder
 from crawler_dedup.evaluation.pairs import (
     DirectionResult,
     PairResult,
+    SignedDocument,
     average_over_sites,
     decide_direction,
     evaluate_pairs,
     grey_shares,
+    sign_documents,
 )
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import Sites
