@@ -112,6 +112,8 @@ _SECTIONS = {
         LazyCommand("drops", ".drops:drops", "List dropped pages, with the page that represents each."),
         LazyCommand("why", ".why:why", "Explain why a page was kept, dropped or not checked."),
         LazyCommand("compare", ".compare:compare", "Compare two pages by the rules of the crawl."),
+        LazyCommand("groups", ".groups:groups", "List each representative with the pages that it represents."),
+        LazyCommand("mirrors", ".groups:mirrors", "List hosts whose pages are represented by pages of another host."),
         LazyCommand("report", ".report:report", "Write a report of what the filter did, as one HTML file."),
         LazyCommand("trace", ".trace:trace", "Find the kept pages from which a text was copied."),
     ),

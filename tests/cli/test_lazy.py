@@ -14,7 +14,7 @@ from tests.support.commandline import invoke, printed_text
 
 SECTIONS = {
     "Try:": ["demo", "crawl", "settings"],
-    "Look:": ["drops", "why", "compare", "report", "trace"],
+    "Look:": ["drops", "why", "compare", "groups", "mirrors", "report", "trace"],
     "Correct:": ["forget", "restore", "keep", "separate", "overrides"],
     "Measure:": ["judge", "evaluate", "replay", "plan"],
     "Operate:": ["index", "batch", "lexicon"],
@@ -74,7 +74,7 @@ def test_help_imports_no_command() -> None:
 
 
 def test_an_unknown_command_is_answered_with_the_nearest_name() -> None:
-    assert "No such command 'drop'. Did you mean 'drops'?" in printed_text(invoke("drop", status=2))
+    assert "No such command 'forge'. Did you mean 'forget'?" in printed_text(invoke("forge", status=2))
 
 
 @pytest.mark.parametrize(

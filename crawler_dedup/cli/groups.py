@@ -1,0 +1,131 @@
+"""``crawler-dedup groups`` and ``mirrors``: which pages and which hosts have the same content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+from rich.text import Text
+
+from crawler_dedup.cli.options import NumberRange, index_argument, journal_option, json_option, settings_option
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import find_target
+from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable, quantity
+from crawler_dedup.index.location import Location
+from crawler_dedup.index.maintenance import open_pages
+
+if TYPE_CHECKING:
+    from crawler_dedup.inspection.droptable import DropTable
+
+
+@click.command()
+@index_argument
+@click.option("--json", "--jsonl", "json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
+@journal_option
+@settings_option
+def groups(index: Location | None, journal: Sequence[Path], settings: Sequence[str], *, json: bool) -> None:
+    """List each representative with the pages that it represents.
+
+    The addresses are those at which the content of a kept page is also found, so that a search engine can store them with
+    it. They come from the journal, all runs since the index was emptied; a page that was kept later is not among them.
+    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
+
+    \b
+    Examples:
+      crawler-dedup groups
+      crawler-dedup groups --jsonl > groups.jsonl
+    """
+    with _read_drops(index, journal, settings) as table:
+        if json:
+            print_json("group", ({**vars(group), "duplicates": _members(group.duplicates)} for group in table.groups()))
+            return
+        for group in table.groups():
+            click.echo(printable(group.url))
+            for url, rule, *_ in group.duplicates:
+                click.echo(f"  ← {printable(url)}  ({printable(rule)})")
+
+
+@click.command()
+@index_argument
+@click.option(
+    "--share", type=NumberRange(0, 1), default=0.5, show_default=True, help="Least share of the pages of a mirror."
+)
+@click.option(
+    "--pages", type=click.IntRange(1), default=10, show_default=True, help="Least number of known pages of a mirror."
+)
+@click.option(
+    "--list",
+    "listed",
+    type=click.Choice(["deny", "allow"]),
+    help="Print only hosts, one per line: those that need not be crawled, or all others.",
+)
+@json_option
+@journal_option
+@settings_option
+def mirrors(
+    index: Location | None,
+    share: float,
+    pages: int,
+    listed: Literal["deny", "allow"] | None,
+    journal: Sequence[Path],
+    settings: Sequence[str],
+    *,
+    json: bool,
+) -> None:
+    """List hosts whose pages are represented by pages of another host.
+
+    The share is that of the known pages of a host (kept or dropped) that the other host represents. --list deny prints the
+    hosts that need not be crawled, for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for
+    allowed_domains. INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy
+    project is used.
+
+    \b
+    Examples:
+      crawler-dedup mirrors
+      crawler-dedup mirrors --share 0.9 --list deny > deny.txt
+    """
+    if json and listed:
+        raise click.UsageError("--json and --list cannot be combined.")
+    from crawler_dedup.inspection.droptable import find_redundant_hosts  # noqa: PLC0415  (slow to load)
+
+    with _read_drops(index, journal, settings) as table:
+        found = table.mirrors(share, pages)
+        hosts = table.hosts()
+    redundant = find_redundant_hosts(found)
+    if listed:
+        for host in redundant if listed == "deny" else [host for host in hosts if host not in redundant]:
+            click.echo(printable(host))
+    elif json:
+        lines = ({**vars(each), "share": each.share, "deny": each.host in redundant} for each in found)
+        print_json("mirror", lines)
+    elif not found:
+        click.echo(f"No host has {share:.0%} of its pages, and {quantity(pages, 'page')} or more, on another host.")
+    else:
+        table_of_hosts = make_table("host", "represented by", right=("pages", "duplicates", "share"))
+        for each in found:
+            names = Text(printable(each.host)), Text(printable(each.mirrors))
+            table_of_hosts.add_row(*names, f"{each.pages:,}", f"{each.duplicates:,}", f"{each.share:.0%}")
+        make_console().print(table_of_hosts)
+
+
+def _members(duplicates: Sequence[tuple[str, str, str, str]]) -> list[dict[str, str]]:
+    return [dict(zip(("url", "rule", "time", "event"), duplicate, strict=True)) for duplicate in duplicates]
+
+
+@contextmanager
+def _read_drops(index: Location | None, journal: Sequence[Path], settings: Sequence[str]) -> Iterator[DropTable]:
+    """Read the drops of an index."""
+    from crawler_dedup.inspection.droptable import DropTable  # noqa: PLC0415  (slow to load)
+
+    target = find_target(index, journal, settings)
+    target.require_journal()
+    with closing(DropTable(target.config.max_distance)) as table:
+        with progress_bars() as start, closing(open_pages(target.index)) as pages:
+            table.read_index(pages, start("reading the index", len(pages)))
+            table.read_journals(target.journals, start("reading the journal", target.journals.size))
+        if table.damaged:
+            click.echo(f"{quantity(table.damaged, 'line')} of the journal cannot be read.", err=True)
+        yield table

@@ -1,0 +1,326 @@
+"""The drops of an index in a table that can be searched, grouped and counted, however many they are.
+
+The table is a temporary database of SQLite, which is on the disk except for a cache and deleted with its last use.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.errors import DedupError
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.index import Index
+from crawler_dedup.inspection.doubts import find_doubts
+from crawler_dedup.journal.entry import Entry, UnknownVersion, decode_entry
+from crawler_dedup.journal.reader import Journals
+from crawler_dedup.system.callbacks import Advance, ignore_progress
+from crawler_dedup.urls import host_of
+
+_SCHEMA = """
+PRAGMA cache_size = -32000;
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE drops (id INTEGER, file INTEGER, place INTEGER, scope TEXT, url TEXT, kept TEXT, host TEXT, kept_host TEXT,
+    rule TEXT, spider TEXT, run TEXT, time TEXT, event TEXT, doubt INTEGER, words TEXT, UNIQUE (scope, url));
+CREATE INDEX by_id ON drops (id);
+CREATE INDEX by_kept ON drops (scope, kept);
+CREATE TABLE pages (scope TEXT, url TEXT, host TEXT, title TEXT, key TEXT, filed INTEGER, UNIQUE (scope, url));
+"""
+_COLUMNS = 15
+_ADD_DROP = (
+    f"INSERT INTO drops VALUES ({', '.join('?' * _COLUMNS)}) ON CONFLICT DO UPDATE SET id = excluded.id,"  # noqa: S608
+    " file = excluded.file, place = excluded.place, kept = excluded.kept, kept_host = excluded.kept_host,"
+    " rule = excluded.rule, spider = excluded.spider, run = excluded.run, time = excluded.time, event = excluded.event,"
+    " doubt = excluded.doubt, words = excluded.words WHERE excluded.time >= drops.time"
+)
+_IS_KEPT = "SELECT 1 FROM pages AS own WHERE own.scope = drops.scope AND own.url = drops.url"
+_MAX_WORDS = 4_000  # characters of title and addresses that are searched
+
+
+@dataclass(frozen=True)
+class Search:
+    """The drops that are searched for: they meet all conditions that are not empty.
+
+    Attributes:
+        words: words that the title or an address contains, in any order.
+        host: a part of the host of the page.
+        rule: name of the rule that decided.
+        spider: name of the spider.
+        run: number of the run, 8 hexadecimal digits.
+        since: the earliest time (ISO 8601, UTC, or its beginning).
+        until: the latest time, likewise.
+        kept: scope and address of the representative.
+    """
+
+    words: str = ""
+    host: str = ""
+    rule: str = ""
+    spider: str = ""
+    run: str = ""
+    since: str = ""
+    until: str = ""
+    kept: tuple[str, str] = ("", "")
+
+    def conditions(self) -> tuple[str, list[str]]:
+        """Return the conditions in SQL, and their parameters."""
+        wanted = [(f"{name} = ?", value) for name in ("rule", "spider", "run") if (value := getattr(self, name))]
+        wanted += [("instr(words, ?)", word) for word in self.words.lower().split()]
+        wanted += [("instr(host, ?)", self.host.lower())] if self.host else []
+        wanted += [("time >= ?", self.since)] if self.since else []
+        wanted += [("time <= ?", f"{self.until}~")] if self.until else []  # the whole day or hour that it names
+        wanted += [("scope = ?", self.kept[0]), ("kept = ?", self.kept[1])] if self.kept[1] else []
+        return " AND ".join(["TRUE", *(condition for condition, _ in wanted)]), [value for _, value in wanted]
+
+
+@dataclass(frozen=True)
+class Drop:
+    """A drop in the table: the last one of its page.
+
+    Attributes:
+        id: identifies page and representative.
+        entry: its journal entry.
+        kept_title: the title of the representative; ``None`` if that is not kept.
+        kept_key: the key of the representative in the index; ``""`` if it is not kept.
+        is_kept: whether the page itself has been kept since then.
+    """
+
+    id: int
+    entry: Entry
+    kept_title: str | None
+    kept_key: str
+    is_kept: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """A representative with its duplicates.
+
+    Attributes:
+        is_kept: whether the representative is in the index.
+        duplicates: (address, rule, time, event) of each page.
+    """
+
+    scope: str
+    url: str
+    is_kept: bool
+    duplicates: Sequence[tuple[str, str, str, str]]
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """A host of which pages are represented by pages of another host.
+
+    Attributes:
+        host: the host.
+        mirrors: the other host.
+        duplicates: how many pages of *host* are represented there.
+        pages: how many pages of *host* are known: kept or represented.
+    """
+
+    host: str
+    mirrors: str
+    duplicates: int
+    pages: int
+
+    @property
+    def share(self) -> float:
+        """The share of the pages of the host that the other host represents."""
+        return self.duplicates / self.pages
+
+
+class DropTable:
+    """The last drop of each page since the index was emptied, and the kept pages.
+
+    Pages that were kept after they had been dropped are in the table, but in no group. It is not safe for threads.
+
+    Args:
+        max_distance: the setting, to which drops may come near.
+
+    Attributes:
+        damaged: how many lines of the journal could not be read.
+    """
+
+    def __init__(self, max_distance: int) -> None:
+        self.damaged = 0
+        self._max_distance = max_distance
+        self._files: list[Path] = []
+        self._bytes_read: dict[Path, int] = {}
+        self._emptied = ""
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)  # a temporary file
+        self._database.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Delete the table."""
+        self._database.close()
+
+    def read_index(self, pages: Index, advance: Advance = ignore_progress) -> None:
+        """Read which pages are kept. Call it before :meth:`read_journals`, which compares titles."""
+        with self._database as database:
+            database.execute("BEGIN")
+            database.execute("DELETE FROM pages")
+            records = maintenance.read_records(pages, advance)
+            database.executemany(
+                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    (page.scope, page.url, host_of(page.url), page.title, page.key, record.filed)
+                    for record in records
+                    if (page := record.page) and record.settled
+                ),
+            )
+
+    def read_journals(self, journals: Journals, advance: Advance = ignore_progress) -> int:
+        """Read the lines that were added since the last call, and return how many of them are drops."""
+        if any(not path.exists() or path.stat().st_size < size for path, size in self._bytes_read.items()):
+            self._bytes_read.clear()  # a file was removed or replaced
+            self._database.execute("DELETE FROM drops")
+            self.damaged = 0
+        before = self._database.total_changes
+        with self._database as database:
+            database.execute("BEGIN")
+            for path in journals.files:
+                if path not in self._files:
+                    self._files.append(path)
+                database.executemany(_ADD_DROP, self._rows(path, advance))
+        added = self._database.total_changes - before
+        self._database.execute("DELETE FROM drops WHERE time < ?", [self._emptied])
+        return added
+
+    def _rows(self, path: Path, advance: Advance) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of the drops in the part of a file that was not read yet."""
+        file = self._files.index(path)
+        for place, size, entry in _read_from(path, self._bytes_read.get(path, 0)):
+            self._bytes_read[path] = place + size
+            advance(size)
+            if entry is None:
+                self.damaged += 1
+            elif entry.event == "emptied":
+                self._emptied = max(self._emptied, entry.time)
+            elif entry.is_duplicate:
+                kept = self._kept_page(entry)
+                doubts = find_doubts(entry, kept and kept[0], self._max_distance)
+                words = f"{entry.title} {unquote(entry.url)} {unquote(entry.duplicate_of)}".lower()[:_MAX_WORDS]
+                name = "\0".join((entry.scope, entry.url, entry.duplicate_of)).encode("utf-8", "replace")
+                row = xxh3_64_intdigest(name) >> 1, file, place, entry.scope, entry.url, entry.duplicate_of  # 63 bits
+                hosts = host_of(entry.url), host_of(entry.duplicate_of)
+                doubt = sum(weight for weight, _ in doubts)
+                yield *row, *hosts, entry.rule, entry.spider, entry.run, entry.time, entry.event, doubt, words
+
+    def _kept_page(self, entry: Entry) -> tuple[str, str] | None:
+        """Return title and key of the representative of a drop, if it is kept."""
+        kept: tuple[str, str] | None = self._database.execute(
+            "SELECT title, key FROM pages WHERE scope = ? AND url = ?", (entry.scope, entry.duplicate_of)
+        ).fetchone()
+        return kept
+
+    def count(self, search: Search = Search()) -> int:
+        """Count the drops that are searched for."""
+        where, values = search.conditions()
+        (number,) = self._database.execute(f"SELECT count(*) FROM drops WHERE {where}", values).fetchone()  # noqa: S608
+        return int(number)
+
+    def find(self, search: Search, first: int, size: int, *, doubtful_first: bool = True) -> list[Drop]:
+        """Return up to *size* of the drops that are searched for, from the one with the number *first* on.
+
+        Raises:
+            DedupError: a file of the journal was removed.
+        """
+        where, values = search.conditions()
+        order = "doubt DESC, time DESC, url" if doubtful_first else "time DESC, url"
+        rows = self._database.execute(
+            f"SELECT id, file, place, EXISTS ({_IS_KEPT}) FROM drops WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",  # noqa: S608
+            [*values, size, first],
+        )
+        return [self._drop(*row) for row in rows.fetchall()]
+
+    def get(self, number: int) -> Drop | None:
+        """Return the drop with the id *number*, if this is still the last drop of its page. Raises as :meth:`find`."""
+        row = self._database.execute(
+            f"SELECT id, file, place, EXISTS ({_IS_KEPT}) FROM drops WHERE id = ?",  # noqa: S608
+            [number],
+        ).fetchone()
+        return None if row is None else self._drop(*row)
+
+    def _drop(self, number: int, file: int, place: int, is_kept: int) -> Drop:
+        _, _, entry = next(_read_from(self._files[file], place), (0, 0, None))
+        if entry is None:
+            raise DedupError(f"{self._files[file]} was changed or removed: load the page again.")
+        kept = self._kept_page(entry)
+        return Drop(number, entry, kept and kept[0], kept[1] if kept else "", bool(is_kept))
+
+    def names(self, column: str) -> list[str]:
+        """Return the different values of ``rule``, ``spider`` or ``run``; of runs the latest first."""
+        order = "max(time) DESC" if column == "run" else column
+        return [
+            name
+            for (name,) in self._database.execute(f"SELECT {column} FROM drops GROUP BY {column} ORDER BY {order}")  # noqa: S608
+        ]
+
+    def groups(self) -> Iterator[Group]:
+        """Yield the representatives with the pages that they represent, which are kept nowhere else."""
+        rows = self._database.execute(
+            "SELECT drops.scope, kept, pages.url IS NOT NULL, drops.url, rule, time, event FROM drops"  # noqa: S608
+            " LEFT JOIN pages ON pages.scope = drops.scope AND pages.url = kept"
+            f" WHERE NOT EXISTS ({_IS_KEPT}) ORDER BY drops.scope, kept, drops.url"
+        )
+        for (scope, url, is_kept), members in groupby(rows, lambda row: row[:3]):
+            yield Group(scope, url, bool(is_kept), [member[3:] for member in members])
+
+    def mirrors(self, least_share: float, least_pages: int) -> list[Mirror]:
+        """Return the hosts of which another host represents at least a share of the pages, the largest share first.
+
+        Args:
+            least_share: the share, 0 to 1.
+            least_pages: how many pages of a host are known at least.
+        """
+        rows = self._database.execute(
+            f"WITH lost AS (SELECT host, kept_host FROM drops WHERE NOT EXISTS ({_IS_KEPT})),"  # noqa: S608
+            " known AS (SELECT host FROM lost UNION ALL SELECT host FROM pages),"
+            " totals AS (SELECT host, count(*) AS total FROM known GROUP BY host)"
+            " SELECT lost.host, kept_host, count(*) AS number, total FROM lost JOIN totals ON totals.host = lost.host"
+            " WHERE lost.host != kept_host GROUP BY lost.host, kept_host HAVING number >= ? * total AND total >= ?"
+            " ORDER BY 1.0 * number / total DESC, number DESC, lost.host, kept_host",
+            [least_share, least_pages],
+        )
+        return [Mirror(*row) for row in rows]
+
+    def hosts(self) -> list[str]:
+        """Return the hosts of all kept pages, in ascending order."""
+        return [host for (host,) in self._database.execute("SELECT DISTINCT host FROM pages ORDER BY host")]
+
+
+def _read_from(path: Path, place: int) -> Iterator[tuple[int, int, Entry | None]]:
+    """Yield place, size and entry of each line from *place* on that has its end: the last line may be being written."""
+    try:
+        with path.open("rb") as file:
+            file.seek(place)
+            for line in file:
+                if line.endswith(b"\n"):
+                    yield place, len(line), decode_entry(line)
+                    place += len(line)
+    except OSError as error:
+        raise DedupError(f"{path} cannot be read: {error}") from None
+    except UnknownVersion as error:
+        raise DedupError(f"{path}: another version of crawler-dedup has written it (schema {error.version}).") from None
+
+
+def find_redundant_hosts(mirrors: Sequence[Mirror]) -> list[str]:
+    """Return the hosts that need not be crawled: each mirrors a host that is none of them.
+
+    Args:
+        mirrors: the largest share first.
+    """
+    redundant: dict[str, None] = {}
+    needed: set[str] = set()
+    for mirror in mirrors:
+        if mirror.host not in needed and mirror.mirrors not in redundant:
+            redundant[mirror.host] = None
+            needed.add(mirror.mirrors)
+    return list(redundant)

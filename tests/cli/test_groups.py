@@ -1,0 +1,68 @@
+"""`groups` and `mirrors` say where the content of kept pages is found besides, by the journal and the index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commandline import FIRST, check_pages, entries_of, invoke, json_lines, lines_in
+from tests.support.crawling import article
+from tests.support.droppedpages import COPIES, KEPT
+
+pytestmark = pytest.mark.usefixtures("outside")
+
+
+def test_a_group_has_the_addresses_of_its_duplicates_with_rule_and_time(dropped: Path) -> None:
+    (group,) = lines_in(invoke("groups", dropped, "--jsonl"))
+    times = {entry.url: entry.time for entry in entries_of(dropped / FIRST)}
+    assert (group["url"], group["scope"], group["is_kept"]) == (KEPT, "site", True)
+    assert group["duplicates"] == [
+        {"url": url, "rule": "alike", "time": times[url], "event": "drop"} for url in sorted(COPIES)
+    ]
+    assert invoke("groups", dropped).stdout.splitlines() == [KEPT, *(f"  ← {url}  (alike)" for url in sorted(COPIES))]
+
+
+def test_a_page_that_was_kept_after_its_drop_is_in_no_group(dropped: Path) -> None:
+    invoke("keep", COPIES[0], "--index", dropped)
+    check_pages(dropped, {COPIES[0]: article(1, frame="again")}, journal="")
+    (group,) = json_lines("groups", dropped, "--json")
+    assert [member["url"] for member in group["duplicates"]] == sorted(COPIES[1:])
+
+
+def test_a_representative_that_was_forgotten_is_not_called_kept(dropped: Path) -> None:
+    invoke("forget", dropped, "--url", KEPT)
+    assert [group["is_kept"] for group in json_lines("groups", dropped, "--json")] == [False]
+
+
+@pytest.fixture
+def mirrored(tmp_path: Path) -> Path:
+    """Return an index after a crawl of a host, of a mirror with a page of its own, and of a host with one copy."""
+    pages = {f"http://main.org/{number}": article(number) for number in range(12)}
+    pages |= {f"http://copy.org/{number}": article(number, frame="copy") for number in range(11)}
+    pages |= {"http://copy.org/own": article(50), "http://other.org/0": article(0, frame="other")}
+    check_pages(tmp_path / "index", pages | {f"http://other.org/{number}": article(number) for number in range(60, 70)})
+    return tmp_path / "index"
+
+
+def test_mirrors_are_listed_with_their_share(mirrored: Path) -> None:
+    expected = {"host": "copy.org", "mirrors": "main.org", "duplicates": 11, "pages": 12, "share": 11 / 12}
+    (mirror,) = json_lines("mirrors", mirrored, "--json")
+    assert mirror == {"type": "mirror", **expected, "deny": True}
+    assert len(json_lines("mirrors", mirrored, "--json", "--share", 0.05)) == 2
+    assert invoke("mirrors", mirrored, "--pages", 13).stdout.startswith("No host has 50% of its pages")
+    assert "copy.org │ main.org" in invoke("mirrors", mirrored).stdout
+
+
+def test_mirrors_give_lists_to_deny_and_to_allow(mirrored: Path) -> None:
+    assert invoke("mirrors", mirrored, "--list", "deny").stdout == "copy.org\n"
+    assert invoke("mirrors", mirrored, "--list", "allow").stdout == "main.org\nother.org\n"
+
+
+def test_of_hosts_that_mirror_each_other_one_is_allowed(tmp_path: Path) -> None:
+    pages = {f"http://a.org/{number}": article(number) for number in range(6)}
+    pages |= {f"http://b.org/{number}": article(number, frame="b") for number in range(12)}
+    check_pages(
+        tmp_path / "index", pages | {f"http://a.org/{number}": article(number, frame="a") for number in range(6, 12)}
+    )
+    assert [line["deny"] for line in json_lines("mirrors", tmp_path / "index", "--json")] == [True, False]
