@@ -29,12 +29,14 @@ BATCH = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" 
 SERVER = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "index" / "redis")]
 WARC = [path for path in MODULES if path.parent.name == "warc"]
 REPORT = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "report")]
+REVIEW = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "review")]
 OF_AN_EXTRA = {
     **dict.fromkeys(BATCH, ("batch",)),
     **dict.fromkeys(SERVER, ("redis",)),
     **dict.fromkeys(WARC, ("warc",)),
     **{path: ("batch", "spark") for path in BATCH if path.parent.name == "spark" or path == SPARK},
     **{path: ("report",) for path in REPORT if path.name == "rendering.py"},
+    **dict.fromkeys(REVIEW, ("review",)),
 }
 """Modules that need an extra as soon as they are imported. The packages of these names are imported by commands only."""
 NOT_IMPORTED = {"lxml-html-clean"}
@@ -102,8 +104,8 @@ def test_every_declared_package_is_imported_somewhere() -> None:
 
 
 def test_the_modules_of_an_extra_are_imported_by_its_package_only() -> None:
-    of_extras = tuple(f"crawler_dedup.{name}" for name in ("report", "batch", "spark", "index.redis", "warc"))
-    for path in {*MODULES} - {*BATCH, *REPORT, *SERVER, *WARC}:
+    of_extras = tuple(f"crawler_dedup.{name}" for name in ("report", "review", "batch", "spark", "index.redis", "warc"))
+    for path in {*MODULES} - {*BATCH, *REPORT, *REVIEW, *SERVER, *WARC}:
         for module, inside_function in imports_of(path):
             assert inside_function or not module.startswith(of_extras), path
 
@@ -117,7 +119,7 @@ def test_the_extras_are_those_that_messages_name() -> None:
 
 def test_each_dependency_is_declared_with_its_reason() -> None:
     lists = re.findall(
-        r"^(?:dependencies|batch|fast|redis|report|spark|stem|warc) = \[\n(.*?)^\]", TEXT, re.MULTILINE | re.DOTALL
+        r"^(?:dependencies|batch|fast|redis|report|review|spark|stem|warc) = \[\n(.*?)^\]", TEXT, re.MULTILINE | re.DOTALL
     )
     assert len(lists) == 1 + len(EXTRAS)
     for line in "".join(lists).splitlines():
@@ -149,6 +151,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ["report", "index", "-o", "report.html"],
             "crawler-dedup report needs packages that are not installed (jinja2, markupsafe):"
             " install crawler-dedup with the extra report",
+        ),
+        (
+            ["review", "index"],
+            "crawler-dedup review needs packages that are not installed (starlette, uvicorn, jinja2, markupsafe):"
+            " install crawler-dedup with the extra review",
         ),
         (
             ["batch", "sign", "labelled/docs.jsonl", "-o", "signed"],
@@ -183,7 +190,7 @@ def test_without_extras_everything_else_can_be_imported_and_pages_are_checked(tm
     modules = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for path in MODULES
-        if path not in (*BATCH, *REPORT, *SERVER, *WARC) and path.name != "__main__.py"
+        if path not in (*BATCH, *REPORT, *REVIEW, *SERVER, *WARC) and path.name != "__main__.py"
     ]
     code = f"""{WITHOUT_EXTRAS}
     from importlib import import_module

@@ -118,6 +118,7 @@ _SECTIONS = {
         LazyCommand("trace", ".trace:trace", "Find the kept pages from which a text was copied."),
     ),
     "Correct": (
+        LazyCommand("review", ".review:review", "Look at drops in the browser, and correct them."),
         LazyCommand("forget", ".forget:forget", "Remove pages from the index, so that they can be crawled again."),
         LazyCommand("restore", ".restore:restore", "Take wrong drops back, and have the pages crawled again."),
         LazyCommand("keep", ".overrides:keep", "Never drop a page, or the pages below an address, as a duplicate."),

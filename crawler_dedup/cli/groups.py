@@ -125,7 +125,7 @@ def _read_drops(index: Location | None, journal: Sequence[Path], settings: Seque
     with closing(DropTable(target.config.max_distance)) as table:
         with progress_bars() as start, closing(open_pages(target.index)) as pages:
             table.read_index(pages, start("reading the index", len(pages)))
-            table.read_journals(target.journals, start("reading the journal", target.journals.size))
+            table.read_journals(target.journals, advance=start("reading the journal", target.journals.size))
         if table.damaged:
             click.echo(f"{quantity(table.damaged, 'line')} of the journal cannot be read.", err=True)
         yield table

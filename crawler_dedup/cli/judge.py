@@ -25,7 +25,7 @@ from crawler_dedup.cli.journals import (
     drop_options,
     print_damage,
 )
-from crawler_dedup.cli.options import index_argument, journal_option, settings_option
+from crawler_dedup.cli.options import answers_option, index_argument, journal_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, Target, find_target
 from crawler_dedup.cli.terminal import make_console, print_note, printable, quantity
@@ -61,13 +61,7 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=int, help="Draw the same pages again.")
 @click.option("--fetch", is_flag=True, help="Fetch both pages again, show where they differ, and save them.")
-@click.option(
-    "--output",
-    "-o",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the answers.  [default: INDEX/judged]",
-)
+@answers_option
 @journal_option
 @settings_option
 def judge(

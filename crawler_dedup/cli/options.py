@@ -53,6 +53,13 @@ settings_option = click.option(
     metavar="NAME=VALUE",
     help="A setting, as in DEDUP_MAX_DISTANCE=4. Can be repeated.",
 )
+answers_option = click.option(
+    "--output",
+    "-o",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the answers.  [default: INDEX/judged]",
+)
 jobs_option = click.option(
     "--jobs",
     "-j",

@@ -15,9 +15,10 @@ from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.counts import Share
-from crawler_dedup.evaluation.labelled import ANSWERS, Document, LabelledPair, read_folder
+from crawler_dedup.evaluation.labelled import ANSWERS, Document, LabelledPair, LabelledSet, read_folder
 from crawler_dedup.journal.entry import Entry, UnknownVersion, decode_entry
 from crawler_dedup.journal.reader import Selection
+from crawler_dedup.system.files import open_replacement
 from crawler_dedup.urls import host_of
 
 Label = Literal[0, 1]
@@ -89,12 +90,36 @@ class Answers:
         return Share(sum(labels), len(labels))
 
     def add(self, entry: Entry, new: PageContent, kept: PageContent, label: Label) -> None:
-        """Write an answer to disk at once, and the two pages if both are available."""
+        """Write an answer to disk at once, and the two pages if both are available.
+
+        It replaces an earlier answer about the two pages; the same answer once more changes nothing.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         answer = Answer(msgspec.structs.replace(entry, text=b""), label)
-        self._append(ANSWERS, answer)
-        self._answers[_pair_of(entry)] = answer
-        self.add_pages(answer, new, kept)
+        earlier = self._answers.get(_pair_of(entry))
+        if earlier is None or earlier.label != label:
+            self._append(ANSWERS, answer)
+            self._answers[_pair_of(entry)] = answer
+            self._remove_pages(answer)
+        if _pair_of(entry) not in self._with_pages:
+            self.add_pages(answer, new, kept)
+
+    def label_of(self, entry: Entry) -> Label | None:
+        """Return the answer about the two pages of *entry*; ``None`` if there is none."""
+        answer = self._answers.get(_pair_of(entry))
+        return None if answer is None else answer.label
+
+    def _remove_pages(self, answer: Answer) -> None:
+        """Remove the labelled pairs of an earlier answer about the same pages: a pair has one label."""
+        pair = _pair_of(answer.entry)
+        if pair not in self._with_pages:
+            return
+        (labelled,) = (each for each in read_folder(self.folder) if each.name == self.folder.resolve().name)
+        with open_replacement(self.folder / "pairs.jsonl") as file:
+            for line in labelled.pairs:
+                if _addresses_of(labelled, line) != pair:
+                    file.write(msgspec.json.encode(line) + b"\n")
+        self._with_pages.discard(pair)
 
     def add_pages(self, answer: Answer, new: PageContent, kept: PageContent) -> None:
         """Write the two pages of *answer*, if both are available."""
@@ -150,7 +175,10 @@ def _decode(line: bytes, line_name: str) -> Answer:
 
 def _read_pairs(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the addresses of the labelled pairs in *folder*."""
-    for labelled_set in read_folder(folder):
-        for pair in labelled_set.pairs:
-            new, kept = labelled_set.documents[pair.id_a], labelled_set.documents[pair.id_b]
-            yield new.url or "", kept.url or ""
+    for labelled in read_folder(folder):
+        for pair in labelled.pairs:
+            yield _addresses_of(labelled, pair)
+
+
+def _addresses_of(labelled: LabelledSet, pair: LabelledPair) -> tuple[str, str]:
+    return labelled.documents[pair.id_a].url or "", labelled.documents[pair.id_b].url or ""

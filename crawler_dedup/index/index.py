@@ -280,6 +280,12 @@ class Index(ABC):
             while batch := list(islice(wanted, size)):
                 yield batch
 
+    def find(self, scope: str, key: str) -> Record | None:
+        """Return the record of the page with *key* in *scope*, or ``None``. *key* may be that of the record."""
+        with self._read() as txn:
+            recorded = txn.find(scope, key)
+        return recorded and recorded[1]
+
     def sharing(
         self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
     ) -> list[Record]:

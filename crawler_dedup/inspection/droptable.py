@@ -29,19 +29,22 @@ PRAGMA cache_size = -32000;
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 CREATE TABLE drops (id INTEGER, file INTEGER, place INTEGER, scope TEXT, url TEXT, kept TEXT, host TEXT, kept_host TEXT,
-    rule TEXT, spider TEXT, run TEXT, time TEXT, event TEXT, doubt INTEGER, words TEXT, UNIQUE (scope, url));
+    rule TEXT, spider TEXT, run TEXT, time TEXT, event TEXT, doubt INTEGER, doubts TEXT, words TEXT,
+    UNIQUE (scope, url));
 CREATE INDEX by_id ON drops (id);
 CREATE INDEX by_kept ON drops (scope, kept);
 CREATE TABLE pages (scope TEXT, url TEXT, host TEXT, title TEXT, key TEXT, filed INTEGER, UNIQUE (scope, url));
 """
-_COLUMNS = 15
+_COLUMNS = 16
 _ADD_DROP = (
     f"INSERT INTO drops VALUES ({', '.join('?' * _COLUMNS)}) ON CONFLICT DO UPDATE SET id = excluded.id,"  # noqa: S608
     " file = excluded.file, place = excluded.place, kept = excluded.kept, kept_host = excluded.kept_host,"
     " rule = excluded.rule, spider = excluded.spider, run = excluded.run, time = excluded.time, event = excluded.event,"
-    " doubt = excluded.doubt, words = excluded.words WHERE excluded.time >= drops.time"
+    " doubt = excluded.doubt, doubts = excluded.doubts, words = excluded.words WHERE excluded.time >= drops.time"
 )
 _IS_KEPT = "SELECT 1 FROM pages AS own WHERE own.scope = drops.scope AND own.url = drops.url"
+_DROP = f"SELECT id, file, place, doubts, EXISTS ({_IS_KEPT}) FROM drops"  # noqa: S608
+_EQUAL = ("rule", "spider", "run", "scope", "kept")
 _MAX_WORDS = 4_000  # characters of title and addresses that are searched
 
 
@@ -57,7 +60,8 @@ class Search:
         run: number of the run, 8 hexadecimal digits.
         since: the earliest time (ISO 8601, UTC, or its beginning).
         until: the latest time, likewise.
-        kept: scope and address of the representative.
+        scope: the scope within which the page was compared.
+        kept: address of the representative.
     """
 
     words: str = ""
@@ -67,16 +71,16 @@ class Search:
     run: str = ""
     since: str = ""
     until: str = ""
-    kept: tuple[str, str] = ("", "")
+    scope: str = ""
+    kept: str = ""
 
     def conditions(self) -> tuple[str, list[str]]:
         """Return the conditions in SQL, and their parameters."""
-        wanted = [(f"{name} = ?", value) for name in ("rule", "spider", "run") if (value := getattr(self, name))]
+        wanted = [(f"{name} = ?", value) for name in _EQUAL if (value := getattr(self, name))]
         wanted += [("instr(words, ?)", word) for word in self.words.lower().split()]
         wanted += [("instr(host, ?)", self.host.lower())] if self.host else []
         wanted += [("time >= ?", self.since)] if self.since else []
         wanted += [("time <= ?", f"{self.until}~")] if self.until else []  # the whole day or hour that it names
-        wanted += [("scope = ?", self.kept[0]), ("kept = ?", self.kept[1])] if self.kept[1] else []
         return " AND ".join(["TRUE", *(condition for condition, _ in wanted)]), [value for _, value in wanted]
 
 
@@ -89,6 +93,7 @@ class Drop:
         entry: its journal entry.
         kept_title: the title of the representative; ``None`` if that is not kept.
         kept_key: the key of the representative in the index; ``""`` if it is not kept.
+        doubts: why it may be wrong.
         is_kept: whether the page itself has been kept since then.
     """
 
@@ -96,6 +101,7 @@ class Drop:
     entry: Entry
     kept_title: str | None
     kept_key: str
+    doubts: Sequence[str]
     is_kept: bool
 
 
@@ -176,8 +182,12 @@ class DropTable:
                 ),
             )
 
-    def read_journals(self, journals: Journals, advance: Advance = ignore_progress) -> int:
-        """Read the lines that were added since the last call, and return how many of them are drops."""
+    def read_journals(self, journals: Journals, pages: Index | None = None, advance: Advance = ignore_progress) -> int:
+        """Read the lines that were added since the last call, and return how many of them are drops.
+
+        Args:
+            pages: the index, if stored texts are to be compared.
+        """
         if any(not path.exists() or path.stat().st_size < size for path, size in self._bytes_read.items()):
             self._bytes_read.clear()  # a file was removed or replaced
             self._database.execute("DELETE FROM drops")
@@ -188,12 +198,12 @@ class DropTable:
             for path in journals.files:
                 if path not in self._files:
                     self._files.append(path)
-                database.executemany(_ADD_DROP, self._rows(path, advance))
+                database.executemany(_ADD_DROP, self._rows(path, pages, advance))
         added = self._database.total_changes - before
         self._database.execute("DELETE FROM drops WHERE time < ?", [self._emptied])
         return added
 
-    def _rows(self, path: Path, advance: Advance) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, path: Path, pages: Index | None, advance: Advance) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the drops in the part of a file that was not read yet."""
         file = self._files.index(path)
         for place, size, entry in _read_from(path, self._bytes_read.get(path, 0)):
@@ -204,14 +214,17 @@ class DropTable:
             elif entry.event == "emptied":
                 self._emptied = max(self._emptied, entry.time)
             elif entry.is_duplicate:
-                kept = self._kept_page(entry)
-                doubts = find_doubts(entry, kept and kept[0], self._max_distance)
+                title, key = self._kept_page(entry) or (None, "")
+                record = pages.find(entry.scope, key) if pages and key and entry.text else None
+                text = record.page.text if record else b""
+                doubts = find_doubts(entry, title, text, self._max_distance)
                 words = f"{entry.title} {unquote(entry.url)} {unquote(entry.duplicate_of)}".lower()[:_MAX_WORDS]
                 name = "\0".join((entry.scope, entry.url, entry.duplicate_of)).encode("utf-8", "replace")
                 row = xxh3_64_intdigest(name) >> 1, file, place, entry.scope, entry.url, entry.duplicate_of  # 63 bits
                 hosts = host_of(entry.url), host_of(entry.duplicate_of)
                 doubt = sum(weight for weight, _ in doubts)
-                yield *row, *hosts, entry.rule, entry.spider, entry.run, entry.time, entry.event, doubt, words
+                reasons = "\n".join(reason for _, reason in doubts)
+                yield *row, *hosts, entry.rule, entry.spider, entry.run, entry.time, entry.event, doubt, reasons, words
 
     def _kept_page(self, entry: Entry) -> tuple[str, str] | None:
         """Return title and key of the representative of a drop, if it is kept."""
@@ -235,25 +248,21 @@ class DropTable:
         where, values = search.conditions()
         order = "doubt DESC, time DESC, url" if doubtful_first else "time DESC, url"
         rows = self._database.execute(
-            f"SELECT id, file, place, EXISTS ({_IS_KEPT}) FROM drops WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",  # noqa: S608
-            [*values, size, first],
+            f"{_DROP} WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?", [*values, size, first]
         )
         return [self._drop(*row) for row in rows.fetchall()]
 
     def get(self, number: int) -> Drop | None:
         """Return the drop with the id *number*, if this is still the last drop of its page. Raises as :meth:`find`."""
-        row = self._database.execute(
-            f"SELECT id, file, place, EXISTS ({_IS_KEPT}) FROM drops WHERE id = ?",  # noqa: S608
-            [number],
-        ).fetchone()
+        row = self._database.execute(f"{_DROP} WHERE id = ?", [number]).fetchone()
         return None if row is None else self._drop(*row)
 
-    def _drop(self, number: int, file: int, place: int, is_kept: int) -> Drop:
+    def _drop(self, number: int, file: int, place: int, doubts: str, is_kept: int) -> Drop:
         _, _, entry = next(_read_from(self._files[file], place), (0, 0, None))
         if entry is None:
             raise DedupError(f"{self._files[file]} was changed or removed: load the page again.")
         kept = self._kept_page(entry)
-        return Drop(number, entry, kept and kept[0], kept[1] if kept else "", bool(is_kept))
+        return Drop(number, entry, kept and kept[0], kept[1] if kept else "", tuple(doubts.splitlines()), bool(is_kept))
 
     def names(self, column: str) -> list[str]:
         """Return the different values of ``rule``, ``spider`` or ``run``; of runs the latest first."""

@@ -51,7 +51,7 @@ def render(data: ReportData, max_distance: int, created: datetime) -> str:
         max_distance: the setting, which a chart shows as a limit.
         created: the time of the report, in UTC. Everything else in the file depends on the other arguments only.
     """
-    template = _make_environment().get_template("report.html.jinja")
+    template = make_environment(Path(__file__).parent).get_template("report.html.jinja")
     return template.render(
         made=created.strftime("%Y-%m-%d %H:%M UTC"),
         data=data,
@@ -61,9 +61,10 @@ def render(data: ReportData, max_distance: int, created: datetime) -> str:
     )
 
 
-def _make_environment() -> Environment:
+def make_environment(*folders: Path) -> Environment:
+    """Make the environment of templates in *folders*: it escapes all values, and has filters for what comes from pages."""
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader(folders),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -9,6 +9,7 @@ from crawler_dedup.errors import ExtraMissing
 EXTRAS = {
     "report": ("jinja2", "markupsafe"),
     "warc": ("fastwarc",),
+    "review": ("starlette", "uvicorn", "jinja2", "markupsafe"),
     "batch": ("pyarrow", "fastwarc"),
     "spark": ("pyspark", "pandas"),
     "fast": ("rjieba",),

@@ -15,7 +15,7 @@ from tests.support.commandline import invoke, printed_text
 SECTIONS = {
     "Try:": ["demo", "crawl", "settings"],
     "Look:": ["drops", "why", "compare", "groups", "mirrors", "report", "trace"],
-    "Correct:": ["forget", "restore", "keep", "separate", "overrides"],
+    "Correct:": ["review", "forget", "restore", "keep", "separate", "overrides"],
     "Measure:": ["judge", "evaluate", "replay", "plan"],
     "Operate:": ["index", "batch", "lexicon"],
 }

@@ -1,0 +1,57 @@
+"""``crawler-dedup review``: look at drops in the browser, and correct them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+
+import click
+
+from crawler_dedup.cli.options import answers_option, index_argument, journal_option, settings_option
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import JUDGED, find_target
+from crawler_dedup.index.location import Location
+from crawler_dedup.journal.reader import Journals
+from crawler_dedup.system.extras import require_extra
+
+
+@click.command()
+@index_argument
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=0, show_default="any free port", help="Port of the pages."
+)
+@answers_option
+@journal_option
+@settings_option
+def review(
+    index: Location | None, port: int, folder: Path | None, journal: Sequence[Path], settings: Sequence[str]
+) -> None:
+    """Look at drops in the browser, and correct them.
+
+    The command prints an address of this machine. Its pages list the drops, the most doubtful first, and show each beside
+    the page that represents it. Buttons do what `judge`, `separate` and `keep` do. The texts come from
+    DEDUP_STORE_TEXT = True, or are fetched when you ask for them. INDEX is the directory of the index, or its address on a
+    server; without it, the index of this Scrapy project is used. The command needs Starlette: install crawler-dedup with
+    the extra review.
+
+    \b
+    Examples:
+      crawler-dedup review
+      crawler-dedup review .scrapy/dedup --port 8008
+    """
+    require_extra("review", "crawler-dedup review")
+    from crawler_dedup.review.desk import Desk  # noqa: PLC0415  (it needs the extra)
+    from crawler_dedup.review.server import serve  # noqa: PLC0415
+
+    target = find_target(index, journal, settings)
+    target.require_journal()
+
+    def find_journals() -> Journals:  # a crawl that runs meanwhile adds a file
+        return Journals(journal) if journal else Journals.beside(target.directory, target.config.journal)
+
+    with closing(Desk(target.index, find_journals, target.config, folder or target.directory / JUDGED)) as desk:
+        with progress_bars() as start:
+            desk.refresh(start("reading the journal", target.journals.size))
+        with suppress(KeyboardInterrupt):  # the usual end
+            serve(desk, port, lambda address: click.echo(f"{address}  (Ctrl-C ends)"))

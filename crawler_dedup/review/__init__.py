@@ -1,0 +1,1 @@
+"""Pages in the browser on which a person looks at drops and corrects them."""

@@ -1,0 +1,155 @@
+"""What a review works on: the table of drops, the answers of a person, and the index that answers may change."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from crawler_dedup.config import Config
+from crawler_dedup.errors import DedupError
+from crawler_dedup.evaluation.answers import Answers, Label, PageContent
+from crawler_dedup.evaluation.counts import Share
+from crawler_dedup.index.location import Location
+from crawler_dedup.index.maintenance import open_pages, open_to_write
+from crawler_dedup.index.overrides import Override, OverrideKind, make_override
+from crawler_dedup.inspection.droptable import Drop, DropTable, Mirror, Search
+from crawler_dedup.inspection.fetching import fetch_page
+from crawler_dedup.journal.entry import DUPLICATES
+from crawler_dedup.journal.reader import Journals, Selection
+from crawler_dedup.signing.signer import config_from_spec
+from crawler_dedup.signing.text import unpack_text
+from crawler_dedup.system.callbacks import Advance, ignore_progress
+
+_MAX_FETCHED = 8  # pairs of pages that are kept in memory: each page may have ten million bytes
+_SHARE_OF_TIME = 10  # reading the index again takes at most this part of the time
+
+Pair = tuple[PageContent, PageContent]
+"""The contents of a dropped page and of its representative."""
+
+
+class Desk:
+    """The drops of an index, and what a person says about them. Safe for threads.
+
+    Args:
+        index: where the index is; it is opened for each use, so that crawls and commands can use it, too.
+        find_journals: finds the journals, of which a running crawl adds one.
+        config: the settings.
+        answers: the folder of the answers.
+    """
+
+    def __init__(self, index: Location, find_journals: Callable[[], Journals], config: Config, answers: Path) -> None:
+        self._index = index
+        self._find_journals = find_journals
+        with closing(open_pages(index)) as pages:
+            self._config = config_from_spec(pages.header.spec, config)
+        self._lock = threading.RLock()
+        self.folder = answers
+        self._answers = Answers(answers)
+        self._fetched: OrderedDict[int, Pair] = OrderedDict()
+        self._next_reading = 0.0
+        self.table = DropTable(config.max_distance)
+        self.choices: dict[str, list[str]] = {}
+
+    def refresh(self, advance: Advance = ignore_progress) -> None:
+        """Read what running crawls have added. A large index is read again only now and then.
+
+        *advance* is called with numbers of bytes of the journals that were read.
+        """
+        with self._lock, closing(open_pages(self._index)) as pages:
+            began = time.monotonic()
+            if began >= self._next_reading:
+                self.table.read_index(pages)
+                ended = time.monotonic()
+                self._next_reading = ended + _SHARE_OF_TIME * (ended - began)
+            if self.table.read_journals(self._find_journals(), pages, advance) or not self.choices:
+                self.choices = {column: self.table.names(column) for column in ("rule", "spider", "run")}
+
+    def find(self, search: Search, first: int, size: int, *, doubtful_first: bool) -> tuple[int, Sequence[Drop]]:
+        """Return the number of drops that are searched for, and *size* of them from the one with the number *first* on."""
+        with self._lock:
+            return self.table.count(search), self.table.find(search, first, size, doubtful_first=doubtful_first)
+
+    def find_unanswered(self, search: Search, size: int, *, doubtful_first: bool) -> Drop | None:
+        """Return the first of the *size* first drops that are searched for about which nothing was said."""
+        _, drops = self.find(search, 0, size, doubtful_first=doubtful_first)
+        return next((drop for drop in drops if self.label_of(drop) is None), None)
+
+    def get(self, number: int) -> Drop:
+        """Return a drop by its id. Raises :class:`DedupError` if this is no longer the last drop of its page."""
+        with self._lock:
+            drop = self.table.get(number)
+        if drop is None:
+            raise DedupError("There is no such drop, or not any more: the page was dropped again for another reason.")
+        return drop
+
+    def mirrors(self, least_share: float, least_pages: int) -> list[Mirror]:
+        """Return the hosts that mirror another one, as :meth:`DropTable.mirrors` does."""
+        with self._lock:
+            return self.table.mirrors(least_share, least_pages)
+
+    def contents(self, drop: Drop) -> Pair:
+        """Return the contents of both pages that are known: those that were fetched, or else the stored texts."""
+        with self._lock:
+            if (fetched := self._fetched.get(drop.id)) is not None:
+                return fetched
+            entry = drop.entry
+            with closing(open_pages(self._index)) as pages:
+                record = pages.find(entry.scope, drop.kept_key) if drop.kept_key else None
+        new = PageContent(text=unpack_text(entry.text), title=entry.title)
+        return new, PageContent(
+            text=unpack_text(record.page.text), title=record.page.title
+        ) if record else PageContent()
+
+    def fetch(self, drop: Drop) -> None:
+        """Fetch both pages, and remember them. Raises :class:`DedupError` if one cannot be fetched."""
+        urls = drop.entry.url, drop.entry.duplicate_of
+        new, kept = (PageContent(html=fetch_page(url, self._config.max_bytes).self_describing_body) for url in urls)
+        with self._lock:
+            self._fetched[drop.id] = new, kept
+            while len(self._fetched) > _MAX_FETCHED:
+                self._fetched.popitem(last=False)
+
+    def label_of(self, drop: Drop) -> Label | None:
+        """Return what was said about a drop: 1 if it is right, 0 if not."""
+        return self._answers.label_of(drop.entry)
+
+    def answer(self, drop: Drop, label: Label) -> None:
+        """Write down whether a drop is right, as `crawler-dedup judge` does."""
+        contents = self.contents(drop)
+        with self._lock:
+            self._answers.add(drop.entry, *contents, label)
+
+    def overrides_of(self, drop: Drop) -> dict[OverrideKind, list[Override]]:
+        """Return the overrides that are about the dropped page, by their kind: of ``separate`` those for this pair."""
+        found: dict[OverrideKind, list[Override]] = {}
+        with self._lock, closing(open_pages(self._index)) as pages:
+            for override in pages.list_overrides():
+                is_of_pair = override.kind != "separate" or override.concerns(drop.entry.duplicate_of)
+                if is_of_pair and override.concerns(drop.entry.url):
+                    found.setdefault(override.kind, []).append(override)
+        return found
+
+    def override(self, drop: Drop, kind: OverrideKind, *, undo: bool = False) -> None:
+        """Say that a page is never dropped, or never because of this representative, as the commands do; or take it back."""
+        urls = [drop.entry.url, drop.entry.duplicate_of] if kind == "separate" else [drop.entry.url]
+        try:
+            override = make_override(kind, urls, int(time.time()))
+        except ValueError as error:
+            raise DedupError(str(error)) from error
+        with self._lock, closing(open_to_write(self._index)) as pages:
+            pages.remove_overrides([override]) if undo else pages.add_overrides([override])
+
+    def precision(self) -> list[tuple[str, Share]]:
+        """Return the share of right drops among the answers: of all rules as ``""``, and then of each rule."""
+        with self._lock:
+            rules = ["", *self.choices.get("rule", ())]
+            return [(rule, self._answers.precision(Selection(DUPLICATES, rule=rule))) for rule in rules]
+
+    def close(self) -> None:
+        """Delete the table of drops."""
+        with self._lock:
+            self.table.close()

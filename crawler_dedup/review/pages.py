@@ -1,0 +1,193 @@
+"""The review pages: what each address shows, and what each button does."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from crawler_dedup.errors import DedupError
+from crawler_dedup.inspection.droptable import Drop, Search, find_redundant_hosts
+from crawler_dedup.report.rendering import make_environment
+from crawler_dedup.review.desk import Desk
+from crawler_dedup.review.guard import Guard, read_form
+from crawler_dedup.review.sides import MAX_ROWS, compare_sides
+
+_HERE = Path(__file__).parent
+_REPORT = _HERE.with_name("report")
+_DROPS = 50  # on a page of the list
+_MAX_PAGE = 1_000_000
+_LOOKED_AT = 1_000  # drops among which the next one without an answer is searched
+_MIRROR_SHARE, _MIRROR_PAGES = 0.5, 10  # as in `crawler-dedup mirrors`
+_FIELDS = ("words", "host", "rule", "spider", "run", "since", "until")
+_TITLES = {403: "Refused", 404: "Not found", 413: "Too large"}
+
+
+def make_app(desk: Desk, port: int, token: str) -> Starlette:
+    """Make the application. *token* is the secret of the first address."""
+    pages = _Pages(desk)
+    return Starlette(
+        routes=[
+            Route("/", pages.drops),
+            Route("/next", pages.next_drop),
+            Route("/drop/{number:int}", pages.drop),
+            Route("/drop/{number:int}", pages.act, methods=["POST"]),
+            Route("/mirrors", pages.mirrors),
+            Route("/precision", pages.precision),
+            Route("/review.css", partial(_serve, [_REPORT / "report.css", _HERE / "review.css"], "text/css")),
+            Route("/review.js", partial(_serve, [_HERE / "review.js"], "text/javascript")),
+        ],
+        middleware=[Middleware(Guard, port=port, token=token)],
+        exception_handlers={DedupError: pages.error, OSError: pages.error, HTTPException: pages.error},
+    )
+
+
+def _serve(files: list[Path], media_type: str, _: Request) -> Response:
+    return PlainTextResponse("\n".join(file.read_text("utf-8") for file in files), media_type=media_type)
+
+
+class _Pages:
+    """The pages of one review."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._form_token = secrets.token_urlsafe()
+        self._templates = make_environment(_HERE, _REPORT)
+
+    def drops(self, request: Request) -> Response:
+        """List the drops that are searched for."""
+        self._desk.refresh()
+        search, view = self._read_search(request)
+        page = _page_number(request.query_params.get("page", ""))
+        count, drops = self._desk.find(search, page * _DROPS, _DROPS, doubtful_first=view["order"] == "doubt")
+        return self._render(
+            "drops.html.jinja",
+            drops=[(drop, self._desk.label_of(drop)) for drop in drops],
+            count=count,
+            first=page * _DROPS,
+            page=page,
+            choices=self._desk.choices,
+            damaged=self._desk.table.damaged,
+            group=search.kept,
+            **_links(view),
+        )
+
+    def next_drop(self, request: Request) -> Response:
+        """Show the next drop about which nothing was said, or the list if there is none."""
+        search, view = self._read_search(request)
+        drop = self._desk.find_unanswered(search, _LOOKED_AT, doubtful_first=view["order"] == "doubt")
+        return RedirectResponse(f"/drop/{drop.id}?{urlencode(view)}" if drop else f"/?{urlencode(view)}", 303)
+
+    def drop(self, request: Request) -> Response:
+        """Show a dropped page beside its representative."""
+        self._desk.refresh()
+        drop = self._desk.get(request.path_params["number"])
+        _, view = self._read_search(request)
+        new, kept = self._desk.contents(drop)
+        return self._render(
+            "drop.html.jinja",
+            drop=drop,
+            label=self._desk.label_of(drop),
+            overrides=self._desk.overrides_of(drop),
+            sides=compare_sides(new, kept) if new and kept else None,
+            is_fetched=bool(new.html),
+            most_rows=MAX_ROWS,
+            effects=_effects(drop),
+            **_links(view),
+        )
+
+    async def act(self, request: Request) -> Response:
+        """Do what a button says."""
+        form = await read_form(request, self._form_token)
+        _, view = await run_in_threadpool(self._read_search, request)
+        goes_on = await run_in_threadpool(self._act, request.path_params["number"], form.get("action", ""))
+        address = "/next" if goes_on else request.url.path
+        return RedirectResponse(f"{address}?{urlencode(view)}", 303)
+
+    def _act(self, number: int, action: str) -> bool:
+        """Do what the button *action* says about a drop; return whether the next drop is to be shown."""
+        drop = self._desk.get(number)
+        match action.split():
+            case ["right"]:
+                self._desk.answer(drop, 1)
+            case ["wrong"]:
+                self._desk.answer(drop, 0)
+            case ["fetch"]:
+                self._desk.fetch(drop)
+            case ["separate" | "keep" as kind, *undo]:
+                self._desk.override(drop, kind, undo=bool(undo))
+            case _:
+                raise HTTPException(404, "There is no such button.")
+        return action == "right"
+
+    def mirrors(self, _: Request) -> Response:
+        """List hosts that mirror another one."""
+        self._desk.refresh()
+        mirrors = self._desk.mirrors(_MIRROR_SHARE, _MIRROR_PAGES)
+        redundant = find_redundant_hosts(mirrors)
+        return self._render("mirrors.html.jinja", mirrors=mirrors, redundant=redundant, least=_MIRROR_PAGES)
+
+    def precision(self, _: Request) -> Response:
+        """Show how many of the drops are right, by the answers."""
+        self._desk.refresh()
+        return self._render("precision.html.jinja", shares=self._desk.precision(), folder=str(self._desk.folder))
+
+    def error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002  (Starlette's)
+        """Show an error as a sentence."""
+        status, message = (error.status_code, error.detail) if isinstance(error, HTTPException) else (409, str(error))
+        return self._render(
+            "error.html.jinja", status, heading=_TITLES.get(status, "This does not work"), message=message
+        )
+
+    def _render(self, template: str, status: int = 200, /, **values: Any) -> Response:
+        content = self._templates.get_template(template).render(form_token=self._form_token, **values)
+        return HTMLResponse(content.encode("utf-8", "replace"), status)
+
+    def _read_search(self, request: Request) -> tuple[Search, dict[str, str]]:
+        """Return the drops that an address asks for, and the same as the parameters of an address."""
+        view = {name: value for name in (*_FIELDS, "kept") if (value := request.query_params.get(name, "").strip())}
+        search = Search(**{name: view[name] for name in _FIELDS if name in view})
+        if (kept := view.get("kept", "")).isdecimal():
+            entry = self._desk.get(int(kept[:20])).entry
+            search = replace(search, scope=entry.scope, kept=entry.duplicate_of)
+        return search, {**view, "order": "time" if request.query_params.get("order") == "time" else "doubt"}
+
+
+def _page_number(text: str) -> int:
+    return min(int(text), _MAX_PAGE) if text.isdecimal() and text.isascii() and len(text) < 10 else 0
+
+
+def _links(view: Mapping[str, str]) -> dict[str, Any]:
+    """Return what templates need to make links within a search."""
+    return {
+        "view": defaultdict(str, view),
+        "query": urlencode(view),
+        "link_with": lambda **more: urlencode({**view, **more}),
+    }
+
+
+def _effects(drop: Drop) -> list[tuple[str, str, str]]:
+    """Return for each button its name, what it does, and the command that does the same."""
+    url, kept = shlex.quote(drop.entry.url), shlex.quote(drop.entry.duplicate_of)
+    effects = (
+        ("Right", "The page is a duplicate; the next page without an answer is shown.", "judge"),
+        ("Wrong", "The page is no duplicate.", "judge"),
+        ("Separate", "From now on neither of the two pages represents the other.", f"separate {url} {kept}"),
+        ("Keep", "From now on the page is never dropped as a duplicate.", f"keep {url}"),
+        ("Fetch both", "Both pages are fetched as they are now, and compared.", f"why {url} --fetch"),
+    )
+    return [(name, effect, f"crawler-dedup {arguments}") for name, effect, arguments in effects]

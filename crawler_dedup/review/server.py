@@ -1,0 +1,48 @@
+"""The server of the review pages, on the loopback interface only."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Callable
+from contextlib import closing
+
+import uvicorn
+
+from crawler_dedup.errors import DedupError
+from crawler_dedup.review.desk import Desk
+from crawler_dedup.review.guard import HOST
+from crawler_dedup.review.pages import make_app
+
+
+def serve(desk: Desk, port: int, announce: Callable[[str], None]) -> None:
+    """Serve the review pages until Ctrl-C.
+
+    Args:
+        port: the port; 0: any free one.
+        announce: called with the address that the browser has to open, which contains the secret token.
+
+    Raises:
+        DedupError: the port cannot be used.
+    """
+    with closing(socket.socket()) as server_socket:
+        server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            server_socket.bind((HOST, port))
+        except OSError as error:
+            raise DedupError(f"Port {port} cannot be used: {error.strerror}.") from None
+        port = server_socket.getsockname()[1]
+        token = secrets.token_urlsafe()
+        config = uvicorn.Config(
+            make_app(desk, port, token),
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            ws="none",
+            http="h11",
+            timeout_graceful_shutdown=1,
+        )
+        server_socket.listen()
+        announce(f"http://{HOST}:{port}/?token={token}")
+        uvicorn.Server(config).run(sockets=[server_socket])

@@ -1,0 +1,270 @@
+"""The review pages show drops as text, do what the commands do, and answer no one but the browser that has the address."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import lxml.html
+import pytest
+from msgspec.structs import replace
+
+from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.journal.entry import run_started
+from crawler_dedup.signing.text import pack_text
+from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, lines_by_type, write
+from tests.support.crawling import Site, article, html
+from tests.support.droppedpages import COPIES, KEPT
+from tests.support.reviewing import review
+
+HOSTILE = (
+    '<script>alert(1)</script>"><img src=x onerror=alert(1)><iframe src=//evil.org></iframe>'
+    '<form action="//evil.org"><meta http-equiv=refresh content="0;//evil.org">'
+)
+pytestmark = pytest.mark.usefixtures("outside")
+
+
+def overrides(directory: Path) -> list[str]:
+    with closing(open_pages(directory)) as pages:
+        return [str(override) for override in pages.list_overrides()]
+
+
+def answers(directory: Path) -> list[int]:
+    path = directory / "judged" / "answers.jsonl"
+    return [json.loads(line)["label"] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+# What is shown
+
+
+def test_drops_are_found_by_words_host_rule_run_and_time(mixed: Path) -> None:
+    with review(mixed.parent, mixed) as browser:
+        counts = {
+            query: len(browser.drops(query))
+            for query in (
+                "",
+                "words=C.ORG/3",
+                "words=c.org+nowhere",
+                "host=b.org",
+                "rule=same+bytes",
+                "run=0000000b",
+                "since=2026-01-02&until=2026-01-02",
+                "spider=site&host=c.org",
+            )
+        }
+    assert list(counts.values()) == [4, 1, 0, 2, 1, 1, 1, 2], counts
+
+
+def test_the_most_doubtful_drops_come_first(dropped: Path) -> None:
+    entry = entries_of(dropped / FIRST)[0]
+    doubtful = replace(entry, url="http://a.org/2026/7", title="Article 1 rejected", coverage=0.86)
+    write(dropped / FIRST, [doubtful])
+    with review(dropped.parent, dropped) as browser:
+        page = browser.get(browser.drops()[0]).text
+        assert browser.drops("order=time") != browser.drops()
+    assert "Article 1 rejected" in page
+    assert "other words in the title: rejected" in page
+    assert "coverage near the limit" in page
+
+
+def test_a_drop_is_shown_beside_its_representative_with_the_blocks_that_differ(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    check_pages(index, {KEPT: article(1), COPIES[0]: article(1, frame="copy")}, DEDUP_STORE_TEXT=True)
+    with review(tmp_path, index) as browser:
+        assert "Both pages have the same text" in browser.get(browser.drops()[0]).text
+        (entry,) = entries_of(index / FIRST)
+        write(index / FIRST, [replace(entry, text=pack_text("Not open today"), time="2027-01-01T00:00:00.000Z")])
+        assert "<ins>Not open today</ins>" in browser.get(browser.drops()[0]).text
+
+
+def test_pages_are_fetched_when_a_person_asks_for_it_and_headings_and_links_are_marked(tmp_path: Path) -> None:
+    own = "<h2>A heading</h2><p><a href=/only>a link to one more page</a></p>"
+    with Site({"/kept": html(article(1)), "/copy": html(article(1).replace("</main>", f"{own}</main>"))}) as site:
+        urls = [f"{site.url}{path}" for path in ("/kept", "/copy")]
+        check_pages(tmp_path / "index", {urls[0]: article(1), urls[1]: article(1, frame="copy")})
+        with review(tmp_path, tmp_path / "index") as browser:
+            (path,) = browser.drops()
+            assert "No text of these pages is stored" in browser.get(path).text
+            assert not site.paths()
+            assert browser.press(path, "fetch").status == 303
+            page = browser.get(path).text
+    assert '<span class="kind">heading</span> <ins>A heading</ins>' in page
+    assert '<span class="kind">link</span> <ins>a link to one more page</ins>' in page
+
+
+def test_groups_mirrors_and_precision_have_pages(dropped: Path) -> None:
+    with review(dropped.parent, dropped) as browser:
+        first, *_ = browser.drops()
+        assert len(browser.drops(f"kept={first.split('/')[2].split('?')[0]}")) == len(COPIES)
+        assert "There is no such host" in browser.get("/mirrors").text
+        browser.press(first, "right")
+        assert "<td>1</td><td>1</td><td>100%</td><td>20.7% to 100%</td>" in browser.get("/precision").text
+
+
+def test_drops_of_a_crawl_that_runs_are_shown_when_the_page_is_loaded_again(dropped: Path) -> None:
+    with review(dropped.parent, dropped) as browser:
+        before = len(browser.drops())
+        check_pages(dropped, {"http://a.org/later": article(1, frame="later")}, journal=SECOND)
+        with (dropped / SECOND).open("ab") as journal:
+            journal.write(b'{"version":2,"time":"2026-11-2')  # a line that is being written
+        assert len(browser.drops()) == before + 1
+        (dropped / SECOND).unlink()
+        assert len(browser.drops()) == before
+
+
+# What the buttons do
+
+
+def test_buttons_do_what_the_commands_do_and_a_form_that_is_posted_twice_changes_nothing(dropped: Path) -> None:
+    with review(dropped.parent, dropped) as browser:
+        path = browser.drops()[0]
+        url = next(url for url in COPIES if url in browser.get(path).text)
+        for action in ("separate", "keep", "right", "wrong", "wrong"):
+            for _ in range(2):
+                assert browser.press(path, action).status == 303
+        assert sorted(overrides(dropped)) == [f"keep {url}", f"separate {url} {KEPT}"]
+        assert answers(dropped) == [1, 0]
+        assert "you called this drop wrong" in browser.get(path).text
+        browser.press(path, "separate undo")
+        browser.press(path, "keep undo")
+    assert overrides(dropped) == []
+
+
+def test_the_next_page_without_an_answer_follows_a_right_one(dropped: Path) -> None:
+    with review(dropped.parent, dropped) as browser:
+        first, second, *_ = browser.drops("words=a.org")
+        assert browser.press(first, "right").headers["location"].startswith("/next?words=a.org")
+        assert browser.get("/next?words=a.org").headers["location"] == second
+        for path in browser.drops():
+            browser.press(path, "right")
+        assert browser.get("/next").headers["location"].startswith("/?")
+
+
+def test_answers_are_those_that_evaluate_reads_and_a_changed_answer_replaces_the_first(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    pages = {KEPT: article(1), **{url: article(1, frame=url) for url in COPIES[:2]}}
+    check_pages(index, pages, DEDUP_STORE_TEXT=True)
+    with review(tmp_path, index) as browser:
+        first, second = browser.drops()
+        browser.press(first, "right")
+        browser.press(second, "right")
+        browser.press(first, "wrong")
+    lines = lines_by_type(invoke("evaluate", index / "judged", "--json", "-s", "DEDUP_TOKENIZER=bigrams"))
+    counts = lines["evaluation_counts"][0]["counts"]
+    assert (counts["found"], counts["false"]) == (1, 1)
+    assert "2 answers" in invoke("judge", index, typed="q\n").stdout
+
+
+# Hostile pages, and requests of others
+
+
+def test_whatever_pages_say_is_shown_as_text(dropped: Path) -> None:
+    entry = entries_of(dropped / FIRST)[0]
+    long = "\n".join(f"{HOSTILE} {number}" for number in range(3000)) + "x" * 10_000_000
+    url = f"http://a.org/?{HOSTILE}\u202e"
+    write(dropped / FIRST, [replace(entry, url=url, title=HOSTILE, rule=HOSTILE, spider=HOSTILE, text=pack_text(long))])
+    script = "javascript:alert(1)"
+    write(dropped / FIRST, [replace(entry, url=script, duplicate_of=script, time="2027-01-01T00:00:00.000Z")])
+    check_pages(dropped, {KEPT: article(9)}, journal="", DEDUP_STORE_TEXT=True)
+    with review(dropped.parent, dropped) as browser:
+        listed = browser.get()
+        shown = [browser.get(path) for path in browser.drops()]
+        asked = browser.get("/?words=%3Cscript%3Ealert(1)%3C/script%3E&host=%22%3E%3Cimg%3E&rule=%00&page=99999999999")
+    for reply in (listed, asked, *shown):
+        assert reply.status == 200
+        assert len(reply.text) < 3_000_000
+        assert "\u202e" not in reply.text
+        tree: Any = lxml.html.fromstring(reply.text)
+        assert not tree.xpath("//img | //iframe | //meta[@http-equiv] | //@*[starts-with(name(), 'on')] | //@style")
+        assert tree.xpath("//script/@src") == ["/review.js"]
+        assert {urlsplit(link).netloc for link in tree.xpath("//a/@href")} <= {"", "a.org"}
+        assert all(action == "/" or action.startswith("/drop/") for action in tree.xpath("//form/@action"))
+        policy = reply.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("host", ["evil.org", "127.0.0.1", "evil.org:{port}", "127.0.0.1:1", ""])
+def test_another_name_of_this_machine_is_refused(dropped: Path, host: str) -> None:
+    with review(dropped.parent, dropped) as browser:
+        reply = browser.request("GET", "/", Host=host.format(port=browser.port))
+    assert reply.status in (400, 403)
+    assert KEPT not in reply.text
+
+
+def test_a_browser_without_the_token_is_refused(dropped: Path) -> None:
+    with review(dropped.parent, dropped) as browser:
+        token = browser.cookie.partition("=")[2]
+        for cookie in ("", browser.cookie[:-1], f"other={token}", 'a="\\', "é"):
+            assert browser.request("GET", "/", Cookie=cookie.encode().decode("latin-1")).status == 403
+        assert browser.request("GET", "/?token=wrong", Cookie="").status == 403
+        headers = browser.request("GET", f"/?token={token}", Cookie="").headers["set-cookie"]
+    assert "HttpOnly" in headers
+    assert "SameSite=strict" in headers
+
+
+def test_forms_of_other_sites_are_refused(dropped: Path) -> None:
+    with review(dropped.parent, dropped) as browser:
+        path = browser.drops()[0]
+        form = {"action": "keep", "form_token": "x"}
+        for origin in ("http://evil.org", "null", f"https://{browser.host}", f"http://localhost:{browser.port}"):
+            assert browser.request("POST", path, form, Origin=origin).status == 403
+        assert browser.request("POST", path, form).status == 403
+        assert browser.request("POST", path, form, Origin=f"http://{browser.host}").status == 403
+        assert browser.press(path, "keep", form_token="é").status == 403
+        assert browser.press(path, "keep", filler="x" * 100_000).status == 413
+        assert browser.press(path, "delete everything").status == 404
+    assert overrides(dropped) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/../../etc/passwd", "/review.css/../pages.py", "/%2e%2e/desk.py", "/drop/1", "/drop/x"]
+)
+def test_nothing_but_the_pages_is_served(dropped: Path, path: str) -> None:
+    with review(dropped.parent, dropped) as browser:
+        reply = browser.get(path)
+    assert reply.status in (404, 409)
+    assert "import" not in reply.text
+
+
+# What can go wrong
+
+
+def test_an_index_without_a_journal_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    check_pages(tmp_path / "index", {KEPT: article(1)}, journal="")
+    assert "There is no journal beside the index" in invoke("review", tmp_path / "index", status=2).stderr
+
+
+def test_a_journal_without_drops_is_shown_as_such(tmp_path: Path) -> None:
+    check_pages(tmp_path / "index", {KEPT: article(1)}, journal="")
+    write(tmp_path / "index" / FIRST, [run_started(1, "site")])
+    with review(tmp_path, tmp_path / "index") as browser:
+        assert "The journal has no drop" in browser.get().text
+
+
+def test_a_port_that_is_taken_is_named(dropped: Path) -> None:
+    with review(dropped.parent, dropped) as browser:
+        assert (
+            f"Port {browser.port} cannot be used" in invoke("review", dropped, "--port", browser.port, status=2).stderr
+        )
+
+
+def test_a_page_that_cannot_be_fetched_gets_a_sentence(dropped: Path) -> None:
+    entry = entries_of(dropped / FIRST)[0]
+    write(dropped / FIRST, [replace(entry, url="http://127.0.0.1:1/gone")])
+    with review(dropped.parent, dropped) as browser:
+        reply = browser.press(browser.drops("words=gone")[0], "fetch")
+    assert reply.status == 409
+    assert "http://127.0.0.1:1/gone cannot be fetched" in reply.text
+
+
+def test_an_index_that_was_removed_gets_a_sentence(dropped: Path) -> None:
+    with review(dropped.parent, dropped) as browser:
+        for file in dropped.iterdir():
+            file.unlink()
+        reply = browser.get()
+    assert reply.status == 409
+    assert "no index" in reply.text.lower()
