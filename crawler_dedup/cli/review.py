@@ -30,7 +30,7 @@ def review(
     """Look at drops in the browser, and correct them.
 
     The command prints an address of this machine. Its pages list the drops, the most doubtful first, and show each beside
-    the page that represents it. Buttons do what `judge`, `separate` and `keep` do. The texts come from
+    the page that represents it. Buttons do what `judge`, `restore`, `separate` and `keep` do. The texts come from
     DEDUP_STORE_TEXT = True, or are fetched when you ask for them. INDEX is the directory of the index, or its address on a
     server; without it, the index of this Scrapy project is used. The command needs Starlette: install crawler-dedup with
     the extra review.

@@ -33,7 +33,7 @@ CREATE TABLE drops (id INTEGER, file INTEGER, place INTEGER, scope TEXT, url TEX
     UNIQUE (scope, url));
 CREATE INDEX by_id ON drops (id);
 CREATE INDEX by_kept ON drops (scope, kept);
-CREATE TABLE pages (scope TEXT, url TEXT, host TEXT, title TEXT, key TEXT, filed INTEGER, UNIQUE (scope, url));
+CREATE TABLE pages (scope TEXT, url TEXT, host TEXT, title TEXT, key TEXT, UNIQUE (scope, url));
 """
 _COLUMNS = 16
 _ADD_DROP = (
@@ -174,9 +174,9 @@ class DropTable:
             database.execute("DELETE FROM pages")
             records = maintenance.read_records(pages, advance)
             database.executemany(
-                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?)",
                 (
-                    (page.scope, page.url, host_of(page.url), page.title, page.key, record.filed)
+                    (page.scope, page.url, host_of(page.url), page.title, page.key)
                     for record in records
                     if (page := record.page) and record.settled
                 ),

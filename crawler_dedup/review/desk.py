@@ -18,6 +18,7 @@ from crawler_dedup.index.maintenance import open_pages, open_to_write
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
 from crawler_dedup.inspection.droptable import Drop, DropTable, Mirror, Search
 from crawler_dedup.inspection.fetching import fetch_page
+from crawler_dedup.inspection.restore import restore
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Journals, Selection
 from crawler_dedup.signing.signer import config_from_spec
@@ -122,6 +123,22 @@ class Desk:
         contents = self.contents(drop)
         with self._lock:
             self._answers.add(drop.entry, *contents, label)
+
+    def restore(self, drop: Drop) -> None:
+        """Write down that a drop is wrong, and have the page crawled again, as `crawler-dedup restore` does.
+
+        A page that passed, because it was only marked, or that has been kept since then needs no restoration.
+
+        Raises:
+            DedupError: the page cannot be restored; the answer is stored all the same.
+        """
+        self.answer(drop, 0)
+        if drop.entry.event == "mark" or drop.is_kept:
+            return
+        with self._lock, closing(open_to_write(self._index)) as pages:
+            refused = restore(pages, [drop.entry], int(time.time())).refused
+        if refused:
+            raise DedupError(f"Your answer is stored, but the page cannot be restored: {refused[0][1]}")
 
     def overrides_of(self, drop: Drop) -> dict[OverrideKind, list[Override]]:
         """Return the overrides that are about the dropped page, by their kind: of ``separate`` those for this pair."""

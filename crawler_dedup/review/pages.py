@@ -125,7 +125,7 @@ class _Pages:
             case ["right"]:
                 self._desk.answer(drop, 1)
             case ["wrong"]:
-                self._desk.answer(drop, 0)
+                self._desk.restore(drop)
             case ["fetch"]:
                 self._desk.fetch(drop)
             case ["separate" | "keep" as kind, *undo]:
@@ -185,7 +185,7 @@ def _effects(drop: Drop) -> list[tuple[str, str, str]]:
     url, kept = shlex.quote(drop.entry.url), shlex.quote(drop.entry.duplicate_of)
     effects = (
         ("Right", "The page is a duplicate; the next page without an answer is shown.", "judge"),
-        ("Wrong", "The page is no duplicate.", "judge"),
+        ("Wrong: restore", "The next crawl of its spider requests the page first, and keeps it.", f"restore {url}"),
         ("Separate", "From now on neither of the two pages represents the other.", f"separate {url} {kept}"),
         ("Keep", "From now on the page is never dropped as a duplicate.", f"keep {url}"),
         ("Fetch both", "Both pages are fetched as they are now, and compared.", f"why {url} --fetch"),

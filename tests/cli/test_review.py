@@ -12,6 +12,7 @@ import lxml.html
 import pytest
 from msgspec.structs import replace
 
+from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.journal.entry import run_started
 from crawler_dedup.signing.text import pack_text
@@ -122,15 +123,29 @@ def test_buttons_do_what_the_commands_do_and_a_form_that_is_posted_twice_changes
     with review(dropped.parent, dropped) as browser:
         path = browser.drops()[0]
         url = next(url for url in COPIES if url in browser.get(path).text)
-        for action in ("separate", "keep", "right", "wrong", "wrong"):
+        for action in ("separate", "keep", "right", "wrong"):
             for _ in range(2):
                 assert browser.press(path, action).status == 303
         assert sorted(overrides(dropped)) == [f"keep {url}", f"separate {url} {KEPT}"]
+        assert "It was restored: the next crawl with the spider site" in invoke("why", url, dropped).stdout
+        assert "restored: the next crawl of <bdi>site</bdi> requests it" in browser.get(path).text
         assert answers(dropped) == [1, 0]
         assert "you called this drop wrong" in browser.get(path).text
         browser.press(path, "separate undo")
         browser.press(path, "keep undo")
     assert overrides(dropped) == []
+
+
+def test_what_cannot_be_restored_is_said_and_the_answer_stored_all_the_same(dropped: Path) -> None:
+    entry = entries_of(dropped / FIRST)[0]
+    write(dropped / FIRST, [replace(entry, url="http://a.org/sent", request=DroppedRequest("POST", "parse"))])
+    write(dropped / FIRST, [replace(entry, url="http://a.org/marked", event="mark")])
+    with review(dropped.parent, dropped) as browser:
+        refused = browser.press(browser.drops("words=sent")[0], "wrong")
+        assert browser.press(browser.drops("words=marked")[0], "wrong").status == 303
+    assert refused.status == 409
+    assert "only GET is repeated" in refused.text
+    assert (answers(dropped), overrides(dropped)) == ([0, 0], [])
 
 
 def test_the_next_page_without_an_answer_follows_a_right_one(dropped: Path) -> None:

@@ -20,35 +20,10 @@ from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.index import maintenance
 from tests.support import processes
 from tests.support.commandline import invoke
-from tests.support.council import council, page
+from tests.support.council import NEWS, PAGES
 from tests.support.crawling import Answer, Crawl, Running, Site, article, html, redirect, run_scrapy, start_script
 from tests.support.places import Places
 
-NEWS = """
-from scrapy.linkextractors import LinkExtractor
-from scrapy.spiders import CrawlSpider, Rule
-
-class NewsSpider(CrawlSpider):
-    name = "news"
-    start_urls = ["{site}/"]
-    rules = [
-        Rule(LinkExtractor(allow="/private/"), callback="parse_private", cb_kwargs={{"kind": "private"}}),
-        Rule(LinkExtractor(), callback="parse_page", follow=True),
-    ]
-
-    def parse_page(self, response):
-        yield {{"url": response.url, "kind": "page", "depth": response.meta["depth"]}}
-
-    def parse_private(self, response, kind):
-        yield {{"url": response.url, "kind": kind, "depth": response.meta["depth"]}}
-"""
-LINKS = '<p><a href="{}">Next</a> <a href="{}">More</a></p>'
-PAGES = {
-    "/": page("News", '<a href="/approved">Council, morning</a>'),
-    "/approved": council("approved", "begins", LINKS.format("/rejected", "/public")),
-    "/rejected": council("rejected", "ends", LINKS.format("/private/1", "/private/2")),
-    **{path: article(path) for path in ("/public", "/private/1", "/private/2")},
-}
 KEPT = [("/approved", "page", 1), ("/public", "page", 2)]
 RESTORED = [("/private/1", "private", 3), ("/private/2", "private", 3), ("/rejected", "page", 2)]
 

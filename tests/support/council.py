@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.support.crawling import article
+
 TEXT = """
 <p>The council has {decided} the plan for a new bridge over the river at the old mill, after a debate that lasted for more
 than four hours on Thursday evening in the large hall of the school.</p>
@@ -22,3 +24,31 @@ def page(title: str, body: str) -> str:
 
 def council(decided: str, begins: str, link: str = "") -> str:
     return page("The bridge at the old mill", TEXT.format(decided=decided, begins=begins) + link)
+
+
+NEWS = """
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+
+class NewsSpider(CrawlSpider):
+    name = "news"
+    start_urls = ["{site}/"]
+    rules = [
+        Rule(LinkExtractor(allow="/private/"), callback="parse_private", cb_kwargs={{"kind": "private"}}),
+        Rule(LinkExtractor(), callback="parse_page", follow=True),
+    ]
+
+    def parse_page(self, response):
+        yield {{"url": response.url, "kind": "page", "depth": response.meta["depth"]}}
+
+    def parse_private(self, response, kind):
+        yield {{"url": response.url, "kind": kind, "depth": response.meta["depth"]}}
+"""
+LINKS = '<p><a href="{}">Next</a> <a href="{}">More</a></p>'
+PAGES = {
+    "/": page("News", '<a href="/approved">Council, morning</a>'),
+    "/approved": council("approved", "begins", LINKS.format("/rejected", "/public")),
+    "/rejected": council("rejected", "ends", LINKS.format("/private/1", "/private/2")),
+    **{path: article(path) for path in ("/public", "/private/1", "/private/2")},
+}
+"""The pages of a site, on which the second page of the council is dropped wrongly, with the links to two private pages."""

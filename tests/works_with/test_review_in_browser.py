@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
 from crawler_dedup.index.maintenance import open_pages
 from tests.support.commandline import check_pages
-from tests.support.crawling import article
+from tests.support.council import NEWS, PAGES
+from tests.support.crawling import Site, article, html, run_scrapy
 from tests.support.packages import needs_package, needs_program
 from tests.support.reviewing import review
 
@@ -25,6 +28,21 @@ pytestmark = [needs_package("playwright"), needs_program("chromium")]
 KEPT = "http://a.org/2026/1"
 DROPPED = "http://a.org/2026/2"
 OTHERS = {f"http://b.org/{number}": article(5, frame=str(number)) for number in range(4)}
+
+
+@contextmanager
+def opened(directory: Path, *arguments: object, width: int = 1280, scheme: str = "light") -> Iterator[Page]:
+    """Yield the page of a browser that has opened the review."""
+    from playwright.sync_api import sync_playwright
+
+    with review(directory, *arguments) as served, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        page.goto(served.address)
+        yield page
+        browser.close()
 
 
 @pytest.fixture
@@ -39,17 +57,9 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(params=[(1280, "light"), (390, "dark")], ids=str)
 def page(index: Path, request: pytest.FixtureRequest) -> Iterator[Page]:
     """Yield the page of a browser that has opened the review."""
-    from playwright.sync_api import sync_playwright
-
     width, scheme = request.param
-    with review(index.parent, index) as served, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
-        )
-        opened = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-        opened.goto(served.address)
-        yield opened
-        browser.close()
+    with opened(index.parent, index, width=width, scheme=scheme) as page:
+        yield page
 
 
 def press(page: Page, key: str) -> None:
@@ -81,7 +91,35 @@ def test_a_wrong_drop_is_searched_judged_and_separated_by_keyboard(page: Page, i
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert messages == []
     with closing(open_pages(index)) as pages:
-        assert [str(override) for override in pages.list_overrides()] == [f"separate {KEPT} {DROPPED}"]
+        said = [str(override) for override in pages.list_overrides()]
+    assert sorted(said) == [f"keep {DROPPED}", f"separate {KEPT} {DROPPED}"]
+
+
+def test_a_wrong_drop_of_a_project_is_restored_and_kept_from_then_on(tmp_path: Path) -> None:
+    assert run_scrapy(tmp_path, "startproject", "myproject", ".").returncode == 0
+    settings = tmp_path / "myproject" / "settings.py"
+    common = "ADDONS = {'crawler_dedup.Addon': 500}\nDOWNLOAD_DELAY = 0\nCONCURRENT_REQUESTS = 1\n"
+    settings.write_text(f"{settings.read_text()}{common}DEDUP_STORE_TEXT = True\n")
+    with Site({path: html(text) for path, text in PAGES.items()}) as site:
+        (tmp_path / "myproject" / "spiders" / "news.py").write_text(NEWS.format(site=site.url))
+        assert crawled(tmp_path) == ["/approved", "/public"]
+        with opened(tmp_path) as page:
+            press(page, "n")
+            assert page.locator("ins", has_text="rejected").count() == 1
+            press(page, "w")
+            assert page.locator("text=restored: the next crawl of news requests it").is_visible()
+        for _ in range(2):
+            assert crawled(tmp_path) == ["/approved", "/private/1", "/private/2", "/public", "/rejected"]
+        with opened(tmp_path) as page:
+            assert page.locator("text=kept since then").is_visible()
+
+
+def crawled(directory: Path) -> list[str]:
+    """Return the paths of the items of a crawl."""
+    done = run_scrapy(directory, "crawl", "news", "-O", "pages.jsonl")
+    assert done.returncode == 0, done.stdout
+    items = (directory / "pages.jsonl").read_text().splitlines()
+    return sorted(urlsplit(json.loads(item)["url"]).path for item in items)
 
 
 @pytest.mark.skipif(find_spec("axe_playwright_python") is None, reason="axe-playwright-python is not installed")
