@@ -119,7 +119,9 @@ def test_the_extras_are_those_that_messages_name() -> None:
 
 def test_each_dependency_is_declared_with_its_reason() -> None:
     lists = re.findall(
-        r"^(?:dependencies|batch|fast|redis|report|review|spark|stem|warc) = \[\n(.*?)^\]", TEXT, re.MULTILINE | re.DOTALL
+        r"^(?:dependencies|batch|fast|redis|report|review|spark|stem|warc) = \[\n(.*?)^\]",
+        TEXT,
+        re.MULTILINE | re.DOTALL,
     )
     assert len(lists) == 1 + len(EXTRAS)
     for line in "".join(lists).splitlines():

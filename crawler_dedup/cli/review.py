@@ -31,9 +31,9 @@ def review(
 
     The command prints an address of this machine. Its pages list the drops, the most doubtful first, and show each beside
     the page that represents it. Buttons do what `judge`, `restore`, `separate` and `keep` do. The texts come from
-    DEDUP_STORE_TEXT = True, or are fetched when you ask for them. INDEX is the directory of the index, or its address on a
-    server; without it, the index of this Scrapy project is used. The command needs Starlette: install crawler-dedup with
-    the extra review.
+    DEDUP_STORE_TEXT or DEDUP_DROPPED_WARC, or are fetched when you ask for them. INDEX is the directory of the index, or
+    its address on a server; without it, the index of this Scrapy project is used. The command needs Starlette: install
+    crawler-dedup with the extra review.
 
     \b
     Examples:
@@ -50,7 +50,8 @@ def review(
     def find_journals() -> Journals:  # a crawl that runs meanwhile adds a file
         return Journals(journal) if journal else Journals.beside(target.directory, target.config.journal)
 
-    with closing(Desk(target.index, find_journals, target.config, folder or target.directory / JUDGED)) as desk:
+    answers = folder or target.directory / JUDGED
+    with closing(Desk(target.index, find_journals, target.config, target.directory, answers)) as desk:
         with progress_bars() as start:
             desk.refresh(start("reading the journal", target.journals.size))
         with suppress(KeyboardInterrupt):  # the usual end

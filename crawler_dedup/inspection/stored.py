@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crawler_dedup.inspection.fetching import FetchedPage
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.system.extras import has_extra
 
@@ -38,3 +39,39 @@ def find_stored(
     for problem in pages.problems:
         report(problem)
     return stored
+
+
+class StoredPages:
+    """Finds single pages in the WARC files of a directory; none without the extra ``warc``."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._sizes: dict[Path, int] = {}
+        self._places: dict[int, tuple[Path, int]] = {}
+
+    def refresh(self) -> None:
+        """Find the pages in files that are new or have grown. A file is read once to its end for that."""
+        if not has_extra("warc") or not self._directory.exists():
+            return
+        from crawler_dedup.warc.droppedpage import find_files  # noqa: PLC0415  (imports FastWARC)
+        from crawler_dedup.warc.reader import find_places  # noqa: PLC0415
+
+        for path in find_files(self._directory):
+            size = path.stat().st_size
+            if self._sizes.get(path) != size:
+                self._sizes[path] = size
+                self._places |= {hash(id_of(drop)): (path, place) for drop, place in find_places(path)}
+
+    def __contains__(self, entry: Entry) -> bool:
+        """Return whether there is the page of a drop: the oldest files are removed when all of them are too large."""
+        found = self._places.get(hash(id_of(entry)))
+        return found is not None and found[0].exists()
+
+    def find(self, entry: Entry) -> FetchedPage | None:
+        """Return the page of a drop, or ``None``. Raises :class:`DedupError` if its file was changed meanwhile."""
+        if entry not in self:
+            return None
+        from crawler_dedup.warc.reader import read_at  # noqa: PLC0415
+
+        page = read_at(*self._places[hash(id_of(entry))])
+        return FetchedPage(entry.url, page.body, page.drop.charset or None)

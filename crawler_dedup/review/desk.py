@@ -16,19 +16,25 @@ from crawler_dedup.evaluation.counts import Share
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages, open_to_write
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
+from crawler_dedup.inspection.compare import inspect_page
 from crawler_dedup.inspection.droptable import Drop, DropTable, Mirror, Search
 from crawler_dedup.inspection.fetching import fetch_page
+from crawler_dedup.inspection.lacks import Lack, find_edits, find_lacks
 from crawler_dedup.inspection.restore import restore
+from crawler_dedup.inspection.sites import find_sites_then
+from crawler_dedup.inspection.stored import StoredPages
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Journals, Selection
-from crawler_dedup.signing.signer import config_from_spec
+from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.trimming import trim
+from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _MAX_FETCHED = 8  # pairs of pages that are kept in memory: each page may have ten million bytes
 _SHARE_OF_TIME = 10  # reading the index again takes at most this part of the time
 
-Pair = tuple[PageContent, PageContent]
+Contents = tuple[PageContent, PageContent]
 """The contents of a dropped page and of its representative."""
 
 
@@ -39,18 +45,22 @@ class Desk:
         index: where the index is; it is opened for each use, so that crawls and commands can use it, too.
         find_journals: finds the journals, of which a running crawl adds one.
         config: the settings.
+        directory: the directory of the WARC files with dropped pages.
         answers: the folder of the answers.
     """
 
-    def __init__(self, index: Location, find_journals: Callable[[], Journals], config: Config, answers: Path) -> None:
+    def __init__(
+        self, index: Location, find_journals: Callable[[], Journals], config: Config, directory: Path, answers: Path
+    ) -> None:
         self._index = index
         self._find_journals = find_journals
         with closing(open_pages(index)) as pages:
-            self._config = config_from_spec(pages.header.spec, config)
+            self.signer = Signer(config_from_spec(pages.header.spec, config))
         self._lock = threading.RLock()
         self.folder = answers
         self._answers = Answers(answers)
-        self._fetched: OrderedDict[int, Pair] = OrderedDict()
+        self._stored = StoredPages(directory)
+        self._fetched: OrderedDict[int, Contents] = OrderedDict()
         self._next_reading = 0.0
         self.table = DropTable(config.max_distance)
         self.choices: dict[str, list[str]] = {}
@@ -66,6 +76,7 @@ class Desk:
                 self.table.read_index(pages)
                 ended = time.monotonic()
                 self._next_reading = ended + _SHARE_OF_TIME * (ended - began)
+            self._stored.refresh()
             if self.table.read_journals(self._find_journals(), pages, advance) or not self.choices:
                 self.choices = {column: self.table.names(column) for column in ("rule", "spider", "run")}
 
@@ -92,23 +103,49 @@ class Desk:
         with self._lock:
             return self.table.mirrors(least_share, least_pages)
 
-    def contents(self, drop: Drop) -> Pair:
-        """Return the contents of both pages that are known: those that were fetched, or else the stored texts."""
+    def contents(self, drop: Drop) -> Contents:
+        """Return the known contents of both pages: as they were fetched, or else as they are stored, or their texts."""
         with self._lock:
             if (fetched := self._fetched.get(drop.id)) is not None:
                 return fetched
             entry = drop.entry
             with closing(open_pages(self._index)) as pages:
                 record = pages.find(entry.scope, drop.kept_key) if drop.kept_key else None
-        new = PageContent(text=unpack_text(entry.text), title=entry.title)
+            stored = self._stored.find(entry)
+        if stored is not None:
+            new = PageContent(html=stored.self_describing_body)
+        else:
+            new = PageContent(text=unpack_text(entry.text), title=entry.title)
         return new, PageContent(
             text=unpack_text(record.page.text), title=record.page.title
         ) if record else PageContent()
 
+    def is_stored(self, drop: Drop) -> bool:
+        """Return whether the dropped page is in a WARC file, as it was."""
+        return drop.entry in self._stored
+
+    def find_lacks(self, drop: Drop, new: PageContent) -> list[Lack]:
+        """Return what the representative lacks of the dropped page, as far as the index tells without its text."""
+        entry = drop.entry
+        with self._lock, closing(open_pages(self._index)) as pages:
+            record = pages.find(entry.scope, drop.kept_key) if drop.kept_key else None
+            sites = find_sites_then(pages, entry)
+        if record is None:
+            return []
+        page = inspect_page(self.signer, entry.url, new.html, scope=entry.scope)
+        limit = self.signer.config.max_distance
+        pair = Pair(page.page, trim(record.page), limit, self.signer.scheme, sites.new, sites.kept)
+        return [*find_lacks(page, pair), *find_edits(page, pair)]
+
     def fetch(self, drop: Drop) -> None:
-        """Fetch both pages, and remember them. Raises :class:`DedupError` if one cannot be fetched."""
-        urls = drop.entry.url, drop.entry.duplicate_of
-        new, kept = (PageContent(html=fetch_page(url, self._config.max_bytes).self_describing_body) for url in urls)
+        """Fetch both pages, the dropped one only if it is not stored, and remember them.
+
+        Raises:
+            DedupError: one of them cannot be fetched.
+        """
+        stored, limit = self._stored.find(drop.entry), self.signer.config.max_bytes
+        pages = stored or fetch_page(drop.entry.url, limit), fetch_page(drop.entry.duplicate_of, limit)
+        new, kept = (PageContent(html=page.self_describing_body) for page in pages)
         with self._lock:
             self._fetched[drop.id] = new, kept
             while len(self._fetched) > _MAX_FETCHED:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 from crawler_dedup.difference.text import Aligned, Omission, compare_lines, compare_words, omit_equal, split_lines
@@ -12,6 +13,7 @@ from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.evaluation.answers import PageContent
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.outline import read_outline
+from crawler_dedup.signing.signer import Signer
 
 MAX_ROWS = 500
 """Largest number of rows that are shown of a pair."""
@@ -55,9 +57,10 @@ class Sides:
     counts: Mapping[str, int]
 
 
-def compare_sides(new: PageContent, kept: PageContent) -> Sides:
-    """Compare two pages by the blocks that a reader sees, or by their stored main texts."""
-    new_blocks, kept_blocks = _read_blocks(new), _read_blocks(kept)
+def compare_sides(new: PageContent, kept: PageContent, signer: Signer) -> Sides:
+    """Compare two pages by the blocks that a reader sees, or by their main texts if only that of one is known."""
+    read = _read_blocks if new.html and kept.html else partial(_read_main_text, signer=signer)
+    new_blocks, kept_blocks = read(new), read(kept)
     lines = list(compare_lines([text for text, _ in new_blocks], [text for text, _ in kept_blocks]))
     rows = _make_rows(omit_equal(lines), dict(new_blocks), dict(kept_blocks))
     return Sides(list(islice(rows, MAX_ROWS)), Counter(map(_state, lines)))
@@ -65,8 +68,6 @@ def compare_sides(new: PageContent, kept: PageContent) -> Sides:
 
 def _read_blocks(content: PageContent) -> list[tuple[str, str]]:
     """Return text and kind of each block."""
-    if not content.html:
-        return [(line, "") for line in split_lines(content.text)]
     try:
         blocks = read_outline(parsing.parse(content.html, None)).blocks
     except BeyondLimits as limit:
@@ -75,6 +76,14 @@ def _read_blocks(content: PageContent) -> list[tuple[str, str]]:
         (block.text, "heading" if block.level else "link" if 2 * block.linked > block.size else "") for block in blocks
     )
     return [(line, kind) for text, kind in kinds for line in split_lines(text)]
+
+
+def _read_main_text(content: PageContent, signer: Signer) -> list[tuple[str, str]]:
+    try:
+        text = content.text or signer.main_text(content.html)
+    except BeyondLimits as limit:
+        text = f"({limit})"
+    return [(line, "") for line in split_lines(text)]
 
 
 def _state(line: Aligned) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 import msgspec
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
+from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import VERSION
 from crawler_dedup.warc.droppedpage import Drop, DroppedPage, find_files
 
@@ -31,23 +33,42 @@ class DroppedPages:
         for path in find_files(self._directory):
             try:
                 with path.open("rb") as file:
-                    yield from _read(file)
+                    yield from (page for page, _ in _read(file))
             except Exception as error:  # FastWARC raises many kinds of errors for a damaged file
                 self.problems.append(f"{path} was not read to its end: {error}.")
 
 
-def _read(file: IO[bytes]) -> Iterator[DroppedPage]:
-    response = None
+def find_places(path: Path) -> Iterator[tuple[Drop, int]]:
+    """Yield the drops in a file, each with the place of its page, up to where the file is damaged or cut off."""
+    with suppress(Exception), path.open("rb") as file:  # FastWARC raises many kinds of errors
+        for page, place in _read(file):
+            yield page.drop, place
+
+
+def read_at(path: Path, place: int) -> DroppedPage:
+    """Read the page at a place that :func:`find_places` has yielded. Raises :class:`DedupError` if it is not there."""
+    try:
+        with path.open("rb") as file:
+            file.seek(place)
+            page, _ = next(_read(file))
+    except Exception as error:
+        raise DedupError(f"{path} was changed or removed: {error}") from None
+    return page
+
+
+def _read(file: IO[bytes]) -> Iterator[tuple[DroppedPage, int]]:
+    """Yield the pages from the present place of *file* on, each with the place of its first record."""
+    start, response = file.tell(), None
     for record in ArchiveIterator(file, record_types=WarcRecordType.response | WarcRecordType.metadata):
         content = record.reader.read()
         if record.record_type == WarcRecordType.response:
-            response = record.headers["WARC-Record-ID"]
+            response, place = record.headers["WARC-Record-ID"], start + record.stream_pos
             headers, body = tuple(record.http_headers.items()), content
         elif response is not None and record.headers.get("WARC-Concurrent-To") == response:
             drop = _decode(content)
             if drop.version != VERSION:
                 raise ValueError(f"another version of crawler-dedup has written it (schema {drop.version})")
-            yield DroppedPage(drop, headers, body)
+            yield DroppedPage(drop, headers, body), place
             response = None
     if response is not None:
         raise EOFError("its last page is cut off")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.journal.entry import run_started
 from crawler_dedup.signing.text import pack_text
 from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, lines_by_type, write
+from tests.support.council import council
 from tests.support.crawling import WALK, Site, article, html, run_script, start_script
 from tests.support.droppedpages import COPIES, KEPT
 from tests.support.places import Places
@@ -96,6 +98,25 @@ def test_pages_are_fetched_when_a_person_asks_for_it_and_headings_and_links_are_
             page = browser.get(path).text
     assert '<span class="kind">heading</span> <ins>A heading</ins>' in page
     assert '<span class="kind">link</span> <ins>a link to one more page</ins>' in page
+
+
+def test_a_dropped_page_that_is_stored_is_shown_without_a_request(tmp_path: Path) -> None:
+    pages = {"/kept": html(council("approved", "begins")), "/copy": html(council("rejected", "ends"))}
+    with Site(pages) as site:
+        run_script(tmp_path, WALK, {"DEDUP_DROPPED_WARC": "1 MB"}, site=site.url, paths=[*pages])
+        pages["/copy"] = html(article(2))
+        site.asked.clear()
+        with review(tmp_path, tmp_path / "index") as browser:
+            (path,) = browser.drops()
+            assert re.search("a text in these words</span> <bdi>The council has rejected", browser.get(path).text)
+            assert not site.paths()
+            browser.press(path, "fetch")
+            assert site.paths() == ["/kept"]
+            assert re.search("<ins>rejected</ins>", browser.get(path).text)
+        with review(tmp_path, tmp_path / "index") as browser:
+            for file in (tmp_path / "index").glob("dropped-*"):
+                file.unlink()
+            assert "No text of these pages is stored" in browser.get(path).text
 
 
 def test_groups_mirrors_and_precision_have_pages(dropped: Path) -> None:
