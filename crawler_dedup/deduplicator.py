@@ -26,8 +26,10 @@ from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.sites import decode_profile
 from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signedpage import SignedPage, clean_identifier
+from crawler_dedup.signing.owntext import Format, OwnText, RepeatedBlocks, make_own_text
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
@@ -259,6 +261,36 @@ class Deduplicator:
         if scope is None:
             scope = scope_of(url, default_scope(self.config))
         return self.signer.sign(url, body, encoding=encoding, key=key, scope=scope)[0]
+
+    def own_text(
+        self,
+        url: str,
+        body: bytes,
+        *,
+        format: Format = "text",
+        encoding: str | None = None,
+        scope: str | None = None,
+        with_removed: bool = False,
+    ) -> OwnText:
+        """Return the text of a page without what its site repeats, by what is known about the site now.
+
+        Args:
+            format: ``"text"`` or ``"markdown"``.
+            with_removed: whether the blocks that are left out are returned, too.
+
+        Other arguments and exceptions are those of :meth:`sign`; and :class:`IndexUnusable`, if the index cannot be read.
+        """
+        if scope is None:
+            scope = scope_of(url, default_scope(self.config))
+        if scope is None:  # it depends on the language of the page
+            scope = self.sign(url, body, encoding=encoding).scope
+        repeated = self.repeated_blocks(url, scope)
+        return make_own_text(self.signer, body, encoding, repeated, format, with_removed=with_removed)
+
+    def repeated_blocks(self, url: str, scope: str) -> RepeatedBlocks:
+        """Return what the site of an address repeats, as far as it is known now. Raises :class:`IndexUnusable`."""
+        snapshot = self._opened.store.latest_snapshot(clean_identifier(scope), url)
+        return RepeatedBlocks(snapshot.number, decode_profile(snapshot.content).packed_common)
 
     def check(
         self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = None

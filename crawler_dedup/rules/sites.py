@@ -53,6 +53,11 @@ class SiteProfile:
         """The blocks that many pages have."""
         return self.furniture | self.shared
 
+    @computed
+    def packed_common(self) -> bytes:
+        """The same as 4 bytes each, ascending."""
+        return _pack_numbers(self.common)
+
     def own_parts(self, title: str) -> frozenset[str]:
         """Return the parts of *title* without those that the site writes into every title."""
         return _leave_out_parts(title, self.titles) if self.titles else split_title(title)

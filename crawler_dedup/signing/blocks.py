@@ -228,6 +228,14 @@ def _lines(blocks: Sequence[Block]) -> Iterator[tuple[str, bytes, bytes]]:
     return zip(plain.split("\n"), letters.split(b"\n"), digits.split(b"\n"), strict=True)
 
 
+def hashes_of_blocks(blocks: Sequence[Block]) -> Iterator[int]:
+    """Yield the hash that each of *blocks* has in :func:`pack_blocks` where it occurs for the first time.
+
+    As there, blocks beyond the first :data:`MAX_CHARS` characters have none.
+    """
+    return (hash_line(letters, numbers_in(plain) if digits else []) for plain, letters, digits in _lines(blocks))
+
+
 def texts_of_blocks(page: Outline) -> dict[int, str]:
     """Return the text of each block of *page* by its hash in :func:`pack_blocks`, to explain a decision."""
     texts: dict[int, str] = {}

@@ -16,8 +16,11 @@ from math import sqrt
 from operator import add
 from typing import NamedTuple
 
+from lxml.html import HtmlElement
+
 from crawler_dedup.signing.features import size_in_letters, unify
-from crawler_dedup.signing.outline import Outline
+from crawler_dedup.signing.outline import Outline, read_outline
+from crawler_dedup.signing.parsing import find_title
 from crawler_dedup.signing.textblocks import Block
 
 _ENOUGH = 100
@@ -57,6 +60,28 @@ class MainBlocks(NamedTuple):
     def are_links(self) -> bool:
         """Whether the blocks are mainly links: each entry of such a page counts."""
         return 2 * sum(block.linked for block in self.blocks) > sum(block.size for block in self.blocks)
+
+
+class ReadPage(NamedTuple):
+    """A page as it was read: its title, all its blocks, and those of its main text.
+
+    *revealed*: what only a script or an animation uncovers counts as shown, because there is hardly anything else.
+    """
+
+    title: str
+    outline: Outline
+    main: MainBlocks
+    revealed: bool = False
+
+
+def read_page(tree: HtmlElement, *, with_elements: bool = False) -> ReadPage:
+    """Read outline and main text of a page. Arguments and exceptions as for :func:`read_outline`."""
+    outline, title = read_outline(tree, with_elements=with_elements), find_title(tree)
+    page = ReadPage(title, outline, find_main_blocks(outline, title))
+    if not (outline.hides and shows_hardly_anything(outline, page.main)):
+        return page
+    outline = read_outline(tree, revealed=True, with_elements=with_elements)
+    return ReadPage(title, outline, find_main_blocks(outline, title), revealed=True)
 
 
 def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from lxml.html import HtmlElement
 
 from crawler_dedup.errors import BeyondLimits
+from crawler_dedup.signing.elements import Elements
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.hidden import (
     HIDING_ATTRIBUTES,
@@ -61,10 +62,12 @@ class Outline(NamedTuple):
         blocks: in reading order.
         parents: number of the element around each element; 0, the root, is its own parent. Elements are numbered in reading
             order: those inside of an element follow it.
+        elements: what else was noted of the elements, if it was asked for.
     """
 
     blocks: list[Block]
     parents: list[int]
+    elements: Elements | None = None
 
     @property
     def linked(self) -> int:
@@ -77,7 +80,7 @@ class Outline(NamedTuple):
         return any(block.shown != block.text for block in self.blocks)
 
 
-def read_outline(tree: HtmlElement, *, revealed: bool = False) -> Outline:
+def read_outline(tree: HtmlElement, *, revealed: bool = False, with_elements: bool = False) -> Outline:
     """Read the blocks of *tree*, without navigation, asides, footers, fields of forms, scripts and comments.
 
     An element for navigation or the like is read all the same if it has the parts of a whole page, and more text than there
@@ -85,6 +88,7 @@ def read_outline(tree: HtmlElement, *, revealed: bool = False) -> Outline:
 
     Args:
         revealed: whether what only a script or an animation uncovers counts as shown.
+        with_elements: whether :attr:`Outline.elements` is noted.
 
     Raises:
         BeyondLimits: elements are nested deeper than :data:`MAX_DEPTH`, which limits the recursion of this function.
@@ -92,17 +96,19 @@ def read_outline(tree: HtmlElement, *, revealed: bool = False) -> Outline:
     swallowed: set[HtmlElement] = set()
     with read_quickly(tree):
         for _ in range(_MOST_PASSES):
-            reader = _read_tree(tree, swallowed, revealed=revealed)
+            reader = _read_tree(tree, swallowed, Elements() if with_elements else None, revealed=revealed)
             least = max(_LEAST_SWALLOWED, _unlinked_size(reader))
             more = [element for element in reader.skipped if _unlinked_size(_read_element(element)) > least]
             if not more:
                 break
             swallowed.update(more)
-    return Outline(reader.blocks, reader.parents)
+    return Outline(reader.blocks, reader.parents, reader.elements)
 
 
-def _read_tree(tree: HtmlElement, swallowed: AbstractSet[HtmlElement], *, revealed: bool) -> _Reader:
-    reader = _Reader(find_shadow_hosts(tree), swallowed, revealed=revealed)
+def _read_tree(
+    tree: HtmlElement, swallowed: AbstractSet[HtmlElement], elements: Elements | None, *, revealed: bool
+) -> _Reader:
+    reader = _Reader(find_shadow_hosts(tree), swallowed, elements, revealed=revealed)
     for root, around in roots_and_states(tree, revealed=revealed):
         reader.read_root(root, around)
     return reader
@@ -127,6 +133,7 @@ class _Reader:
     Args:
         hosts: elements whose content is not shown because of a shadow tree.
         swallowed: elements that are read, although elements of their names are skipped.
+        elements: gets what is noted of elements and blocks.
         revealed: whether what only a script or an animation uncovers counts as shown.
     """
 
@@ -134,11 +141,13 @@ class _Reader:
         self,
         hosts: AbstractSet[HtmlElement],
         swallowed: AbstractSet[HtmlElement] = frozenset(),
+        elements: Elements | None = None,
         *,
         revealed: bool = False,
     ) -> None:
         self.blocks: list[Block] = []
         self.skipped: list[HtmlElement] = []
+        self.elements = elements
         # For each element that begins and ends a block, by its number:
         self.parents = [_ROOT]
         self._groups = [_ROOT]
@@ -257,6 +266,8 @@ class _Reader:
             around = number
         elif around and tag in _ITEMS and _is_text_of_its_own(element):
             around = 0
+        if self.elements is not None:
+            self.elements.add(element, tag)
         parents.append(parent)
         self._groups.append(around or (parent if tag in _PARAGRAPHS else number))
         place = known.setdefault((place, tag), len(known) + 1)
@@ -293,6 +304,8 @@ class _Reader:
             prose = "" if has_lines else join_parts(leave_out(parts, code)) if code else None
             block = Block(text, size, min(linked, size), self._groups[number], shown, level, place, prose)
             self.blocks.append(block._replace(lines=read_lines(block, parts, links, hidden)) if has_lines else block)
+            if self.elements is not None:
+                self.elements.add_block(number, parts, hidden, code, has_lines=has_lines)
         for spans in (parts, links, hidden, code):
             spans.clear()
         if self._link_begins is None:

@@ -25,14 +25,8 @@ from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.extractors import find_extractor, load_trafilatura
 from crawler_dedup.signing.features import Features, check_length, size_in_letters
 from crawler_dedup.signing.language import UNKNOWN, find_language
-from crawler_dedup.signing.maintext import (
-    MainBlocks,
-    find_main_blocks,
-    join_shown_text,
-    join_text,
-    shows_hardly_anything,
-)
-from crawler_dedup.signing.outline import Outline, read_outline
+from crawler_dedup.signing.maintext import MainBlocks, ReadPage, join_shown_text, join_text, read_page
+from crawler_dedup.signing.outline import Outline
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.schemes import add_unfiled_options, scheme_of
 from crawler_dedup.signing.schemes.scheme import Scheme
@@ -53,16 +47,13 @@ _TOO_SHORT = "too little text"
 
 
 class _Content(NamedTuple):
-    """The data read from a page: its tree, title, all its blocks, the blocks of its main text, and the extracted text.
-
-    *revealed*: what only a script or an animation uncovers counts as shown, because there is hardly anything else.
-    """
+    """The data read from a page: its tree, the extracted text, and the fields of :class:`ReadPage`."""
 
     tree: HtmlElement
+    text: str
     title: str
     outline: Outline
     main: MainBlocks
-    text: str
     revealed: bool
 
 
@@ -145,6 +136,7 @@ class Signer:
         encoding: str | None,
         key: str | None,
         scope: str | None,
+        note: Callable[[ReadPage], object] | None = None,
     ) -> tuple[SignedPage, str | None]:
         """Sign a page; return it with its main text (``None`` if the text was not extracted).
 
@@ -153,10 +145,14 @@ class Signer:
         Args:
             tree: the body as :meth:`parse` parses it, if the caller has it already.
             scope: ``None``: the language of the text that the page is compared by.
+            note: called with what own texts are made of.
         """
         page = identify_page(url, key=key, scope=_language_scope(UNKNOWN) if scope is None else scope, size=len(body))
         try:
-            content = self._read(body, tree, encoding)
+            tree, read = self.read_page(body, encoding, tree, with_elements=note is not None)
+            if note is not None:
+                note(read)
+            content = self._extract(tree, read)
         except BeyondLimits as limit:
             return _unsigned(page, str(limit)), None
         main_text = self.text_of(content.text, title=content.title)
@@ -170,7 +166,7 @@ class Signer:
 
     def main_text(self, body: bytes, encoding: str | None = None) -> str:
         """Return only the main text of a page. Raises :class:`BeyondLimits`."""
-        text = self._read(body, None, encoding).text
+        text = self._extract(*self.read_page(body, encoding)).text
         check_length(text)
         return text
 
@@ -179,21 +175,24 @@ class Signer:
         parsing.check_body(body, self.config.max_bytes)
         return parsing.parse(body, encoding)
 
-    def _read(self, body: bytes, tree: HtmlElement | None, encoding: str | None) -> _Content:
-        """Read the body within the limits into tree, outline and main text. Raises :class:`BeyondLimits`."""
+    def read_page(
+        self, body: bytes, encoding: str | None = None, tree: HtmlElement | None = None, *, with_elements: bool = False
+    ) -> tuple[HtmlElement, ReadPage]:
+        """Read the body within the limits into a tree, outline and main text. Raises :class:`BeyondLimits`.
+
+        Args:
+            tree: the body as :meth:`parse` parses it, if the caller has it already.
+            with_elements: whether what own texts are made of is noted.
+        """
         if tree is None:
             tree = self.parse(body, encoding)
         parsing.check_nodes(tree, len(body))
         if self.config.extractor != "paragraphs":
             parsing.check_depth(tree)
-        outline = read_outline(tree)
-        title = parsing.find_title(tree)
-        main = find_main_blocks(outline, title)
-        revealed = outline.hides and shows_hardly_anything(outline, main)
-        if revealed:
-            outline = read_outline(tree, revealed=True)
-            main = find_main_blocks(outline, title)
-        return _Content(tree, title, outline, main, self._extractor.extract(tree, main), revealed)
+        return tree, read_page(tree, with_elements=with_elements)
+
+    def _extract(self, tree: HtmlElement, page: ReadPage) -> _Content:
+        return _Content(tree, self._extractor.extract(tree, page.main), *page)
 
     def _with_language(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
         """Return *page* with the language of the text that it is compared by as its scope."""

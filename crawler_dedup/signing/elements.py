@@ -1,0 +1,78 @@
+"""What the own text of a page needs to know of its elements, beside the outline: names, marks, and white space of code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from lxml.html import HtmlElement
+
+from crawler_dedup.signing.textblocks import leave_out
+
+# Words in the class or the id of elements that are beside the content of a page.
+_BESIDE = frozenset(
+    "banner bio breadcrumb breadcrumbs byline comment comments consent cookie cookies copyright disqus footer gdpr login"
+    " modal newsletter popular popup recently recommendations recommended related respond share sidebar signup social"
+    " subscribe".split()
+)
+_ROLES = frozenset("alert alertdialog banner complementary contentinfo dialog menu navigation search status".split())
+_FORMS = frozenset(("fieldset", "form"))
+# Elements that hold one block, or are parts of lists and tables: their marks are not read, which saves half of the time.
+_SMALL = frozenset("dd dt h1 h2 h3 h4 h5 h6 li p tbody td th tr".split())
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_REMEMBERED = 4096  # classes and identifiers; the pages of a site have many in common
+
+
+class Elements:
+    """The elements that begin and end a block, and the blocks, of one page. They are noted while its outline is read.
+
+    Attributes:
+        tags: the name of each element, by its number; that of the root is empty.
+        beside: the numbers of elements that are marked as something beside the content: comments, notices, forms.
+        owners: for each block, the number of its element.
+        preformatted: the preformatted blocks by their indexes, with their white space, without text in hidden elements.
+        code: the blocks with code in a line by their indexes, with the code in backticks.
+    """
+
+    def __init__(self) -> None:
+        self.tags = [""]
+        self.beside: set[int] = set()
+        self.owners: list[int] = []
+        self.preformatted: dict[int, str] = {}
+        self.code: dict[int, str] = {}
+
+    def add(self, element: HtmlElement, tag: str) -> None:
+        """Note the next element."""
+        if tag not in _SMALL and (
+            tag in _FORMS or _is_beside(element.get("class"), element.get("id"), element.get("role"))
+        ):
+            self.beside.add(len(self.tags))
+        self.tags.append(tag)
+
+    def add_block(
+        self, owner: int, parts: list[str], hidden: list[slice], code: list[slice], *, has_lines: bool
+    ) -> None:
+        """Note the next block, which was made of *parts* in the element *owner*."""
+        if has_lines:
+            text = "".join(leave_out(parts, hidden)).replace("\r\n", "\n").replace("\r", "\n")
+            self.preformatted[len(self.owners)] = text.rstrip().lstrip("\n")
+        elif code and not hidden:
+            self.code[len(self.owners)] = " ".join("".join(_with_backticks(parts, code)).split())
+        self.owners.append(owner)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_beside(name: str | None, identifier: str | None, role: str | None) -> bool:
+    words = map(str.lower, _WORD.findall(f"{name} {identifier}"))
+    return role in _ROLES or not _BESIDE.isdisjoint(words)
+
+
+def _with_backticks(parts: list[str], code: Iterable[slice]) -> list[str]:
+    """Return *parts* with backticks around each piece of *code*; one piece may contain others, which come before it."""
+    marked = list(parts)
+    for span in code:
+        text = "".join(parts[span])
+        if text.strip() and "`" not in text:
+            marked[span.start : span.stop] = [f"`{text.strip()}`", *[""] * (span.stop - span.start - 1)]
+    return marked

@@ -1,0 +1,239 @@
+"""Outline → own text: the main text in reading order, without the blocks that the site repeats on many pages.
+
+The main text by which pages are compared leaves out short blocks, so that an article is the same in any template. To read
+or to store, a page has more: where the main text is the smaller part of a page of many sections, all texts outside of
+elements that are marked as something else, and short blocks between two blocks of the text.
+
+What the site repeats is left out, unless hardly anything else is there: then the page is the text that others repeat, as an
+imprint or a licence is. Short repeated blocks stay between blocks of the page's own, and in lists and tables with such
+blocks: the headings and labels of many pages are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+import numpy as np
+
+from crawler_dedup.errors import BeyondLimits
+from crawler_dedup.signing.blocks import hashes_of_blocks
+from crawler_dedup.signing.elements import Elements
+from crawler_dedup.signing.extractors import extract_text
+from crawler_dedup.signing.lines import counts_lines
+from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks
+from crawler_dedup.signing.markdown import MarkdownWriter
+from crawler_dedup.signing.outline import Outline
+from crawler_dedup.signing.textblocks import Block
+
+if TYPE_CHECKING:
+    from crawler_dedup.signing.signer import Signer
+
+Format = Literal["text", "markdown"]
+
+_MAIN_SHARE, _LONG_MAIN = 0.6, 4_000
+"""A shorter main text with a smaller share of the page's text is one section of several."""
+_SECTION = 100
+_MOST_BESIDE = 0.3
+_GAP, _GAP_LINKED = 200, 0.1
+_LABEL = 40
+_LISTS = frozenset(("dl", "ol", "table", "ul"))
+_OWN = 20
+_SITES = 64  # whose hashes are cached; of a hostile site they take 400 KB
+
+
+class OwnText(msgspec.Struct, frozen=True, array_like=True):
+    """The text of a page without what its site repeats.
+
+    Attributes:
+        text: the text, in the format that was asked for.
+        site_known: whether enough pages of the site were handled to know what it repeats; if not, *text* is the main text.
+        snapshot: number of the snapshot of the site that was used (:attr:`crawler_dedup.Decision.snapshot`); 0: none.
+        removed: share of the main text that was left out because the site repeats it, 0 to 1.
+        removed_blocks: the blocks that were left out, if they were asked for.
+
+    >>> with Deduplicator.open("index") as deduplicator:
+    ...     own = deduplicator.own_text("https://example.com/", b"<nav>Home</nav><h1>Rain</h1><p>It rains again.")
+    >>> own
+    OwnText(text='Rain\\nIt rains again.', site_known=False, snapshot=0, removed=0.0, removed_blocks=())
+    """
+
+    text: str = ""
+    site_known: bool = False
+    snapshot: int = 0
+    removed: float = 0.0
+    removed_blocks: tuple[str, ...] = ()
+
+
+class RepeatedBlocks(msgspec.Struct, frozen=True, array_like=True):
+    """The blocks that a site repeats, by a snapshot of its counts.
+
+    Attributes:
+        snapshot: number of the snapshot; 0: nothing is known.
+        hashes: 4 bytes for each block.
+    """
+
+    snapshot: int = 0
+    hashes: bytes = b""
+
+
+def make_own_text(
+    signer: Signer,
+    body: bytes,
+    encoding: str | None,
+    repeated: RepeatedBlocks,
+    text_format: Format,
+    *,
+    with_removed: bool = False,
+) -> OwnText:
+    """Read a page, and return its own text. A page beyond a limit has its whole visible text."""
+    try:
+        page = signer.read_page(body, encoding, with_elements=True)[1]
+    except BeyondLimits:
+        return OwnText(extract_text(body, encoding, whole=True))
+    return own_text_of(page, repeated, text_format, with_removed=with_removed)
+
+
+def own_text_of(
+    page: ReadPage, repeated: RepeatedBlocks, text_format: Format, *, with_removed: bool = False
+) -> OwnText:
+    """Return the own text of a *page* that was read with elements."""
+    chosen = _select(page.outline, page.main, range(len(page.outline.blocks)))
+    kept = _without_repeated(page, chosen, _unpack(repeated.hashes)) if repeated.hashes else chosen
+    blocks = page.outline.blocks
+    left_out = sorted(set(chosen).difference(kept))
+    size = _size_of(blocks, left_out)
+    return OwnText(
+        MarkdownWriter(page.outline).write(kept) if text_format == "markdown" else _join(page.outline, kept),
+        bool(repeated.snapshot),
+        repeated.snapshot,
+        size / (size + _size_of(blocks, kept)) if size else 0.0,
+        tuple([blocks[place].text for place in left_out]) if with_removed else (),
+    )
+
+
+@lru_cache(maxsize=_SITES)
+def _unpack(hashes: bytes) -> frozenset[int]:
+    return frozenset(np.frombuffer(hashes, dtype="<u4").tolist())
+
+
+def _select(page: Outline, main: MainBlocks, places: Sequence[int]) -> list[int]:
+    """Return which of the blocks at *places* are the text of a page, of whose blocks *main* are the main text."""
+    blocks, elements = page.blocks, page.elements
+    assert elements is not None
+    of_main = set(map(id, main.blocks))
+    is_beside = _find_beside(page, elements)
+    texts = [place for place in places if blocks[place].shown and not counts_lines(blocks[place].text)]
+    chosen = {place for place in texts if id(blocks[place]) in of_main}
+    others = [place for place in texts if not is_beside[elements.owners[place]]]
+    if not chosen:
+        return others
+    others = [place for place in others if 2 * blocks[place].linked < blocks[place].size]
+    main_size, size = _size_of(blocks, chosen), _size_of(blocks, chosen.union(others))
+    if main_size < min(_MAIN_SHARE * size, _LONG_MAIN):
+        chosen |= _find_sections(blocks, others)
+    inside = {place for place in chosen if not is_beside[elements.owners[place]]}
+    if _size_of(blocks, inside) >= (1 - _MOST_BESIDE) * _size_of(blocks, chosen):
+        chosen = inside
+    return sorted(chosen.union(_find_gaps(blocks, sorted(chosen), others)))
+
+
+def _size_of(blocks: Sequence[Block], places: Iterable[int]) -> int:
+    return sum([blocks[place].size for place in places])
+
+
+def _find_beside(page: Outline, elements: Elements) -> list[bool]:
+    """Return for each element whether it is marked as beside the content, or inside of such an element.
+
+    A mark on an element with half of the text or more says something about the page.
+    """
+    parents = page.parents
+    is_beside = [False] * len(parents)
+    if not elements.beside:
+        return is_beside
+    size = [0] * len(parents)
+    for block, owner in zip(page.blocks, elements.owners, strict=True):
+        size[owner] += block.size - block.linked
+    for number in range(len(parents) - 1, 0, -1):
+        size[parents[number]] += size[number]
+    for number in range(1, len(parents)):
+        is_marked = number in elements.beside and 2 * size[number] < size[0]
+        is_beside[number] = is_marked or is_beside[parents[number]]
+    return is_beside
+
+
+def _find_sections(blocks: Sequence[Block], places: Sequence[int]) -> set[int]:
+    """Return those *places* that are in texts with more than a label, and headings before them."""
+    sizes: dict[int, int] = {}
+    for place in places:
+        group = blocks[place].group
+        sizes[group] = sizes.get(group, 0) + blocks[place].size
+    sections = {place for place in places if sizes[blocks[place].group] >= _SECTION}
+    sections |= {before for before, after in pairwise(places) if after in sections and blocks[before].level}
+    return sections
+
+
+def _find_gaps(blocks: Sequence[Block], chosen: Sequence[int], others: Iterable[int]) -> list[int]:
+    """Return those of *others* that are between two *chosen* blocks with little text, and hardly a link, between them.
+
+    A heading of a part of the page right before the first block is such a block, too.
+    """
+    candidates, first = set(others), chosen[0]
+    gaps = [first - 1] if first - 1 in candidates and blocks[first - 1].level > 1 else []
+    for before, after in pairwise(chosen):
+        between = range(before + 1, after)
+        size = _size_of(blocks, between)
+        if 0 < size <= _GAP and sum([blocks[place].linked for place in between]) <= _GAP_LINKED * size:
+            gaps += [place for place in between if place in candidates]
+    return gaps
+
+
+def _without_repeated(page: ReadPage, chosen: list[int], repeated: AbstractSet[int]) -> list[int]:
+    """Return the text of a page without blocks that its site repeats.
+
+    *chosen*, the text with such blocks, is returned if hardly anything else is there.
+    """
+    blocks = page.outline.blocks
+    is_repeated = _find_repeated(blocks, repeated)
+    if not any(is_repeated[place] for place in chosen):
+        return chosen
+    places = [place for place in range(len(blocks)) if not is_repeated[place]]
+    main = find_main_blocks(Outline([blocks[place] for place in places], page.outline.parents), page.title)
+    kept = _select(page.outline, main, places) if main.blocks else [place for place in chosen if not is_repeated[place]]
+    own = sum(blocks[place].size for place in kept if not blocks[place].level)
+    if page.main.blocks and (own < _OWN or (main.are_links and not page.main.are_links)):
+        return chosen
+    return sorted({*kept, *_find_labels(page.outline, kept, chosen)})
+
+
+def _find_repeated(blocks: Sequence[Block], repeated: AbstractSet[int]) -> list[bool]:
+    """Return for each of *blocks* whether the site repeats it: of a preformatted text, all of its lines."""
+    lines = [block.lines or (block,) for block in blocks]
+    hashes = hashes_of_blocks([line for block in lines for line in block])
+    return [{next(hashes, None) in repeated for _ in block} == {True} for block in lines]
+
+
+def _find_labels(page: Outline, kept: Sequence[int], chosen: Iterable[int]) -> set[int]:
+    """Return the short blocks of *chosen* between two of the *kept* blocks, or in one list or table with a kept block."""
+    blocks, elements = page.blocks, page.elements
+    assert elements is not None
+    short = {place for place in chosen if blocks[place].size <= _LABEL}.difference(kept)
+    lists = {blocks[place].group for place in kept if elements.tags[blocks[place].group] in _LISTS}
+    labels = {place for place in short if blocks[place].group in lists}
+    for before, after in pairwise(kept):
+        between = [place for place in range(before + 1, after) if place in short]
+        if between and _size_of(blocks, between) <= _LABEL:
+            labels.update(between)
+    return labels
+
+
+def _join(page: Outline, places: Iterable[int]) -> str:
+    """Return the text of the blocks at *places*, a line for each block; of preformatted text its lines."""
+    elements = page.elements
+    assert elements is not None
+    lines = elements.preformatted
+    return "\n".join([lines.get(place) or page.blocks[place].shown for place in places])

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator, OwnText
+from crawler_dedup.signing.maintext import read_page
+from crawler_dedup.signing.owntext import Format, RepeatedBlocks, own_text_of
+from crawler_dedup.signing.parsing import parse
+from tests.support.prose import sentences
+
+
+def lines(seed: int, count: int) -> list[str]:
+    return [sentence.strip() for sentence in sentences(seed, count)]
+
+
+NOTICE, *IMPRINT = lines(37, 5)
+HEADING = "Related words"
+SITE = "http://reeds.example"
+
+
+def page(title: str, *texts: str) -> bytes:
+    """Return a page of a site that repeats a notice above and an imprint below the texts of each page."""
+    body = "".join(text if text.startswith("<") else f"<p>{text}</p>" for text in texts)
+    below = "".join(f"<p>{text}</p>" for text in IMPRINT)
+    return (
+        f"<html><head><title>{title}</title></head><body><div><h1>{title}</h1><p>{NOTICE}</p>{body}{below}</div></body></html>"
+    ).encode()
+
+
+def learn(deduplicator: Deduplicator, *, count: int = 16) -> None:
+    for number in range(count):
+        own = lines(number, 6)
+        body = page(f"Reed {number}", *own[:3], f"<h2>{HEADING}</h2>", *own[3:])
+        assert deduplicator.check(f"{SITE}/{number}", body).passes
+
+
+def lines_of(deduplicator: Deduplicator, body: bytes, text_format: Format = "text") -> list[str]:
+    return deduplicator.own_text(f"{SITE}/new", body, format=text_format).text.splitlines()
+
+
+def text_of(markup: str, text_format: Format = "text") -> str:
+    read = read_page(parse(f"<title>Rain</title>{markup}".encode()), with_elements=True)
+    return own_text_of(read, RepeatedBlocks(), text_format).text
+
+
+OWN = lines(38, 6)
+LONG = [f"{first} {second}" for first, second in zip(OWN, lines(36, 6), strict=True)]
+
+
+def test_what_the_site_repeats_is_left_out_once_the_site_is_known(tmp_path: Path) -> None:
+    body = page("Sedge", *OWN)
+    with Deduplicator.open(tmp_path, Config()) as deduplicator:
+        unknown = deduplicator.own_text(f"{SITE}/new", body)
+        learn(deduplicator)
+        known = deduplicator.own_text(f"{SITE}/new", body, with_removed=True)
+    assert unknown == OwnText("\n".join(["Sedge", NOTICE, *OWN, *IMPRINT]))
+    assert known.text.splitlines() == ["Sedge", *OWN]
+    assert (known.site_known, known.snapshot, known.removed_blocks) == (True, 16, (NOTICE, *IMPRINT))
+    assert 0.3 < known.removed < 0.6
+
+
+def test_the_same_page_and_snapshot_have_the_same_text_in_another_index(tmp_path: Path) -> None:
+    texts = []
+    for name in "ab":
+        with Deduplicator.open(tmp_path / name, Config()) as deduplicator:
+            learn(deduplicator)
+            texts.append(deduplicator.own_text(f"{SITE}/new", page("Sedge", *OWN), format="markdown"))
+    assert texts[0] == texts[1]
+
+
+def test_a_text_that_others_repeat_stays_where_it_is_the_text_of_the_page(tmp_path: Path) -> None:
+    imprint = f"<title>Imprint</title><div><h1>Imprint</h1>{''.join(f'<p>{text}</p>' for text in IMPRINT)}</div>"
+    with Deduplicator.open(tmp_path, Config()) as deduplicator:
+        learn(deduplicator)
+        assert lines_of(deduplicator, imprint.encode()) == ["Imprint", *IMPRINT]
+
+
+def test_a_page_without_a_main_text_has_the_blocks_that_are_its_own(tmp_path: Path) -> None:
+    entry = "<a href=/77>Sedge</a>"
+    with Deduplicator.open(tmp_path, Config()) as deduplicator:
+        learn(deduplicator)
+        assert lines_of(deduplicator, f"<title>Tag</title><p>{NOTICE[:30]}</p><p>{entry}</p>".encode()) == [
+            NOTICE[:30],
+            "Sedge",
+        ]
+
+
+def test_a_short_line_that_pages_repeat_stays_between_lines_of_the_page(tmp_path: Path) -> None:
+    body = page("Sedge", *OWN[:3], f"<h2>{HEADING}</h2>", *OWN[3:], f"<h2>{HEADING}</h2>")
+    with Deduplicator.open(tmp_path, Config()) as deduplicator:
+        learn(deduplicator)
+        assert lines_of(deduplicator, body) == ["Sedge", *OWN[:3], HEADING, *OWN[3:]]
+
+
+CODE = "def cook(rice):\n    if rice:\n\n        return `x`"
+
+
+@pytest.mark.parametrize("text_format", ["text", "markdown"])
+def test_code_keeps_its_white_space(text_format: Format) -> None:
+    text = text_of(f"<div><p>{OWN[0]}</p><pre><code>\n{CODE}\n</code></pre><p>{OWN[1]}</p></div>", text_format)
+    assert CODE in text
+
+
+def test_markdown_has_headings_lists_tables_quotations_and_code() -> None:
+    markup = f"""<div><h2>Heading</h2><p>{OWN[0]} It is <code>a|b</code>.</p>
+        <ul><li>First item<ul><li>Inner item</ul><li><p>Second item</p><p>Its second paragraph</p></ul>
+        <p>{OWN[1]}</p><ol><li>One step<li>Two steps</ol><blockquote><p>{OWN[2]}</p></blockquote>
+        <table><tr><th>Name<th>Minutes<tr><td><td>40<tr><td>white | red<td>20</table><p>{OWN[3]}</p>
+        <pre>```\n  x</pre><p>{OWN[4]}</p></div>"""
+    assert (
+        text_of(markup, "markdown")
+        == f"""## Heading
+
+{OWN[0]} It is `a|b`.
+
+- First item
+  - Inner item
+- Second item
+  Its second paragraph
+
+{OWN[1]}
+
+1. One step
+2. Two steps
+
+> {OWN[2]}
+
+| Name | Minutes |
+| --- | --- |
+|  | 40 |
+| white \\| red | 20 |
+
+{OWN[3]}
+
+````
+```
+  x
+````
+
+{OWN[4]}"""
+    )
+
+
+@pytest.mark.parametrize(
+    "markup",
+    ["<p style=display:none>{}</p>", "<p hidden>{}</p>", "<p>It is <span style='display: none'>{}</span> here.</p>"],
+)
+def test_hidden_text_is_left_out(markup: str) -> None:
+    for text_format in ("text", "markdown"):
+        text = text_of(f"<div><p>{OWN[0]}</p>{markup.format(OWN[1])}<p>{OWN[2]}</p></div>", text_format)
+        assert OWN[1] not in text
+        assert OWN[2] in text
+
+
+@pytest.mark.parametrize(
+    "mark", ["id=comments", "class='cookie-banner'", "class=relatedPosts", "role=dialog", "class='newsletter signup'"]
+)
+def test_what_is_marked_as_something_beside_the_text_is_left_out(mark: str) -> None:
+    for around in ("<div>{}<div {}>{}</div></div>", "<div><div>{}</div><div {}>{}</div></div>"):
+        text = "".join(f"<p>{own}</p>" for own in OWN[:4])
+        assert OWN[4] not in text_of(around.format(text, mark, f"<p>{OWN[4]}</p>"))
+    # A mark on most of the page says nothing about a part of it.
+    assert OWN[4] in text_of(f"<div {mark}><p>{OWN[4]}</p><p>{OWN[3]}</p></div>")
+
+
+def test_all_sections_of_a_page_of_many_sections_are_its_text() -> None:
+    sections = "".join(
+        f"<section><div><h2>Section {number}</h2></div><div><p>{text}</p></div></section>"
+        for number, text in enumerate(LONG)
+    )
+    lines = text_of(sections + "<section><p>Small print</p></section>").splitlines()
+    assert lines == [line for number, text in enumerate(LONG) for line in (f"Section {number}", text)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<div>" * 1000 + b"deep words" + b"</div>" * 1000,
+        b"<p>" + b"<code>" * 90 + b"deep words",
+        b"<table>" + 90 * b"<tr><td><table>" + b"deep words",
+        b"<ul><li>" * 45 + b"deep words",
+        b"<blockquote>" * 90 + b"deep words",
+    ],
+)
+@pytest.mark.parametrize("text_format", ["text", "markdown"])
+def test_a_page_that_is_nested_deep_has_a_text(tmp_path: Path, body: bytes, text_format: Format) -> None:
+    with Deduplicator.open(tmp_path, Config()) as deduplicator:
+        assert "deep words" in deduplicator.own_text(SITE, body, format=text_format).text.replace("`", "")
