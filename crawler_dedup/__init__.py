@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from crawler_dedup.crawl.signals import near_duplicate_dropped as near_duplicate_dropped
     from crawler_dedup.crawl.signals import page_handled as page_handled
     from crawler_dedup.crawl.text import main_text as main_text
+    from crawler_dedup.crawl.text import own_text as own_text
     from crawler_dedup.decision import Decision as Decision
     from crawler_dedup.decision import Match as Match
     from crawler_dedup.decision import Verdict as Verdict
@@ -43,7 +44,7 @@ _NAMES = {
     "config": "Config",
     "crawl.claims": "release settle",
     "crawl.signals": "NearDuplicate near_duplicate_dropped page_handled",
-    "crawl.text": "main_text",
+    "crawl.text": "main_text own_text",
     "decision": "Decision Match Verdict",
     "deduplicator": "Deduplicator",
     "errors": "ConfigError DedupError ExportUnreadable IndexDamaged IndexGone IndexMismatch IndexUnusable",

@@ -278,7 +278,11 @@ class Deduplicator:
             format: ``"text"`` or ``"markdown"``.
             with_removed: whether the blocks that are left out are returned, too.
 
-        Other arguments and exceptions are those of :meth:`sign`; and :class:`IndexUnusable`, if the index cannot be read.
+        Other arguments and exceptions are those of :meth:`sign`.
+
+        Raises:
+            ValueError: there is no such format.
+            IndexUnusable: the index cannot be read.
         """
         if scope is None:
             scope = scope_of(url, default_scope(self.config))

@@ -18,14 +18,17 @@ from weakref import WeakKeyDictionary
 
 from scrapy.http import Request, Response
 
+from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.offers import Offers
 from crawler_dedup.crawl.outages import Outages
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import ConnectionLost, DedupError, IndexUnusable
+from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import hash_page_key
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.owntext import RepeatedBlocks
 
 TOO_MANY_WAIT = "too many pages waiting"
 """Reason of an ``unchecked`` page that was similar to a page which is being handled, when no more pages may wait."""
@@ -42,6 +45,7 @@ _ANSWER_SECONDS = 6.0
 """A page waits for the index for this time or a fifth of ``DEDUP_TIMEOUT``, whichever is longer, but never longer
 than ``DEDUP_TIMEOUT``: most of that time is meant for signing."""
 _MAX_REMEMBERED = 1000
+_MAX_SITES = 256  # whose repeated blocks are remembered: at most 20 KB each
 
 
 class IndexAnswer(NamedTuple):
@@ -64,6 +68,10 @@ class Claim:
         self._owner = claims
         self._is_open = True
         self._is_released = False
+
+    async def find_repeated(self) -> RepeatedBlocks:
+        """Return what the site of the page repeats (:meth:`Claims.find_repeated`)."""
+        return await self._owner.find_repeated(self._decision)
 
     @property
     def was_granted(self) -> bool:
@@ -133,6 +141,12 @@ def release_claimed(response: Response | None) -> bool:
     return claim is not None and claim.was_granted and claim.release()
 
 
+async def find_repeated(response: Response) -> RepeatedBlocks:
+    """Return what the site of *response* repeats, as far as the crawl knows; nothing for a page that was not checked."""
+    claim = _claim_of(response)
+    return RepeatedBlocks() if claim is None else await claim.find_repeated()
+
+
 def _claim_of(response: Response) -> Claim | None:
     return _claims_by_request.get(response.request) if response.request is not None else None
 
@@ -172,6 +186,7 @@ class Claims:
         self._waiting = 0
         self._unwritten: deque[tuple[Decision, bool]] = deque()
         self._ending: set[Future[bool]] = set()  # the ends that are being written
+        self._sites: OrderedDict[bytes, RepeatedBlocks] = OrderedDict()
 
     async def decide(self, page: SignedPage, alias: str = "", *, is_dry: bool = False) -> IndexAnswer:
         """Ask the index about *page*. If the page passes, it claims its place, and the claim must be ended.
@@ -199,6 +214,20 @@ class Claims:
             return await self._wait(offer, decision, PATIENCE_SECONDS, BEING_HANDLED)
         finally:
             self._waiting -= 1
+
+    async def find_repeated(self, decision: Decision) -> RepeatedBlocks:
+        """Return what the site of a page repeats. The index is read only if *decision* names another snapshot."""
+        key = site_key(decision.scope, decision.url)
+        known = self._sites.get(key)
+        if known is None or decision.snapshot not in (0, known.snapshot):
+            try:
+                known = await run_in_own_thread(self._deduplicator.repeated_blocks, decision.url, decision.scope)
+            except DedupError:
+                return known or RepeatedBlocks()
+            self._sites[key] = known
+            if len(self._sites) > _MAX_SITES:
+                self._sites.popitem(last=False)
+        return known
 
     def begin(self, request: Request, decision: Decision) -> Claim:
         """Return the claim of the page of *decision*, the answer to *request*, whose callback begins."""

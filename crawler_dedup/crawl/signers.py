@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import NamedTuple
 from weakref import WeakSet, finalize
@@ -23,10 +23,12 @@ from crawler_dedup.crawl.signingqueue import Queue, Task
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.forms import CrawlSigner
-from crawler_dedup.signing.messages import SETTINGS, Answer, Job, SignJob, Start, TextJob, pack
+from crawler_dedup.signing.messages import SETTINGS, Answer, Job, OwnTextJob, SignJob, Start, TextJob, pack
+from crawler_dedup.signing.owntext import OwnText
 from crawler_dedup.signing.signer import Signer
 
 _MAX_DEATHS = 5
+_PLACES = 1_000  # addresses of pages, with the queues in which they were signed
 _DEATH_SECONDS = 60.0
 """After ``_MAX_DEATHS`` deaths within this time, no page is signed for the same time."""
 
@@ -85,6 +87,7 @@ class Signers:
                 " which signs pages on the event loop."
             ) from error
         self._queues = [Queue(self, child) for child in children]
+        self._places: OrderedDict[str, Queue] = OrderedDict()
 
     async def sign(self, job: SignJob, body: bytes, seconds: float) -> Signed:
         """Sign a page.
@@ -96,22 +99,35 @@ class Signers:
             NotSigned: the process has worked for longer, or has died.
             SigningError: signing has raised an exception.
         """
-        task, answer = await self._answer(job, body, seconds)
+        queue = self._places[job.url] = self._shortest_queue()
+        if len(self._places) > _PLACES:
+            self._places.popitem(last=False)
+        task, answer = await self._answer(job, body, seconds, queue)
         if answer.page is None:
             raise SigningError(answer)
         return Signed(answer.page, answer.forms, task.began - task.added)
 
     async def extract_text(self, job: TextJob, body: bytes, seconds: float) -> str:
         """Extract the text of a page. Arguments and exceptions as for :meth:`sign`."""
-        _, answer = await self._answer(job, body, seconds)
+        _, answer = await self._answer(job, body, seconds, self._shortest_queue())
         if answer.error:
             raise SigningError(answer)
         return answer.text
 
-    async def _answer(self, job: Job, body: bytes, seconds: float) -> tuple[Task, Answer]:
+    async def make_own_text(self, job: OwnTextJob, url: str, body: bytes, seconds: float) -> OwnText:
+        """Make the own text of the page at *url*, in the process that has signed it. Exceptions as for :meth:`sign`."""
+        _, answer = await self._answer(job, body, seconds, self._places.get(url) or self._shortest_queue())
+        if answer.own_text is None:
+            raise SigningError(answer)
+        return answer.own_text
+
+    def _shortest_queue(self) -> Queue:
+        return min(self._queues, key=lambda queue: queue.size)
+
+    async def _answer(self, job: Job, body: bytes, seconds: float, queue: Queue) -> tuple[Task, Answer]:
         loop = asyncio.get_running_loop()
         task = Task(pack(job, len(body)), body, seconds, loop.create_future(), loop.time())
-        min(self._queues, key=lambda queue: queue.size).add(task)
+        queue.add(task)
         return task, await task.answer
 
     @property

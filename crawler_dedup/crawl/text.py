@@ -1,20 +1,26 @@
-"""The main text of a response, for the callbacks of spiders."""
+"""The texts of a response, for the callbacks of spiders."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread
+from crawler_dedup.crawl.claims import find_repeated
 from crawler_dedup.crawl.signers import find_signers
 from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, NotSigned
+from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.signing.extractors import extract_text
-from crawler_dedup.signing.messages import TextJob
+from crawler_dedup.signing.messages import OwnTextJob, TextJob
+from crawler_dedup.signing.owntext import Format, OwnText, check_format, make_own_text
+from crawler_dedup.signing.signer import Signer
 
 TIMEOUT = Config().timeout
-"""Seconds after which :func:`main_text` returns the visible text."""
+"""Seconds after which :func:`main_text` and :func:`own_text` return the visible text."""
 
 _texts: WeakKeyDictionary[Any, asyncio.Future[str]] = WeakKeyDictionary()
 """The main texts of responses that still exist, so that each is extracted once."""
@@ -44,14 +50,59 @@ async def main_text(response: Any) -> str:
     return await asyncio.shield(_texts[response])
 
 
+async def own_text(response: Any, format: Format = "text", *, with_removed: bool = False) -> OwnText:
+    """Return the text of a ``scrapy.http.HtmlResponse`` without what its site repeats: ``(await own_text(response)).text``.
+
+    In a crawl with the filter, blocks that its site has on many pages are left out, once the site is known. The text is made
+    in the signing process that has signed the page. Beyond a limit it is the whole visible text, and of a page that ends the
+    process it is empty, as with :func:`main_text`, whose exceptions this function raises, too.
+
+    Args:
+        format: ``"text"``, a line for each block, or ``"markdown"``.
+        with_removed: whether the blocks that are left out are returned, too.
+
+    Raises:
+        ValueError: there is no such format.
+
+    >>> import asyncio
+    >>> from scrapy.http import HtmlResponse
+    >>> response = HtmlResponse("https://example.com/", body=b"<nav>Home</nav><h1>Rain</h1><p>It rains again.")
+    >>> own = asyncio.run(own_text(response, "markdown"))  # in a callback: await own_text(response, "markdown")
+    >>> own.text, own.site_known
+    ('# Rain\\n\\nIt rains again.', False)
+    """
+    check_format(format)
+    body, encoding, signers = response.body, declared_encoding(response), find_signers()
+    repeated = await find_repeated(response)
+    try:
+        if signers is not None:
+            job = OwnTextJob(encoding, repeated, format, with_removed)
+            return await signers.make_own_text(job, escape_surrogates(response.url), body, TIMEOUT)
+        making = run_in_own_thread(
+            make_own_text, _default_signer(), body, encoding, repeated, format, with_removed=with_removed
+        )
+        return await asyncio.wait_for(making, TIMEOUT)
+    except TimeoutError:
+        return OwnText(await _extract(body, encoding, [True]))
+    except NotSigned as error:
+        if str(error) not in (NOT_IN_TIME, DIED):
+            raise
+        return OwnText(await _extract(body, encoding, [True] if str(error) == NOT_IN_TIME else []))
+
+
+@cache
+def _default_signer() -> Signer:
+    return Signer(Config())
+
+
 def declared_encoding(response: Any) -> str | None:
     """Return the charset that a response declares. If it declares none, signing detects it, as Scrapy does."""
     encoding: str | None = response._declared_encoding()  # ``encoding`` would detect it here, which may take seconds
     return encoding
 
 
-async def _extract(body: bytes, encoding: str | None) -> str:
-    for whole in (False, True):
+async def _extract(body: bytes, encoding: str | None, wholes: Iterable[bool] = (False, True)) -> str:
+    for whole in wholes:
         try:
             return await _extract_once(body, encoding, whole=whole)
         except TimeoutError:

@@ -20,6 +20,7 @@ from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signedpage import SignedPage, Trait
 from crawler_dedup.signing.blocks import unpack_blocks
 from crawler_dedup.signing.messages import Answer, SignJob
+from crawler_dedup.signing.owntext import OwnTexts
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.tables import read_patterns
 from crawler_dedup.urls import host_of
@@ -131,11 +132,16 @@ def _words(text: str) -> str:
 
 
 class CrawlSigner:
-    """Signs the pages of a crawl in its signing process, or on its event loop."""
+    """Signs the pages of a crawl in its signing process, or on its event loop.
+
+    Attributes:
+        own_texts: makes the own texts of these pages.
+    """
 
     def __init__(self, signer: Signer) -> None:
         self._signer = signer
         self._forms = FormReader()
+        self.own_texts = OwnTexts(signer)
 
     def sign(self, job: SignJob, body: bytes) -> Answer:
         """Answer *job* with the signed page and its forms."""
@@ -143,7 +149,8 @@ class CrawlSigner:
             tree = self._signer.parse(body, job.encoding)
         except BeyondLimits:
             tree = None  # the page is refused below, with the reason
-        page, _ = self._signer.sign(job.url, body, tree, encoding=job.encoding, key=job.key, scope=job.scope)
+        note = self.own_texts.note_of(body, job.encoding)
+        page, _ = self._signer.sign(job.url, body, tree, encoding=job.encoding, key=job.key, scope=job.scope, note=note)
         forms: Sequence[bytes] = ()
         if tree is not None and not page.unsigned:
             with suppress(Exception):  # forms only cause a warning: the page is decided about without them

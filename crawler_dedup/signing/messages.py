@@ -1,7 +1,7 @@
 """Messages between a crawl and its signing processes, in MessagePack: what comes from a process that parses is not trusted.
 
-A crawl sends a :class:`Start`, then any number of :class:`SignJob` and :class:`TextJob`, each with the body of a page. The
-process sends an :class:`Answer` to each job, in order. It sends an empty message when it is ready for the first job, and
+A crawl sends a :class:`Start`, then any number of jobs (:data:`Job`), each with the body of a page. The process sends
+an :class:`Answer` to each job, in order. It sends an empty message when it is ready for the first job, and
 before it loads a dictionary.
 """
 
@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.owntext import Format, OwnText, RepeatedBlocks
 
 HEAD = Struct("<II")
 """Before each message: the length of the message, and that of the body that follows it."""
@@ -52,15 +53,25 @@ class TextJob(msgspec.Struct, array_like=True, frozen=True, tag=True):
     whole: bool
 
 
-Job = SignJob | TextJob
+class OwnTextJob(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Make the own text of a page (:class:`~crawler_dedup.signing.owntext.OwnTexts`)."""
+
+    encoding: str | None
+    repeated: RepeatedBlocks
+    format: Format
+    with_removed: bool
+
+
+Job = SignJob | TextJob | OwnTextJob
 
 
 class Answer(msgspec.Struct, array_like=True, frozen=True):
-    """The signed page with its forms, the text, or the exception (its class, message and traceback) that prevented it."""
+    """The signed page with its forms, a text, or the exception (its class, message and traceback) that prevented it."""
 
     page: SignedPage | None = None
     forms: Sequence[bytes] = ()
     text: str = ""
+    own_text: OwnText | None = None
     error: str = ""
     message: str = ""
     trace: str = ""

@@ -11,14 +11,16 @@ blocks: the headings and labels of many pages are the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 import numpy as np
+from xxhash import xxh3_128_digest
 
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.blocks import hashes_of_blocks
@@ -43,6 +45,7 @@ _GAP, _GAP_LINKED = 200, 0.1
 _LABEL = 40
 _LISTS = frozenset(("dl", "ol", "table", "ul"))
 _OWN = 20
+_KEPT_BYTES = 8 << 20  # of the bodies of pages that were signed last
 _SITES = 64  # whose hashes are cached; of a hostile site they take 400 KB
 
 
@@ -81,6 +84,14 @@ class RepeatedBlocks(msgspec.Struct, frozen=True, array_like=True):
     hashes: bytes = b""
 
 
+def check_format(text_format: str) -> None:
+    """Raise :class:`ValueError` for a format that does not exist."""
+    if text_format not in get_args(Format):
+        raise ValueError(
+            f"format = {text_format!r} is not allowed; it takes {' or '.join(map(repr, get_args(Format)))}."
+        )
+
+
 def make_own_text(
     signer: Signer,
     body: bytes,
@@ -90,7 +101,12 @@ def make_own_text(
     *,
     with_removed: bool = False,
 ) -> OwnText:
-    """Read a page, and return its own text. A page beyond a limit has its whole visible text."""
+    """Read a page, and return its own text. A page beyond a limit has its whole visible text.
+
+    Raises:
+        ValueError: there is no such format.
+    """
+    check_format(text_format)
     try:
         page = signer.read_page(body, encoding, with_elements=True)[1]
     except BeyondLimits:
@@ -114,6 +130,37 @@ def own_text_of(
         size / (size + _size_of(blocks, kept)) if size else 0.0,
         tuple([blocks[place].text for place in left_out]) if with_removed else (),
     )
+
+
+class OwnTexts:
+    """Makes the own texts of the pages of a crawl. Once there was one, the pages signed last are not read again for it."""
+
+    def __init__(self, signer: Signer) -> None:
+        self._signer = signer
+        self._are_wanted = False
+        self._pages: OrderedDict[tuple[bytes, str | None], tuple[ReadPage, int]] = OrderedDict()
+        self._bytes = 0  # of the bodies of these pages
+
+    def note_of(self, body: bytes, encoding: str | None) -> Callable[[ReadPage], None] | None:
+        """Return the function that keeps a page that is signed; ``None`` as long as there was no own text."""
+        return partial(self._keep, body, encoding) if self._are_wanted else None
+
+    def make(
+        self, body: bytes, encoding: str | None, repeated: RepeatedBlocks, text_format: Format, with_removed: bool
+    ) -> OwnText:
+        """Return the own text of a page. Arguments as for :func:`make_own_text`."""
+        self._are_wanted = True
+        page, _ = self._pages.get((xxh3_128_digest(body), encoding), (None, 0))
+        if page is None:
+            return make_own_text(self._signer, body, encoding, repeated, text_format, with_removed=with_removed)
+        return own_text_of(page, repeated, text_format, with_removed=with_removed)
+
+    def _keep(self, body: bytes, encoding: str | None, page: ReadPage) -> None:
+        key = xxh3_128_digest(body), encoding
+        self._bytes += len(body) - self._pages.pop(key, (page, 0))[1]
+        self._pages[key] = page, len(body)
+        while self._bytes > _KEPT_BYTES:
+            self._bytes -= self._pages.popitem(last=False)[1][1]
 
 
 @lru_cache(maxsize=_SITES)

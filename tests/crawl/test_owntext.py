@@ -1,0 +1,136 @@
+"""Own texts in callbacks: the same as in a program, from the page as it was signed, also when a process is replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.http import HtmlResponse
+
+from crawler_dedup import Config, Deduplicator, OwnText, own_text
+from crawler_dedup.crawl import text
+from crawler_dedup.crawl.signers import Signers, share_signers
+from crawler_dedup.signing.forms import CrawlSigner
+from crawler_dedup.signing.owntext import RepeatedBlocks
+from crawler_dedup.signing.signer import Signer
+from tests.support.crawling import Site, html, run_script
+from tests.support.prose import sentences
+from tests.support.signing import JOB, ODD_CONFIG, Log, odd, pids
+
+NOTICE, IMPRINT = (sentence.strip() for sentence in sentences(37, 2))
+SPIDER = """
+from tests.support.walker import Walker, seen
+from crawler_dedup import own_text
+
+class Spider(Walker):
+    async def parse(self, response):
+        own = await own_text(response, "markdown", with_removed=True)
+        names = ("text", "site_known", "snapshot", "removed", "removed_blocks")
+        yield {**seen(response), "own": [getattr(own, name) for name in names]}
+"""
+
+
+def page(number: int) -> str:
+    own = "".join(f"<p>{sentence}</p>" for sentence in sentences(number, 6))
+    return f"<title>Reed {number}</title><div><h1>Reed {number}</h1><p>{NOTICE}</p>{own}<p>{IMPRINT}</p></div>"
+
+
+PAGES = {f"/{number}": page(number) for number in range(24)}
+
+
+@pytest.mark.parametrize("processes", [0, 1, 2])
+def test_in_a_crawl_a_text_is_that_of_a_program_with_the_same_snapshot(tmp_path: Path, processes: int) -> None:
+    settings = {"DEDUP_PROCESSES": processes}
+    with Site({path: html(text) for path, text in PAGES.items()}) as site:
+        crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(PAGES))
+        address = site.url
+    texts = {item["path"]: OwnText(*item["own"][:4], tuple(item["own"][4])) for item in crawl.items}
+    assert {own.snapshot for own in texts.values()} == {0, 8, 16}
+    with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as index:
+        for path, own in texts.items():
+            body = PAGES[path].encode()
+            if own.snapshot == 16:
+                again = index.own_text(
+                    address + path, body, format="markdown", scope="spider walker", with_removed=True
+                )
+                assert own == again
+                assert own.removed_blocks == (NOTICE, IMPRINT)
+                assert NOTICE not in own.text
+            elif not own.snapshot:
+                assert (own.site_known, own.removed, NOTICE in own.text) == (False, 0.0, True)
+
+
+def test_a_page_that_was_signed_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
+    arguments: Any = (None, RepeatedBlocks(), "text", False)
+    bodies = [page(number).encode() for number in range(3)]
+    signer.sign(JOB, bodies[0])
+    first = signer.own_texts.make(bodies[0], *arguments)
+    assert not signer.own_texts._pages, "nothing is kept before the first own text"
+    for body in bodies:
+        signer.sign(JOB, body)
+    monkeypatch.setattr(Signer, "read_page", None)
+    assert signer.own_texts.make(bodies[0], *arguments) == first
+    assert len({signer.own_texts.make(body, *arguments).text for body in bodies}) == 3
+
+
+def test_pages_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies = [page(number).encode() for number in range(4)]
+    monkeypatch.setattr("crawler_dedup.signing.owntext._KEPT_BYTES", len(bodies[2]) + len(bodies[3]))
+    signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
+    signer.own_texts.make(bodies[0], None, RepeatedBlocks(), "text", False)
+    for body in (*bodies, *bodies[2:]):
+        signer.sign(JOB, body)
+    assert [size for _, size in signer.own_texts._pages.values()] == [*map(len, bodies[2:])]
+
+
+# Signing processes that die
+
+
+@pytest.fixture
+def signers() -> Iterator[Signers]:
+    log = Log()
+    shared = share_signers(ODD_CONFIG, log)  # type: ignore[arg-type]
+    yield shared
+    shared.release(log)  # type: ignore[arg-type]
+
+
+def response(body: bytes) -> HtmlResponse:
+    return HtmlResponse("http://example.com/", body=body)
+
+
+def test_a_text_is_made_by_another_process_if_its_process_is_killed(signers: Signers) -> None:
+    body = page(1).encode()
+
+    async def kill_meanwhile() -> tuple[OwnText, OwnText]:
+        before = await own_text(response(body))
+        (pid,) = pids(signers)
+        os.kill(pid, signal.SIGSTOP)
+        waiting = asyncio.ensure_future(own_text(response(body)))
+        await asyncio.sleep(0)
+        os.kill(pid, signal.SIGKILL)
+        return before, await waiting
+
+    before, after = asyncio.run(kill_meanwhile())
+    assert before == after
+    assert NOTICE in after.text
+
+
+def test_a_page_that_takes_too_long_has_its_visible_text(signers: Signers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "TIMEOUT", 3.0)
+    (pid,) = pids(signers)
+    os.kill(pid, signal.SIGSTOP)
+    assert asyncio.run(own_text(response(b"<nav>visible words</nav>"))) == OwnText("visible words")
+    assert pids(signers) != [pid]
+
+
+def test_a_format_that_does_not_exist_is_refused(signers: Signers) -> None:
+    (pid,) = pids(signers)
+    with pytest.raises(ValueError, match="takes 'text' or 'markdown'"):
+        asyncio.run(own_text(response(odd("x")), "html"))  # type: ignore[arg-type]
+    assert pids(signers) == [pid]
