@@ -113,6 +113,7 @@ def pack_blocks(page: Outline, main: MainBlocks, title: str, embedded: Mapping[s
     lines_of: dict[int, _Line] = {}
     headings: list[Heading] = []
     main_texts: list[str] = []
+    noted = {} if page.elements is None else page.elements.hashes
     first_main = next((place for place, block in enumerate(blocks) if id(block) in of_main), len(blocks))
     lines = _lines(blocks)
     numbered = enumerate(zip(blocks, lines, strict=False))
@@ -134,7 +135,7 @@ def pack_blocks(page: Outline, main: MainBlocks, title: str, embedded: Mapping[s
             traits |= _NAME
         if block.shown != block.text:
             traits |= _HIDDEN
-        number = number_of_text = hash_line(letters, numbers)
+        noted[place] = number = number_of_text = hash_line(letters, numbers)
         if not traits & (_ENTRY | _HIDDEN | _NAME):
             times[number] = count = times.get(number, 0) + 1
             if count > 1:
@@ -155,10 +156,12 @@ def pack_blocks(page: Outline, main: MainBlocks, title: str, embedded: Mapping[s
 
 
 def _compared(blocks: Sequence[Block]) -> list[Block]:
-    """Return *blocks*, and instead of a preformatted text its lines, unless they are only numbered."""
-    return [
-        line for block in blocks for line in (block.lines if block.lines and not counts_lines(block.text) else (block,))
-    ]
+    return [line for block in blocks for line in compared_lines(block)]
+
+
+def compared_lines(block: Block) -> Sequence[Block]:
+    """Return *block*, or instead of a preformatted text its lines, unless they are only numbered."""
+    return block.lines if block.lines and not counts_lines(block.text) else (block,)
 
 
 class _Line(NamedTuple):
@@ -228,12 +231,10 @@ def _lines(blocks: Sequence[Block]) -> Iterator[tuple[str, bytes, bytes]]:
     return zip(plain.split("\n"), letters.split(b"\n"), digits.split(b"\n"), strict=True)
 
 
-def hashes_of_blocks(blocks: Sequence[Block]) -> Iterator[int]:
-    """Yield the hash that each of *blocks* has in :func:`pack_blocks` where it occurs for the first time.
-
-    As there, blocks beyond the first :data:`MAX_CHARS` characters have none.
-    """
-    return (hash_line(letters, numbers_in(plain) if digits else []) for plain, letters, digits in _lines(blocks))
+def hashes_of_lines(page: Outline) -> dict[int, int]:
+    """Return the hash that :func:`pack_blocks` computes of each compared line of *page*, by its place among these lines."""
+    lines = enumerate(_lines(_compared(page.blocks)))
+    return {place: hash_line(letters, numbers_in(plain) if digits else []) for place, (plain, letters, digits) in lines}
 
 
 def texts_of_blocks(page: Outline) -> dict[int, str]:

@@ -32,6 +32,8 @@ class Elements:
         beside: the numbers of elements that are marked as something beside the content: comments, notices, forms.
         owners: for each block, the number of its element.
         preformatted: the preformatted blocks by their indexes, with their white space, without text in hidden elements.
+        hashes: the hashes of the lines by which the page is compared, once it is signed
+            (:func:`crawler_dedup.signing.blocks.hashes_of_lines`).
         code: the blocks with code in a line by their indexes, with the code in backticks.
     """
 
@@ -40,6 +42,7 @@ class Elements:
         self.beside: set[int] = set()
         self.owners: list[int] = []
         self.preformatted: dict[int, str] = {}
+        self.hashes: dict[int, int] = {}
         self.code: dict[int, str] = {}
 
     def add(self, element: HtmlElement, tag: str) -> None:

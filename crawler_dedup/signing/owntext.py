@@ -23,7 +23,7 @@ import numpy as np
 from xxhash import xxh3_128_digest
 
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.signing.blocks import hashes_of_blocks
+from crawler_dedup.signing.blocks import compared_lines, hashes_of_lines
 from crawler_dedup.signing.elements import Elements
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.lines import counts_lines
@@ -174,7 +174,7 @@ def _select(page: Outline, main: MainBlocks, places: Sequence[int]) -> list[int]
     assert elements is not None
     of_main = set(map(id, main.blocks))
     is_beside = _find_beside(page, elements)
-    texts = [place for place in places if blocks[place].shown and not counts_lines(blocks[place].text)]
+    texts = [place for place in places if blocks[place].shown and not _are_line_numbers(blocks[place].text)]
     chosen = {place for place in texts if id(blocks[place]) in of_main}
     others = [place for place in texts if not is_beside[elements.owners[place]]]
     if not chosen:
@@ -187,6 +187,10 @@ def _select(page: Outline, main: MainBlocks, places: Sequence[int]) -> list[int]
     if _size_of(blocks, inside) >= (1 - _MOST_BESIDE) * _size_of(blocks, chosen):
         chosen = inside
     return sorted(chosen.union(_find_gaps(blocks, sorted(chosen), others)))
+
+
+def _are_line_numbers(text: str) -> bool:
+    return text[0].isdigit() and counts_lines(text)
 
 
 def _size_of(blocks: Sequence[Block], places: Iterable[int]) -> int:
@@ -245,7 +249,7 @@ def _without_repeated(page: ReadPage, chosen: list[int], repeated: AbstractSet[i
     *chosen*, the text with such blocks, is returned if hardly anything else is there.
     """
     blocks = page.outline.blocks
-    is_repeated = _find_repeated(blocks, repeated)
+    is_repeated = _find_repeated(page.outline, repeated)
     if not any(is_repeated[place] for place in chosen):
         return chosen
     places = [place for place in range(len(blocks)) if not is_repeated[place]]
@@ -257,11 +261,15 @@ def _without_repeated(page: ReadPage, chosen: list[int], repeated: AbstractSet[i
     return sorted({*kept, *_find_labels(page.outline, kept, chosen)})
 
 
-def _find_repeated(blocks: Sequence[Block], repeated: AbstractSet[int]) -> list[bool]:
-    """Return for each of *blocks* whether the site repeats it: of a preformatted text, all of its lines."""
-    lines = [block.lines or (block,) for block in blocks]
-    hashes = hashes_of_blocks([line for block in lines for line in block])
-    return [{next(hashes, None) in repeated for _ in block} == {True} for block in lines]
+def _find_repeated(page: Outline, repeated: AbstractSet[int]) -> list[bool]:
+    """Return for each block of *page* whether the site repeats it: of a preformatted text, all of its lines."""
+    assert page.elements is not None
+    hashes = page.elements.hashes or hashes_of_lines(page)
+    are_repeated, end = list[bool](), 0
+    for block in page.blocks:
+        start, end = end, end + (len(compared_lines(block)) if block.lines else 1)
+        are_repeated.append(all(hashes.get(place) in repeated for place in range(start, end)))
+    return are_repeated
 
 
 def _find_labels(page: Outline, kept: Sequence[int], chosen: Iterable[int]) -> set[int]:

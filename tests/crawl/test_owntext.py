@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from scrapy.http import HtmlResponse
 
@@ -24,14 +25,14 @@ from tests.support.signing import JOB, ODD_CONFIG, Log, odd, pids
 
 NOTICE, IMPRINT = (sentence.strip() for sentence in sentences(37, 2))
 SPIDER = """
+from msgspec import structs
 from tests.support.walker import Walker, seen
 from crawler_dedup import own_text
 
 class Spider(Walker):
     async def parse(self, response):
         own = await own_text(response, "markdown", with_removed=True)
-        names = ("text", "site_known", "snapshot", "removed", "removed_blocks")
-        yield {**seen(response), "own": [getattr(own, name) for name in names]}
+        yield {**seen(response), "own": structs.asdict(own)}
 """
 
 
@@ -49,7 +50,7 @@ def test_in_a_crawl_a_text_is_that_of_a_program_with_the_same_snapshot(tmp_path:
     with Site({path: html(text) for path, text in PAGES.items()}) as site:
         crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(PAGES))
         address = site.url
-    texts = {item["path"]: OwnText(*item["own"][:4], tuple(item["own"][4])) for item in crawl.items}
+    texts = {item["path"]: msgspec.convert(list(item["own"].values()), OwnText) for item in crawl.items}
     assert {own.snapshot for own in texts.values()} == {0, 8, 16}
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as index:
         for path, own in texts.items():
