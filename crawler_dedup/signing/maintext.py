@@ -74,14 +74,17 @@ class ReadPage(NamedTuple):
     revealed: bool = False
 
 
-def read_page(tree: HtmlElement, *, with_elements: bool = False) -> ReadPage:
-    """Read outline and main text of a page. Arguments and exceptions as for :func:`read_outline`."""
-    outline, title = read_outline(tree, with_elements=with_elements), find_title(tree)
-    page = ReadPage(title, outline, find_main_blocks(outline, title))
-    if not (outline.hides and shows_hardly_anything(outline, page.main)):
-        return page
-    outline = read_outline(tree, revealed=True, with_elements=with_elements)
-    return ReadPage(title, outline, find_main_blocks(outline, title), revealed=True)
+def read_page(tree: HtmlElement, *, revealed: bool = False, with_elements: bool = False) -> ReadPage:
+    """Read outline and main text of a page. Arguments and exceptions as for :func:`read_outline`.
+
+    What only a script or an animation uncovers also counts as shown if there is hardly anything else.
+    """
+    outline = read_outline(tree, revealed=revealed, with_elements=with_elements)
+    title = find_title(tree)
+    page = ReadPage(title, outline, find_main_blocks(outline, title), revealed)
+    if not revealed and outline.hides and shows_hardly_anything(outline, page.main):
+        return read_page(tree, revealed=True, with_elements=with_elements)
+    return page
 
 
 def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:

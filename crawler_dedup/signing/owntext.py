@@ -27,7 +27,7 @@ from crawler_dedup.signing.blocks import compared_lines, hashes_of_lines
 from crawler_dedup.signing.elements import Elements
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.lines import counts_lines
-from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks
+from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks, read_page
 from crawler_dedup.signing.markdown import MarkdownWriter
 from crawler_dedup.signing.outline import Outline
 from crawler_dedup.signing.textblocks import Block
@@ -108,7 +108,9 @@ def make_own_text(
     """
     check_format(text_format)
     try:
-        page = signer.read_page(body, encoding, with_elements=True)[1]
+        tree, page = signer.read_page(body, encoding, with_elements=True)
+        if _is_mostly_hidden(page):
+            page = read_page(tree, revealed=True, with_elements=True)
     except BeyondLimits:
         return OwnText(extract_text(body, encoding, whole=True))
     return own_text_of(page, repeated, text_format, with_removed=with_removed)
@@ -130,6 +132,12 @@ def own_text_of(
         size / (size + _size_of(blocks, kept)) if size else 0.0,
         tuple([blocks[place].text for place in left_out]) if with_removed else (),
     )
+
+
+def _is_mostly_hidden(page: ReadPage) -> bool:
+    """Return whether most of the main text is hidden. Signing leaves such a page out; here it may fade in."""
+    blocks = page.main.blocks if page.outline.hides else ()
+    return 2 * sum(len(block.shown) for block in blocks) < sum(len(block.text) for block in blocks)
 
 
 class OwnTexts:
@@ -156,6 +164,8 @@ class OwnTexts:
         return own_text_of(page, repeated, text_format, with_removed=with_removed)
 
     def _keep(self, body: bytes, encoding: str | None, page: ReadPage) -> None:
+        if _is_mostly_hidden(page):
+            return  # an own text is made of another reading
         key = xxh3_128_digest(body), encoding
         self._bytes += len(body) - self._pages.pop(key, (page, 0))[1]
         self._pages[key] = page, len(body)

@@ -1,0 +1,236 @@
+"""How good is the text of a page without what its site repeats? ``python -m benchmarks.owntext [PART …]``.
+
+Parts: ``kinds`` (pages of sites of which nothing is known, beside other extractors), ``sites`` (what is repeated in the
+texts of saved sites), ``gold`` (the words of reference texts that the text lacks, although the compared text has them),
+``cost`` (processor time for a page in the signing process, and on the event loop).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import statistics
+import tempfile
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urljoin
+
+import trafilatura
+from lxml import html
+from rich.console import Console
+from rich.table import Table
+from scrapy.http import HtmlResponse
+
+from benchmarks.extraction import EXTRACTORS, Score, report, score
+from benchmarks.kinds import KINDS_OF_PAGES, read_pages, split_words
+from crawler_dedup import Config, Deduplicator, own_text
+from crawler_dedup.crawl.signers import Signers, share_signers
+from crawler_dedup.crawl.text import declared_encoding
+from crawler_dedup.errors import BeyondLimits
+from crawler_dedup.signing.messages import SignJob
+from crawler_dedup.signing.owntext import RepeatedBlocks, make_own_text
+from crawler_dedup.signing.signer import Signer
+from tests.support.data import DATA, documents, html_pages, saved
+
+_SCOPE = "benchmark"
+_SIGNER = Signer(Config())
+_FREQUENT, _LEAST_PAGES = 0.15, 4
+_FIRST = 50
+"""Pages of a crawl that are left out: the site is not known well before them."""
+_COPIES = 5
+_OUTPUT = Console(width=150)
+
+
+def _own_text(body: bytes) -> str:
+    return make_own_text(_SIGNER, body, None, RepeatedBlocks(), "text").text
+
+
+def _main_text(body: bytes) -> str:
+    try:
+        return _SIGNER.main_text(body)
+    except BeyondLimits:
+        return ""
+
+
+def _precise(body: bytes) -> str:
+    return trafilatura.extract(body, favor_precision=True) or ""
+
+
+# Pages of sites of which nothing is known
+
+
+def compare_on_kinds() -> None:
+    """Print the quality of each extractor on the pages of many kinds."""
+    extractors: dict[str, Callable[[bytes], str]] = {"own text": _own_text, **EXTRACTORS}
+    extractors["trafilatura, precise"] = _precise
+    scores: dict[str, dict[str, Score]] = {name: {} for name in extractors}
+    pages = read_pages(KINDS_OF_PAGES)
+    for page in pages:
+        for name, extract in extractors.items():
+            scores[name][page.id] = score(page, extract)
+    report(pages, scores)
+
+
+# Saved sites
+
+
+def pages_of(site: str) -> list[tuple[str, bytes]]:
+    """Return the pages of a saved site with their addresses, in the order in which a crawl from its first page goes."""
+    origin = f"http://{site}.example/"
+    bodies = {origin + name.partition("/")[2]: saved(DATA / "sites" / name) for name in sorted(html_pages(site))}
+    start = f"{origin}index.html"
+    order = dict.fromkeys([start] if start in bodies else list(bodies)[:1])
+    waiting = deque(order)
+    while waiting:
+        address = waiting.popleft()
+        for link in _links_of(address, bodies[address]):
+            # Links to the host from which the site was saved have its paths, too.
+            path = link.partition("#")[0].partition("?")[0].partition("//")[2].partition("/")[2]
+            for target in (origin + path, f"{origin}{path.rstrip('/')}/index.html"):
+                if target in bodies and target not in order:
+                    order[target] = None
+                    waiting.append(target)
+    return [(address, bodies[address]) for address in {**order, **dict.fromkeys(bodies)}]
+
+
+def _links_of(address: str, body: bytes) -> Iterator[str]:
+    for link in html.fromstring(body).xpath("//a/@href") if body.strip() else ():
+        try:
+            yield urljoin(address, link)
+        except ValueError:
+            continue
+
+
+def own_texts(pages: Sequence[tuple[str, bytes]]) -> tuple[list[str], list[str]]:
+    """Return the own texts of the pages of a site as in a crawl, and as in a batch, which knows all pages of the site."""
+    with tempfile.TemporaryDirectory() as directory, Deduplicator.open(directory) as index:
+        in_crawl = []
+        for address, body in pages:
+            index.check(address, body, scope=_SCOPE)
+            in_crawl.append(index.own_text(address, body, scope=_SCOPE).text)
+        return in_crawl, [index.own_text(address, body, scope=_SCOPE).text for address, body in pages]
+
+
+def repeated_share(texts: Sequence[str], first: int = 0) -> float:
+    """Return the share of the characters, from the page *first* on, in lines that many of *texts* have."""
+    lines = [[line for line in (" ".join(line.split()) for line in text.splitlines()) if line] for text in texts]
+    counts = Counter(line for page in lines for line in set(page))
+    least = max(_LEAST_PAGES, _FREQUENT * len(texts))
+    sizes = [(len(line), counts[line] >= least) for page in lines[first:] for line in page]
+    return sum(size for size, is_repeated in sizes if is_repeated) / max(1, sum(size for size, _ in sizes))
+
+
+def compare_on_sites() -> None:
+    """Print how much of the texts of saved sites is repeated."""
+    table = Table("site", title="% of characters in lines of 15 % of the site's pages or more", title_justify="left")
+    for column in ("pages", "own, crawl after 50", "own, batch", "trafilatura, after 50", "trafilatura, all", "empty"):
+        table.add_column(column, justify="right")
+    for site in sorted(folder.name for folder in (DATA / "sites").iterdir()):
+        pages = pages_of(site)
+        in_crawl, in_batch = own_texts(pages)
+        peers = [trafilatura.extract(body) or "" for _, body in pages]
+        shares = [
+            repeated_share(in_crawl, _FIRST),
+            repeated_share(in_batch),
+            repeated_share(peers, _FIRST),
+            repeated_share(peers),
+        ]
+        empty = sum(not own for own in in_batch), sum(not peer for peer in peers)
+        table.add_row(site, str(len(pages)), *(f"{100 * share:.2f}" for share in shares), f"{empty[0]} · {empty[1]}")
+    _OUTPUT.print(table)
+
+
+# Reference texts
+
+
+def compare_with_gold() -> None:
+    """Print the share of the words of reference texts that the compared text has, and the own text lacks."""
+    lost: Counter[str] = Counter()
+    words: Counter[str] = Counter()
+    for document in documents(DATA, "gold/gold.jsonl"):
+        body = saved(DATA / document["html"])
+        wanted, main, own = (
+            Counter(split_words(text)) for text in (document["text"], _main_text(body), _own_text(body))
+        )
+        source = document["source"]
+        lost[source] += ((wanted & main) - own).total()
+        words[source] += (wanted & main).total()
+    for source in words:
+        _OUTPUT.print(
+            f"{source}: {lost[source]} of {words[source]} words lost, {100 * lost[source] / words[source]:.2f} %"
+        )
+    _OUTPUT.print(f"all: {100 * lost.total() / words.total():.2f} %")
+
+
+# Processor time
+
+
+class _Log:
+    """Stands in for the monitor of a crawl."""
+
+    def count(self, name: str) -> None:
+        """Do nothing."""
+
+
+def _seconds_of(pid: int) -> float:
+    """Return the processor time of a process so far."""
+    user, system = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+async def _measure(signers: Signers, pages: Iterable[HtmlResponse], text_format: str) -> tuple[float, float]:
+    """Sign *pages*, and make their own texts if a format is given. Return the seconds in the process, and in this one."""
+    (pid,) = [queue.child.pid for queue in signers._queues if queue.child is not None]
+    before, own = _seconds_of(pid), time.process_time()
+    for response in pages:
+        job = SignJob(response.url, declared_encoding(response), None, _SCOPE)
+        await signers.sign(job, response.body, 60)
+        if text_format:
+            await own_text(response, text_format)  # type: ignore[arg-type]
+    return _seconds_of(pid) - before, time.process_time() - own
+
+
+def measure_cost() -> None:
+    """Print the processor time that own texts add to signing."""
+    sites = ("adrianmejia-2022", "debian-faq", "devtang-2018")
+    pages = [HtmlResponse(address, body=body) for site in sites for address, body in pages_of(site)]
+    log = _Log()
+    signers = share_signers(Config(processes=1), log)  # type: ignore[arg-type]
+
+    async def measure_all() -> dict[str, list[tuple[float, float]]]:
+        await _measure(signers, pages, "text")
+        return {
+            name: [await _measure(signers, pages, name) for _ in range(_COPIES)] for name in ("", "text", "markdown")
+        }
+
+    figures = asyncio.run(measure_all())
+    signers.release(log)  # type: ignore[arg-type]
+    for name in ("text", "markdown"):
+        added = [
+            1000
+            * (statistics.median(map(both, figures[name])) - statistics.median(map(both, figures[""])))
+            / len(pages)
+            for both in (lambda pair: pair[0], lambda pair: pair[1])
+        ]
+        _OUTPUT.print(f"{name}: {added[0]:.3f} ms a page in the signing process, {added[1]:.3f} ms on the event loop")
+
+
+PARTS = {"kinds": compare_on_kinds, "sites": compare_on_sites, "gold": compare_with_gold, "cost": measure_cost}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+    logging.getLogger("readability").setLevel(logging.CRITICAL)
+    for part in parser.parse_args().parts:
+        PARTS[part]()
+
+
+if __name__ == "__main__":
+    main()
