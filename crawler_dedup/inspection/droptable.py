@@ -33,7 +33,7 @@ CREATE TABLE drops (id INTEGER, file INTEGER, place INTEGER, scope TEXT, url TEX
     UNIQUE (scope, url));
 CREATE INDEX by_id ON drops (id);
 CREATE INDEX by_kept ON drops (scope, kept);
-CREATE TABLE pages (scope TEXT, url TEXT, host TEXT, title TEXT, key TEXT, UNIQUE (scope, url));
+CREATE TABLE pages (scope TEXT, url TEXT, host TEXT, title TEXT, key TEXT, filed INTEGER, UNIQUE (scope, url));
 """
 _COLUMNS = 16
 _ADD_DROP = (
@@ -94,6 +94,7 @@ class Drop:
         kept_title: the title of the representative; ``None`` if that is not kept.
         kept_key: the key of the representative in the index; ``""`` if it is not kept.
         doubts: why it may be wrong.
+        has_changed: whether the representative has another content since the drop.
         is_kept: whether the page itself has been kept since then.
     """
 
@@ -102,6 +103,7 @@ class Drop:
     kept_title: str | None
     kept_key: str
     doubts: Sequence[str]
+    has_changed: bool
     is_kept: bool
 
 
@@ -174,9 +176,9 @@ class DropTable:
             database.execute("DELETE FROM pages")
             records = maintenance.read_records(pages, advance)
             database.executemany(
-                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?)",
                 (
-                    (page.scope, page.url, host_of(page.url), page.title, page.key)
+                    (page.scope, page.url, host_of(page.url), page.title, page.key, record.filed)
                     for record in records
                     if (page := record.page) and record.settled
                 ),
@@ -214,7 +216,7 @@ class DropTable:
             elif entry.event == "emptied":
                 self._emptied = max(self._emptied, entry.time)
             elif entry.is_duplicate:
-                title, key = self._kept_page(entry) or (None, "")
+                title, key, _ = self._kept_page(entry)
                 record = pages.find(entry.scope, key) if pages and key and entry.text else None
                 text = record.page.text if record else b""
                 doubts = find_doubts(entry, title, text, self._max_distance)
@@ -226,12 +228,12 @@ class DropTable:
                 reasons = "\n".join(reason for _, reason in doubts)
                 yield *row, *hosts, entry.rule, entry.spider, entry.run, entry.time, entry.event, doubt, reasons, words
 
-    def _kept_page(self, entry: Entry) -> tuple[str, str] | None:
-        """Return title and key of the representative of a drop, if it is kept."""
-        kept: tuple[str, str] | None = self._database.execute(
-            "SELECT title, key FROM pages WHERE scope = ? AND url = ?", (entry.scope, entry.duplicate_of)
+    def _kept_page(self, entry: Entry) -> tuple[str | None, str, int]:
+        """Return title, key and time of filing of the representative of a drop, if it is kept."""
+        kept: tuple[str, str, int] | None = self._database.execute(
+            "SELECT title, key, filed FROM pages WHERE scope = ? AND url = ?", (entry.scope, entry.duplicate_of)
         ).fetchone()
-        return kept
+        return kept or (None, "", 0)
 
     def count(self, search: Search = Search()) -> int:
         """Count the drops that are searched for."""
@@ -261,8 +263,8 @@ class DropTable:
         _, _, entry = next(_read_from(self._files[file], place), (0, 0, None))
         if entry is None:
             raise DedupError(f"{self._files[file]} was changed or removed: load the page again.")
-        kept = self._kept_page(entry)
-        return Drop(number, entry, kept and kept[0], kept[1] if kept else "", tuple(doubts.splitlines()), bool(is_kept))
+        title, key, filed = self._kept_page(entry)
+        return Drop(number, entry, title, key, tuple(doubts.splitlines()), filed > entry.seconds, bool(is_kept))
 
     def names(self, column: str) -> list[str]:
         """Return the different values of ``rule``, ``spider`` or ``run``; of runs the latest first."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from crawler_dedup.inspection.droptable import Mirror, find_redundant_hosts
 from tests.support.commandline import FIRST, check_pages, entries_of, invoke, json_lines, lines_in
 from tests.support.crawling import article
 from tests.support.droppedpages import COPIES, KEPT
@@ -66,3 +67,7 @@ def test_of_hosts_that_mirror_each_other_one_is_allowed(tmp_path: Path) -> None:
         tmp_path / "index", pages | {f"http://a.org/{number}": article(number, frame="a") for number in range(6, 12)}
     )
     assert [line["deny"] for line in json_lines("mirrors", tmp_path / "index", "--json")] == [True, False]
+
+
+def test_a_host_that_represents_a_mirror_is_allowed() -> None:
+    assert find_redundant_hosts([Mirror("a", "b", 10, 10), Mirror("b", "c", 9, 10)]) == ["a"]

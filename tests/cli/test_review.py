@@ -82,7 +82,11 @@ def test_a_drop_is_shown_beside_its_representative_with_the_blocks_that_differ(t
         assert "Both pages have the same text" in browser.get(browser.drops()[0]).text
         (entry,) = entries_of(index / FIRST)
         write(index / FIRST, [replace(entry, text=pack_text("Not open today"), time="2027-01-01T00:00:00.000Z")])
-        assert "<ins>Not open today</ins>" in browser.get(browser.drops()[0]).text
+        page = browser.get(browser.drops()[0]).text
+        assert "<ins>Not open today</ins>" in page
+        assert "the kept page has changed since then" not in page
+        write(index / FIRST, [replace(entry, url=COPIES[1], time="2020-01-01T00:00:00.000Z")])
+        assert "the kept page has changed since then" in browser.get(browser.drops()[-1]).text
 
 
 def test_pages_are_fetched_when_a_person_asks_for_it_and_headings_and_links_are_marked(tmp_path: Path) -> None:
@@ -132,9 +136,13 @@ def test_drops_of_a_crawl_that_runs_are_shown_when_the_page_is_loaded_again(drop
     with review(dropped.parent, dropped) as browser:
         before = len(browser.drops())
         check_pages(dropped, {"http://a.org/later": article(1, frame="later")}, journal=SECOND)
-        with (dropped / SECOND).open("ab") as journal:
-            journal.write(b'{"version":2,"time":"2026-11-2')  # a line that is being written
         assert len(browser.drops()) == before + 1
+        line = (dropped / SECOND).read_bytes().replace(b"later", b"latest")
+        for half in (line[:30], line[30:]):  # a line that is being written
+            with (dropped / SECOND).open("ab") as journal:
+                journal.write(half)
+            shown = len(browser.drops())
+        assert shown == before + 2
         (dropped / SECOND).unlink()
         assert len(browser.drops()) == before
 
@@ -249,7 +257,7 @@ def test_forms_of_other_sites_are_refused(dropped: Path) -> None:
         path = browser.drops()[0]
         form = {"action": "keep", "form_token": "x"}
         for origin in ("http://evil.org", "null", f"https://{browser.host}", f"http://localhost:{browser.port}"):
-            assert browser.request("POST", path, form, Origin=origin).status == 403
+            assert browser.press(path, "keep", origin).status == 403
         assert browser.request("POST", path, form).status == 403
         assert browser.request("POST", path, form, Origin=f"http://{browser.host}").status == 403
         assert browser.press(path, "keep", form_token="é").status == 403

@@ -56,11 +56,11 @@ class Browser:
         """Return the paths of the drops in the list, in order."""
         return [unescape(path) for path in re.findall(r'<h2><a href="(/drop/.*?)"', self.get(f"/?{query}").text)]
 
-    def press(self, path: str, action: str, **changed: str) -> Reply:
-        """Press a button on the page of a drop."""
+    def press(self, path: str, action: str, origin: str = "", **changed: str) -> Reply:
+        """Press a button on the page of a drop; *origin*: the site that sends the form, if not that of the review."""
         token = re.findall('name="form_token" value="(.*?)"', self.get(path).text)
         form = {"form_token": token[0], "action": action, **changed}
-        return self.request("POST", path, form, Origin=f"http://{self.host}")
+        return self.request("POST", path, form, Origin=origin or f"http://{self.host}")
 
 
 @contextmanager
