@@ -45,6 +45,7 @@ _ADD_DROP = (
 _IS_KEPT = "SELECT 1 FROM pages AS own WHERE own.scope = drops.scope AND own.url = drops.url"
 _DROP = f"SELECT id, file, place, doubts, EXISTS ({_IS_KEPT}) FROM drops"  # noqa: S608
 _EQUAL = ("rule", "spider", "run", "scope", "kept")
+_MAX_ID = (1 << 63) - 1
 _MAX_WORDS = 4_000  # characters of title and addresses that are searched
 
 
@@ -256,7 +257,8 @@ class DropTable:
 
     def get(self, number: int) -> Drop | None:
         """Return the drop with the id *number*, if this is still the last drop of its page. Raises as :meth:`find`."""
-        row = self._database.execute(f"{_DROP} WHERE id = ?", [number]).fetchone()
+        wanted = min(number, _MAX_ID)  # SQLite takes no larger number
+        row = self._database.execute(f"{_DROP} WHERE id = ?", [wanted]).fetchone()
         return None if row is None else self._drop(*row)
 
     def _drop(self, number: int, file: int, place: int, doubts: str, is_kept: int) -> Drop:

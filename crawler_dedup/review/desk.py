@@ -32,7 +32,7 @@ from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _MAX_FETCHED = 8  # pairs of pages that are kept in memory: each page may have ten million bytes
-_SHARE_OF_TIME = 10  # reading the index again takes at most this part of the time
+_SHARE_OF_TIME = 50  # reading the index again takes at most this part of the time
 
 Contents = tuple[PageContent, PageContent]
 """The contents of a dropped page and of its representative."""

@@ -267,7 +267,16 @@ def test_forms_of_other_sites_are_refused(dropped: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/../../etc/passwd", "/review.css/../pages.py", "/%2e%2e/desk.py", "/drop/1", "/drop/x"]
+    "path",
+    [
+        "/../../etc/passwd",
+        "/review.css/../pages.py",
+        "/%2e%2e/desk.py",
+        "/drop/1",
+        f"/drop/{10**30}",
+        f"/?kept={10**30}",
+        "/drop/x",
+    ],
 )
 def test_nothing_but_the_pages_is_served(dropped: Path, path: str) -> None:
     with review(dropped.parent, dropped) as browser:
