@@ -32,6 +32,7 @@ PLACEHOLDERS = {
     "YOURS": "project",
     "https://example.com/": "{site}/",
     "https://example.com/page": "{site}/page",
+    "https://example.com/council/evening": "{site}/copy",
     "evil.example": "127.0.0.1",
     "INDEX": "traces",
     "FOLDER": "labelled",
