@@ -98,9 +98,9 @@ def pages_of(site: str) -> list[tuple[str, bytes]]:
 
 
 def _links_of(address: str, body: bytes) -> Iterator[str]:
-    for link in html.fromstring(body).xpath("//a/@href") if body.strip() else ():
+    for link in html.fromstring(body).iter("a") if body.strip() else ():
         try:
-            yield urljoin(address, link)
+            yield urljoin(address, link.get("href", ""))
         except ValueError:
             continue
 

@@ -47,6 +47,7 @@ NOT_RUN = {
     r"spark-submit ": "needs Spark (tests/test_spark.py)",
     r"docker ": "needs Docker",
     r"(scrapyd-deploy|curl) ?": "needs a daemon (tests/works_with/test_scrapyd.py)",
+    r"crawler-dedup review": "serves pages until Ctrl-C (tests/cli/test_review.py)",
     r"export ": "sets a variable for the next command",
     r".* redis://": "needs a server (tests/promises/test_machines.py)",
     r"eval |_CRAWLER_DEDUP_COMPLETE": "belongs to a shell (tests/cli/test_completion.py)",

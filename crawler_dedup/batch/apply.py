@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os.path import commonpath
@@ -11,12 +11,25 @@ from pathlib import Path
 from crawler_dedup.batch.collection import read_description
 from crawler_dedup.batch.find import REPORT, Report, ReportInput
 from crawler_dedup.batch.output import CLUSTERS, read_clusters
-from crawler_dedup.batch.sign import find_files
+from crawler_dedup.batch.readers import reader_of
+from crawler_dedup.batch.readers.records import InputPage
+from crawler_dedup.batch.sign import find_files, sign_page
 from crawler_dedup.batch.writers import Copied, LeftOut, writer_of
+from crawler_dedup.config import Config
+from crawler_dedup.config.settings import scope_of
 from crawler_dedup.errors import DedupError
+from crawler_dedup.index.maintenance import read_profiles
+from crawler_dedup.index.profiles import site_key
+from crawler_dedup.rules.counts import can_read
+from crawler_dedup.rules.sites import decode_profile
+from crawler_dedup.signing.owntext import Format, RepeatedBlocks, make_own_text
+from crawler_dedup.signing.signer import cached_signer, config_from_spec
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
 from crawler_dedup.system.processes import map_in_processes
+
+OWN_TEXT = "own_text"
+"""Name of the column with own texts."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,37 @@ class _Copy:
     target: Path
 
 
+@dataclass(frozen=True)
+class OwnTextReader:
+    """Makes the own texts of the pages of inputs, by what *report* says about inputs and sites."""
+
+    report: Report
+    format: Format
+
+    def read_texts(self, source: ReportInput) -> Callable[[int], str | None]:
+        """Return a function from the number of a record, which ascends, to the own text; ``None`` for what is no page."""
+        report = self.report
+        signer = cached_signer(config_from_spec(report.spec, Config()))
+        profiles = read_profiles(Path(report.profiles), report.spec, can_read)
+        records = reader_of(source.format).read_pages(Path(source.path), report.columns, signer.config.max_bytes)
+        page = next(records, None)
+
+        def own_text_of(number: int) -> str | None:
+            nonlocal page
+            while page is not None and page.record < number:
+                page = next(records, None)
+            if not isinstance(page, InputPage) or page.record > number:
+                return None
+            scope = scope_of(page.url, report.scope)
+            if scope is None:  # it depends on the language of the page
+                scope = sign_page(signer, page, report.scope).scope
+            snapshot = profiles.snapshot(site_key(scope, page.url))
+            repeated = RepeatedBlocks(snapshot.number, decode_profile(snapshot.content).packed_common)
+            return make_own_text(signer, page.body, page.encoding, repeated, self.format).text
+
+        return own_text_of
+
+
 def apply_decisions(
     inputs: Sequence[Path],
     decisions: Path,
@@ -51,6 +95,7 @@ def apply_decisions(
     start: Start,
     *,
     mark: str = "",
+    own_text: Format | None = None,
     strict: bool = False,
     jobs: int = 1,
 ) -> Applied:
@@ -59,6 +104,7 @@ def apply_decisions(
     Args:
         decisions: the directory with the decisions.
         mark: the column that gets the identifier of the representative; ``""``: pages that have one are left out.
+        own_text: the format of the column ``own_text`` with the text of each page; ``None``: there is no such column.
         strict: whether an input with damaged parts is not copied at all.
         jobs: number of processes.
 
@@ -68,7 +114,8 @@ def apply_decisions(
     """
     report = read_description(decisions / REPORT, Report, "holds no decisions", "sign and search again")
     copies = _find_copies(inputs, report, output)
-    write = partial(_try_to_write, clusters=decisions / CLUSTERS, mark=mark, strict=strict)
+    texts = OwnTextReader(report, own_text) if own_text else None
+    write = partial(_try_to_write, clusters=decisions / CLUSTERS, mark=mark, texts=texts, strict=strict)
     results = [*map_in_processes(write, copies, min(jobs, len(copies)), start("writing", len(copies)), chunk_size=1)]
     if problems := [result for result in results if isinstance(result, str)]:
         raise DedupError("\n".join(["These inputs were not copied, all others were.", *problems]))
@@ -99,15 +146,19 @@ def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_
     return copies
 
 
-def _try_to_write(copy: _Copy, *, clusters: Path, mark: str, strict: bool) -> tuple[int, Copied] | str:
+def _try_to_write(
+    copy: _Copy, *, clusters: Path, mark: str, texts: OwnTextReader | None, strict: bool
+) -> tuple[int, Copied] | str:
     """Write one copy; return how many pages are left out or marked, and its counts; or the message of an error."""
     try:
-        return _write_copy(copy, clusters, mark, strict=strict)
+        return _write_copy(copy, clusters, mark, texts, strict=strict)
     except DedupError as error:
         return str(error)
 
 
-def _write_copy(copy: _Copy, clusters: Path, mark: str, *, strict: bool) -> tuple[int, Copied]:
+def _write_copy(
+    copy: _Copy, clusters: Path, mark: str, texts: OwnTextReader | None, *, strict: bool
+) -> tuple[int, Copied]:
     """Write one copy, in a process that does nothing else meanwhile."""
     path = Path(copy.source.path)
     writer = writer_of(copy.source.format, path)
@@ -115,13 +166,18 @@ def _write_copy(copy: _Copy, clusters: Path, mark: str, *, strict: bool) -> tupl
         row["record"]: LeftOut(row["representative"], row["rule"], row["resemblance"], row["coverage"])
         for row in read_clusters(clusters, copy.source.path)
     }
+    added: dict[str, Callable[[int], str | None]] = {}
+    if mark:
+        added[mark] = lambda record: left_out[record].representative if record in left_out else None
+    if texts is not None:
+        added[OWN_TEXT] = texts.read_texts(copy.source)
     copy.target.parent.mkdir(parents=True, exist_ok=True)
     with open_replacement(copy.target) as file:
-        copied = writer.copy_input(path, file, left_out, mark)
+        copied = writer.copy_input(path, file, {} if mark else left_out, added)
         if copied.damaged and strict:
             raise DedupError(f"{path} is damaged in {copied.damaged:,} places.")
     records = writer.count_records(copy.target)
-    if records != copied.records - len(copied.cut_off) - len(left_out) + copied.noted:
+    if records != copied.records - len(copied.cut_off) - (0 if mark else len(left_out)) + copied.noted:
         copy.target.unlink()
         raise DedupError(
             f"{path}: the copy had {records:,} records and was removed. The input has {copied.records:,}, of which"

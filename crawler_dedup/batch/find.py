@@ -18,6 +18,7 @@ from crawler_dedup.batch.existing import ExistingPages, open_existing
 from crawler_dedup.batch.learning import check_profiles, learn_profiles
 from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.output import CLUSTERS, KEPT, LEFT_OUT_BYTES, VERDICTS, Clusters, Codes, write_kept
+from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.rows import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
@@ -76,6 +77,9 @@ class Report(Description, frozen=True):
         known_sites: for how many sites it is known what their pages have in common.
         spec: what the signatures depend on.
         max_distance: largest distance of duplicates, in bits.
+        columns: where the parts of a page are in the inputs.
+        scope: the scope of the pages, as in the header of the collection.
+        profiles: the file with what is known about the sites.
     """
 
     inputs: list[ReportInput]
@@ -90,6 +94,9 @@ class Report(Description, frozen=True):
     known_sites: int
     spec: dict[str, str]
     max_distance: int
+    columns: Columns
+    scope: str
+    profiles: str
 
 
 @dataclass(frozen=True)
@@ -168,6 +175,9 @@ def find_duplicates(
         spec=collection.header.spec,
         max_distance=signer.config.max_distance,
         format=collection.header.format,
+        columns=collection.header.columns,
+        scope=collection.header.scope,
+        profiles=str(profiles.resolve()),
     )
     write_json(output / REPORT, report)
     return report

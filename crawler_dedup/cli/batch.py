@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
 from crawler_dedup.cli.terminal import quantity
 from crawler_dedup.system.extras import require_extra
+
+if TYPE_CHECKING:
+    from crawler_dedup.signing.owntext import Format
 
 _EXTRA = ("batch", "crawler-dedup batch")
 _NAMED = 20  # records that a message names
@@ -28,6 +31,11 @@ _mark_option = click.option(
     metavar="NAME",
     default="",
     help="Leave no page out, and add a column with the identifier of the page that is kept in its place.",
+)
+_own_text_option = click.option(
+    "--own-text",
+    type=click.Choice(("text", "markdown")),
+    help="Add a column own_text with the text of each page without what its site repeats.",
 )
 _strict_option = click.option(
     "--strict", is_flag=True, help="Do not copy a file with damaged parts, rather than leave these parts out."
@@ -234,9 +242,12 @@ def find(
 )
 @_output_option("CLEAN", "Directory for the copies.")
 @_mark_option
+@_own_text_option
 @_strict_option
 @jobs_option
-def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, strict: bool, jobs: int) -> None:
+def apply(
+    inputs: Sequence[Path], decisions: Path, output: Path, mark: str, own_text: Format | None, strict: bool, jobs: int
+) -> None:
     """Write copies of files without near-duplicates.
 
     Each INPUT is a file that was signed, or a folder of such files. Its copy has the same format. A copy of a WARC file
@@ -246,12 +257,15 @@ def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, stri
     Examples:
       crawler-dedup batch apply crawl.warc.gz --decisions decisions -o clean
       crawler-dedup batch apply pages --decisions decisions -o all --mark of
+      crawler-dedup batch apply pages --decisions decisions -o texts --own-text markdown
     """
     require_extra(*_EXTRA)
     from crawler_dedup.batch.apply import apply_decisions  # noqa: PLC0415  (needs an extra)
 
     with progress_bars() as start:
-        applied = apply_decisions(inputs, decisions, output, start, mark=mark, strict=strict, jobs=jobs)
+        applied = apply_decisions(
+            inputs, decisions, output, start, mark=mark, own_text=own_text, strict=strict, jobs=jobs
+        )
     click.echo(
         f"{output}: {quantity(applied.files, 'file')}, {quantity(applied.left_out, 'page')}"
         f" {'marked' if mark else 'left out'}."
@@ -268,6 +282,7 @@ def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, stri
 @add_options(*_READING.values())
 @add_options(*_FINDING.values())
 @_mark_option
+@_own_text_option
 @_strict_option
 @jobs_option
 @settings_option
@@ -289,5 +304,5 @@ def run(context: click.Context, /, inputs: Sequence[Path], output: Path, jobs: i
     reading, finding = ({name: options[name] for name in names} for names in (_READING, _FINDING))
     context.invoke(sign, inputs=inputs, output=signed, jobs=jobs, settings=settings, **reading)
     context.invoke(find, signed=signed, output=decisions, settings=settings, **finding)
-    copying = {"mark": options["mark"], "strict": options["strict"]}
+    copying = {name: options[name] for name in ("mark", "own_text", "strict")}
     context.invoke(apply, inputs=inputs, decisions=decisions, output=clean, jobs=jobs, **copying)

@@ -63,6 +63,9 @@ def demo() -> None:
     metavar="HOST",
     help="Stay within this host. Can be repeated.  [default: the hosts of the URLs]",
 )
+@click.option(
+    "--own-text", type=click.Choice(("text", "markdown")), help="Add each page's text without what its site repeats."
+)
 @click.option("--urls", "listed", type=_Files, metavar="FILE", help="Crawl the addresses in FILE, too, one a line.")
 @click.option(
     "--index",
@@ -79,6 +82,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     dry_run: bool,
     max_pages: int | None,
     allow: Sequence[str],
+    own_text: str | None,
     listed: str | None,
     index: Path | None,
     settings: Sequence[str],
@@ -98,6 +102,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     Examples:
       crawler-dedup crawl https://example.com/ --dry-run
       crawler-dedup crawl https://example.com/ -o pages.jsonl --max-pages 500
+      crawler-dedup crawl https://example.com/ -o pages.jsonl --own-text markdown
       crawler-dedup crawl https://example.com/ -o out.csv -s DOWNLOAD_DELAY=0.2
     """
     if not urls and not listed:
@@ -117,7 +122,12 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if dry_run:
         options["DEDUP_ACTION"] = "mark"
     crawl_settings, config = _read_settings(options, output, replaced)
-    arguments = {"urls": listed or "", "allow": ",".join(allow), "max_pages": str(max_pages or 0)}
+    arguments = {
+        "urls": listed or "",
+        "allow": ",".join(allow),
+        "max_pages": str(max_pages or 0),
+        "own_text": own_text or "",
+    }
     with crawl_line(is_shown="-" not in (*output, *replaced)) as watch:
         run = run_spider(SiteSpider, crawl_settings, watch, url=urls, **arguments)
     sys.stdout.flush()  # writes the pages that went there; fails if their reader has ended

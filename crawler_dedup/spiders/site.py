@@ -1,11 +1,11 @@
-"""Crawl sites and yield the main text of each page that is kept."""
+"""Crawl sites and yield the text of each page that is kept."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self, cast, get_args
 from urllib.parse import urlsplit
 
 import scrapy
@@ -17,8 +17,9 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
-from crawler_dedup import NearDuplicate, main_text
+from crawler_dedup import NearDuplicate, main_text, own_text
 from crawler_dedup.cli.terminal import printable
+from crawler_dedup.signing.owntext import Format
 from crawler_dedup.urls import text_without_credentials, without_credentials
 
 _REQUESTS_OF_A_SLOT = 2
@@ -32,13 +33,20 @@ class SiteSpider(scrapy.Spider):
     like any others: a duplicate among them is dropped.
     Follows the links of kept pages inside the allowed hosts: by default those of the start URLs, and where a start URL
     redirects to. A page that redirects to another host is yielded too: it represents its copies inside. ``max_pages``
-    counts the pages that are yielded: dropped ones are fetched, but not counted.
+    counts the pages that are yielded: dropped ones are fetched, but not counted. ``own_text=text`` or ``own_text=markdown``
+    adds the text of each page without what its site repeats.
     """
 
     name = "site"
 
     def __init__(
-        self, url: str | Sequence[str] = "", urls: str = "", allow: str = "", max_pages: str = "0", **kwargs: Any
+        self,
+        url: str | Sequence[str] = "",
+        urls: str = "",
+        allow: str = "",
+        max_pages: str = "0",
+        own_text: str = "",
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         addresses = url.split(",") if isinstance(url, str) else url
@@ -49,6 +57,9 @@ class SiteSpider(scrapy.Spider):
         check_urls([*self.start_urls, *self.listed_urls])
         if not max_pages.isdecimal():
             raise ValueError(f"max_pages = {max_pages!r} is not allowed; it takes a whole number, 0 for no limit.")
+        if own_text not in ("", *get_args(Format)):
+            raise ValueError(f"own_text = {own_text!r} is not allowed; it takes {' or '.join(get_args(Format))}.")
+        self.own_text = cast("Format", own_text)
         self.max_pages = int(max_pages)
         self.hosts = {host.strip().lower() for host in allow.split(",") if host.strip()}
         self.follow_redirects_of_start = not self.hosts
@@ -116,6 +127,7 @@ class SiteSpider(scrapy.Spider):
             "url": response.url,
             "title": " ".join(response.xpath("string(//title)").get("").split()),
             "text": await main_text(response),
+            **({"own_text": (await own_text(response, self.own_text)).text} if self.own_text else {}),
             "language": self._language(response),
             "depth": response.meta.get("depth", 0),
             "referer": _header(response.request, "Referer"),

@@ -17,11 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
-from crawler_dedup import DedupError
+from crawler_dedup import DedupError, Deduplicator
 from crawler_dedup.batch.apply import apply_decisions
 from crawler_dedup.batch.output import CLUSTERS, read_clusters
 from crawler_dedup.batch.readers.jsonl import open_lines
 from tests.support.collections import (
+    CONFIG,
     Page,
     find,
     job,
@@ -35,6 +36,7 @@ from tests.support.collections import (
     write_warc,
 )
 from tests.support.crawling import article
+from tests.support.prose import sentences
 
 PAGES = [
     Page("http://h/1", article("x")),
@@ -303,3 +305,36 @@ def test_damaged_decisions_leave_no_page_out(tmp_path: Path) -> None:
         with suppress(DedupError):
             apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start)
             assert (tmp_path / "clean" / "pages.jsonl").read_bytes() == copy
+
+
+# Own texts
+
+NOTICE = sentences(37, 1)[0].strip()
+
+
+def reed(number: int) -> Page:
+    own = "".join(f"<p>{sentence}</p>" for sentence in sentences(number, 6))
+    html = f"<title>Reed {number}</title><div><h2>Reed {number}</h2><p>{NOTICE}</p>{own}</div>"
+    return Page(f"http://reeds.example/{number}", html)
+
+
+@pytest.mark.parametrize("name", ["pages.jsonl", "pages.parquet"])
+@pytest.mark.parametrize("mark", ["", "of"])
+def test_a_copy_can_have_the_texts_without_what_sites_repeat(tmp_path: Path, name: str, mark: str) -> None:
+    pages = [reed(number) for number in range(10)]
+    pages.insert(3, Page("http://other.example/", pages[2].html))
+    source = (write_parquet if name.endswith("parquet") else write_pages)(tmp_path / name, pages)
+    if name == "pages.jsonl":
+        source.write_bytes(b"\n" + source.read_bytes())  # an empty line is no record
+    job([source], tmp_path, mark, own_text="markdown")
+    copy = tmp_path / "clean" / name
+    rows = (
+        table(copy) if name == "pages.parquet" else [json.loads(line) for line in copy.read_text().splitlines() if line]
+    )
+    kept = pages if mark else [page for page in pages if "other" not in page.url]
+    assert [row["url"] for row in rows] == [page.url for page in kept]
+    with Deduplicator.open(tmp_path / "index", CONFIG, profiles=tmp_path / "decisions" / "profiles.dedup") as index:
+        texts = [index.own_text(page.url, page.html.encode(), format="markdown") for page in kept]
+    assert [row["own_text"] for row in rows] == [own.text for own in texts]
+    assert texts[0].site_known
+    assert NOTICE not in texts[0].text

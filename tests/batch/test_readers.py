@@ -202,7 +202,7 @@ def test_a_byte_order_mark_is_not_part_of_the_first_line(tmp_path: Path) -> None
     source.write_bytes(b"\xef\xbb\xbf" + source.read_bytes())
     assert read(source) == expected
     with (tmp_path / "copy.jsonl").open("wb") as copy:
-        writer_of("jsonl", source).copy_input(source, copy, {}, "of")
+        writer_of("jsonl", source).copy_input(source, copy, {}, {"of": lambda _: None})
     assert all("of" in json.loads(line) for line in (tmp_path / "copy.jsonl").read_text("utf-8").splitlines())
 
 
@@ -390,7 +390,7 @@ def test_a_damaged_member_costs_no_other_member(tmp_path: Path, kind: str, damag
     assert isinstance(last, PassedOver)
     assert (last.reason, last.is_bad) == (PART_IS_DAMAGED, True)
     with (tmp_path / "copy.warc.gz").open("wb") as copy:
-        assert writer_of("warc", source).copy_input(source, copy, {}, "").damaged == 1
+        assert writer_of("warc", source).copy_input(source, copy, {}, {}).damaged == 1
     assert [page.url for page in pages_of(tmp_path / "copy.warc.gz")] == urls
 
 
@@ -404,7 +404,7 @@ def test_a_long_response_is_read_from_a_member_in_pieces(tmp_path: Path, monkeyp
     urls = [page.url[-1] for page in pages_of(source)]
     assert urls == ["0", "1", "3", "4", "5"]
     with (tmp_path / "copy.warc.gz").open("wb") as copy:
-        writer_of("warc", source).copy_input(source, copy, {}, "")
+        writer_of("warc", source).copy_input(source, copy, {}, {})
     assert [page.url[-1] for page in pages_of(tmp_path / "copy.warc.gz")] == urls
 
 
@@ -500,7 +500,7 @@ def test_readable_records_of_a_damaged_file_are_numbered_and_a_copy_has_all_of_t
     assert numbers == sorted(set(numbers))
     try:
         with (tmp_path / f"copy-{name}").open("wb") as copy:
-            damaged = writer_of(format_of(source), source).copy_input(source, copy, {}, "").damaged
+            damaged = writer_of(format_of(source), source).copy_input(source, copy, {}, {}).damaged
     except (DedupError, OSError):
         return
     parts = [record for record in records if isinstance(record, PassedOver) and record.reason == PART_IS_DAMAGED]

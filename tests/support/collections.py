@@ -187,11 +187,11 @@ def table(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def job(inputs: Sequence[Path], folder: Path, mark: str = "") -> Applied:
+def job(inputs: Sequence[Path], folder: Path, mark: str = "", own_text: Any = None) -> Applied:
     """Run a batch job with its steps: sign, find and apply."""
     sign(inputs, folder / "signed")
     find(folder / "signed", folder / "decisions")
-    return apply_decisions(inputs, folder / "decisions", folder / "clean", start, mark=mark)
+    return apply_decisions(inputs, folder / "decisions", folder / "clean", start, mark=mark, own_text=own_text)
 
 
 def answers(output: Path) -> dict[tuple[str, int], Answer]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol, cast
@@ -31,7 +31,7 @@ class Copied(NamedTuple):
 
     Attributes:
         records: how many records the input has.
-        noted: how many records with a mark, or about a page that is left out, the copy has.
+        noted: how many records about a page that is left out the copy has.
         cut_off: the records that are left out because they are cut off: address, or number in the input.
         damaged: how many places of the input are damaged.
     """
@@ -42,18 +42,22 @@ class Copied(NamedTuple):
     damaged: int = 0
 
 
+Added = Mapping[str, Callable[[int], str | None]]
+"""Columns that a copy gets: for each name, a function from the number of a record, which ascends, to the value."""
+
+
 class Writer(Protocol):
     """A module that writes one format."""
 
-    def copy_input(self, source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> Copied:
-        """Copy an input, without the pages that are left out or with a mark on them.
+    def copy_input(self, source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], added: Added) -> Copied:
+        """Copy an input without the pages that are left out, and with columns that are added.
 
         Args:
-            left_out: the pages that kept ones represent, by the numbers of their records.
-            mark: the column that gets the identifier of the kept page; ``""``: such pages are left out of the copy.
+            left_out: the pages that are left out, by the numbers of their records.
+            added: the columns.
 
         Raises:
-            DedupError: the input cannot be marked, or it is damaged and its format has no parts that could be skipped.
+            DedupError: the input can get no columns, or it is damaged and its format has no parts that could be skipped.
         """
 
     def count_records(self, path: Path) -> int:

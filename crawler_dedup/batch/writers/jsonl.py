@@ -12,7 +12,7 @@ from typing import IO, cast
 
 from crawler_dedup.batch.readers.jsonl import decode_line, read_lines
 from crawler_dedup.batch.readers.records import PassedOver
-from crawler_dedup.batch.writers import Copied, LeftOut
+from crawler_dedup.batch.writers import Added, Copied, LeftOut
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.compression import zstd
 from crawler_dedup.system.processes import raise_if_stopped
@@ -20,19 +20,16 @@ from crawler_dedup.system.processes import raise_if_stopped
 _LONGEST = 1 << 30  # bytes of a line
 
 
-def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> Copied:
-    """Copy all lines but those of pages that are left out; or add a field with the mark to all lines."""
-    lines = marked = 0
+def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], added: Added) -> Copied:
+    """Copy all lines but those of pages that are left out, with the fields that are added."""
+    lines = 0
     with open_packed(source, target) as file:
         for number, line in _read_sound_lines(source):
             raise_if_stopped()
             lines += 1
-            if mark:
-                file.write(_mark(line, mark, left_out.get(number)))
-                marked += number in left_out
-            elif number not in left_out:
-                file.write(line)
-    return Copied(lines, marked)
+            if number not in left_out:
+                file.write(_extend(line, {name: value(number) for name, value in added.items()}))
+    return Copied(lines, 0)
 
 
 def count_records(path: Path) -> int:
@@ -62,14 +59,15 @@ def open_packed(source: Path, target: IO[bytes]) -> Iterator[IO[bytes]]:
             yield target
 
 
-def _mark(line: bytes, mark: str, left_out: LeftOut | None) -> bytes:
-    """Return a line with the mark and otherwise unchanged; a line that is no JSON object is returned as it is."""
+def _extend(line: bytes, added: Mapping[str, str | None]) -> bytes:
+    """Return a line with the fields *added*, otherwise unchanged; a line that is no JSON object is returned as it is."""
+    if not added:
+        return line
     try:
         fields = decode_line(line)
     except ValueError:
         return line
-    name, value = (json.dumps(text).encode() for text in (mark, left_out and left_out.representative))
-    if mark in fields:
-        return json.dumps({**fields, mark: left_out and left_out.representative}).encode() + b"\n"
+    if not added.keys().isdisjoint(fields):
+        return json.dumps({**fields, **added}).encode() + b"\n"
     start, _, end = line.removeprefix(codecs.BOM_UTF8).rpartition(b"}")
-    return b"%s%s%s: %s}%s" % (start, b", " if fields else b"", name, value, end)
+    return b"%s%s%s}%s" % (start, b", " if fields else b"", json.dumps(added).encode()[1:-1], end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import IO
@@ -10,7 +10,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crawler_dedup.batch.writers import Copied, LeftOut
+from crawler_dedup.batch.writers import Added, Copied, LeftOut
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.processes import raise_if_stopped
 
@@ -18,11 +18,11 @@ _ROWS = 64  # rows that are read at a time
 _GROUP_BYTES = 64 << 20  # bytes of a row group, in memory
 
 
-def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> Copied:
-    """Copy all rows but those of pages that are left out; or add a column with the mark."""
+def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], added: Added) -> Copied:
+    """Copy all rows but those of pages that are left out, with the columns that are added."""
     try:
         with pq.ParquetFile(source, page_checksum_verification=True) as file:
-            schema = _schema_of_copy(source, file.schema_arrow, mark)
+            schema = _schema_of_copy(source, file.schema_arrow, added)
             groups = file.metadata.num_row_groups
             compression = file.metadata.row_group(0).column(0).compression if groups and len(schema) else "SNAPPY"
             compression = "NONE" if compression == "UNCOMPRESSED" else compression  # the name that the writer expects
@@ -33,7 +33,7 @@ def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut],
                     raise_if_stopped()
                     rows = range(first, first + len(batch))
                     first = rows.stop
-                    waiting += [_mark(batch, rows, left_out, schema)] if mark else _drop(batch, rows, left_out)
+                    waiting += _drop(_extend(batch, rows, added, schema, left_out), rows, left_out)
                     size += batch.nbytes
                     if size >= _GROUP_BYTES:
                         writer.write_table(pa.Table.from_batches(waiting, schema))
@@ -41,7 +41,7 @@ def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut],
                 writer.write_table(pa.Table.from_batches(waiting, schema))
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise DedupError(f"{source} cannot be read: {error}") from None
-    return Copied(first, len(left_out) if mark else 0)
+    return Copied(first, 0)
 
 
 def count_records(path: Path) -> int:
@@ -51,10 +51,12 @@ def count_records(path: Path) -> int:
     return rows
 
 
-def _schema_of_copy(source: Path, schema: pa.Schema, mark: str) -> pa.Schema:
-    if mark in schema.names:
-        raise DedupError(f"{source} has a column {mark!r} already.")
-    return schema.append(pa.field(mark, pa.string())) if mark else schema
+def _schema_of_copy(source: Path, schema: pa.Schema, added: Iterable[str]) -> pa.Schema:
+    for name in added:
+        if name in schema.names:
+            raise DedupError(f"{source} has a column {name!r} already.")
+        schema = schema.append(pa.field(name, pa.string()))
+    return schema
 
 
 def _drop(batch: pa.RecordBatch, rows: range, left_out: Mapping[int, LeftOut]) -> list[pa.RecordBatch]:
@@ -63,6 +65,10 @@ def _drop(batch: pa.RecordBatch, rows: range, left_out: Mapping[int, LeftOut]) -
     return [batch.slice(before + 1, gap - before - 1) for before, gap in pairwise(gaps) if gap > before + 1]
 
 
-def _mark(batch: pa.RecordBatch, rows: range, left_out: Mapping[int, LeftOut], schema: pa.Schema) -> pa.RecordBatch:
-    marks = [left_out[row].representative if row in left_out else None for row in rows]
-    return pa.RecordBatch.from_arrays([*batch.columns, pa.array(marks, pa.string())], schema=schema)
+def _extend(
+    batch: pa.RecordBatch, rows: range, added: Added, schema: pa.Schema, left_out: Container[int]
+) -> pa.RecordBatch:
+    columns = [
+        pa.array([None if row in left_out else value(row) for row in rows], pa.string()) for value in added.values()
+    ]
+    return pa.RecordBatch.from_arrays([*batch.columns, *columns], schema=schema)

@@ -15,7 +15,7 @@ from fastwarc.warc import WarcRecord, WarcRecordType
 
 from crawler_dedup.batch.readers.warc import address_of
 from crawler_dedup.batch.readers.warcrecords import DAMAGE, Record, WarcRecords
-from crawler_dedup.batch.writers import Copied, LeftOut
+from crawler_dedup.batch.writers import Added, Copied, LeftOut
 from crawler_dedup.batch.writers.jsonl import open_packed
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.processes import raise_if_stopped
@@ -30,10 +30,12 @@ _ADDRESS = re.compile(rb"^warc-target-uri[ \t]*:", re.IGNORECASE)
 _WITH_ADDRESS = ("response", "request", "revisit")
 
 
-def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> Copied:
+def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], added: Added) -> Copied:
     """Copy all records that are whole, except pages that are left out: of each of these, the copy has a record."""
-    if mark:
-        raise DedupError(f"{source} is a WARC file, which cannot be marked: --mark is for JSON Lines and Parquet.")
+    if added:
+        raise DedupError(
+            f"{source} is a WARC file, which cannot be marked: --mark and --own-text are for JSON Lines and Parquet."
+        )
     count = noted = 0
     cut_off: list[str] = []
     with source.open("rb") as file:
