@@ -257,7 +257,7 @@ def apply(
     Examples:
       crawler-dedup batch apply crawl.warc.gz --decisions decisions -o clean
       crawler-dedup batch apply pages --decisions decisions -o all --mark of
-      crawler-dedup batch apply pages --decisions decisions -o texts --own-text markdown
+      crawler-dedup batch apply pages --decisions decisions -o all --own-text text
     """
     require_extra(*_EXTRA)
     from crawler_dedup.batch.apply import apply_decisions  # noqa: PLC0415  (needs an extra)

@@ -123,6 +123,16 @@ def test_a_file_can_be_replaced_and_pages_can_be_limited(tmp_path: Path, site: S
     assert not re.search(" $", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.parametrize("text_format", ["text", "markdown"])
+def test_items_have_own_texts_on_request(tmp_path: Path, site: Site, text_format: str) -> None:
+    crawl(tmp_path, site.url, "-O", "pages.jsonl", "--own-text", text_format, "--max-pages", 1)
+    (item,) = map(json.loads, (tmp_path / "pages.jsonl").read_text("utf-8").splitlines())
+    heading, *_ = item["own_text"].split("\n")
+    assert heading == ("# Article front" if text_format == "markdown" else "Article front")
+    crawl(tmp_path, f"{site.url}/two", "-O", "pages.jsonl")
+    assert "own_text" not in json.loads((tmp_path / "pages.jsonl").read_text("utf-8").splitlines()[0])
+
+
 @pytest.mark.parametrize(("given", "requests"), [({}, 2), ({"CONCURRENT_REQUESTS": 9}, 9)])
 def test_few_pages_are_requested_at_a_time_so_that_a_crawl_can_end(given: dict[str, int], requests: int) -> None:
     settings = Settings({"CONCURRENT_REQUESTS_PER_DOMAIN": 1, **given})
