@@ -36,6 +36,7 @@ PLACEHOLDERS = {
     "evil.example": "127.0.0.1",
     "INDEX": "traces",
     "FOLDER": "labelled",
+    "pages.parquet": "pages.jsonl",
     "chapter.txt": "labelled/html/1.html",
 }
 """Values for the words that a reader replaces."""

@@ -6,7 +6,9 @@ Text is not escaped: it is meant to be read, by people and by language models.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
@@ -120,7 +122,7 @@ class MarkdownWriter:
             place = self._place_of(number)
             if number in self._elements.preformatted or self._blocks[number].level or place.item:
                 return ""
-            cell = rows.setdefault(place.row, {}).setdefault(self._find_column(place), [])
+            cell = rows.setdefault(place.row, {}).setdefault(self._columns[place.cell], [])
             cell.append(self._text_of(number).replace("|", "\\|"))
         columns = 1 + max(map(max, rows.values()))
         if (
@@ -129,14 +131,26 @@ class MarkdownWriter:
             or any(len(cell) > _MOST_BLOCKS for row in rows.values() for cell in row.values())
         ):
             return ""
-        lines = [
-            "| " + " | ".join([" ".join(row.get(column, [])) for column in range(columns)]) + " |"
-            for row in rows.values()
-        ]
-        return "\n".join([lines[0], "|" + " --- |" * columns, *lines[1:]])
+        head, *others = rows.values()
+        # Only the head must have all columns; to fill up each row could take quadratic time.
+        lines = [_write_row(head, columns), "|" + " --- |" * columns]
+        return "\n".join(lines + [_write_row(row, 1 + max(row)) for row in others])
 
-    def _find_column(self, place: _Place) -> int:
-        return sum([self._parents[element] == place.row for element in range(place.row + 1, place.cell)])
+    @cached_property
+    def _columns(self) -> dict[int, int]:
+        """For each cell, how many cells are before it in its row."""
+        counts: Counter[int] = Counter()
+        columns: dict[int, int] = {}
+        for element, tag in enumerate(self._elements.tags):
+            if tag in _CELLS:
+                row = self._parents[element]
+                columns[element] = counts[row]
+                counts[row] += 1
+        return columns
+
+
+def _write_row(row: Mapping[int, Sequence[str]], columns: int) -> str:
+    return "| " + " | ".join([" ".join(row.get(column, ())) for column in range(columns)]) + " |"
 
 
 def _indent(text: str, indentation: str, mark: str = "") -> str:

@@ -182,9 +182,12 @@ def test_all_sections_of_a_page_of_many_sections_are_its_text() -> None:
         b"<table>" + 90 * b"<tr><td><table>" + b"deep words",
         b"<ul><li>" * 45 + b"deep words",
         b"<blockquote>" * 90 + b"deep words",
+        b"<table><tr>" + 10_000 * b"<td>x" + 10_000 * b"<tr><td>deep words",
+        b"<pre>" + 40_000 * b"<code>x</code>\n" + b"deep words",
+        b"<ul>" + 40_000 * b"<li>deep words",
     ],
 )
 @pytest.mark.parametrize("text_format", ["text", "markdown"])
-def test_a_page_that_is_nested_deep_has_a_text(tmp_path: Path, body: bytes, text_format: Format) -> None:
+def test_a_page_that_is_nested_deep_or_long_has_a_text(tmp_path: Path, body: bytes, text_format: Format) -> None:
     with Deduplicator.open(tmp_path, Config()) as deduplicator:
         assert "deep words" in deduplicator.own_text(SITE, body, format=text_format).text.replace("`", "")
