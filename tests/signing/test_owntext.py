@@ -159,19 +159,20 @@ def test_hidden_text_is_left_out(markup: str) -> None:
 )
 def test_what_is_marked_as_something_beside_the_text_is_left_out(mark: str) -> None:
     for around in ("<div>{}<div {}>{}</div></div>", "<div><div>{}</div><div {}>{}</div></div>"):
-        text = "".join(f"<p>{own}</p>" for own in OWN[:4])
-        assert OWN[4] not in text_of(around.format(text, mark, f"<p>{OWN[4]}</p>"))
+        text = "".join(f"<p>{own}</p>" for own in LONG[:4])
+        assert LONG[4] not in text_of(around.format(text, mark, f"<p>{LONG[4]}</p>"))
     # A mark on most of the page says nothing about a part of it.
     assert OWN[4] in text_of(f"<div {mark}><p>{OWN[4]}</p><p>{OWN[3]}</p></div>")
 
 
 def test_all_sections_of_a_page_of_many_sections_are_its_text() -> None:
+    texts = [" ".join(lines(35, 6)), *LONG[:3]]  # the first is the main text, but not even half of the page
     sections = "".join(
         f"<section><div><h2>Section {number}</h2></div><div><p>{text}</p></div></section>"
-        for number, text in enumerate(LONG)
+        for number, text in enumerate(texts)
     )
-    lines = text_of(sections + "<section><p>Small print</p></section>").splitlines()
-    assert lines == [line for number, text in enumerate(LONG) for line in (f"Section {number}", text)]
+    found = text_of(sections + "<section><p>Small print</p></section>").splitlines()
+    assert found == [line for number, text in enumerate(texts) for line in (f"Section {number}", text)]
 
 
 @pytest.mark.parametrize(
