@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from crawler_dedup.crawl.signals import NearDuplicate as NearDuplicate
     from crawler_dedup.crawl.signals import near_duplicate_dropped as near_duplicate_dropped
     from crawler_dedup.crawl.signals import page_handled as page_handled
+    from crawler_dedup.crawl.signals import work_matched as work_matched
     from crawler_dedup.crawl.text import main_text as main_text
     from crawler_dedup.crawl.text import own_text as own_text
     from crawler_dedup.decision import Decision as Decision
@@ -43,7 +44,7 @@ _NAMES = {
     "addon": "Addon",
     "config": "Config",
     "crawl.claims": "release settle",
-    "crawl.signals": "NearDuplicate near_duplicate_dropped page_handled",
+    "crawl.signals": "NearDuplicate near_duplicate_dropped page_handled work_matched",
     "crawl.text": "main_text own_text",
     "decision": "Decision Match Verdict",
     "deduplicator": "Deduplicator",

@@ -10,7 +10,7 @@ from crawler_dedup.crawl.startup import refusal_logged
 
 
 class Addon:
-    """Installs both middlewares, unless the project's settings name them already. In ``settings.py``:
+    """Installs the middlewares, unless the project's settings name them already. In ``settings.py``:
 
     >>> ADDONS = {"crawler_dedup.Addon": 500}
     """
@@ -27,3 +27,7 @@ class Addon:
 
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", DedupMiddleware, 40)
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", SettlingMiddleware, 10)
+        if settings.get("DEDUP_WORKS"):
+            from crawler_dedup.matching import WorksMiddleware  # noqa: PLC0415  (no part of the core)
+
+            settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", WorksMiddleware, 39)

@@ -93,9 +93,6 @@ class MemoryStorage(Storage):
                 bucket[start : start + PAYLOAD_BYTES] = bucket[-PAYLOAD_BYTES:]
                 del bucket[-PAYLOAD_BYTES:]
 
-    def scopes(self) -> Iterator[int]:
-        yield from sorted({base >> _KEY_BITS for table, base in self._buckets if table == SIGNATURES})
-
     def new_number(self, highest: int) -> int:  # noqa: ARG002  (it always returns the highest of all)
         self._starts.append(0)
         self._lengths.append(0)

@@ -102,6 +102,24 @@ _LEXICON = _group(
     "Count the words of a collection, for schemes that weigh words.",
     LazyCommand("build", ".lexicon:build", "Count in how many documents each word is."),
 )
+_WORKS = _group(
+    "works",
+    "Keep a library of works, and find pages that have copied from them.",
+    LazyCommand("add", ".works:add", "Add works to a library."),
+    LazyCommand("list", ".works:list_", "List the works of a library."),
+    LazyCommand("remove", ".works:remove", "Remove works from a library."),
+    LazyCommand("export", ".works:export_", "Write a library to one file, without its matches."),
+    LazyCommand("import", ".works:import_", "Add the works of an exported library to a library."),
+    LazyCommand("check", ".works:check", "Find the pages that share passages with works of a library."),
+    LazyCommand("matches", ".matches:matches", "List the matches of a library, those seen last first."),
+    LazyCommand(
+        "show", ".matches:show", "Show the passages of a match, those of the page and of the work side by side."
+    ),
+    LazyCommand("mark", ".matches:mark", "Set the status of matches: open, confirmed, dismissed or licensed."),
+    LazyCommand(
+        "report", ".matches:report", "Write a report of the matches, as one HTML file: by work, by host and over time."
+    ),
+)
 _SECTIONS = {
     "Try": (
         LazyCommand("demo", ".crawl:demo", "Show what the filter drops on two small sites."),
@@ -115,7 +133,6 @@ _SECTIONS = {
         LazyCommand("groups", ".groups:groups", "List each representative with the pages that it represents."),
         LazyCommand("mirrors", ".groups:mirrors", "List hosts whose pages are represented by pages of another host."),
         LazyCommand("report", ".report:report", "Write a report of what the filter did, as one HTML file."),
-        LazyCommand("trace", ".trace:trace", "Find the kept pages from which a text was copied."),
     ),
     "Correct": (
         LazyCommand("review", ".review:review", "Look at drops in the browser, and correct them."),
@@ -131,7 +148,7 @@ _SECTIONS = {
         LazyCommand("replay", ".replay:replay", "Decide the dropped pages in WARC files again, with other settings."),
         LazyCommand("plan", ".plan:plan", "Estimate the size and cost of an index of signatures."),
     ),
-    "Operate": (_INDEX, _BATCH, _LEXICON),
+    "Operate": (_INDEX, _BATCH, _LEXICON, _WORKS),
 }
 
 

@@ -202,6 +202,12 @@ class Config:
         "`%(name)s` the name of the spider. A relative path is in the directory of the index. If it is empty, no "
         "journal is written.",
     )
+    works: Annotated[str, Meta(title="a path, or an empty string")] = _setting(
+        "",
+        "Directory of a library of works ([works.md](works.md)): each page that passes is compared with them. A match is "
+        "stored beside the library, and the signal `work_matched` is sent; no page is dropped because of it. A relative "
+        "path is relative to Scrapy's data directory. If it is empty, nothing is compared.",
+    )
     map_size: Annotated[int, Meta(ge=1 << 20, le=1 << 46)] = _setting(
         MAP_SIZE,
         "Largest size of the index in bytes. The file is sparse and takes only the room for its contents (not on "

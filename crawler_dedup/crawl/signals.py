@@ -18,6 +18,12 @@ page_handled = object()
 ``response`` and ``spider``."""
 
 
+work_matched = object()
+"""A page shares passages with a work of the library (``DEDUP_WORKS``). Handlers get ``match``
+(:class:`crawler_dedup.works.matches.Match`), ``is_new`` (whether it is seen for the first time), ``response`` and
+``spider``."""
+
+
 class NearDuplicate(IgnoreRequest):
     """A page was dropped: a kept page represents it, or it is itself kept and unchanged (``DEDUP_REVISIT = "drop"``).
 

@@ -98,19 +98,24 @@ def config_of(crawler: Crawler) -> Config:
 
 
 def data_directory(config: Config) -> Path:
-    """Return the directory of ``DEDUP_DIR``. A relative one is in the data directory of the Scrapy project.
+    """Return the directory of ``DEDUP_DIR``. Raises as :func:`directory_of`."""
+    return directory_of("DEDUP_DIR", config.dir)
+
+
+def directory_of(setting: str, path: str) -> Path:
+    """Return the directory that a setting names. A relative *path* is in the data directory of the Scrapy project.
 
     Raises:
         ConfigError: it is relative, and there is no project, or the data directory of the project cannot be used.
     """
-    if os.path.isabs(config.dir):
-        return Path(config.dir).resolve()
+    if os.path.isabs(path):
+        return Path(path).resolve()
     try:
-        return Path(project_data_dir(), config.dir).resolve()
+        return Path(project_data_dir(), path).resolve()
     except (NotConfigured, OSError, ConfigParserError) as error:
         raise ConfigError(
-            f"DEDUP_DIR = {config.dir!r} is relative to the data directory of the Scrapy project (.scrapy beside"
-            f" scrapy.cfg), which cannot be found or used: {str(error).rstrip('.')}. Set DEDUP_DIR to an absolute path."
+            f"{setting} = {path!r} is relative to the data directory of the Scrapy project (.scrapy beside"
+            f" scrapy.cfg), which cannot be found or used: {str(error).rstrip('.')}. Set {setting} to an absolute path."
         ) from error
 
 

@@ -95,6 +95,14 @@ def _default_signer() -> Signer:
     return Signer(Config())
 
 
+async def shown_text(response: Any) -> str:
+    """Extract the visible text of a response, as :func:`main_text` extracts the main text; raises the same exceptions.
+
+    Raises :class:`TimeoutError` for a page that takes too long.
+    """
+    return await _extract_once(response.body, declared_encoding(response), whole=True)
+
+
 def declared_encoding(response: Any) -> str | None:
     """Return the charset that a response declares. If it declares none, signing detects it, as Scrapy does."""
     encoding: str | None = response._declared_encoding()  # ``encoding`` would detect it here, which may take seconds

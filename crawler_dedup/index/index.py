@@ -18,7 +18,6 @@ import msgspec
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
-from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.limits import MAX_OPEN_CLAIMS, MAX_OVERRIDES
 from crawler_dedup.index.overrides import Override
@@ -285,17 +284,6 @@ class Index(ABC):
         with self._read() as txn:
             recorded = txn.find(scope, key)
         return recorded and recorded[1]
-
-    def sharing(
-        self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
-    ) -> list[Record]:
-        """Return the records of handled pages with the signatures that *choose* picks from the buckets *probes*.
-
-        Pages of every scope are returned. The buckets come in blocks, and so do the signatures that *choose* gets.
-        """
-        is_handled = self._make_handled_test()
-        with self._read() as txn:
-            return [record for record in txn.sharing(probes, choose) if is_handled(record)]
 
     def _make_handled_test(self) -> Callable[[Record], bool]:
         """Make a test of whether the page of a record was handled, and not by a run that died and may have lost it."""

@@ -84,10 +84,6 @@ class Storage(ABC):
         """Remove *payload* from those of the buckets *keys* that contain it. The last payload takes its place."""
 
     @abstractmethod
-    def scopes(self) -> Iterator[int]:
-        """Yield the hashes of the scopes that have signatures, ascending."""
-
-    @abstractmethod
     def new_number(self, highest: int) -> int:
         """Return a number for a new record that no record has or had.
 

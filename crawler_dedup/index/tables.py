@@ -28,8 +28,6 @@ from crawler_dedup.index.sitetables import SiteTables
 from crawler_dedup.index.storage import NUMBERS, OVERRIDES, RECORDS, RUNS, SIGNATURES, SharedState, Storage
 from crawler_dedup.signedpage import SignedPage
 
-_SHARED = 4_000
-"""Number of payloads of a long bucket that :meth:`Tables.sharing` reads, at least."""
 _VERSION, _VERSION_BYTES = b"version", 8
 _decode_override = msgspec.msgpack.Decoder(Override).decode
 _SCOPE = 0
@@ -165,17 +163,6 @@ class Tables(SiteTables):
         for number, record in self._read_at(place_of_signature(hash_scope(scope), title)):
             if record.page.scope == scope:
                 yield number, record
-
-    def sharing(
-        self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
-    ) -> Iterator[Record]:
-        """Yield the records, of every scope, with the signatures that *choose* picks from the buckets *probes*.
-
-        The buckets come in blocks, and so do the signatures that *choose* gets.
-        """
-        for scope in self._storage.scopes():
-            for signature in choose(self._storage.read_buckets(SIGNATURES, scope, block, _SHARED) for block in probes):
-                yield from (record for _, record in self._read_representatives(scope, signature))
 
     def add(self, record: Record, filing: Filing) -> int:
         """Store *record*, file it under its signature, and return its number."""

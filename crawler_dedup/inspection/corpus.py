@@ -44,7 +44,7 @@ def read_texts(source: Path, signer: Signer) -> Iterator[Text]:
         )
 
 
-def read_main_text(path: Path, signer: Signer) -> str:
+def _read_main_text(path: Path, signer: Signer) -> str:
     """Return the main text of an HTML file, or the content of a text file (UTF-8).
 
     Raises:
@@ -72,7 +72,7 @@ def _in_folder(folder: Path, signer: Signer) -> Iterator[str]:
     for path in sorted(folder.rglob("*")):
         if path.name.lower().endswith(_HTML + _PLAIN) and path.is_file():
             with suppress(BeyondLimits):
-                yield read_main_text(path, signer)
+                yield _read_main_text(path, signer)
 
 
 def _in_index(directory: Path) -> Iterator[str]:

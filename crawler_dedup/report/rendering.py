@@ -51,7 +51,7 @@ def render(data: ReportData, max_distance: int, created: datetime) -> str:
         max_distance: the setting, which a chart shows as a limit.
         created: the time of the report, in UTC. Everything else in the file depends on the other arguments only.
     """
-    template = make_environment(Path(__file__).parent).get_template("report.html.jinja")
+    template = make_environment().get_template("report.html.jinja")
     return template.render(
         made=created.strftime("%Y-%m-%d %H:%M UTC"),
         data=data,
@@ -62,9 +62,12 @@ def render(data: ReportData, max_distance: int, created: datetime) -> str:
 
 
 def make_environment(*folders: Path) -> Environment:
-    """Make the environment of templates in *folders*: it escapes all values, and has filters for what comes from pages."""
+    """Make the environment of templates in *folders*, and of those of reports.
+
+    It escapes all values, and has filters for what comes from pages.
+    """
     environment = Environment(
-        loader=FileSystemLoader(folders),
+        loader=FileSystemLoader([*folders, Path(__file__).parent]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

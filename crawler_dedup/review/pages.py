@@ -66,7 +66,7 @@ class _Pages:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._form_token = secrets.token_urlsafe()
-        self._templates = make_environment(_HERE, _REPORT)
+        self._templates = make_environment(_HERE)
 
     def drops(self, request: Request) -> Response:
         """List the drops that are searched for."""

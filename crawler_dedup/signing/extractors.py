@@ -61,6 +61,11 @@ def extract_text(body: bytes, encoding: str | None, *, whole: bool = False) -> s
             return extract_with_trafilatura(tree)
     except BeyondLimits:
         pass
+    return read_shown_text(tree)
+
+
+def read_shown_text(tree: HtmlElement) -> str:
+    """Return the text of a page without scripts and styles."""
     return str(load_trafilatura().html2txt(tree))
 
 

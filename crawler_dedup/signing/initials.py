@@ -28,12 +28,12 @@ def find_initials(plain: str) -> NDArray[np.uint8]:
     return present
 
 
-def find_initial_positions(plain: str) -> NDArray[np.int64]:
-    """Find the position in a normalised text of each of its initials: shape (initials,)."""
+def locate_initials(plain: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Find the initials of a normalised text as :func:`find_initials` does, and the position of each: shape (initials,)."""
     starts = find_unit_positions(plain)
     initials = initials_in_context("".join([plain[start] for start in starts]))
-    positions: NDArray[np.int64] = np.array(starts, dtype=np.int64)[initials != NO_INITIAL]
-    return positions
+    is_present = initials != NO_INITIAL
+    return initials[is_present], np.array(starts, dtype=np.int64)[is_present]
 
 
 def initial_of_each(characters: str) -> NDArray[np.uint8]:

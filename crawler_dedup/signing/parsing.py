@@ -102,6 +102,12 @@ def _detect(body: bytes) -> str | None:
     return "utf-8"
 
 
+def decode_text(content: bytes) -> str:
+    """Decode plain text by its byte-order mark, as UTF-8, or in the charset that is detected."""
+    encoding, mark = read_bom(content)
+    return to_unicode(content[len(mark or b"") :], encoding or _detect(content) or "cp1252")
+
+
 def roots(tree: HtmlElement) -> list[HtmlElement]:
     """Return *tree* and the elements that the parser puts beside it: those after an early ``</html>``."""
     return [tree, *(root for root in tree.itersiblings() if isinstance(root.tag, str))]

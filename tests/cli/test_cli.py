@@ -222,7 +222,7 @@ def test_a_file_has_the_address_that_is_given_for_it(tmp_path: Path) -> None:
         load_page(str(tmp_path), "http://a.org/", 100)
 
 
-@pytest.mark.parametrize("command", ["index import", "index verify", "evaluate", "trace", "demo"])
+@pytest.mark.parametrize("command", ["index import", "index verify", "evaluate", "works import", "demo"])
 def test_no_error_shows_the_password_of_a_server_that_is_given_in_place_of_a_file(command: str) -> None:
     result = CliRunner().invoke(app, [*command.split(), "redis://reader:secret@127.0.0.1:1/0"])
     assert result.exit_code == 2

@@ -15,10 +15,12 @@ from crawler_dedup.cli import LazyCommand, app
 from tests.support.commandline import invoke
 
 # What examples read.
-FOLDERS = ("labelled", "pages", "signed", "decisions", ".scrapy/dedup")
+FOLDERS = ("novels", "suspects", "labelled", "pages", "signed", "decisions", ".scrapy/dedup")
 FILES = (
     "article.html",
-    "article.txt",
+    "book.epub",
+    "poem.txt",
+    "works.sqlite",
     "new.html",
     "kept.html",
     "pages.dedup",
@@ -40,7 +42,7 @@ def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[t
 
 
 ALL = dict(commands(app))
-GROUPS = (("index",), ("batch",), ("lexicon",))
+GROUPS = (("index",), ("batch",), ("lexicon",), ("works",))
 
 
 def examples(command: click.Command) -> list[str]:

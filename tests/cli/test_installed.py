@@ -18,11 +18,10 @@ BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with an index of one page and its journal, two pages, an index for traces, and labelled pages."""
+    """Return a folder with an index of one page and its journal, two pages, and labelled pages."""
     folder = tmp_path_factory.mktemp("installed")
-    for name, scheme in (("index", "simhash"), ("traces", "pinyin")):
-        with Deduplicator.open(folder / name, Config(tokenizer="bigrams", scheme=scheme)) as deduplicator:
-            deduplicator.check(URL, article("x", count=400).encode())
+    with Deduplicator.open(folder / "index", Config(tokenizer="bigrams")) as deduplicator:
+        deduplicator.check(URL, article("x", count=400).encode())
     drop = (
         '{"version":2,"time":"2026-11-22T08:00:00Z","event":"drop","run":"00000001","spider":"s","url":"http://a.org/2",'
         f'"key":"2","scope":"","duplicate_of":"{URL}","rule":"same bytes","distance":0,"resemblance":1.0,"coverage":1.0}}\n'
@@ -57,7 +56,7 @@ def site() -> Iterator[Site]:
         (("report", "index", "-o", "report.html"), 0, "report.html: "),
         (("plan", "--pages", "1e6"), 0, "probes"),
         (("evaluate", "labelled", *BIGRAMS), 0, "precision"),
-        (("trace", "x.html", "traces", *BIGRAMS), 0, URL),
+        (("works", "add", "x.html", "--library", "works", "-j", "1"), 0, "the library has 1 work."),
         (("index", "stats", "index"), 0, "simhash"),
         (("lexicon", "build", "labelled/html", *BIGRAMS), 0, "lexicon"),
     ],

@@ -14,10 +14,10 @@ from tests.support.commandline import invoke, printed_text
 
 SECTIONS = {
     "Try:": ["demo", "crawl", "settings"],
-    "Look:": ["drops", "why", "compare", "groups", "mirrors", "report", "trace"],
+    "Look:": ["drops", "why", "compare", "groups", "mirrors", "report"],
     "Correct:": ["review", "forget", "restore", "keep", "separate", "overrides"],
     "Measure:": ["judge", "evaluate", "replay", "plan"],
-    "Operate:": ["index", "batch", "lexicon"],
+    "Operate:": ["index", "batch", "lexicon", "works"],
 }
 
 

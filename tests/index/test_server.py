@@ -229,16 +229,6 @@ def test_the_latest_page_has_the_highest_number_whichever_client_files_it(addres
             assert number_of(last.page) == 3
 
 
-@pytest.mark.slow
-def test_a_batch_may_have_more_scopes_than_arguments_of_a_script(address: ServerAddress) -> None:
-    pages = [page(number, signature, f"scope {number}") for number, signature in enumerate(uniform(1, 8_200))]
-    with closing(open_backend(address)) as store:
-        decisions = store.offer(pages, ByDistance(0)).result()
-        assert {decision.verdict for decision in decisions} == {Verdict.NEW}
-        assert len(store) == len(pages)
-        assert verify(store, ByDistance(0)) == []
-
-
 # Caches
 
 
@@ -252,17 +242,6 @@ def test_little_memory_changes_no_answer(address: ServerAddress, server: Server)
             batches = [offered[at : at + 7] for at in range(0, len(offered), 7)]
             answers.append([decision for batch in batches for decision in store.offer(batch, NEAR).result()])
     assert answers[0] == answers[1]
-
-
-def test_what_was_read_of_one_scope_is_not_kept_for_the_next(address: ServerAddress) -> None:
-    with closing(open_backend(address)) as store:
-        pages = [page(number, 5, f"scope {number}") for number in range(200)]
-        store.offer(pages, NEAR).result()
-        probes = [list(NEAR.probes(pages[0]))]
-        with store._read() as reading:
-            shared = sum(1 for _ in reading.sharing(probes, lambda blocks: NEAR.near(pages[0], next(iter(blocks)))))
-            assert shared == len(pages)
-            assert len(reading._storage._changes.cells) < 20  # type: ignore[attr-defined]
 
 
 def test_a_cache_keeps_to_its_size_and_evicts_the_least_recently_used() -> None:

@@ -168,8 +168,6 @@ def compare(storage: Storage, model: Model) -> None:
         assert storage.read_buckets(filed_in, scope, [key], None).tolist() == bucket
         assert storage.read_bucket(filed_in, scope, key) == b"".join(number.to_bytes(8, "little") for number in bucket)
         assert storage.read_buckets(filed_in, scope, [key, key], 1).tolist() == 2 * bucket[: limit_payloads(1)]
-    filed = {scope for (filed_in, scope, _), bucket in model.buckets.items() if filed_in == SIGNATURES and bucket}
-    assert filed <= set(storage.scopes())
 
 
 def work(place: Any, model: Model, transactions: Sequence[Sequence[Operation]]) -> None:

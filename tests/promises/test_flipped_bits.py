@@ -3,9 +3,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 import lmdb
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable, SignedPage
-from crawler_dedup.hamming import Numbers
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.lmdb.buckets import Buckets
@@ -31,10 +29,6 @@ DATABASES = (b"tables", b"records", b"numbers", b"runs", b"sites", b"counts", b"
 CONFIG = Config(tokenizer="bigrams")
 URLS = ["http://a.org/ü", "http://a.org/2", "http://b.org/3"]
 UNREADABLE = "1 records cannot be read."
-
-
-def every_number(blocks: Iterable[Numbers]) -> list[int]:
-    return [number for block in blocks for number in block.tolist()]
 
 
 class Pages:
@@ -85,7 +79,6 @@ class Pages:
             lambda: maintenance.export_index(self.store, self.file, lambda _: None),
             *(partial(self.deduplicator.decide, [page]) for page in (*self.copies, *self.own)),
             *(partial(self._claim_and_end, page) for page in self.copies),
-            *(partial(self.store.sharing, [FILING.probes(page)], every_number) for page in self.own),
             lambda: self.store.merge([Record(page) for page in self.copies], FILING),
             lambda: list(self.store.records(10, handled_only=True)),
             lambda: len(self.store),
@@ -270,15 +263,6 @@ def test_a_chunk_with_an_impossible_number_raises_only_errors_of_the_index(tmp_p
                 use()
         with pytest.raises(IndexDamaged, match="is damaged"):
             list(buckets.chunks(txn))
-
-
-@pytest.mark.parametrize("length", [1, 3])
-def test_a_scope_name_that_is_too_short_is_reported_as_damage(tmp_path: Path, length: int) -> None:
-    with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, buffers=True) as txn:
-        buckets = Buckets(env, txn, b"tables")
-        txn.put(b"\7" * length, b"\7" * 8, db=buckets.db)
-        with pytest.raises(IndexDamaged, match="is damaged"):
-            list(islice(buckets.scopes(txn), 5))
 
 
 def test_a_record_with_the_last_possible_number_is_reported_as_damage(pages: Pages) -> None:

@@ -20,10 +20,10 @@ from crawler_dedup import ConfigError, Deduplicator, IndexMismatch
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import (
     LETTERS,
-    find_initial_positions,
     find_initials,
     initial_of_each,
     initials_in_context,
+    locate_initials,
 )
 from crawler_dedup.signing.lexicon import (
     SHINGLE_WIDTH,
@@ -268,7 +268,7 @@ def test_a_folded_phrase_has_the_reading_of_the_table_and_a_letter_for_each_char
     for phrase, initials in read_phrases():
         folded = normalise(phrase)
         letter_numbers = find_initials(folded).tolist()
-        assert find_initial_positions(folded).tolist() == list(range(len(folded)))
+        assert locate_initials(folded)[1].tolist() == list(range(len(folded)))
         if "".join(LETTERS[letter_number] for letter_number in letter_numbers) != initials:
             read_otherwise.add(phrase)
     assert read_otherwise == {"抽祕骋妍"}, "of which the source has a folded form with another reading"

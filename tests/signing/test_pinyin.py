@@ -228,7 +228,7 @@ def test_a_limited_number_of_windows_is_looked_up_and_always_the_same() -> None:
     scheme = Pinyin()
     raw = "".join(random.Random(1).choices([chr(code) for code in range(0x4E00, 0x9000)], k=9_000))
     signature, longer = (scheme.sign(text_of(text)) for text in (raw, "茶馆" * 50 + raw))
-    numbers = scheme.keys_of_pieces(scheme.rolling(signature.value).numbers).tolist()
+    numbers = scheme.keys_of_vectors(scheme.rolling(signature.value).numbers).tolist()
     assert list(scheme.probes(signature)) == sorted(sorted(set(numbers), key=slow_mixed)[:MAX_PROBES])
     assert len(scheme.probes(signature)) == MAX_PROBES
     assert len(set(scheme.probes(signature)) & set(scheme.probes(longer))) > 0.9 * MAX_PROBES

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +11,7 @@ from hypothesis import strategies as st
 from crawler_dedup import ConfigError
 from crawler_dedup.signing.features import normalise, size_in_letters, split_units
 from crawler_dedup.signing.schemes import Agreement, scheme_of
-from crawler_dedup.signing.schemes.passages import Pieces
-from crawler_dedup.signing.schemes.winnowing import WIDE_LETTERS, Winnowing
+from crawler_dedup.signing.schemes.winnowing import WIDE_LETTERS, Pieces, Winnowing, unpack
 from tests.support.examples import examples
 from tests.support.prose import mixed, prose, text_of
 from tests.support.reference import slow_mixed, slow_polynomial
@@ -59,7 +56,7 @@ def with_other_punctuation(text: str, seed: int) -> str:
 
 def numbers_of(scheme: Winnowing, raw: str) -> set[int]:
     """Return the hashes by which a page with this text is filed."""
-    return set(scheme.pieces_of_page(scheme.value(text_of(raw))).numbers.tolist())
+    return set(unpack(scheme.value(text_of(raw))).numbers.tolist())
 
 
 def hashes_of_runs(letters: list[str], width: int) -> list[int]:
@@ -130,9 +127,8 @@ def pairs_of(pieces: Pieces) -> list[tuple[int, int]]:
 def test_the_chosen_runs_equal_those_of_a_slow_reference(raw: str, seed: int, scheme: Winnowing) -> None:
     text = text_of(with_other_punctuation(raw, seed))
     expected = slow_choice(raw, scheme)
-    assert pairs_of(scheme.pieces_of_text(text.plain)) == expected
     if expected:
-        assert pairs_of(scheme.pieces_of_page(scheme.value(text))) == expected
+        assert pairs_of(unpack(scheme.value(text))) == expected
     else:
         assert scheme.value(text) == b""
 
@@ -211,16 +207,3 @@ def test_a_guarantee_below_the_noise_is_refused_with_a_sentence() -> None:
         scheme_of("winnowing noise=60 guarantee=50")
     assert str(refused.value).startswith("guarantee=50 is not allowed with noise=60: ")
     assert scheme_of("winnowing noise=60 guarantee=60").spec == "winnowing wide=3 noise=60 guarantee=60"
-
-
-def test_letters_have_the_places_at_which_they_stand() -> None:
-    raw = "Tea, чай. 茶館 ชา 찻집 don't  かな"
-    plain = normalise(raw)
-    places = Winnowing().find_letters(plain)
-    assert [plain[at] for at in places] == letters_of(raw)
-    assert (np.diff(places) >= 0).all()
-    assert Counter(places.tolist()) == {
-        at: WIDE_LETTERS if character in "茶馆ชา찻집かな" else 1
-        for at, character in enumerate(plain)
-        if character.isalnum()
-    }

@@ -49,7 +49,6 @@ _LONG = 0xFF
 _SHORT = _LONG << _TABLE_SHIFT | 0xFFFF
 _TALLIED = 4096
 _LAST = b"\xff" * 4
-_LAST_SCOPE = (1 << 32) - 1
 _MAX_CHUNKS = 1 << 31
 
 
@@ -125,18 +124,6 @@ class Buckets:
         """Return all payloads under *key*, joined, in 8 bytes each: :meth:`query` for buckets that are mostly short."""
         chunk = bytes(txn.get(_name(scope, key), b"", self.db))
         return chunk if len(chunk) < FIRST_CHUNK_BYTES else self.query(txn, scope, [key]).tobytes()
-
-    def scopes(self, txn: lmdb.Transaction) -> Iterator[int]:
-        """Yield the numbers of the scopes that have a bucket, ascending."""
-        with txn.cursor(db=self.db) as cursor:
-            has_next = cursor.first()
-            while has_next:
-                name = bytes(cursor.key())
-                if _bucket_of(name) is None:  # set_range would find a shorter name again and again
-                    raise _damaged(name, cursor.value())
-                scope = int.from_bytes(name[:4], "big")
-                yield scope
-                has_next = scope < _LAST_SCOPE and cursor.set_range(_name(scope + 1, 0))
 
     def remove(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
         """Remove *payload* from the buckets of *keys*; skip buckets that do not have it."""

@@ -74,9 +74,6 @@ class DirectoryStorage(Storage):
     def take(self, table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
         self._buckets[table].remove(self._txn, scope, keys, payload)
 
-    def scopes(self) -> Iterator[int]:
-        return self._buckets[SIGNATURES].scopes(self._txn)
-
     def new_number(self, highest: int) -> int:  # noqa: ARG002  (it always returns the highest of all)
         with self._txn.cursor(db=self._rows[RECORDS]) as cursor:
             return decode_number(cursor.key(), NUMBER_BYTES) + 1 if cursor.last() else 1

@@ -42,7 +42,6 @@ class Changes:
         commands: further changes, each a command of the server. Only ``DEL`` changes cells.
         runs: name of a run → its new entry, for each that it writes; empty: it is deleted.
         with_runs: whether other clients must learn that runs were changed.
-        scopes: hashes of the scopes in which it files signatures.
         count: change of the number of records.
     """
 
@@ -53,7 +52,6 @@ class Changes:
     commands: list[Command] = field(default_factory=list)
     runs: dict[bytes, bytes] = field(default_factory=dict)
     with_runs: bool = False
-    scopes: set[int] = field(default_factory=set)
     count: int = 0
 
     @property

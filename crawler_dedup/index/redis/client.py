@@ -19,7 +19,6 @@ from crawler_dedup.index.redis.keys import LAYOUT, Keys, meta_key
 from crawler_dedup.index.redis.knowncells import KnownCells
 from crawler_dedup.index.runs import RUN_NAME_BYTES
 
-_KNOWN_SCOPES = 10_000
 _SCANNED = 500
 _RESERVED = 64
 
@@ -52,7 +51,6 @@ class Client:
         self.cells = KnownCells(self._connection, cache_bytes, may_assume=may_assume)
         self._opened = 0
         self._state = b""
-        self._scopes: set[int] = set()
         self._marks = Marks()
         self._reserved = range(0)
         self._ahead = 0.0
@@ -71,7 +69,6 @@ class Client:
         if self._opened != self._connection.opened:
             self._learn_time()
         while self._opened != self._connection.opened:
-            self._scopes.clear()
             self._reserved = range(0)
             self.epoch = read_epoch(self._connection, self._header)
             self.keys = Keys(self._connection.address, self.epoch)
@@ -85,10 +82,6 @@ class Client:
         if run not in self._alive and float(self.call(b"GET", name) or 0) > self._created + self._ahead:
             self._alive.add(run)
         return run in self._alive
-
-    def find_new_scopes(self, scopes: set[int]) -> set[int]:
-        """Return those of *scopes* that may not be in the stored set of scopes yet."""
-        return scopes - self._scopes
 
     def new_number(self, highest: int) -> int:
         """Return a number for a new record, higher than *highest*, which a record has. Numbers are reserved in blocks."""
@@ -228,7 +221,6 @@ class Client:
         self._forget_changed(noted)
         self._state = state
         self.cells.note_done(changes)
-        self._scopes = changes.scopes | (self._scopes if len(self._scopes) < _KNOWN_SCOPES else set())
         self.runs.entries.update(changes.runs)
         if changes.with_runs:
             try:

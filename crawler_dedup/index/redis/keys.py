@@ -45,7 +45,6 @@ class Keys:
         listed: for tables that are scanned, the set of the names of their rows.
         runs: the hash of the entries of runs.
         dead: the set of the runs that are over.
-        scopes: the set of the hashes of scopes.
     """
 
     def __init__(self, address: ServerAddress, epoch: bytes) -> None:
@@ -57,7 +56,6 @@ class Keys:
         self.listed = {SITES: prefix + b"k", OVERRIDES: prefix + b"y"}
         self.runs = prefix + b"u"
         self.dead = prefix + b"d"
-        self.scopes = prefix + b"o"
         self._signatures = prefix + b"b"
         self._numbers = prefix + b"n"
         letters = {RECORDS: b"r", SITES: b"s", COUNTS: b"c", SNAPSHOTS: b"p", OVERRIDES: b"w"}
@@ -67,7 +65,7 @@ class Keys:
     @property
     def singles(self) -> list[bytes]:
         """The names of the keys of which there is one in each epoch."""
-        return [self.meta, self.state, self.log, self.last, self.runs, self.dead, self.scopes, *self.listed.values()]
+        return [self.meta, self.state, self.log, self.last, self.runs, self.dead, *self.listed.values()]
 
     def row(self, table: RowTable, name: bytes) -> bytes:
         """Return the name of a row, which must not be that of a run."""

@@ -20,7 +20,6 @@ from crawler_dedup.index.storage import (
     PAYLOAD_BYTES,
     RECORDS,
     RUNS,
-    SIGNATURES,
     SITES,
     BucketTable,
     Probing,
@@ -35,7 +34,6 @@ UNDIVIDED = 16
 _READ_RECORDS = 500
 _MAY_BE_NEW = SITES, COUNTS
 """Tables whose rows are looked up before they exist. They may be assumed to be empty."""
-_MOST_SCOPES = 1_000  # in one command: a script cannot pass on 8,000 arguments
 
 
 class ServerStorage(Storage):
@@ -144,8 +142,6 @@ class ServerStorage(Storage):
         return np.frombuffer(b"".join(contents), dtype=_PAYLOAD)
 
     def append(self, table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
-        if table == SIGNATURES:
-            self._changes.scopes.add(scope)
         for name in self._keys.bucket_names(table, scope, keys):
             self._change(name).add(payload.to_bytes(PAYLOAD_BYTES, "little"))
 
@@ -158,12 +154,6 @@ class ServerStorage(Storage):
         if bucket is None:
             bucket = self._buckets[name] = ChangedBucket(self._read_bucket(name))
         return bucket
-
-    def scopes(self) -> Iterator[int]:
-        scopes = self._client.call(b"SMEMBERS", self._keys.scopes)
-        for scope in sorted(int.from_bytes(scope, "big") for scope in scopes):
-            yield scope
-            self._changes.cells.clear()  # there may be any number of scopes
 
     # The index
 
@@ -212,9 +202,6 @@ class ServerStorage(Storage):
                 changes.written[key] = content
             else:
                 commands.append((b"DEL", key))
-        scopes = [scope.to_bytes(4, "big") for scope in sorted(self._client.find_new_scopes(changes.scopes))]
-        for start in range(0, len(scopes), _MOST_SCOPES):
-            commands.append((b"SADD", self._keys.scopes, *scopes[start : start + _MOST_SCOPES]))
         for run, entry in changes.runs.items():
             if entry:
                 commands.append((b"HSET", self._keys.runs, run, entry))

@@ -22,10 +22,10 @@ from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signedpage import Signature
-from crawler_dedup.signing.initials import LETTERS, find_initial_positions, find_initials
+from crawler_dedup.signing.initials import LETTERS, find_initials
 from crawler_dedup.signing.schemes.featured import LexicalScheme
-from crawler_dedup.signing.schemes.passages import PassageScheme, PieceIndex, Pieces, Positions
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option
+from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option
+from crawler_dedup.signing.schemes.winnowing import Pieces, Positions
 from crawler_dedup.signing.text import Text
 
 MAX_BITS = 64
@@ -160,7 +160,10 @@ class VectorIndex:
         return _SortedVectors(part, order, rotated[order], rotated[order] >> np.uint64(part.below))
 
     def partners(self, theirs: Numbers) -> tuple[Positions, Positions]:
-        """See :class:`~crawler_dedup.signing.schemes.passages.PieceIndex`."""
+        """Return the pairs of matching vectors, as places in the indexed vectors and in *theirs* (ascending and distinct).
+
+        Their number is bounded: a few times the length of *theirs*, or a few hundred thousand.
+        """
         count = max(1, len(self._vectors))
         pairs = sort_distinct(np.concatenate([self._with_equal_part(ours, theirs) for ours in self._sorted]))
         return pairs % count, pairs // count
@@ -194,16 +197,16 @@ _NIBBLES = 16  # classes whose numbers fit four bits
 
 
 @dataclass(frozen=True)
-class Pinyin(LexicalScheme, PassageScheme):
+class Pinyin(LexicalScheme, ValueScheme):
     """Windows of letters, each described by the counts of 16 classes of letters.
 
     A kept text has a window at every half of a window's length, a new text has one at every letter, so that windows match
     after insertions and deletions too. Two windows match if one half of their vectors is equal and the other differs little.
 
-    Good at: copies of long Chinese texts with homophones, other characters or another encoding, and at saying which parts
-    were copied (``crawler-dedup trace``). Bad at: other languages, of which only the first letter of each word counts; texts
-    under 120 letters, which agree with equal texts only; crawls of long pages (up to 8,192 probes for each page, and the 8
-    best candidates are compared). In a crawl the rules compare the characters of blocks, too: a copy in homophones is kept.
+    Good at: copies of long Chinese texts with homophones, other characters or another encoding. Bad at: other languages, of
+    which only the first letter of each word counts; texts under 120 letters, which agree with equal texts only; crawls of
+    long pages (up to 8,192 probes for each page, and the 8 best candidates are compared). In a crawl the rules compare the
+    characters of blocks, too: a copy in homophones is kept.
 
     Half a byte and a twelfth of a key for each letter.
 
@@ -222,7 +225,6 @@ class Pinyin(LexicalScheme, PassageScheme):
     name: ClassVar[str] = "pinyin"
     fixed: ClassVar[str] = "version=3"
     bucket_limit: ClassVar[int | None] = 250
-    least_keys: ClassVar[int] = 2
 
     window: int = option(48, "16 to 1000")
     overlap: float = option(0.5, "0 to 0.9")
@@ -316,16 +318,18 @@ class Pinyin(LexicalScheme, PassageScheme):
         starts = np.arange(len(classes) - self.window + 1)
         return Pieces(starts, self._layout.count(classes, expected, self.window, starts))
 
-    def keys_of_pieces(self, numbers: Numbers) -> Numbers:
-        return self._layout.keys(numbers)
+    def keys_of_vectors(self, vectors: Numbers) -> Numbers:
+        """Return the keys of windows with these *vectors*; a key may occur twice."""
+        return self._layout.keys(vectors)
 
-    def index_pieces(self, numbers: Numbers) -> PieceIndex:
-        return VectorIndex(self._layout, numbers, self.apart)
+    def index_vectors(self, vectors: Numbers) -> VectorIndex:
+        """Index *vectors*, which are ascending and distinct."""
+        return VectorIndex(self._layout, vectors, self.apart)
 
     # Look-up
 
     def keys_of(self, value: bytes) -> Numbers:
-        return self.keys_of_pieces(self.pieces_of_page(value).numbers)
+        return self.keys_of_vectors(self.pieces_of_page(value).numbers)
 
     def probes_of(self, value: bytes) -> Numbers:
         return _prepare(self, value).probes
@@ -350,25 +354,6 @@ class Pinyin(LexicalScheme, PassageScheme):
         lie in windows of the kept text."""
         return _shares(self, new, kept)
 
-    # Passages
-
-    @property
-    def piece_letters(self) -> int:
-        return self.window
-
-    @property
-    def reach(self) -> int:
-        return self.window
-
-    def find_letters(self, plain: str) -> Positions:
-        return find_initial_positions(plain)
-
-    def pieces_of_text(self, plain: str) -> Pieces:
-        classes = self.classes_of(plain)
-        if len(classes) < self.window:
-            return Pieces(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64))
-        return self.rolling(self.pack(classes))
-
 
 class _NewText:
     """The windows of a text that is looked up and compared, one at every letter."""
@@ -379,14 +364,14 @@ class _NewText:
         self.numbers, self.number_of_window = np.unique(rolling.numbers, return_inverse=True)
 
     @cached_property
-    def index(self) -> PieceIndex:
+    def index(self) -> VectorIndex:
         """Index of the vectors of the windows."""
-        return self.scheme.index_pieces(self.numbers)
+        return self.scheme.index_vectors(self.numbers)
 
     @cached_property
     def probes(self) -> Numbers:
         """Keys of the windows; of too many, a choice that depends on the keys only, not on the text around them."""
-        keys = sort_distinct(self.scheme.keys_of_pieces(self.numbers))
+        keys = sort_distinct(self.scheme.keys_of_vectors(self.numbers))
         return keys if len(keys) <= MAX_PROBES else keys[np.argpartition(mix_bits(keys), MAX_PROBES)[:MAX_PROBES]]
 
     def cover(self, matching: Positions) -> float:

@@ -13,18 +13,19 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signing.characters import WIDE
-from crawler_dedup.signing.features import find_unit_positions, split_units
-from crawler_dedup.signing.schemes.passages import PassageScheme, PieceIndex, Pieces, Positions
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option, share_members
+from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option, share_members
 from crawler_dedup.signing.text import Text
+
+Positions = NDArray[np.int64]
 
 MAX_CHOSEN = 1 << 17
 """Maximum number of hashes of a text: those of about a million Chinese characters, or four million letters."""
@@ -44,16 +45,22 @@ _MIN_HASHES = 6  # the share of fewer hashes says too little; the sketches then 
 _WIDE_END = 0x33480
 
 
+class Pieces(NamedTuple):
+    """Runs of letters of a text: the letter at which each begins (int64), and a hash of it (uint64)."""
+
+    starts: Positions
+    numbers: Numbers
+
+
 @dataclass(frozen=True)
-class Winnowing(PassageScheme):
+class Winnowing(ValueScheme):
     """Hashes of runs of letters, chosen so that two texts have one in common for every long passage that they share.
 
     Letters are the letters and digits of the normalised text, without spaces and punctuation. A character of a script that
     says more with each character (Han, kana, Hangul, Thai) counts as three letters.
 
-    Good at: excerpts, texts put together from others, and saying which passages were copied in any script (``crawler-dedup
-    trace``). Bad at: texts in which every few words a letter was changed, such as Chinese with homophones; texts of fewer
-    letters than *noise*, which agree with equal texts only.
+    Good at: excerpts, and texts put together from others, in any script. Bad at: texts in which every few words a letter was
+    changed, such as Chinese with homophones; texts of fewer letters than *noise*, which agree with equal texts only.
 
     8 bytes and a key for every 31 letters; up to 64 probes.
 
@@ -96,11 +103,11 @@ class Winnowing(PassageScheme):
 
     def value(self, text: Text) -> bytes:
         letters = _letters_of("".join(text.units))
-        chosen = self._choose(letters)
+        chosen = choose_runs(letters, self.noise, self._window)
         return _pack(len(letters), chosen) if 0 < len(chosen.starts) <= MAX_CHOSEN else b""
 
     def keys_of(self, value: bytes) -> Numbers:
-        return _unpack(value).numbers
+        return unpack(value).numbers
 
     def probes_of(self, value: bytes) -> Numbers:
         # Sorted by another hash, because the chosen hashes are small. Every text that has these keys takes the same ones.
@@ -120,68 +127,31 @@ class Winnowing(PassageScheme):
     def shares(self, new: bytes, kept: bytes) -> Shares:
         return share_members(sort_distinct(self.keys_of(new)), sort_distinct(self.keys_of(kept)))
 
-    # Passages
 
-    @property
-    def piece_letters(self) -> int:
-        return self.noise
+def choose_runs(letters: Numbers, width: int, window: int) -> Pieces:
+    """Choose from the runs of *width* letters, one at least of every *window* successive runs (winnowing).
 
-    @property
-    def reach(self) -> int:
-        return 2 * self._window
+    Return where each chosen run begins, and 48 bits of its hash.
 
-    def find_letters(self, plain: str) -> Positions:
-        units = split_units(plain)
-        lengths = np.array([len(unit) for unit in units], dtype=np.int64)
-        ends = np.cumsum(lengths)
-        starts = np.array(find_unit_positions(plain), dtype=np.int64)
-        places = np.repeat(starts - ends + lengths, lengths) + np.arange(lengths.sum())
-        return np.repeat(places, _counts_of(_codes_of("".join(units))))
-
-    def pieces_of_text(self, plain: str) -> Pieces:
-        return self._choose(_letters_of("".join(split_units(plain))))
-
-    def pieces_of_page(self, value: bytes) -> Pieces:
-        return _unpack(value)
-
-    def keys_of_pieces(self, numbers: Numbers) -> Numbers:
-        return numbers
-
-    def index_pieces(self, numbers: Numbers) -> PieceIndex:
-        return _EqualPieces(numbers)
-
-    # The choice
-
-    def _choose(self, letters: Numbers) -> Pieces:
-        """Choose from the runs of *letters*. Return where each chosen run begins, and 48 bits of its hash."""
-        count = len(letters) - self.noise + 1
-        if count < 1:
-            return Pieces(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64))
-        width = min(self._window, count)
-        parts = []
-        for first in range(0, count - width + 1, _TOGETHER):
-            hashes = _hash_runs(letters[first : first + _TOGETHER + width + self.noise - 2], self.noise)
-            # Of equal hashes the last place makes the smallest number.
-            ranked = hashes & ~_LOW_PLACE | _LOW_PLACE - np.arange(len(hashes), dtype=np.uint64)
-            least = _sliding_minimum(ranked, width)
-            places = (_LOW_PLACE - (least[np.flatnonzero(np.diff(least, prepend=~least[:1]))] & _LOW_PLACE)).astype(
-                np.int64
-            )
-            parts.append(Pieces(places + first, hashes[places] >> _GAP_BITS))
-        starts, first_of = np.unique(np.concatenate([part.starts for part in parts]), return_index=True)
-        return _without_repeats(Pieces(starts, np.concatenate([part.numbers for part in parts])[first_of]), width)
-
-
-@dataclass(frozen=True)
-class _EqualPieces:
-    """An index of pieces that match if their numbers are equal."""
-
-    numbers: Numbers
-
-    def partners(self, theirs: Numbers) -> tuple[Positions, Positions]:
-        """See :class:`PieceIndex`."""
-        _, new_places, kept_places = np.intersect1d(self.numbers, theirs, assume_unique=True, return_indices=True)
-        return new_places, kept_places
+    Args:
+        letters: a hash of each letter.
+    """
+    count = len(letters) - width + 1
+    if count < 1:
+        return Pieces(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64))
+    window = min(window, count)
+    parts = []
+    for first in range(0, count - window + 1, _TOGETHER):
+        hashes = _hash_runs(letters[first : first + _TOGETHER + window + width - 2], width)
+        # Of equal hashes the last place makes the smallest number.
+        ranked = hashes & ~_LOW_PLACE | _LOW_PLACE - np.arange(len(hashes), dtype=np.uint64)
+        least = _sliding_minimum(ranked, window)
+        places = (_LOW_PLACE - (least[np.flatnonzero(np.diff(least, prepend=~least[:1]))] & _LOW_PLACE)).astype(
+            np.int64
+        )
+        parts.append(Pieces(places + first, hashes[places] >> _GAP_BITS))
+    starts, first_of = np.unique(np.concatenate([part.starts for part in parts]), return_index=True)
+    return _without_repeats(Pieces(starts, np.concatenate([part.numbers for part in parts])[first_of]), window)
 
 
 def _without_repeats(chosen: Pieces, width: int) -> Pieces:
@@ -225,14 +195,14 @@ def _sliding_minimum(numbers: Numbers, width: int) -> Numbers:
 def _letters_of(characters: str) -> Numbers:
     """Return a hash of each letter; a character that counts as several is repeated."""
     codes = _codes_of(characters)
-    return np.repeat(mix_bits(codes.astype(np.uint64)), _counts_of(codes))
+    return np.repeat(mix_bits(codes.astype(np.uint64)), count_letters(codes))
 
 
 def _codes_of(characters: str) -> Numbers:
     return np.frombuffer(characters.encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
-def _counts_of(codes: Numbers) -> Positions:
+def count_letters(codes: Numbers) -> Positions:
     """Return the number of letters that each character counts as."""
     counts: Positions = _letters_by_code()[np.minimum(codes, _WIDE_END)]
     return counts
@@ -251,7 +221,7 @@ def _pack(letters: int, chosen: Pieces) -> bytes:
     return _HEAD.pack(letters) + (chosen.numbers << _GAP_BITS | gaps).astype("<u8").tobytes()
 
 
-def _unpack(value: bytes) -> Pieces:
+def unpack(value: bytes) -> Pieces:
     """Return the chosen pieces. Raises :class:`ValueError` if *value* is damaged."""
     if len(value) <= _HEAD.size:
         raise ValueError("a signature is cut off")

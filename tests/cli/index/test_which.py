@@ -41,16 +41,13 @@ def test_without_a_project_the_index_must_be_given(tmp_path: Path, words: tuple[
 
 
 @pytest.fixture
-def calls(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[list[object]]]:
-    text = tmp_path_factory.mktemp("text") / "text.txt"
-    text.write_text("tea house " * 99)
+def calls(tmp_path: Path) -> Iterator[list[list[object]]]:
     yield [
         ["index", "stats"],
         ["index", "verify"],
         ["index", "compact"],
         ["forget", "--host", "a.org"],
         ["why", "http://a.org/"],
-        ["trace", text],
         ["index", "export", tmp_path / "file"],
     ]
     assert not (tmp_path / "file").exists()

@@ -1,0 +1,173 @@
+"""``crawler-dedup works matches``, ``show``, ``mark`` and ``report``: look at the matches of a library."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from crawler_dedup.cli.options import json_option, output_file_option, parse_duration
+from crawler_dedup.cli.terminal import format_time, make_console, print_json, printable, quantity
+from crawler_dedup.cli.works import library_option, match_fields, print_matches
+from crawler_dedup.system.extras import require_extra
+from crawler_dedup.system.files import open_replacement
+from crawler_dedup.works.matches import STATUSES, Matches, Status
+from crawler_dedup.works.report import render_matches
+from crawler_dedup.works.sidebyside import align_passages
+
+
+def _parse_since(_: click.Context, __: click.Parameter, value: str) -> float:
+    """Return the time that ``7d`` or ``2026-11-21`` names, in seconds since 1970; 0 for ``""``."""
+    if not value:
+        return 0
+    if (seconds := parse_duration(value)) is not None:
+        return time.time() - seconds
+    try:
+        return datetime.fromisoformat(value).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no time; write 7d, 12h or 2026-11-21.") from None
+
+
+_status_argument = click.argument("status", type=click.Choice(STATUSES))
+_status_option = click.option(
+    "--status", "statuses", type=click.Choice(STATUSES), multiple=True, help="Only this status. Can be repeated."
+)
+
+
+@click.command()
+@library_option
+@click.option("--work", metavar="WORK", default="", help="Only matches of the work with this number or title.")
+@click.option("--host", metavar="HOST", default="", help="Only pages of this host.")
+@_status_option
+@click.option(
+    "--since",
+    metavar="TIME",
+    default="",
+    callback=_parse_since,
+    help="Only matches seen since then: 7d, 2026-11-21 (UTC).",
+)
+@json_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, with a heading.")
+def matches(
+    library: Path, work: str, host: str, statuses: Sequence[Status], since: float, json: bool, as_csv: bool
+) -> None:
+    """List the matches of a library, those seen last first.
+
+    \b
+    Examples:
+      crawler-dedup works matches --library works --status open
+      crawler-dedup works matches --library works --since 7d --csv > matches.csv
+    """
+    with closing(Matches(library)) as stored:
+        chosen = list(stored.select(work=work, host=host, statuses=statuses, since=since))
+    if json:
+        print_json("match", map(match_fields, chosen))
+    elif as_csv:
+        rows = [match_fields(match) for match in chosen]
+        writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [])
+        writer.writeheader()
+        writer.writerows(rows)
+    elif chosen:
+        print_matches(chosen)
+    else:
+        click.echo("There is no such match.")
+
+
+@click.command()
+@click.argument("match", type=int)
+@library_option
+@json_option
+def show(match: int, library: Path, json: bool) -> None:
+    """Show the passages of a match, those of the page and of the work side by side.
+
+    MATCH is the number of the match, as `works matches` prints it. Characters that differ are underlined; characters that
+    sound alike are in square brackets.
+
+    \b
+    Examples:
+      crawler-dedup works show 3 --library works
+    """
+    with closing(Matches(library)) as stored:
+        shown, passages = stored.read(match)
+    if json:
+        print_json("passage", map(asdict, passages))
+        return
+    console = make_console()
+    author = f" ({printable(shown.author)})" if shown.author else ""
+    console.print(Text(f"{printable(shown.title)}{author}\n{printable(shown.url)}"))
+    console.print(
+        Text(
+            f"{shown.status}; {shown.share_of_work:.1%} of the work, {shown.share_of_page:.1%} of the page,"
+            f" {quantity(shown.passages, 'passage')}; first seen {format_time(shown.first_seen)},"
+            f" last {format_time(shown.last_seen)}"
+        )
+    )
+    for passage in passages:
+        table = Table(width=None if sys.stdout.isatty() else 120)
+        table.add_column(f"page, characters {passage.start:,} to {passage.end:,}", ratio=1, overflow="fold")
+        table.add_column(f"work, characters {passage.work_start:,} to {passage.work_end:,}", ratio=1, overflow="fold")
+        page, work = Text(), Text()
+        for part in align_passages(passage.text, passage.work_text):
+            for side, characters in ((page, part.text), (work, part.work_text)):
+                shown_characters = printable(" ".join(characters.split("\n")))
+                side.append(
+                    f"[{shown_characters}]" if part.kind == "homophone" and characters else shown_characters,
+                    style="" if part.kind == "equal" else "bold underline",
+                )
+        table.add_row(page, work)
+        console.print(table)
+
+
+@click.command()
+@click.argument("numbers", type=int, nargs=-1, required=True, metavar="MATCH...")
+@_status_argument
+@library_option
+def mark(numbers: Sequence[int], status: Status, library: Path) -> None:
+    """Set the status of matches: open, confirmed, dismissed or licensed.
+
+    MATCH is the number of a match, as `works matches` prints it; STATUS is what people say about it. A match keeps its
+    status when its page is seen again.
+
+    Exit status 1: there is none of these matches.
+
+    \b
+    Examples:
+      crawler-dedup works mark 3 5 confirmed --library works
+    """
+    with closing(Matches(library)) as stored:
+        count = stored.mark(numbers, status)
+    click.echo(f"{count:,} of {len(numbers):,} marked as {status}.")
+    if not count:
+        raise click.exceptions.Exit(1)
+
+
+@click.command()
+@library_option
+@output_file_option("report.html", "HTML file to write.")
+@_status_option
+def report(library: Path, output: Path, statuses: Sequence[Status]) -> None:
+    """Write a report of the matches, as one HTML file: by work, by host and over time.
+
+    It needs Jinja: install crawler-dedup with the extra report.
+
+    \b
+    Examples:
+      crawler-dedup works report --library works -o report.html
+    """
+    require_extra("report", "crawler-dedup works report")
+    with closing(Matches(library)) as stored:
+        chosen = list(stored.select(statuses=statuses))
+        content = render_matches(stored, chosen, datetime.now(UTC)).encode()
+    with open_replacement(output) as file:
+        file.write(content)
+    click.echo(f"{output}: {decimal(len(content))}, {len(chosen):,} matches.")

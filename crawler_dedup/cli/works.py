@@ -1,0 +1,397 @@
+"""``crawler-dedup works``: a library of works, and the pages that share passages with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.text import Text
+
+from crawler_dedup.cli.options import jobs_option, json_option, output_file_option, settings_option
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import read_config
+from crawler_dedup.cli.terminal import (
+    format_time,
+    iso_time,
+    make_console,
+    make_table,
+    print_error,
+    print_json,
+    printable,
+    quantity,
+)
+from crawler_dedup.errors import BeyondLimits, ConfigError, DedupError
+from crawler_dedup.index.maintenance import has_index, open_pages
+from crawler_dedup.inspection.fetching import fetch_page, is_address
+from crawler_dedup.signing.extractors import extract_text
+from crawler_dedup.signing.text import unpack_text
+from crawler_dedup.system.extras import require_extra
+from crawler_dedup.system.processes import map_in_processes, raise_if_stopped
+from crawler_dedup.works.documents import MAX_BYTES, SUFFIXES, read_content, read_document
+from crawler_dedup.works.letters import SCHEMES
+from crawler_dedup.works.library import Library, SignedWork, Work, digest_of, sign_work
+from crawler_dedup.works.matches import Match, Matches
+
+_SNIFFED = 1 << 10
+_RECORDS_TOGETHER = 100
+
+
+def _find_library(_: click.Context, __: click.Parameter, value: Path | None) -> Path:
+    """Return the directory of the library that a command names, or that of the project."""
+    if value is not None:
+        return value
+    config = read_config(())
+    if not config.works:
+        raise ConfigError("No library is named: give --library DIR, or set DEDUP_WORKS.")
+    from crawler_dedup.crawl.startup import directory_of  # noqa: PLC0415  (slow to load)
+
+    return directory_of("DEDUP_WORKS", config.works)
+
+
+library_option = click.option(
+    "--library",
+    type=click.Path(file_okay=False, path_type=Path),
+    callback=_find_library,
+    help="Directory of the library.  [default: DEDUP_WORKS of this Scrapy project]",
+)
+_paths_argument = click.argument(
+    "paths", nargs=-1, required=True, metavar="WORK...", type=click.Path(exists=True, path_type=Path)
+)
+
+
+# The library
+
+
+@click.command()
+@_paths_argument
+@library_option
+@click.option(
+    "--scheme",
+    type=click.Choice(("auto", *SCHEMES)),
+    default="auto",
+    show_default=True,
+    help="What is compared. pinyin: initials of Chinese characters, which homophones have in common; winnowing: the letters"
+    " themselves; auto: pinyin for texts that are mostly Chinese.",
+)
+@jobs_option
+def add(paths: Sequence[Path], library: Path, scheme: str, jobs: int) -> None:
+    """Add works to a library.
+
+    WORK is a file: text or Markdown in any charset, HTML or EPUB, packed with gzip or not. Title and author come from its
+    metadata, or the title from its name. If it is a folder, all such files below it are added. A file that is in the
+    library and has not changed is left as it is; a changed one replaces its earlier state.
+
+    Exit status 0: done. 2: a file could not be read; the others were added.
+
+    \b
+    Examples:
+      crawler-dedup works add novels/ --library works
+      crawler-dedup works add book.epub poem.txt --library works
+    """
+    files = list(dict.fromkeys(file.resolve() for path in paths for file in _list_documents(path)))
+    if not files:
+        raise DedupError(f"{', '.join(map(str, paths))}: there is no file to read ({', '.join(SUFFIXES)}).")
+    with closing(Library(library, writable=True)) as opened, progress_bars() as start:
+        known = opened.digests()
+        sign = partial(_sign_file, scheme=scheme)
+        tasks = [(file, known.get(str(file))) for file in files]
+        added, errors = 0, 0
+        for signed in map_in_processes(sign, tasks, min(jobs, len(tasks)), start("signing", len(tasks)), chunk_size=1):
+            if isinstance(signed, SignedWork):
+                opened.add(signed)
+                added += 1
+            elif signed:
+                print_error(signed)
+                errors += 1
+        count = len(opened.works())
+    click.echo(f"{quantity(added, 'work')} added or changed; the library has {quantity(count, 'work')}.")
+    if errors:
+        raise click.exceptions.Exit(2)
+
+
+def _list_documents(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if _is_document(file) and file.is_file())
+
+
+def _sign_file(task: tuple[Path, bytes | None], *, scheme: str) -> SignedWork | str:
+    """Return a work to add, ``""`` if it has not changed, or an error."""
+    file, known = task
+    try:
+        content = read_content(file)
+        digest = digest_of(content, scheme)
+        if digest == known:
+            return ""
+        chosen = next((name for name in SCHEMES if name == scheme), None)
+        return sign_work(str(file), digest, read_document(str(file), content), chosen)
+    except DedupError as error:
+        return str(error)
+
+
+@click.command("list")
+@library_option
+@json_option
+def list_(library: Path, json: bool) -> None:
+    """List the works of a library.
+
+    \b
+    Examples:
+      crawler-dedup works list --library works
+      crawler-dedup works list --library works --json
+    """
+    with closing(Library(library)) as opened:
+        works = opened.works()
+    if json:
+        print_json("work", ({**asdict(work), "added": iso_time(work.added)} for work in works))
+        return
+    table = make_table("work", "title", "author", "scheme", "added", "file", right=("characters",))
+    for work in works:
+        names = [Text(printable(name)) for name in (work.title, work.author)]
+        cells = work.scheme, format_time(work.added), Text(printable(work.source)), f"{work.chars:,}"
+        table.add_row(str(work.id), *names, *cells)
+    make_console().print(table)
+
+
+@click.command()
+@click.argument("names", nargs=-1, required=True, metavar="WORK...")
+@library_option
+def remove(names: Sequence[str], library: Path) -> None:
+    """Remove works from a library.
+
+    WORK is the number, the title or the file of a work, as `works list` prints them. The matches of a work stay.
+
+    Exit status 1: there is no such work, and nothing was removed.
+
+    \b
+    Examples:
+      crawler-dedup works remove 3 --library works
+    """
+    with closing(Library(library, writable=True)) as opened:
+        works: dict[str, list[Work]] = {name: opened.find(name) for name in names}
+        if missing := [name for name, found in works.items() if not found]:
+            click.echo(f"There is no work {printable(', '.join(missing))}.", err=True)
+            raise click.exceptions.Exit(1)
+        chosen = {work.id: work for found in works.values() for work in found}
+        for work in chosen.values():
+            opened.remove(work)
+    click.echo(f"{quantity(len(chosen), 'work')} removed.")
+
+
+@click.command("export")
+@library_option
+@output_file_option("works.sqlite", "File to write.")
+def export_(library: Path, output: Path) -> None:
+    """Write a library to one file, without its matches.
+
+    \b
+    Examples:
+      crawler-dedup works export --library works -o works.sqlite
+    """
+    with closing(Library(library)) as opened:
+        opened.export(output)
+        click.echo(f"{output}: {quantity(len(opened.works()), 'work')}.")
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@library_option
+def import_(file: Path, library: Path) -> None:
+    """Add the works of an exported library to a library.
+
+    FILE is what `works export` has written. A work from the same file as one of the library replaces that.
+
+    \b
+    Examples:
+      crawler-dedup works import works.sqlite --library works
+    """
+    count = 0
+    with closing(Library(file)) as source, closing(Library(library, writable=True)) as opened:
+        for signed in source.signed_works():
+            opened.add(signed)
+            count += 1
+    click.echo(f"{quantity(count, 'work')} added or changed.")
+
+
+# Checking
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of an input: of every *parts* records the one with the number *part*.
+
+    Attributes:
+        source: an address, a file or the directory of an index.
+        kind: ``url``, ``file``, ``index`` or a format of files of pages.
+    """
+
+    source: str
+    kind: str
+    part: int = 0
+    parts: int = 1
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """What became of a part of an input: its number of pages, its matches (and whether each is new), and errors."""
+
+    pages: int
+    matches: list[tuple[Match, bool]]
+    errors: list[str]
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@library_option
+@json_option
+@jobs_option
+@settings_option
+def check(inputs: Sequence[str], library: Path, json: bool, jobs: int, settings: Sequence[str]) -> None:
+    """Find the pages that share passages with works of a library.
+
+    INPUT is a text, Markdown, HTML or EPUB file, a folder of them, a WARC, WACZ, JSON Lines or Parquet file, an address, a
+    text file with an address in each line, or the directory of an index that was made with DEDUP_STORE_TEXT = True. Each
+    page is compared with all works; what matches is stored beside the library, and a match that is known is brought up to
+    date. Places are counted in characters of the text of a page and of a work.
+
+    Exit status 0: no new match. 1: there are new matches. 2: there are none, and an input could not be read.
+
+    \b
+    Examples:
+      crawler-dedup works check suspects/ --library works
+      crawler-dedup works check crawl.warc.gz urls.txt --library works --json
+    """
+    config = read_config(settings)
+    parts = [part for name in inputs for part in _list_parts(name, jobs)]
+    with closing(Library(library)), closing(Matches(library)):  # created before processes use them
+        pass
+    check_part = partial(_check_part, library=library, max_bytes=config.max_bytes)
+    pages, matches, errors = 0, list[tuple[Match, bool]](), 0
+    with progress_bars() as start:
+        advance = start("checking", len(parts))
+        for checked in map_in_processes(check_part, parts, min(jobs, len(parts)), advance, chunk_size=1):
+            pages += checked.pages
+            matches += checked.matches
+            errors += len(checked.errors)
+            for error in checked.errors:
+                print_error(error)
+    new = sum(is_new for _, is_new in matches)
+    if json:
+        print_json("match", (match_fields(match) for match, _ in matches))
+        print_json("checked", [{"pages": pages, "matches": len(matches), "new": new, "errors": errors}])
+    else:
+        if matches:
+            print_matches([match for match, _ in matches])
+        matched = "1 match" if len(matches) == 1 else f"{len(matches):,} matches"
+        click.echo(f"{quantity(pages, 'page')} checked; {matched}, {new:,} new.")
+    if new or errors:
+        raise click.exceptions.Exit(1 if new else 2)
+
+
+def match_fields(match: Match) -> dict[str, Any]:
+    """Return the fields of a match for JSON Lines."""
+    times = {"first_seen": iso_time(match.first_seen), "last_seen": iso_time(match.last_seen)}
+    return {**asdict(match), **times}
+
+
+def print_matches(matches: Sequence[Match]) -> None:
+    """Print a table of matches."""
+    table = make_table("match", "status", "work", right=("of the work", "of the page", "passages"))
+    table.add_column("page", overflow="fold")
+    for match in matches:
+        shares = (f"{match.share_of_work:.1%}", f"{match.share_of_page:.1%}", f"{match.passages:,}")
+        table.add_row(str(match.id), match.status, Text(printable(match.title)), *shares, Text(printable(match.url)))
+    make_console().print(table)
+
+
+def _list_parts(name: str, jobs: int) -> list[_Part]:
+    """Return the parts of an input, which several processes can read at the same time."""
+    from crawler_dedup.batch.readers import find_format  # noqa: PLC0415  (reading needs an extra)
+
+    if is_address(name):
+        return [_Part(name, "url")]
+    path = Path(name)
+    if not path.exists():
+        raise DedupError(f"{name} does not exist, and is no address (http://…, https://…).")
+    if path.is_dir() and has_index(path):
+        return [_Part(name, "index", part, jobs) for part in range(jobs)]
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file() and (_is_document(file) or find_format(file)))
+        return [part for file in files for part in _list_parts(str(file), jobs)]
+    if input_format := find_format(path):
+        require_extra("batch", "reading files of pages")
+        return [_Part(name, input_format, part, jobs) for part in range(jobs)]
+    if name.lower().endswith(".txt"):
+        with path.open("rb") as file:
+            begins_with_address = is_address(file.read(_SNIFFED).decode("utf-8", "replace").strip())
+        lines = path.read_text("utf-8", "replace").split() if begins_with_address else []
+        if lines and all(map(is_address, lines)):
+            return [_Part(line, "url") for line in lines]
+    return [_Part(str(path.absolute()), "file")]
+
+
+def _is_document(file: Path) -> bool:
+    return file.name.lower().endswith(SUFFIXES)
+
+
+def _check_part(part: _Part, *, library: Path, max_bytes: int) -> _Checked:
+    """Compare the pages of a part with the library, and store the matches of each at once."""
+    pages, matches, errors = 0, list[tuple[Match, bool]](), list[str]()
+    with closing(Library(library)) as opened, closing(Matches(library)) as stored:
+        try:
+            for address, text in _read_pages(part, max_bytes):
+                raise_if_stopped()
+                pages += 1
+                try:
+                    matches += stored.store(address, text, opened.compare(text))
+                except BeyondLimits as limit:
+                    errors.append(f"{address} has {limit}.")
+        except DedupError as error:
+            errors.append(str(error))
+    return _Checked(pages, matches, errors)
+
+
+def _read_pages(part: _Part, max_bytes: int) -> Iterator[tuple[str, str]]:
+    """Yield the address and the text of each page of a part."""
+    path = Path(part.source)
+    if part.kind == "url":
+        page = fetch_page(part.source, max_bytes)
+        yield page.url, extract_text(page.body, page.encoding, whole=True)
+    elif part.kind == "file":
+        yield part.source, read_document(part.source, read_content(path)).text
+    elif part.kind == "index":
+        yield from _read_index(part)
+    else:
+        yield from _read_records(part)
+
+
+def _read_records(part: _Part) -> Iterator[tuple[str, str]]:
+    from crawler_dedup.batch.readers import reader_of  # noqa: PLC0415  (it needs the extra)
+    from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, PassedOver  # noqa: PLC0415
+
+    bad: PassedOver | None = None
+    for record in reader_of(part.kind).read_pages(Path(part.source), DEFAULT_COLUMNS, MAX_BYTES):
+        if isinstance(record, PassedOver):
+            bad = record if record.is_bad and bad is None and not part.part else bad
+        elif record.record % part.parts == part.part:
+            yield record.url, extract_text(record.body, record.encoding, whole=True)
+    if bad is not None:
+        raise DedupError(f"{part.source}, record {bad.record:,}: {bad.detail or bad.reason}.")
+
+
+def _read_index(part: _Part) -> Iterator[tuple[str, str]]:
+    count = 0
+    with closing(open_pages(Path(part.source))) as pages:
+        for block in pages.records(_RECORDS_TOGETHER, handled_only=True):
+            for record in block:
+                count += 1
+                text = unpack_text(record.page.text) if count % part.parts == part.part else ""
+                if text:
+                    yield record.page.url, text
+                elif count % part.parts == part.part:
+                    raise DedupError(f"{part.source} holds no texts: it was not made with DEDUP_STORE_TEXT = True.")

@@ -1,0 +1,100 @@
+"""Downloader middleware: compares each page that passes with a library of works (``DEDUP_WORKS``)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from scrapy import Spider, signals
+from scrapy.http import HtmlResponse, Request, Response
+
+from crawler_dedup.crawl.background import run_in_own_thread
+from crawler_dedup.crawl.monitor import LogThrottle
+from crawler_dedup.crawl.signals import work_matched
+from crawler_dedup.crawl.startup import FilterOff, config_of, directory_of, is_preview, refusal_logged
+from crawler_dedup.crawl.text import shown_text
+from crawler_dedup.system.logs import logger_without_credentials
+from crawler_dedup.works.library import Library
+from crawler_dedup.works.matches import Match, Matches
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+_LOGGER = logger_without_credentials(__name__)
+
+
+class WorksMiddleware:
+    """Compares pages with the library; whatever goes wrong, the page passes.
+
+    Its order is 39, so that it sees the responses that the filter has passed. A page reaches its callback when its matches
+    are stored: a crawl that is killed visits a page again that it had not handled, and finds its matches then.
+    """
+
+    def __init__(self, crawler: Crawler, directory: Path) -> None:
+        self._crawler = crawler
+        self._library, self._matches = Library(directory), Matches(directory)
+        self._throttle = LogThrottle()
+        self._in_turn = asyncio.Lock()
+        crawler.signals.connect(self._close, signal=signals.engine_stopped)
+
+    @classmethod
+    @refusal_logged()
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Open the library. An error stops the crawl here, before the first page."""
+        config = config_of(crawler)
+        if is_preview(crawler) or not config.works:
+            raise FilterOff
+        return cls(crawler, directory_of("DEDUP_WORKS", config.works))
+
+    def _close(self) -> None:
+        self._library.close()
+        self._matches.close()
+
+    async def process_response(
+        self,
+        request: Request,  # noqa: ARG002
+        response: Response,
+        spider: Spider | None = None,  # noqa: ARG002
+    ) -> Response:
+        """Compare *response*, and pass it."""
+        if isinstance(response, HtmlResponse) and response.status == 200:
+            try:
+                await self._compare(response)
+            except Exception as error:
+                self._report(response, error)
+        return response
+
+    async def _compare(self, response: Response) -> None:
+        text = await shown_text(response)
+        async with self._in_turn:
+            matches = await run_in_own_thread(self._find, response.url, text)
+        self._count("checked")
+        for match, is_new in matches:
+            self._count("matches")
+            self._count("new_matches", int(is_new))
+            self._crawler.signals.send_catch_log(
+                work_matched, match=match, is_new=is_new, response=response, spider=self._crawler.spider
+            )
+
+    def _find(self, url: str, text: str) -> list[tuple[Match, bool]]:
+        return self._matches.store(url, text, self._library.compare(text))
+
+    def _report(self, response: Response, error: Exception) -> None:
+        self._count("errors")
+        name = type(error).__name__
+        held_back = self._throttle.due(name)
+        _LOGGER.log(
+            logging.DEBUG if held_back is None else logging.WARNING,
+            "<%d %s> was not compared with the works: %s: %s (%d more such lines were held back)",
+            response.status,
+            response.url,
+            name,
+            error,
+            held_back or 0,
+            extra={"spider": self._crawler.spider},
+        )
+
+    def _count(self, name: str, by: int = 1) -> None:
+        self._crawler.stats.inc_value(f"dedup/works/{name}", by)

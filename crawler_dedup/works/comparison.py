@@ -1,0 +1,171 @@
+"""The passages that two texts share, found from runs of letters that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.signing.schemes.winnowing import Positions
+from crawler_dedup.works.letters import LEAST_LETTERS, RUN_LETTERS, Letters
+
+_MAX_PAIRS = 1 << 18  # of equal runs in a text and in a work
+_CHUNK = 512  # letters of the text that are compared at a time
+_BAND = 16  # shifts that are compared at a time
+_MARGIN = 4  # shifts beside a band
+_BESIDE = 96  # letters that are compared before and after equal runs
+_MAX_REGIONS = 2_000  # for a short text; longer texts have a few for each chunk
+_REGIONS_OF_CHUNK = 8
+_WINDOW, _LEAST_EQUAL = 16, 12
+"""Of so many successive letters, so many are equal where texts are copies."""
+_GAP = 48
+"""Most letters, and largest change of the shift, between two parts of a passage."""
+
+
+class Passage(NamedTuple):
+    """A passage of a text that is in a work: characters *start* to *end*, there *work_start* to *work_end*."""
+
+    start: int
+    end: int
+    work_start: int
+    work_end: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a text shares with a work.
+
+    Attributes:
+        passages: the passages, in the order of the text, with places in characters.
+        share_of_text: share of the letters of the text that lie in passages.
+        share_of_work: share of the letters of the work that do.
+    """
+
+    passages: list[Passage]
+    share_of_text: float
+    share_of_work: float
+
+
+class EqualRuns(NamedTuple):
+    """Runs of letters that a text and a work have in common: where each begins in the text, and where in the work."""
+
+    starts: Positions
+    work_starts: Positions
+
+
+def pair_runs(starts: Positions, numbers: Numbers, work_starts: Positions, work_numbers: Numbers) -> EqualRuns:
+    """Pair the runs of a text with equal runs of a work.
+
+    Args:
+        numbers: hashes of the runs that begin at *starts*, ascending; likewise those of the work, in any order.
+    """
+    first, last = (np.searchsorted(numbers, work_numbers, side) for side in ("left", "right"))
+    times = np.minimum(last - first, max(1, _MAX_PAIRS // max(1, len(work_numbers))))
+    before = np.cumsum(times) - times
+    places = np.repeat(first - before, times) + np.arange(times.sum())
+    return EqualRuns(starts[places], np.repeat(work_starts, times))
+
+
+def compare(text: Letters, work: Letters, runs: EqualRuns) -> Comparison | None:
+    """Return the passages that *text* and *work* share, beginning with equal *runs*; ``None`` if there are none."""
+    shifts = _align(text.codes, work.codes, runs, RUN_LETTERS[text.scheme])
+    (aligned,) = np.nonzero(shifts != _NONE)
+    work_places = aligned + shifts[aligned]
+    breaks = np.flatnonzero((np.diff(aligned) > _GAP) | (np.abs(np.diff(shifts[aligned])) > _GAP)) + 1
+    passages, covered = [], np.zeros(len(work.codes), dtype=np.bool_)
+    letters = 0
+    for first, end in pairwise([0, *breaks.tolist(), len(aligned)]):
+        if first == end:
+            continue
+        start, last = int(aligned[first]), int(aligned[end - 1])
+        work_start, work_last = int(work_places[first:end].min()), int(work_places[first:end].max())
+        if last - start + 1 < LEAST_LETTERS[text.scheme] or 2 * (end - first) < last - start + 1:
+            continue
+        letters += last - start + 1
+        covered[work_start : work_last + 1] = True
+        passages.append(
+            Passage(
+                int(text.places[start]),
+                int(text.places[last]) + 1,
+                int(work.places[work_start]),
+                int(work.places[work_last]) + 1,
+            )
+        )
+    return Comparison(passages, letters / len(text.codes), float(covered.mean())) if passages else None
+
+
+_NONE = np.iinfo(np.int64).min
+
+
+class _Region(NamedTuple):
+    """A part of a text in which letters are compared: letters *start* to *end*, with those shifted by *shift* and more."""
+
+    start: int
+    end: int
+    shift: int
+
+
+def _align(text: NDArray[np.uint8], work: NDArray[np.uint8], runs: EqualRuns, run_letters: int) -> Positions:
+    """Return for each letter of *text* by how much its copy in *work* is shifted; :data:`_NONE` if it has no copy there."""
+    shifts = np.full(len(text), _NONE, dtype=np.int64)
+    certainty = np.zeros(len(text), dtype=np.int64)
+    for region in _find_regions(len(text), runs, run_letters):
+        equal, counts = _compare_region(text, work, region)
+        best = counts.argmax(axis=0)
+        columns = np.arange(len(best))
+        found = counts[best, columns]
+        place = slice(region.start, region.end)
+        is_better = equal[best, columns] & (found > certainty[place])
+        certainty[place][is_better] = found[is_better]
+        shifts[place][is_better] = (best + region.shift)[is_better]
+    return shifts
+
+
+def _find_regions(letters: int, runs: EqualRuns, run_letters: int) -> Iterator[_Region]:
+    """Yield the regions around equal runs, those with most runs first. Their number is proportional to that of letters."""
+    if not len(runs.starts):
+        return
+    bands = (runs.work_starts - runs.starts) // _BAND
+    order = np.lexsort((runs.starts, bands, runs.starts // _CHUNK))
+    starts, bands = runs.starts[order], bands[order]
+    is_new = np.append(True, (np.diff(starts // _CHUNK) != 0) | (np.diff(bands) != 0))
+    first = np.flatnonzero(is_new)
+    counts = np.diff(first, append=len(starts))
+    most = _MAX_REGIONS + _REGIONS_OF_CHUNK * letters // _CHUNK
+    for number in np.argsort(-counts, kind="stable")[:most].tolist():
+        begin = int(starts[first[number]])
+        end = int(starts[first[number] + counts[number] - 1]) + run_letters
+        shift = int(bands[first[number]]) * _BAND - _MARGIN
+        yield _Region(max(0, begin - _BESIDE), min(letters, end + _BESIDE), shift)
+
+
+def _compare_region(
+    text: NDArray[np.uint8], work: NDArray[np.uint8], region: _Region
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Compare the letters of a region at every shift of its band.
+
+    Return whether each letter is equal, and how many windows that are nearly equal it lies in: shape (shifts, letters).
+    """
+    length, shifts = region.end - region.start, _BAND + 2 * _MARGIN
+    equal = np.zeros((shifts, length), dtype=np.bool_)
+    begin = region.start + region.shift
+    part = work[max(0, begin) : max(0, begin + length + shifts - 1)]
+    before = min(max(0, -begin), length + shifts - 1)  # letters before the beginning of the work
+    is_inside = np.zeros(length + shifts - 1, dtype=np.bool_)
+    padded = np.zeros(length + shifts - 1, dtype=np.uint8)
+    padded[before : before + len(part)] = part
+    is_inside[before : before + len(part)] = True
+    equal = (sliding_window_view(padded, length) == text[region.start : region.end]) & sliding_window_view(
+        is_inside, length
+    )
+    width = min(_WINDOW, length)
+    sums = np.cumsum(np.pad(equal, ((0, 0), (1, 0))), axis=1, dtype=np.int64)
+    is_copied = sums[:, width:] - sums[:, :-width] >= _LEAST_EQUAL
+    windows = np.cumsum(np.pad(is_copied, ((0, 0), (width, width - 1))), axis=1, dtype=np.int64)
+    return equal, windows[:, width:] - windows[:, :-width]

@@ -1,0 +1,82 @@
+"""SQLite files of a library, and their errors as sentences."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from crawler_dedup.errors import DedupError
+from crawler_dedup.system.files import make_private_directory, opener
+
+_WAIT = 30.0  # seconds for other processes that write
+_CACHE_KIB = 64 << 10
+_FORMAT = 1
+
+
+class Database:
+    """A SQLite file. Several processes may use it at the same time, and several threads in turn.
+
+    Args:
+        schema: statements that create the tables, if the file does not exist; ``""``: the file must exist, and is read only.
+
+    Raises:
+        DedupError: the file cannot be opened, or was made by another version.
+    """
+
+    def __init__(self, path: Path, schema: str = "") -> None:
+        self.path = path
+        with self.errors_as_sentences():
+            if schema:
+                make_private_directory(path.parent)
+                os.close(opener(str(path), os.O_CREAT | os.O_RDWR))
+            elif not path.is_file():
+                raise DedupError(
+                    f"There is no {path.name} in {path.parent}: `crawler-dedup works add` makes a library."
+                )
+            uri = f"{path.absolute().as_uri()}?mode={'rw' if schema else 'ro'}"
+            self.connection = sqlite3.connect(
+                uri, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
+            )
+            self.connection.row_factory = sqlite3.Row
+            self.connection.execute(f"pragma cache_size = -{_CACHE_KIB}")
+            self.connection.execute("pragma trusted_schema = off")
+            if schema:
+                with self.transaction():
+                    if not self._read_format():
+                        for statement in schema.split(";"):
+                            self.connection.execute(statement)
+                        self.connection.execute(f"pragma user_version = {_FORMAT}")
+            if self._read_format() != _FORMAT:
+                raise DedupError(
+                    f"{path} is no file of this version: it has format {self._read_format()}, not {_FORMAT}."
+                )
+
+    def _read_format(self) -> int:
+        return int(self.connection.execute("pragma user_version").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write what happens in the context completely or not at all."""
+        with self.errors_as_sentences():
+            self.connection.execute("begin immediate")
+            try:
+                yield self.connection
+            except BaseException:
+                self.connection.execute("rollback")
+                raise
+            self.connection.execute("commit")
+
+    @contextmanager
+    def errors_as_sentences(self) -> Iterator[sqlite3.Connection]:
+        """Raise :class:`DedupError` for errors of SQLite."""
+        try:
+            yield self.connection if hasattr(self, "connection") else None  # type: ignore[misc]  # it is being opened
+        except sqlite3.Error as error:
+            raise DedupError(f"{self.path} cannot be used: {error}.") from error

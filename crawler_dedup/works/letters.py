@@ -1,0 +1,111 @@
+"""Texts as rows of letters by one of two schemes, with the place of each letter in the text as it is.
+
+With ``pinyin``, for Chinese, a letter is the initial of the reading of a character (:mod:`crawler_dedup.signing.initials`),
+which is the same for homophones, in simplified and in Traditional characters. With ``winnowing`` a letter is a letter or a
+digit of the normalised text; a character that says more (Han, kana, Hangul, Thai) is repeated. Both choose runs of letters
+by winnowing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.hamming import mix_bits
+from crawler_dedup.signing.characters import HAN, MARKS_RANGES, UNSPACED_RANGES
+from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.initials import locate_initials
+from crawler_dedup.signing.schemes.winnowing import Pieces, Positions, choose_runs, count_letters
+
+Scheme = Literal["pinyin", "winnowing"]
+SCHEMES: Sequence[Scheme] = ("pinyin", "winnowing")
+LEAST_LETTERS: dict[Scheme, int] = {"pinyin": 30, "winnowing": 48}
+"""Least number of letters of a passage that is reported."""
+RUN_LETTERS: dict[Scheme, int] = {"pinyin": 12, "winnowing": 30}
+"""Number of successive letters that are looked up together."""
+_WINDOWS: dict[Scheme, int] = {"pinyin": 16, "winnowing": 61}  # successive runs, at least one of which is looked up
+
+# Pieces of words: each is normalised by itself, so that its place is known. Cut, because places within one are interpolated.
+_PIECE = re.compile(rf"(?:[^\W_{UNSPACED_RANGES}][{MARKS_RANGES}]*|[{UNSPACED_RANGES}]){{1,40}}")
+_SLICE = 1 << 14
+
+
+@dataclass(frozen=True)
+class Letters:
+    """The letters of a text.
+
+    Attributes:
+        scheme: what a letter is.
+        codes: one byte for each letter, shape (letters,).
+        places: the place in the text of the character of each letter, ascending, shape (letters,).
+    """
+
+    scheme: Scheme
+    codes: NDArray[np.uint8]
+    places: Positions
+
+    def choose_runs(self) -> Pieces:
+        """Choose the runs by which passages are found: at least one in each passage of 27 initials, or of 90 letters."""
+        hashes = mix_bits(self.codes.astype(np.uint64) + np.uint64(1))
+        return choose_runs(hashes, RUN_LETTERS[self.scheme], _WINDOWS[self.scheme])
+
+
+@dataclass(frozen=True)
+class _PlainText:
+    """A normalised text with the place in the original text of each of its characters."""
+
+    text: str
+    places: Positions
+
+
+def find_scheme(text: str) -> Scheme:
+    """Return the scheme for *text*: initials if at least half of its letters are Chinese characters."""
+    han = len(HAN.findall(text))
+    return "pinyin" if han and 2 * han >= sum(map(str.isalpha, text)) else "winnowing"
+
+
+def read_letters(text: str, schemes: Sequence[Scheme]) -> list[Letters]:
+    """Read the letters of *text* in each of the *schemes*.
+
+    Raises :class:`~crawler_dedup.errors.BeyondLimits` for a text that becomes much longer when it is normalised.
+    """
+    plain = _normalise(text)
+    return [_read_initials(plain) if scheme == "pinyin" else _read_characters(plain) for scheme in schemes]
+
+
+def _normalise(text: str) -> _PlainText:
+    # In each turn few characters: the interpreter lock is held meanwhile.
+    spans, at = list[tuple[int, int]](), 0
+    while at < len(text):
+        end = min(len(text), at + _SLICE)
+        spans += [piece.span() for piece in _PIECE.finditer(text, at, end)]
+        at = end
+    # Nothing that is normalised makes a line break.
+    plain = normalise("\n".join([text[start:end] for start, end in spans]))
+    lengths = np.fromiter(map(len, plain.split("\n")), dtype=np.int64)
+    starts, ends = np.array(spans or [(0, 0)], dtype=np.int64).T
+    lengths += 1  # the line break
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    places = np.repeat(starts, lengths) + within * np.repeat(ends - starts, lengths) // np.repeat(
+        np.maximum(1, lengths - 1), lengths
+    )
+    return _PlainText(plain, places)
+
+
+def _read_initials(plain: _PlainText) -> Letters:
+    codes, positions = locate_initials(plain.text)
+    return Letters("pinyin", codes, plain.places[positions])
+
+
+def _read_characters(plain: _PlainText) -> Letters:
+    codes = np.frombuffer(plain.text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    positions = np.flatnonzero(codes > ord(" "))
+    codes = codes[positions]
+    times = count_letters(codes)
+    folded = (codes ^ codes >> 8).astype(np.uint8)  # different for all letters of most alphabets
+    return Letters("winnowing", np.repeat(folded, times), plain.places[np.repeat(positions, times)])

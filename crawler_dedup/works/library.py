@@ -1,0 +1,281 @@
+"""A library of works: their texts, and an inverted index of runs of their letters, in a SQLite file."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from sqlite3 import Row
+from typing import Any, cast
+
+import numpy as np
+
+from crawler_dedup.errors import BeyondLimits, DedupError
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.signing.schemes.winnowing import Pieces, Positions
+from crawler_dedup.system.compression import compress, decompress
+from crawler_dedup.system.files import open_replacement
+from crawler_dedup.works.comparison import Comparison, compare, pair_runs
+from crawler_dedup.works.database import Database
+from crawler_dedup.works.documents import Document
+from crawler_dedup.works.letters import LEAST_LETTERS, Letters, Scheme, find_scheme, read_letters
+
+FILE = "library.sqlite"
+_SCHEMA = """
+create table works (
+    id integer primary key autoincrement, source text not null unique, title text not null,
+    author text not null, scheme text not null, chars integer not null, letters integer not null,
+    added integer not null, digest blob not null, text blob not null, codes blob not null, gaps blob not null
+);
+create table runs (number integer, work integer, start integer, primary key (number, work, start)) without rowid
+"""
+_COLUMNS = "id, source, title, author, scheme, chars, letters, added"
+_MAX_BYTES = 1 << 30  # of an unpacked column
+_MAX_CANDIDATES = 100
+"""Largest number of works that are compared with a text, those with most runs in common."""
+_MAX_FOUND = 1 << 18  # runs of works that are equal to a run of a text
+_ASKED_TOGETHER = 10_000
+_REMEMBERED = 8  # works whose letters stay in memory
+
+
+@dataclass(frozen=True)
+class Work:
+    """A work of a library.
+
+    Attributes:
+        id: its number, which stays the same when its text changes.
+        source: the file from which it was read.
+        scheme: how its letters are read.
+        chars: length of its text in characters.
+        letters: number of its letters.
+        added: when it was added or last changed, in seconds since 1970.
+    """
+
+    id: int
+    source: str
+    title: str
+    author: str
+    scheme: Scheme
+    chars: int
+    letters: int
+    added: int
+
+
+@dataclass(frozen=True)
+class SignedWork:
+    """A work to be added.
+
+    Attributes:
+        digest: of the file that it was read from.
+        runs: the runs of letters by which its passages are found.
+    """
+
+    source: str
+    digest: bytes
+    document: Document
+    letters: Letters
+    runs: Pieces
+
+
+@dataclass(frozen=True)
+class FoundWork:
+    """A work with which a text shares passages, and a text that has the characters of the passages of both."""
+
+    work: Work
+    comparison: Comparison
+    work_texts: list[str]
+
+
+def digest_of(content: bytes, scheme: str) -> bytes:
+    """Return a digest of the content of a file and the scheme that is asked for."""
+    return blake2b(content, digest_size=16, person=scheme.encode()).digest()
+
+
+def sign_work(source: str, digest: bytes, document: Document, scheme: Scheme | None) -> SignedWork:
+    """Read the letters of a work; without a *scheme*, choose it by the text.
+
+    Raises :class:`DedupError` for a text that is too short, or beyond a limit.
+    """
+    try:
+        (letters,) = read_letters(document.text, [scheme or find_scheme(document.text)])
+    except BeyondLimits as limit:
+        raise DedupError(f"{source} has {limit}.") from None
+    if len(letters.codes) < (least := LEAST_LETTERS[letters.scheme]):
+        raise DedupError(f"{source} has fewer than {least} letters, the least that are compared.")
+    return SignedWork(source, digest, document, letters, letters.choose_runs())
+
+
+class Library:
+    """The works in a file.
+
+    Args:
+        path: the file, or the directory of the library.
+        writable: whether works are to be added or removed; the file is created then.
+
+    Raises:
+        DedupError: there is no library, or it cannot be used; also raised by all methods.
+    """
+
+    def __init__(self, path: Path, *, writable: bool = False) -> None:
+        self._database = Database(path if path.is_file() else path / FILE, _SCHEMA if writable else "")
+        self._letters: OrderedDict[tuple[int, int], Letters] = OrderedDict()
+
+    def close(self) -> None:
+        """Close the library."""
+        self._database.close()
+
+    # Works
+
+    def works(self) -> list[Work]:
+        """Return all works, in the order in which they were added first."""
+        return [Work(**row) for row in self._ask(f"select {_COLUMNS} from works order by id")]
+
+    def digests(self) -> dict[str, bytes]:
+        """Return the digests of the files of all works, by their paths."""
+        return {row["source"]: row["digest"] for row in self._ask("select source, digest from works")}
+
+    def find(self, name: str) -> list[Work]:
+        """Return the works with this number, source or title."""
+        rows = self._ask(f"select {_COLUMNS} from works where cast(id as text) = ?1 or source = ?1 or title = ?1", name)
+        return [Work(**row) for row in rows]
+
+    def add(self, signed: SignedWork) -> None:
+        """Add a work, or replace the earlier state of the work from the same file."""
+        document, letters = signed.document, signed.letters
+        gaps = np.diff(letters.places, prepend=0).astype("<u4")
+        values = {
+            "source": signed.source,
+            "title": document.title or Path(signed.source).name.split(".")[0],
+            "author": document.author,
+            "scheme": letters.scheme,
+            "chars": len(document.text),
+            "letters": len(letters.codes),
+            "added": int(time.time()),
+            "digest": signed.digest,
+            "text": compress(document.text.encode("utf-8", "surrogatepass")),
+            "codes": compress(letters.codes.tobytes()),
+            "gaps": compress(gaps.tobytes()),
+        }
+        changes = ", ".join(f"{name} = excluded.{name}" for name in values)
+        statement = (
+            f"insert into works ({', '.join(values)}) values ({', '.join(f':{name}' for name in values)})"
+            f" on conflict (source) do update set {changes} returning id"
+        )
+        with self._database.transaction() as connection:
+            for (earlier,) in connection.execute("select id from works where source = ?", [signed.source]).fetchall():
+                self._remove_runs(earlier)
+            ((number,),) = connection.execute(statement, values).fetchall()
+            connection.executemany("insert or ignore into runs values (?, ?, ?)", _rows(signed.runs, number))
+
+    def remove(self, work: Work) -> None:
+        """Remove a work. Its matches stay."""
+        with self._database.transaction() as connection:
+            self._remove_runs(work.id)
+            connection.execute("delete from works where id = ?", [work.id])
+
+    def _remove_runs(self, number: int) -> None:
+        rows = _rows(self._read_letters(number).choose_runs(), number)
+        self._database.connection.executemany("delete from runs where number = ? and work = ? and start = ?", rows)
+
+    def export(self, path: Path) -> None:
+        """Write a copy of the library to a file."""
+        unfinished = path.with_name(path.name + ".copy")
+        unfinished.unlink(missing_ok=True)
+        try:
+            self._ask("vacuum into ?", str(unfinished))
+            with open_replacement(path) as file, unfinished.open("rb") as copy:
+                while part := copy.read(1 << 20):
+                    file.write(part)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def signed_works(self) -> Iterator[SignedWork]:
+        """Yield all works as :meth:`add` takes them."""
+        for work in self.works():
+            ((digest,),) = self._ask("select digest from works where id = ?", work.id)
+            letters = self._read_letters(work.id)
+            document = Document(self.read_text(work.id), work.title, work.author)
+            yield SignedWork(work.source, digest, document, letters, letters.choose_runs())
+
+    def read_text(self, number: int) -> str:
+        """Return the text of the work with this number."""
+        ((packed,),) = self._ask("select text from works where id = ?", number)
+        return self._unpack(packed).decode("utf-8", "surrogatepass")
+
+    def _unpack(self, packed: bytes) -> bytes:
+        try:
+            return decompress(packed, _MAX_BYTES)
+        except ValueError as error:
+            raise DedupError(f"{self._database.path} is damaged: {error}.") from error
+
+    def _read_letters(self, number: int) -> Letters:
+        ((scheme, packed_codes, packed_gaps),) = self._ask("select scheme, codes, gaps from works where id = ?", number)
+        codes, gaps = self._unpack(packed_codes), self._unpack(packed_gaps)
+        if len(gaps) != 4 * len(codes):
+            raise DedupError(f"{self._database.path} is damaged: the letters of work {number} have no places.")
+        places = np.cumsum(np.frombuffer(gaps, dtype="<u4"), dtype=np.int64)
+        return Letters(cast("Scheme", scheme), np.frombuffer(codes, dtype=np.uint8), places)
+
+    def _ask(self, statement: str, *values: Any) -> list[Row]:
+        with self._database.errors_as_sentences() as connection:
+            return connection.execute(statement, values).fetchall()
+
+    # Comparing
+
+    def compare(self, text: str) -> list[FoundWork]:
+        """Return the works with which *text* shares passages, those with most of its letters first.
+
+        Raises :class:`BeyondLimits` for a text that becomes much longer when it is normalised.
+        """
+        schemes = [cast("Scheme", row["scheme"]) for row in self._ask("select distinct scheme from works")]
+        found = [work for letters in read_letters(text, schemes) for work in self._compare(letters)]
+        return sorted(found, key=lambda work: -work.comparison.share_of_text)
+
+    def _compare(self, letters: Letters) -> Iterator[FoundWork]:
+        runs = letters.choose_runs()
+        order = np.argsort(runs.numbers, kind="stable")
+        starts, numbers = runs.starts[order], runs.numbers[order]
+        rows = np.array(self._look_up(np.unique(numbers)), dtype=np.int64).reshape(-1, 3)
+        candidates, counts = np.unique(rows[:, 1], return_counts=True)
+        for candidate in candidates[np.argsort(-counts, kind="stable")[:_MAX_CANDIDATES]].tolist():
+            equal, _, work_starts = rows[rows[:, 1] == candidate].T
+            pairs = pair_runs(starts, numbers, work_starts, equal.astype(np.uint64))
+            try:
+                (work,) = (Work(**row) for row in self._ask(f"select {_COLUMNS} from works where id = ?", candidate))
+                comparison = compare(letters, self._remembered_letters(work), pairs)
+            except ValueError:  # it was removed meanwhile
+                continue
+            if comparison is not None and work.scheme == letters.scheme:
+                text = self.read_text(candidate)
+                yield FoundWork(
+                    work, comparison, [text[part.work_start : part.work_end] for part in comparison.passages]
+                )
+
+    def _look_up(self, numbers: Numbers) -> list[tuple[int, int, int]]:
+        """Return (number, work, start) of the runs of works that have one of these *numbers*."""
+        found: list[tuple[int, int, int]] = []
+        for at in range(0, len(numbers), _ASKED_TOGETHER):
+            asked = json.dumps(numbers[at : at + _ASKED_TOGETHER].tolist())
+            statement = "select * from runs where number in (select value from json_each(?)) limit ?"
+            found += map(tuple, self._ask(statement, asked, _MAX_FOUND - len(found)))
+        return found
+
+    def _remembered_letters(self, work: Work) -> Letters:
+        """Return the letters of a work, which stay in memory for a while: pages in a row often share passages with one."""
+        key = work.id, work.added
+        if key not in self._letters:
+            self._letters[key] = self._read_letters(work.id)
+            if len(self._letters) > _REMEMBERED:
+                self._letters.popitem(last=False)
+        self._letters.move_to_end(key)
+        return self._letters[key]
+
+
+def _rows(runs: Pieces, work: int) -> Iterable[tuple[int, int, int]]:
+    """Return the rows of a work, ascending as they are stored, so that few pages of the file are written."""
+    order: Positions = np.argsort(runs.numbers, kind="stable")
+    return zip(runs.numbers[order].tolist(), [work] * len(order), runs.starts[order].tolist(), strict=True)

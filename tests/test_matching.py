@@ -1,0 +1,73 @@
+"""A crawl with ``DEDUP_WORKS``: pages are compared with a library, and no page is lost because of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.chinese import chinese
+from tests.support.commandline import invoke, json_lines
+from tests.support.crawling import Answer, Crawl, crawl_pages, html
+from tests.support.works import NOVEL, PAGE, make_library, write_files
+
+SOURCE = """
+import crawler_dedup
+from tests.support.walker import Walker
+
+
+class Spider(Walker):
+    @classmethod
+    def from_crawler(cls, crawler, *arguments, **options):
+        spider = super().from_crawler(crawler, *arguments, **options)
+        crawler.signals.connect(spider.note_match, signal=crawler_dedup.work_matched)
+        return spider
+
+    def note_match(self, match, is_new, response, spider):
+        self.notes.append([match.title, match.url == response.url, is_new])
+"""
+
+
+def as_html(text: str) -> Answer:
+    return html("<html><body>" + "".join(f"<p>{line}</p>" for line in text.split("\n")) + "</body></html>")
+
+
+PAGES = {
+    "/copy": as_html(PAGE),
+    "/own": as_html(chinese(9, 60)),
+    "/twin": as_html(chinese(9, 60)),
+    "/whole": as_html(NOVEL),
+}
+
+
+def crawl(directory: Path, library: Path) -> Crawl:
+    return crawl_pages(directory, PAGES, SOURCE, {"DEDUP_WORKS": str(library)})
+
+
+def test_a_publisher_finds_the_copies_of_a_work_in_a_crawl(tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    invoke("works", "add", write_files(tmp_path / "works"), "--library", library, "-j", 1)
+    done = crawl(tmp_path / "first", library)
+    assert done.paths() == ["/copy", "/own", "/whole"]
+    assert [note for note in done.notes if isinstance(note, list)] == [["novel", True, True], ["novel", True, True]]
+    assert done.counts("works/") == {"checked": 3, "matches": 2, "new_matches": 2}
+    whole, copy = sorted(
+        json_lines("works", "matches", "--json", "--library", library), key=lambda match: -match["share_of_work"]
+    )
+    assert whole["url"].endswith("/whole")
+    assert whole["share_of_work"] > 0.95
+    assert copy["url"].endswith("/copy")
+    invoke("works", "report", "--library", library, "-o", tmp_path / "report.html")
+    assert copy["url"] in (tmp_path / "report.html").read_text()
+    again = crawl(tmp_path / "second", library)  # another port, another address
+    assert again.counts("works/")["matches"] == 2
+
+
+def test_no_page_is_lost_when_the_library_cannot_be_read(tmp_path: Path) -> None:
+    library = make_library(tmp_path / "library")
+    with (library / "library.sqlite").open("r+b") as file:  # the first page of the file, with the tables, stays
+        size = file.seek(0, 2) - 4096
+        file.seek(4096)
+        file.write(b"\xff" * size)
+    done = crawl(tmp_path / "crawl", library)
+    assert done.paths() == ["/copy", "/own", "/whole"]
+    assert done.counts("works/") == {"errors": 3}
+    assert len(done.lines("WARNING", "was not compared with the works")) == 1
