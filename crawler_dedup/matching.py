@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from scrapy import Spider, signals
 from scrapy.http import HtmlResponse, Request, Response
 
+from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.monitor import LogThrottle
 from crawler_dedup.crawl.signals import work_matched
 from crawler_dedup.crawl.startup import FilterOff, config_of, directory_of, is_preview, refusal_logged
 from crawler_dedup.crawl.text import shown_text
+from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.works.library import Library
 from crawler_dedup.works.matches import Match, Matches
@@ -32,8 +33,9 @@ class WorksMiddleware:
     are stored: a crawl that is killed visits a page again that it had not handled, and finds its matches then.
     """
 
-    def __init__(self, crawler: Crawler, directory: Path) -> None:
-        self._crawler = crawler
+    def __init__(self, crawler: Crawler, config: Config) -> None:
+        self._crawler, self._max_bytes = crawler, config.max_bytes
+        directory = directory_of("DEDUP_WORKS", config.works)
         self._library, self._matches = Library(directory), Matches(directory)
         self._throttle = LogThrottle()
         self._in_turn = asyncio.Lock()
@@ -46,7 +48,7 @@ class WorksMiddleware:
         config = config_of(crawler)
         if is_preview(crawler) or not config.works:
             raise FilterOff
-        return cls(crawler, directory_of("DEDUP_WORKS", config.works))
+        return cls(crawler, config)
 
     def _close(self) -> None:
         self._library.close()
@@ -67,6 +69,8 @@ class WorksMiddleware:
         return response
 
     async def _compare(self, response: Response) -> None:
+        if len(response.body) > self._max_bytes:
+            raise BeyondLimits("too many bytes")
         text = await shown_text(response)
         async with self._in_turn:
             matches = await run_in_own_thread(self._find, response.url, text)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.chinese import chinese
 from tests.support.commandline import invoke, json_lines
-from tests.support.crawling import Answer, Crawl, crawl_pages, html
+from tests.support.crawling import Answer, Crawl, crawl_pages, html, start_script
 from tests.support.works import NOVEL, PAGE, make_library, write_files
 
 SOURCE = """
@@ -71,3 +71,18 @@ def test_no_page_is_lost_when_the_library_cannot_be_read(tmp_path: Path) -> None
     assert done.paths() == ["/copy", "/own", "/whole"]
     assert done.counts("works/") == {"errors": 3}
     assert len(done.lines("WARNING", "was not compared with the works")) == 1
+
+
+def test_a_crawl_without_its_library_does_not_start(tmp_path: Path) -> None:
+    running = start_script(
+        tmp_path / "crawl", SOURCE, {"DEDUP_WORKS": str(tmp_path / "none")}, site="http://a.org", paths=[]
+    )
+    assert "The crawl does not start: There is no library.sqlite in" in running.log()
+
+
+def test_a_page_that_is_too_large_is_not_compared_and_passes(tmp_path: Path) -> None:
+    library = make_library(tmp_path / "library")
+    settings = {"DEDUP_WORKS": str(library), "DEDUP_MAX_BYTES": 5_000}
+    done = crawl_pages(tmp_path / "crawl", {"/copy": PAGES["/copy"], "/whole": PAGES["/whole"]}, SOURCE, settings)
+    assert done.paths() == ["/copy", "/whole"]
+    assert done.counts("works/") == {"checked": 1, "matches": 1, "new_matches": 1, "errors": 1}

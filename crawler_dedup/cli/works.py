@@ -385,13 +385,13 @@ def _read_records(part: _Part) -> Iterator[tuple[str, str]]:
 
 
 def _read_index(part: _Part) -> Iterator[tuple[str, str]]:
-    count = 0
+    count = texts = 0
     with closing(open_pages(Path(part.source))) as pages:
         for block in pages.records(_RECORDS_TOGETHER, handled_only=True):
             for record in block:
                 count += 1
-                text = unpack_text(record.page.text) if count % part.parts == part.part else ""
-                if text:
+                if count % part.parts == part.part and (text := unpack_text(record.page.text)):
+                    texts += 1
                     yield record.page.url, text
-                elif count % part.parts == part.part:
-                    raise DedupError(f"{part.source} holds no texts: it was not made with DEDUP_STORE_TEXT = True.")
+    if count >= part.parts and not texts:
+        raise DedupError(f"{part.source} holds no texts: it was not made with DEDUP_STORE_TEXT = True.")

@@ -33,6 +33,8 @@ _WINDOWS: dict[Scheme, int] = {"pinyin": 16, "winnowing": 61}  # successive runs
 # Pieces of words: each is normalised by itself, so that its place is known. Cut, because places within one are interpolated.
 _PIECE = re.compile(rf"(?:[^\W_{UNSPACED_RANGES}][{MARKS_RANGES}]*|[{UNSPACED_RANGES}]){{1,40}}")
 _SLICE = 1 << 14
+"""Number of characters that are read at a time: the interpreter lock is held for each."""
+_NO_PLACES = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -79,22 +81,22 @@ def read_letters(text: str, schemes: Sequence[Scheme]) -> list[Letters]:
 
 
 def _normalise(text: str) -> _PlainText:
-    # In each turn few characters: the interpreter lock is held meanwhile.
-    spans, at = list[tuple[int, int]](), 0
-    while at < len(text):
-        end = min(len(text), at + _SLICE)
-        spans += [piece.span() for piece in _PIECE.finditer(text, at, end)]
-        at = end
-    # Nothing that is normalised makes a line break.
-    plain = normalise("\n".join([text[start:end] for start, end in spans]))
-    lengths = np.fromiter(map(len, plain.split("\n")), dtype=np.int64)
-    starts, ends = np.array(spans or [(0, 0)], dtype=np.int64).T
-    lengths += 1  # the line break
-    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    places = np.repeat(starts, lengths) + within * np.repeat(ends - starts, lengths) // np.repeat(
-        np.maximum(1, lengths - 1), lengths
+    parts = [_normalise_slice(text, at) for at in range(0, len(text), _SLICE)]
+    return _PlainText(
+        "".join([part.text for part in parts]), np.concatenate([_NO_PLACES, *(part.places for part in parts)])
     )
-    return _PlainText(plain, places)
+
+
+def _normalise_slice(text: str, at: int) -> _PlainText:
+    spans = np.array([piece.span() for piece in _PIECE.finditer(text, at, at + _SLICE)], dtype=np.int64).reshape(-1, 2)
+    # Nothing that is normalised makes a line break.
+    lines = normalise("\n".join([text[start:end] for start, end in spans.tolist()])).split("\n")[: len(spans)]
+    lengths = np.fromiter(map(len, lines), dtype=np.int64)
+    starts, ends = spans.T
+    begins = np.cumsum(lengths + 1) - lengths - 1
+    within = np.arange((lengths + 1).sum()) - np.repeat(begins, lengths + 1)  # of its line, with the line break
+    shares = within * np.repeat(ends - starts, lengths + 1) // np.repeat(np.maximum(1, lengths), lengths + 1)
+    return _PlainText("".join([f"{line}\n" for line in lines]), np.repeat(starts, lengths + 1) + shares)
 
 
 def _read_initials(plain: _PlainText) -> Letters:

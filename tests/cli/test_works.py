@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import configparser
 import csv
 import re
+import shlex
 import signal
 import sqlite3
 from contextlib import closing
@@ -15,6 +17,8 @@ import pytest
 from click.testing import Result
 
 from crawler_dedup import Config, Deduplicator
+from crawler_dedup.cli import app
+from crawler_dedup.cli.works import check as check_command
 from crawler_dedup.works.library import Library
 from crawler_dedup.works.matches import FILE, Matches
 from tests.support.commandline import PROGRAM, environment, invoke, json_lines, lines_by_type, printed_text
@@ -250,3 +254,26 @@ def test_people_can_query_the_table(matched: Path) -> None:
     with closing(sqlite3.connect(matched / FILE)) as connection:
         rows = connection.execute("select title, host, passages, status from matches order by id").fetchall()
     assert rows == [("novel", "a.org", 1, "open"), ("tram", "a.org", 1, "open"), ("tram", "b.org", 1, "open")]
+
+
+# Every day
+
+
+def test_the_examples_for_a_daily_run_are_well_formed() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "works.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(cron|ini)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (line,) = (text for kind, text in blocks if kind == "cron")
+    assert re.match(r"([\d*,/-]+ ){5}", line)
+    units = [configparser.ConfigParser(interpolation=None) for _ in range(2)]
+    for unit, text in zip(units, [text for kind, text in blocks if kind == "ini"], strict=True):
+        unit.optionxform = str  # type: ignore[assignment, method-assign]  # the way that the class is to be used
+        unit.read_string(text)
+    service, timer = units
+    assert service["Service"]["SuccessExitStatus"] == "1"
+    assert re.fullmatch(r"\*-\*-\* \d\d:\d\d:\d\d", timer["Timer"]["OnCalendar"])
+    calls = [service["Service"]["ExecStart"], *re.findall(r"crawler-dedup [^|]*", line)]
+    for call in calls:
+        program, *words = shlex.split(call)
+        assert program == "crawler-dedup"
+        app.commands["works"].make_context("works", words)  # an unknown command or option raises an error
+        check_command.make_context("check", words[1:])
