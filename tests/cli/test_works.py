@@ -122,9 +122,12 @@ def test_new_matches_give_another_exit_status_and_known_ones_are_brought_up_to_d
     for name, expected in {"start": len(BEFORE), "end": len(BEFORE) + 600, "work_start": 1_000}.items():
         assert abs(match[name] - expected) <= 12
     works("mark", match["id"], "licensed", library=library)
+    with closing(sqlite3.connect(library / FILE)) as connection, connection:
+        connection.execute("update matches set first_seen = 1, last_seen = 1")
     page.write_text("tea\n" + PAGE)
     (again,) = check(page, library=library)["match"]
     assert (again["id"], again["status"], again["start"]) == (match["id"], "licensed", match["start"] + 4)
+    assert again["first_seen"] == "1970-01-01T00:00:01Z" < match["last_seen"] <= again["last_seen"]
 
 
 def test_files_folders_warcs_addresses_and_indexes_are_checked(library: Path, tmp_path: Path) -> None:
