@@ -77,7 +77,7 @@ def test_a_crawl_without_its_library_does_not_start(tmp_path: Path) -> None:
     running = start_script(
         tmp_path / "crawl", SOURCE, {"DEDUP_WORKS": str(tmp_path / "none")}, site="http://a.org", paths=[]
     )
-    assert "The crawl does not start: There is no library.sqlite in" in running.log()
+    assert "The crawl does not start: There is no library in" in running.log()
 
 
 def test_a_page_that_is_too_large_is_not_compared_and_passes(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ class Database:
     """A SQLite file. Several processes may use it at the same time, and several threads in turn.
 
     Args:
-        schema: statements that create the tables, if the file does not exist; ``""``: the file must exist, and is read only.
+        schema: statements that create the tables of a new file; ``""``: the file must exist, and is not changed.
 
     Raises:
         DedupError: the file cannot be opened, or was made by another version.
@@ -32,11 +32,8 @@ class Database:
             if schema:
                 make_private_directory(path.parent)
                 os.close(opener(str(path), os.O_CREAT | os.O_RDWR))
-            elif not path.is_file():
-                raise DedupError(
-                    f"There is no {path.name} in {path.parent}: `crawler-dedup works add` makes a library."
-                )
-            uri = f"{path.absolute().as_uri()}?mode={'rw' if schema else 'ro'}"
+            # Also a reader may have to undo what a killed process has begun to write.
+            uri = f"{path.absolute().as_uri()}?mode=rw"
             self.connection = sqlite3.connect(
                 uri, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
             )
@@ -74,9 +71,9 @@ class Database:
             self.connection.execute("commit")
 
     @contextmanager
-    def errors_as_sentences(self) -> Iterator[sqlite3.Connection]:
+    def errors_as_sentences(self) -> Iterator[None]:
         """Raise :class:`DedupError` for errors of SQLite."""
         try:
-            yield self.connection if hasattr(self, "connection") else None  # type: ignore[misc]  # it is being opened
+            yield
         except sqlite3.Error as error:
             raise DedupError(f"{self.path} cannot be used: {error}.") from error

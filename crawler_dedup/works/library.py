@@ -109,6 +109,12 @@ def sign_work(source: str, digest: bytes, document: Document, scheme: Scheme | N
     return SignedWork(source, digest, document, letters, letters.choose_runs())
 
 
+def require_library(directory: Path) -> None:
+    """Raise :class:`DedupError` if there is no library in *directory*."""
+    if not (directory / FILE).is_file():
+        raise DedupError(f"There is no library in {directory}; `crawler-dedup works add` makes one.")
+
+
 class Library:
     """The works in a file.
 
@@ -121,6 +127,8 @@ class Library:
     """
 
     def __init__(self, path: Path, *, writable: bool = False) -> None:
+        if not writable and not path.is_file():
+            require_library(path)
         self._database = Database(path if path.is_file() else path / FILE, _SCHEMA if writable else "")
         self._letters: OrderedDict[tuple[int, int], Letters] = OrderedDict()
 
@@ -221,8 +229,8 @@ class Library:
         return Letters(cast("Scheme", scheme), np.frombuffer(codes, dtype=np.uint8), places)
 
     def _ask(self, statement: str, *values: Any) -> list[Row]:
-        with self._database.errors_as_sentences() as connection:
-            return connection.execute(statement, values).fetchall()
+        with self._database.errors_as_sentences():
+            return self._database.connection.execute(statement, values).fetchall()
 
     # Comparing
 

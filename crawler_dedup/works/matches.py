@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.urls import host_of, without_credentials
 from crawler_dedup.works.database import Database
-from crawler_dedup.works.library import FoundWork
+from crawler_dedup.works.library import FoundWork, require_library
 
 FILE = "matches.sqlite"
 Status = Literal["open", "confirmed", "dismissed", "licensed"]
@@ -87,10 +87,11 @@ class PassageTexts:
 class Matches:
     """The matches of the library in a directory.
 
-    Raises :class:`DedupError` if the file cannot be used; so do all methods.
+    Raises :class:`DedupError` if there is no library, or the file cannot be used; so do all methods.
     """
 
     def __init__(self, directory: Path) -> None:
+        require_library(directory)
         self._database = Database(directory / FILE, _SCHEMA)
 
     def close(self) -> None:
@@ -136,14 +137,15 @@ class Matches:
             " and (?2 = '' or host = ?2) and (?3 = '[]' or status in (select value from json_each(?3)))"
             " and last_seen >= ?4 order by last_seen desc, id"
         )
-        with self._database.errors_as_sentences() as connection:
-            for row in connection.execute(statement, [work, host, json.dumps(list(statuses)), since]):
+        with self._database.errors_as_sentences():
+            for row in self._database.connection.execute(statement, [work, host, json.dumps(list(statuses)), since]):
                 yield Match(**row)
 
     def read(self, number: int) -> tuple[Match, list[PassageTexts]]:
         """Return the match with this number, and its passages."""
-        with self._database.errors_as_sentences() as connection:
-            row = connection.execute(f"select {_COLUMNS}, texts from matches where id = ?", [number]).fetchone()
+        statement = f"select {_COLUMNS}, texts from matches where id = ?"
+        with self._database.errors_as_sentences():
+            row = self._database.connection.execute(statement, [number]).fetchone()
         if row is None:
             raise DedupError(f"There is no match {number}; `crawler-dedup works matches` lists all.")
         fields = dict(row)
@@ -185,8 +187,3 @@ def _row_of(url: str, text: str, found: FoundWork) -> dict[str, Any]:
         "last_seen": now,
         "texts": json.dumps([asdict(passage) for passage in sorted(longest, key=lambda passage: passage.start)]),
     }
-
-
-def parse_status(name: str) -> Status:
-    """Return *name* as a status."""
-    return cast("Status", name)

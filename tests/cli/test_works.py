@@ -19,8 +19,10 @@ from click.testing import Result
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.cli import app
 from crawler_dedup.cli.works import check as check_command
+from crawler_dedup.works.library import FILE as LIBRARY
 from crawler_dedup.works.library import Library
 from crawler_dedup.works.matches import FILE, Matches
+from tests.support.chinese import chinese
 from tests.support.commandline import PROGRAM, environment, invoke, json_lines, lines_by_type, printed_text
 from tests.support.crawling import Site, html
 from tests.support.processes import start
@@ -97,7 +99,9 @@ def test_a_library_is_exported_and_imported(library: Path, tmp_path: Path) -> No
 def test_wrong_calls_are_refused_in_a_sentence(library: Path, tmp_path: Path) -> None:
     refused = printed_text(invoke("works", "list", status=2))
     assert refused == "Error: No library is named: give --library DIR, or set DEDUP_WORKS."
-    assert "There is no library.sqlite in" in works("list", library=tmp_path / "none", status=2).output
+    for command in ("list", "matches", "export"):
+        assert "There is no library in" in works(command, library=tmp_path / "none", status=2).output
+    assert not (tmp_path / "none").exists()
     assert "does not exist, and is no address" in works("check", tmp_path / "none", library=library, status=2).output
     (tmp_path / "empty").mkdir()
     assert "there is no file to read" in works("add", tmp_path / "empty", library=library, status=2).output
@@ -184,13 +188,41 @@ def test_no_match_is_lost_or_doubled_when_a_check_is_killed(library: Path, tmp_p
     assert found["checked"][0]["new"] <= len(texts) - stored
 
 
+def test_a_library_is_whole_after_a_kill_while_works_are_added(tmp_path: Path) -> None:
+    texts = {f"{number:02}.txt": f"{chinese(number % 30, 200)}{number}".encode() for number in range(40)}
+    folder, library = write_files(tmp_path / "works", texts), tmp_path / "library"
+    call = [PROGRAM, "works", "add", str(folder), "--library", str(library), "-j", "1"]
+    added = 0
+    while added < 24:
+        process = start(call, env=environment())
+        while count_rows(library / LIBRARY, "works") < added + 8 and process.poll() is None:
+            pass
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        with closing(Library(library)) as opened:
+            sources = [Path(work.source).name for work in opened.works()]
+            for name in sources[added:]:
+                found = opened.compare(texts[name].decode())
+                assert name in [Path(match.work.source).name for match in found]
+                assert found[0].comparison.share_of_text > 0.99
+        assert len(sources) > added
+        added = len(sources)
+    left = works("add", folder, "-j", 1, library=library).output
+    assert f"added or changed; the library has {len(texts)} works." in left
+
+
 def count_matches(library: Path) -> int:
-    if not (library / FILE).exists():
+    return count_rows(library / FILE, "matches")
+
+
+def count_rows(file: Path, table: str) -> int:
+    """Count the rows of a table that another process fills; 0 if it is not there yet."""
+    if not file.exists():
         return 0
-    with closing(sqlite3.connect(library / FILE, timeout=30)) as connection:
+    with closing(sqlite3.connect(file, timeout=30)) as connection:
         try:
-            (count,) = connection.execute("select count(*) from matches").fetchone()
-        except sqlite3.OperationalError:  # there is no table yet
+            (count,) = connection.execute(f"select count(*) from {table}").fetchone()
+        except sqlite3.OperationalError:
             return 0
     return int(count)
 
