@@ -14,7 +14,7 @@ from crawler_dedup import hamming
 from crawler_dedup.cli.options import NumberRange, json_option
 from crawler_dedup.cli.terminal import make_console, make_table, print_json
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.planning import DesignCost, estimate_cost, find_least_tables
+from crawler_dedup.index.planning import DesignCost, estimate_cost, find_least_tables, find_longest_prefix
 
 _IN_MEMORY = "The time of a look-up assumes that all tables are in memory."
 
@@ -64,14 +64,18 @@ class _Design:
     default=1_000.0,
     help="Most signatures that a probe should compare; 1000, if it is not given.",
 )
+@click.option(
+    "--tables", metavar="N", type=click.IntRange(1), help="Instead of --candidates: the longest prefixes with N tables."
+)
 @json_option
-def plan(pages: float, distance: int, candidates: float, json: bool) -> None:
+def plan(pages: float, distance: int, candidates: float, tables: int | None, json: bool) -> None:
     """Estimate the size and cost of an index of signatures.
 
     The first row is the design of permuted tables with the fewest tables in which no probe compares more signatures than
-    --candidates, of all that recursive splits of the bits make (Manku, Jain and Das Sarma 2007, section 3.1.2). The
-    others are the designs of the paper, of which a crawl uses the one with 4 tables, or another one with the option
-    `tables` of simhash. The figures are computed for signatures that are evenly distributed.
+    --candidates, or with --tables the one with the longest prefixes, of all that recursive splits of the bits make (Manku,
+    Jain and Das Sarma 2007, section 3.1.2). The others are the designs of the paper, of which a crawl uses the one with 4
+    tables, or another one with the option `tables` of simhash. The figures are computed for signatures that are evenly
+    distributed.
 
     The time of a look-up assumes that all tables are in memory. Each bucket that is not takes a read from the disk besides.
 
@@ -81,16 +85,20 @@ def plan(pages: float, distance: int, candidates: float, json: bool) -> None:
     Examples:
       crawler-dedup plan --pages 1e9
       crawler-dedup plan --pages 8e9 --candidates 64
+      crawler-dedup plan --pages 8e9 --tables 16
     """
-    designs = [*_designs(pages, distance, candidates)]
+    designs = [*_designs(pages, distance, candidates, tables)]
     if json:
         print_json("design", designs)
     else:
         make_console().print(_table(designs, pages, distance))
 
 
-def _designs(pages: float, distance: int, candidates: float) -> Iterator[_Design]:
-    least = find_least_tables(hamming.BITS, distance, pages, candidates)
+def _designs(pages: float, distance: int, candidates: float, tables: int | None) -> Iterator[_Design]:
+    if tables is None:
+        least = find_least_tables(hamming.BITS, distance, pages, candidates)
+    else:
+        least = find_longest_prefix(hamming.BITS, distance, tables)
     if least is None:
         raise DedupError(
             f"No tables find distance {distance} with {candidates:,.6g} candidates a probe of {pages:,.6g} signatures:"

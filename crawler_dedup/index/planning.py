@@ -91,6 +91,12 @@ def find_least_tables(bits: int, max_distance: int, signatures: float, candidate
     return _find_least(bits, max_distance, max(0, ceil(log2(signatures / candidates))))
 
 
+def find_longest_prefix(bits: int, max_distance: int, tables: int) -> LeastTables:
+    """Find the design of at most so many *tables*, one at least, whose shortest prefix is longest (§3.1.2 reversed)."""
+    designs = (_find_least(bits, max_distance, prefix) for prefix in range(bits, -1, -1))
+    return next(design for design in designs if design is not None and design.count <= tables)
+
+
 @cache
 def _find_least(bits: int, max_distance: int, prefix: int) -> LeastTables | None:
     if prefix <= 0:

@@ -31,6 +31,14 @@ def test_a_plan_has_the_fewest_tables_for_the_allowed_candidates() -> None:
         assert [cell.strip() for cell in first.split("│")[1:3]] == [tables, blocks]
 
 
+def test_a_plan_has_the_longest_prefixes_for_a_number_of_tables() -> None:
+    for tables, (count, prefix) in {1: ("1", "0"), 9: ("4", "16"), 10: ("10", "25–26"), 16: ("16", "28")}.items():
+        result = invoke("plan", "--pages", 2.0**34, "--tables", tables)
+        first = next(line for line in result.output.splitlines() if line.startswith("│"))
+        cells = [cell.strip() for cell in first.split("│")[1:-1]]
+        assert (cells[0], cells[2]) == (count, prefix)
+
+
 def test_a_value_that_is_not_a_number_is_refused() -> None:
     for option in ("--pages", "--candidates"):
         assert "'nan' is no number" in invoke("plan", option, "nan", status=2).output
