@@ -16,6 +16,7 @@ from crawler_dedup.crawl.signals import work_matched
 from crawler_dedup.crawl.startup import FilterOff, config_of, directory_of, is_preview, refusal_logged
 from crawler_dedup.crawl.text import shown_text
 from crawler_dedup.errors import BeyondLimits
+from crawler_dedup.signing.features import MAX_CHARS
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.works.library import Library
 from crawler_dedup.works.matches import Match, Matches
@@ -71,7 +72,7 @@ class WorksMiddleware:
     async def _compare(self, response: Response) -> None:
         if len(response.body) > self._max_bytes:
             raise BeyondLimits("too many bytes")
-        text = await shown_text(response)
+        text = (await shown_text(response))[:MAX_CHARS]  # comparing more would hold up the event loop
         async with self._in_turn:
             matches = await run_in_own_thread(self._find, response.url, text)
         self._count("checked")

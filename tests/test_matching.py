@@ -30,6 +30,8 @@ def as_html(text: str) -> Answer:
     return html("<html><body>" + "".join(f"<p>{line}</p>" for line in text.split("\n")) + "</body></html>")
 
 
+LONG = chinese(10, 9_000)[:199_000] + NOVEL
+"""A text whose first 200,000 characters have a thousand of the novel."""
 PAGES = {
     "/copy": as_html(PAGE),
     "/own": as_html(chinese(9, 60)),
@@ -86,3 +88,10 @@ def test_a_page_that_is_too_large_is_not_compared_and_passes(tmp_path: Path) -> 
     done = crawl_pages(tmp_path / "crawl", {"/copy": PAGES["/copy"], "/whole": PAGES["/whole"]}, SOURCE, settings)
     assert done.paths() == ["/copy", "/whole"]
     assert done.counts("works/") == {"checked": 1, "matches": 1, "new_matches": 1, "errors": 1}
+
+
+def test_of_a_long_page_the_first_characters_are_compared(tmp_path: Path) -> None:
+    library = make_library(tmp_path / "library")
+    crawl_pages(tmp_path / "crawl", {"/long": as_html(LONG)}, SOURCE, {"DEDUP_WORKS": str(library)})
+    (match,) = json_lines("works", "matches", "--json", "--library", library)
+    assert 198_000 < match["start"] < 199_500 < match["end"] <= 200_000

@@ -38,7 +38,7 @@ _MAX_BYTES = 1 << 30  # of an unpacked column
 _MAX_CANDIDATES = 100
 """Largest number of works that are compared with a text, those with most runs in common."""
 _MAX_FOUND = 1 << 18  # runs of works that are equal to a run of a text
-_ASKED_TOGETHER = 10_000
+_ASKED_TOGETHER = 1_000  # the interpreter lock is held for each answer
 _REMEMBERED = 8  # works whose letters stay in memory
 
 
@@ -247,7 +247,7 @@ class Library:
         runs = letters.choose_runs()
         order = np.argsort(runs.numbers, kind="stable")
         starts, numbers = runs.starts[order], runs.numbers[order]
-        rows = np.array(self._look_up(np.unique(numbers)), dtype=np.int64).reshape(-1, 3)
+        rows = self._look_up(np.unique(numbers))
         candidates, counts = np.unique(rows[:, 1], return_counts=True)
         for candidate in candidates[np.argsort(-counts, kind="stable")[:_MAX_CANDIDATES]].tolist():
             equal, _, work_starts = rows[rows[:, 1] == candidate].T
@@ -263,14 +263,16 @@ class Library:
                     work, comparison, [text[part.work_start : part.work_end] for part in comparison.passages]
                 )
 
-    def _look_up(self, numbers: Numbers) -> list[tuple[int, int, int]]:
-        """Return (number, work, start) of the runs of works that have one of these *numbers*."""
-        found: list[tuple[int, int, int]] = []
+    def _look_up(self, numbers: Numbers) -> Positions:
+        """Return number, work and start of the runs of works that have one of these *numbers*: shape (runs, 3)."""
+        found, count = [np.zeros((0, 3), dtype=np.int64)], 0
         for at in range(0, len(numbers), _ASKED_TOGETHER):
             asked = json.dumps(numbers[at : at + _ASKED_TOGETHER].tolist())
             statement = "select * from runs where number in (select value from json_each(?)) limit ?"
-            found += map(tuple, self._ask(statement, asked, _MAX_FOUND - len(found)))
-        return found
+            rows = self._ask(statement, asked, _MAX_FOUND - count)
+            found.append(np.array([*map(tuple, rows)], dtype=np.int64).reshape(-1, 3))
+            count += len(rows)
+        return np.concatenate(found)
 
     def _remembered_letters(self, work: Work) -> Letters:
         """Return the letters of a work, which stay in memory for a while: pages in a row often share passages with one."""
