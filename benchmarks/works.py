@@ -157,19 +157,22 @@ def measure_false(library: Library, unrelated: Sequence[str], *, show: bool) -> 
 
 
 def measure_costs(chars: int) -> None:
-    """Print the costs of a library of *chars* characters, and those of datasketch for a hundredth of it."""
-    works = [make_work(min(chars, 1_000_000), seed) for seed in range(max(1, chars // 1_000_000))]
-    page = make_work(1_000, 999) + works[0][5_000:6_000] + make_work(1_000, 998)
+    """Print the costs of a library of *chars* characters, and those of datasketch for 100,000."""
+    first = make_work(1_000_000, 0)
+    page = make_work(1_000, 999) + first[5_000:6_000] + make_work(1_000, 998)
     with tempfile.TemporaryDirectory() as directory, closing(Library(Path(directory), writable=True)) as library:
-        begun = time.process_time()
-        for number, work in enumerate(works):
-            library.add(sign_work(str(number), b"", Document(work), None))
-        added, size = time.process_time() - begun, (Path(directory) / FILE).stat().st_size
+        added = 0.0
+        for number in range(max(1, chars // len(first))):
+            document = Document(make_work(len(first), number))
+            begun = time.process_time()
+            library.add(sign_work(str(number), b"", document, None))
+            added += time.process_time() - begun
+        size = (Path(directory) / FILE).stat().st_size
         begun = time.process_time()
         assert all(len(library.compare(page)) == 1 for _ in range(50))
         checked = (time.process_time() - begun) / 50
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    sample = works[0][: max(100_000, chars // 100)]
+    sample = first[:100_000]
     begun = time.process_time()
     index = MinHashLSH(threshold=0.5, num_perm=128)
     for at in range(0, len(sample), _WINDOW // 2):
@@ -179,7 +182,7 @@ def measure_costs(chars: int) -> None:
     for at in range(0, len(page), _WINDOW // 2):
         index.query(_min_hash(page[at : at + _WINDOW]))
     peer_checked = time.process_time() - begun
-    table = Table(title=f"a library of {chars:,} characters; peak of memory, with the texts: {peak:,} MB")
+    table = Table(title=f"a library of {chars:,} characters; peak of memory: {peak:,} MB")
     for column in ("", "added, characters/s", "checked, characters/s", "bytes/character"):
         table.add_column(column, justify="right")
     own = f"{chars / added:,.0f}", f"{len(page) / checked:,.0f}", f"{size / chars:.2f}"
@@ -194,23 +197,30 @@ def _min_hash(text: str) -> MinHash:
     return signature
 
 
+def measure_quality(folder: Path, count: int, *, show: bool) -> None:
+    """Print what is found of works, and in unrelated pages."""
+    require_data(folder)
+    works = ["\n".join(read_sites(folder, [name])) for name in WORKS]
+    unrelated = read_sites(folder, UNRELATED)
+    with tempfile.TemporaryDirectory() as directory, closing(Library(Path(directory), writable=True)) as library:
+        for name, work in zip(WORKS, works, strict=True):
+            library.add(sign_work(name, b"", Document(work), None))
+        _CONSOLE.print([(work.title, work.scheme, work.chars) for work in library.works()])
+        measure_false(library, unrelated, show=show)
+        _CONSOLE.print(measure_recall(library, works, unrelated, count))
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
     parser.add_argument("--excerpts", type=int, default=50)
     parser.add_argument("--chars", type=int, default=10_000_000)
+    parser.add_argument("--costs", action="store_true", help="only the costs")
     parser.add_argument("--show", action="store_true", help="print the passages that are found in unrelated pages")
     given = parser.parse_args()
-    require_data(given.folder)
-    works = ["\n".join(read_sites(given.folder, [name])) for name in WORKS]
-    unrelated = read_sites(given.folder, UNRELATED)
-    with tempfile.TemporaryDirectory() as directory, closing(Library(Path(directory), writable=True)) as library:
-        for name, work in zip(WORKS, works, strict=True):
-            library.add(sign_work(name, b"", Document(work), None))
-        _CONSOLE.print([(work.title, work.scheme, work.chars) for work in library.works()])
-        measure_false(library, unrelated, show=given.show)
-        _CONSOLE.print(measure_recall(library, works, unrelated, given.excerpts))
+    if not given.costs:
+        measure_quality(given.folder, given.excerpts, show=given.show)
     measure_costs(given.chars)
 
 
