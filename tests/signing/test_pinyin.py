@@ -17,8 +17,8 @@ from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.initials import LETTERS, find_initials
 from crawler_dedup.signing.lexicon import Lexicon, general
 from crawler_dedup.signing.schemes import scheme_of
-from crawler_dedup.signing.schemes.pinyin import MAX_LETTERS, MAX_PROBES, Pinyin
-from tests.support.chinese import with_homophones
+from crawler_dedup.signing.schemes.pinyin import MAX_LETTERS, MAX_PROBES, Layout, Pinyin, VectorIndex
+from tests.support.chinese import chinese, with_homophones
 from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, prose, sentences, text_of
 from tests.support.reference import slow_mixed
@@ -271,3 +271,41 @@ def test_random_short_texts_do_not_agree() -> None:
         (new, kept) for new in signatures for key in scheme.probes(new) for kept in by_key.get(key, []) if kept != new
     }
     assert [pair for pair in sorted(candidates) if scheme.compare(*pair)] == []
+
+
+@pytest.mark.parametrize("letters", [2_000, 20_000, 100_000])
+@pytest.mark.parametrize("name", ["pinyin", "winnowing"])
+def test_size_and_keys_grow_with_the_letters_and_probes_do_not(name: str, letters: int) -> None:
+    scheme, source = scheme_of(name), random.Random(letters)
+    text = text_of("".join(source.choices(sorted({*chinese(0, 300)} - {*"，。\n"}), k=letters)))
+    signature = scheme.sign(text)
+    bytes_of_letter, keys_of_letter = {"pinyin": (0.5, 1 / 12), "winnowing": (3 * 8 * 2 / 62, 3 * 2 / 62)}[name]
+    assert len(signature.value) <= 1.1 * bytes_of_letter * letters + 50
+    assert 0.8 * keys_of_letter * letters < len(scheme.keys(signature)) <= 1.1 * keys_of_letter * letters + 10
+    assert len(scheme.probes(signature)) <= 8_192
+    assert scheme.finds(signature, signature)
+
+
+def test_windows_are_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    layout, source = Layout(16, 15), np.random.default_rng(1)
+    letters = source.integers(0, 16, 500).astype(np.uint8)
+    expected = np.full(16, 3, dtype=np.int32)
+    for starts in (np.arange(453), np.arange(0, 453, 24)):
+        whole = layout.count(letters, expected, 48, starts)
+        for together in (1, 7, 200):
+            monkeypatch.setattr("crawler_dedup.signing.schemes.pinyin._TOGETHER", together)
+            assert layout.count(letters, expected, 48, starts).tolist() == whole.tolist()
+        monkeypatch.undo()
+
+
+def test_equal_windows_match_however_many_have_the_same_half(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crawler_dedup.signing.schemes.pinyin.MAX_PAIRS", 100)
+    source = np.random.default_rng(2)
+    vectors = np.unique(np.uint64(7) << np.uint64(32) | source.integers(0, 2**32, 5_000, dtype=np.uint64))
+    index = VectorIndex(Layout(16, 15), vectors, 4)
+    for theirs in (vectors, vectors[::7], vectors[100:101]):
+        ours, partners = index.partners(theirs)
+        assert set(theirs.tolist()) <= {
+            int(vector) for vector, partner in zip(vectors[ours], theirs[partners], strict=True) if vector == partner
+        }
+        assert len(ours) <= 2 * 16 * len(theirs) + 200
