@@ -41,7 +41,7 @@ def review(
       crawler-dedup review .scrapy/dedup --port 8008
     """
     require_extra("review", "crawler-dedup review")
-    from crawler_dedup.review.desk import Desk  # noqa: PLC0415  (it needs the extra)
+    from crawler_dedup.review.review import Review  # noqa: PLC0415  (it needs the extra)
     from crawler_dedup.review.server import serve  # noqa: PLC0415
 
     target = find_target(index, journal, settings)
@@ -51,8 +51,8 @@ def review(
         return Journals(journal) if journal else Journals.beside(target.directory, target.config.journal)
 
     answers = folder or target.directory / JUDGED
-    with closing(Desk(target.index, find_journals, target.config, target.directory, answers)) as desk:
+    with closing(Review(target.index, find_journals, target.config, target.directory, answers)) as opened:
         with progress_bars() as start:
-            desk.refresh(start("reading the journal", target.journals.size))
+            opened.refresh(start("reading the journal", target.journals.size))
         with suppress(KeyboardInterrupt):  # the usual end
-            serve(desk, port, lambda address: click.echo(f"{address}  (Ctrl-C ends)"))
+            serve(opened, port, lambda address: click.echo(f"{address}  (Ctrl-C ends)"))

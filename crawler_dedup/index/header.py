@@ -88,7 +88,6 @@ class FileFigures:
     """The size of the file of an index.
 
     Attributes:
-        file_bytes: its length.
         disk_bytes: the space that it takes on the disk.
         page_bytes: length of a page of LMDB.
         pages: number of pages in the file.
@@ -96,7 +95,6 @@ class FileFigures:
         readers: number of open read transactions, in all processes.
     """
 
-    file_bytes: int
     disk_bytes: int
     page_bytes: int
     pages: int

@@ -155,23 +155,6 @@ class SiteFigures(NamedTuple):
     content_bytes: int
 
 
-class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
-    """What is stored about a site besides its counts.
-
-    Attributes:
-        records: how many of its pages are recorded.
-        pages_counted: how many of its pages were counted, all in all.
-        number: number of its latest snapshot; 0: there is none yet.
-        since: from when on decisions were made by these snapshots, in seconds since 1970: when its first page was counted,
-            or when what was known about it was replaced by an import.
-    """
-
-    records: Count = 0
-    pages_counted: Count = 0
-    number: Count = 0
-    since: int = 0
-
-
 class StoredSite(msgspec.Struct, frozen=True, array_like=True):
     """All that is stored about a site, to move it into another index.
 
@@ -179,7 +162,8 @@ class StoredSite(msgspec.Struct, frozen=True, array_like=True):
         key: a hash of scope and site, 96 bits (:func:`site_key`).
         pages_counted: how many of its pages were counted, all in all.
         number: number of its latest snapshot; 0: there is none yet.
-        since: from when on decisions were made by these snapshots (:attr:`SiteEntry.since`).
+        since: from when on decisions were made by these snapshots, in seconds since 1970: when its first page was counted,
+            or when what was known about it was replaced by an import.
         counts: what was counted.
         snapshots: number and content of each snapshot that is kept.
     """

@@ -23,8 +23,8 @@ from starlette.routing import Route
 from crawler_dedup.errors import DedupError
 from crawler_dedup.inspection.droptable import Drop, Search, find_redundant_hosts
 from crawler_dedup.report.rendering import make_environment
-from crawler_dedup.review.desk import Desk
 from crawler_dedup.review.guard import Guard, read_form
+from crawler_dedup.review.review import Review
 from crawler_dedup.review.sides import MAX_ROWS, compare_sides
 
 _HERE = Path(__file__).parent
@@ -37,9 +37,9 @@ _FIELDS = ("words", "host", "rule", "spider", "run", "since", "until")
 _TITLES = {403: "Refused", 404: "Not found", 413: "Too large"}
 
 
-def make_app(desk: Desk, port: int, token: str) -> Starlette:
+def make_app(review: Review, port: int, token: str) -> Starlette:
     """Make the application. *token* is the secret of the first address."""
-    pages = _Pages(desk)
+    pages = _Pages(review)
     return Starlette(
         routes=[
             Route("/", pages.drops),
@@ -63,25 +63,25 @@ def _serve(files: list[Path], media_type: str, _: Request) -> Response:
 class _Pages:
     """The pages of one review."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, review: Review) -> None:
+        self._review = review
         self._form_token = secrets.token_urlsafe()
         self._templates = make_environment(_HERE)
 
     def drops(self, request: Request) -> Response:
         """List the drops that are searched for."""
-        self._desk.refresh()
+        self._review.refresh()
         search, view = self._read_search(request)
         page = _page_number(request.query_params.get("page", ""))
-        count, drops = self._desk.find(search, page * _DROPS, _DROPS, doubtful_first=view["order"] == "doubt")
+        count, drops = self._review.find(search, page * _DROPS, _DROPS, doubtful_first=view["order"] == "doubt")
         return self._render(
             "drops.html.jinja",
-            drops=[(drop, self._desk.label_of(drop)) for drop in drops],
+            drops=[(drop, self._review.label_of(drop)) for drop in drops],
             count=count,
             first=page * _DROPS,
             page=page,
-            choices=self._desk.choices,
-            damaged=self._desk.table.damaged,
+            choices=self._review.choices,
+            damaged=self._review.table.damaged,
             group=search.kept,
             **_links(view),
         )
@@ -89,23 +89,23 @@ class _Pages:
     def next_drop(self, request: Request) -> Response:
         """Show the next drop about which nothing was said, or the list if there is none."""
         search, view = self._read_search(request)
-        drop = self._desk.find_unanswered(search, _LOOKED_AT, doubtful_first=view["order"] == "doubt")
+        drop = self._review.find_unanswered(search, _LOOKED_AT, doubtful_first=view["order"] == "doubt")
         return RedirectResponse(f"/drop/{drop.id}?{urlencode(view)}" if drop else f"/?{urlencode(view)}", 303)
 
     def drop(self, request: Request) -> Response:
         """Show a dropped page beside its representative."""
-        self._desk.refresh()
-        drop = self._desk.get(request.path_params["number"])
+        self._review.refresh()
+        drop = self._review.get(request.path_params["number"])
         _, view = self._read_search(request)
-        new, kept = self._desk.contents(drop)
+        new, kept = self._review.contents(drop)
         return self._render(
             "drop.html.jinja",
             drop=drop,
-            label=self._desk.label_of(drop),
-            overrides=self._desk.overrides_of(drop),
-            sides=compare_sides(new, kept, self._desk.signer) if new and kept else None,
-            lacks=self._desk.find_lacks(drop, new)[:MAX_ROWS] if new.html and not kept else (),
-            is_stored=self._desk.is_stored(drop),
+            label=self._review.label_of(drop),
+            overrides=self._review.overrides_of(drop),
+            sides=compare_sides(new, kept, self._review.signer) if new and kept else None,
+            lacks=self._review.find_lacks(drop, new)[:MAX_ROWS] if new.html and not kept else (),
+            is_stored=self._review.is_stored(drop),
             is_fetched=bool(kept.html),
             most_rows=MAX_ROWS,
             effects=_effects(drop),
@@ -122,31 +122,31 @@ class _Pages:
 
     def _act(self, number: int, action: str) -> bool:
         """Do what the button *action* says about a drop; return whether the next drop is to be shown."""
-        drop = self._desk.get(number)
+        drop = self._review.get(number)
         match action.split():
             case ["right"]:
-                self._desk.answer(drop, 1)
+                self._review.answer(drop, 1)
             case ["wrong"]:
-                self._desk.restore(drop)
+                self._review.restore(drop)
             case ["fetch"]:
-                self._desk.fetch(drop)
+                self._review.fetch(drop)
             case ["separate" | "keep" as kind, *undo]:
-                self._desk.override(drop, kind, undo=bool(undo))
+                self._review.override(drop, kind, undo=bool(undo))
             case _:
                 raise HTTPException(404, "There is no such button.")
         return action == "right"
 
     def mirrors(self, _: Request) -> Response:
         """List hosts that mirror another one."""
-        self._desk.refresh()
-        mirrors = self._desk.mirrors(_MIRROR_SHARE, _MIRROR_PAGES)
+        self._review.refresh()
+        mirrors = self._review.mirrors(_MIRROR_SHARE, _MIRROR_PAGES)
         redundant = find_redundant_hosts(mirrors)
         return self._render("mirrors.html.jinja", mirrors=mirrors, redundant=redundant, least=_MIRROR_PAGES)
 
     def precision(self, _: Request) -> Response:
         """Show how many of the drops are right, by the answers."""
-        self._desk.refresh()
-        return self._render("precision.html.jinja", shares=self._desk.precision(), folder=str(self._desk.folder))
+        self._review.refresh()
+        return self._render("precision.html.jinja", shares=self._review.precision(), folder=str(self._review.folder))
 
     def error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002  (Starlette's)
         """Show an error as a sentence."""
@@ -164,7 +164,7 @@ class _Pages:
         view = {name: value for name in (*_FIELDS, "kept") if (value := request.query_params.get(name, "").strip())}
         search = Search(**{name: view[name] for name in _FIELDS if name in view})
         if (kept := view.get("kept", "")).isdecimal():
-            entry = self._desk.get(int(kept[:20])).entry
+            entry = self._review.get(int(kept[:20])).entry
             search = replace(search, scope=entry.scope, kept=entry.duplicate_of)
         return search, {**view, "order": "time" if request.query_params.get("order") == "time" else "doubt"}
 

@@ -10,12 +10,12 @@ from contextlib import closing
 import uvicorn
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.review.desk import Desk
 from crawler_dedup.review.guard import HOST
 from crawler_dedup.review.pages import make_app
+from crawler_dedup.review.review import Review
 
 
-def serve(desk: Desk, port: int, announce: Callable[[str], None]) -> None:
+def serve(review: Review, port: int, announce: Callable[[str], None]) -> None:
     """Serve the review pages until Ctrl-C.
 
     Args:
@@ -34,7 +34,7 @@ def serve(desk: Desk, port: int, announce: Callable[[str], None]) -> None:
         port = server_socket.getsockname()[1]
         token = secrets.token_urlsafe()
         config = uvicorn.Config(
-            make_app(desk, port, token),
+            make_app(review, port, token),
             log_level="error",
             access_log=False,
             server_header=False,

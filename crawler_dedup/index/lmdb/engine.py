@@ -200,7 +200,6 @@ def measure_file(env: lmdb.Environment, txn: lmdb.Transaction, directory: Path) 
     info, main = env.info(), env.stat()
     used = sum(_count_pages(txn.stat(database)) for database in open_databases(env, txn))
     return FileFigures(
-        file_bytes=(directory / DATA_FILE).stat().st_size,
         disk_bytes=disk_bytes(directory),
         page_bytes=main["psize"],
         pages=info["last_pgno"] + 1,

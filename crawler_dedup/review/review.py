@@ -38,7 +38,7 @@ Contents = tuple[PageContent, PageContent]
 """The contents of a dropped page and of its representative."""
 
 
-class Desk:
+class Review:
     """The drops of an index, and what a person says about them. Safe for threads.
 
     Args:
