@@ -148,6 +148,7 @@ def _run_to_the_end(program: Callable[[], object]) -> None:
         status = 1
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
+    gc.collect()  # Twisted logs an error that nobody has handled when its Deferred is deleted
     with suppress(OSError, ValueError):  # closed
         sys.stdout.flush()
         sys.stderr.flush()
