@@ -72,13 +72,19 @@ class DedupMiddleware:
         request.meta.pop(META_DECISION, None)
         self._gate.mark_scheduled(request)
 
-    def process_request(self, request: Request, spider: Spider | None = None) -> None:  # noqa: ARG002
-        """Remove the decision that ``meta=response.meta`` has copied from the parent page; refuse a repeated request."""
+    async def process_request(self, request: Request, spider: Spider | None = None) -> Response | None:  # noqa: ARG002
+        """Remove the decision that ``meta=response.meta`` has copied from the parent page; refuse a repeated request.
+
+        Returns the stored response for a restored page that is in a WARC file.
+        """
         request.meta.pop(META_DECISION, None)
         self._gate.take_scheduled_mark(request)
-        if META_RESTORED in request.meta and self.session.restorations.is_repeated(request):
+        if META_RESTORED not in request.meta:
+            return None
+        if self.session.restorations.is_repeated(request):
             request.errback = None  # nothing has failed
             raise IgnoreRequest("The restored page was requested already.")
+        return await self.session.restorations.read_stored(request)
 
     async def process_response(
         self,

@@ -20,6 +20,8 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.restore import Restored
 from crawler_dedup.inspection.restore import restore as restore_drops
+from crawler_dedup.inspection.stored import StoredPages
+from crawler_dedup.journal.entry import Entry
 from crawler_dedup.urls import without_credentials
 
 
@@ -78,8 +80,19 @@ def restore(
                 and (not kept or _bare(entry.duplicate_of) == _bare(kept))
                 and (not urls or _bare(entry.url) in addresses)
             )
+            stored = StoredPages(target.warc_directory)
+
+            def is_stored(entry: Entry) -> bool:
+                stored.refresh()  # reads the files the first time only
+                return entry in stored
+
             result = restore_drops(
-                pages, drops, int(time.time()), start("reading the index", len(pages)), is_dry=dry_run
+                pages,
+                drops,
+                int(time.time()),
+                start("reading the index", len(pages)),
+                is_stored=is_stored,
+                is_dry=dry_run,
             )
         print_damage(target.journals)
         is_complete = _print_result(result, addresses, is_dry=dry_run)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from inspect import ismethod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Request, Response
+from scrapy.http import HtmlResponse, Request, Response
 
 from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.monitor import Monitor
@@ -17,6 +18,7 @@ from crawler_dedup.decision import Decision
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.overrides import Override, Restoration, make_override
+from crawler_dedup.system.extras import has_extra
 from crawler_dedup.urls import without_credentials
 
 if TYPE_CHECKING:
@@ -36,7 +38,9 @@ class Restorations:
     requests all pages again.
     """
 
-    def __init__(self, crawler: Crawler, deduplicator: Deduplicator, monitor: Monitor) -> None:
+    def __init__(self, crawler: Crawler, deduplicator: Deduplicator, monitor: Monitor, warc_directory: Path) -> None:
+        self._warc_directory = warc_directory
+        self._places: dict[str, tuple[Path, int]] = {}  # of the pages that are in WARC files
         self._crawler = crawler
         self._deduplicator = deduplicator
         self._monitor = monitor
@@ -58,12 +62,14 @@ class Restorations:
         for override in overrides:
             for restoration in override.restorations:
                 if restoration.spider == self._spider:
-                    self._request(override.urls[0], restoration)
+                    self._waiting[override.urls[0]] = restoration
         if self._waiting:
+            self._places = await run_in_own_thread(self._find_stored)
+            for url, restoration in self._waiting.items():
+                self._request(url, restoration)
             self._crawler.signals.connect(self.refuse_link, signal=signals.request_scheduled)
 
     def _request(self, url: str, restoration: Restoration) -> None:
-        self._waiting[url] = restoration
         request, engine = restoration.request, self._crawler.engine
         callback = self._find_method(request.callback)
         if callback is None and request.callback is not None:
@@ -74,6 +80,7 @@ class Restorations:
         engine.crawl(
             Request(
                 url,
+                method=request.method,
                 callback=callback,
                 errback=self._find_method(request.errback),
                 cb_kwargs=request.cb_kwargs,
@@ -82,6 +89,44 @@ class Restorations:
                 dont_filter=True,
             )
         )
+
+    def _find_stored(self) -> dict[str, tuple[Path, int]]:
+        if not has_extra("warc"):
+            return {}
+        from crawler_dedup.warc.droppedpage import find_files  # noqa: PLC0415  (imports FastWARC)
+        from crawler_dedup.warc.reader import find_places  # noqa: PLC0415
+
+        return {
+            url: (path, place)
+            for path in find_files(self._warc_directory)
+            for drop, place in find_places(path)
+            if drop.spider == self._spider and (url := drop.url.partition("#")[0]) in self._waiting
+        }
+
+    async def read_stored(self, request: Request) -> Response | None:
+        """Return the response for a restored page if a WARC file has it, the first time; ``None``: it is requested.
+
+        Raises:
+            IgnoreRequest: no file has it, and it is no response to a GET.
+        """
+        url, _ = request.meta[META_RESTORED]
+        if place := self._places.pop(url, None):
+            from crawler_dedup.warc.reader import read_at  # noqa: PLC0415
+
+            try:
+                page = await run_in_own_thread(read_at, *place)
+            except DedupError as error:
+                self._monitor.log(logging.WARNING, "A restored page cannot be read: %s", error)
+            else:
+                headers, encoding = dict(page.headers), page.drop.charset or None
+                return HtmlResponse(
+                    url, headers=headers, body=page.body, encoding=encoding, request=request, flags=["dedup-restored"]
+                )
+        if request.method != "GET":
+            message = "%s is not requested again: it is the response to a %s, and no WARC file has it"
+            self._monitor.log(logging.WARNING, message, url, request.method)
+            raise IgnoreRequest("The restored page is not stored.")
+        return None
 
     def _find_method(self, name: str | None) -> Any:
         method = getattr(self._crawler.spider, name, None) if name else None

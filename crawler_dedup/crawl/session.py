@@ -67,7 +67,7 @@ class Session:
         # In case no signal is ever sent, because another component fails before the crawl begins.
         finalize(self, self.deduplicator.close, all_stored=False).atexit = False
         self.signers = self._open_signers()
-        self.restorations = Restorations(crawler, self.deduplicator, self.monitor)
+        self.restorations = Restorations(crawler, self.deduplicator, self.monitor, self._warc_directory)
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
         self.claims = Claims(
             self.deduplicator,

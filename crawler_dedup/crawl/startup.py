@@ -147,10 +147,11 @@ def find_warc_directory(config: Config, journal: str) -> Path:
     Raises:
         ConfigError: ``DEDUP_DROPPED_WARC`` is set, and the extra ``warc`` is not installed; or as :func:`data_directory`.
     """
-    if not config.dropped_warc:
-        return Path()
-    require_extra("warc", "DEDUP_DROPPED_WARC")
-    return Path(journal % {"time": "", "name": ""}).parent if config.index and journal else data_directory(config)
+    if config.dropped_warc:
+        require_extra("warc", "DEDUP_DROPPED_WARC")
+    if config.index and (journal or not config.dropped_warc):  # an index on a server needs no directory
+        return Path(journal % {"time": "", "name": ""}).parent
+    return data_directory(config)
 
 
 def require_companion(settings: BaseSettings, component_list: str, companion: str) -> None:

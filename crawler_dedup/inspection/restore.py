@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -32,7 +32,13 @@ class Restored:
 
 
 def restore(
-    pages: Index, entries: Iterable[Entry], now: int, advance: Advance = ignore_progress, *, is_dry: bool = False
+    pages: Index,
+    entries: Iterable[Entry],
+    now: int,
+    advance: Advance = ignore_progress,
+    *,
+    is_stored: Callable[[Entry], bool] = lambda _: False,
+    is_dry: bool = False,
 ) -> Restored:
     """Take drops back: for each page, store an override, and what the next crawl of its spider has to request.
 
@@ -42,6 +48,7 @@ def restore(
         entries: entries of a journal; all but drops are ignored.
         now: the time, in seconds since 1970.
         advance: called with the number of records of the index that were read.
+        is_stored: returns whether a WARC file has the page of an entry, whose request was no GET.
         is_dry: whether nothing is stored.
 
     Raises:
@@ -65,8 +72,8 @@ def restore(
         request = entry.request or _UNKNOWN_REQUEST
         try:
             override = make_override("keep", [entry.url], now)
-            if request.method != "GET":
-                raise ValueError(f"it is the response to a {request.method}, and only GET is repeated.")
+            if request.method != "GET" and not is_stored(entry):
+                raise ValueError(f"it is the response to a {request.method}, and no WARC file has it.")
             if (entry.scope, entry.url) in kept:
                 raise ValueError("it is kept since then.")
         except ValueError as error:

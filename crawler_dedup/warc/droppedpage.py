@@ -57,7 +57,7 @@ class DroppedPage:
 
 def find_files(directory: Path) -> list[Path]:
     """Return the files with dropped pages in *directory*, in the order in which they were begun."""
-    return sorted(path for path in directory.iterdir() if _FILE_NAME.fullmatch(path.name))
+    return sorted(path for path in directory.glob("dropped-*") if _FILE_NAME.fullmatch(path.name))
 
 
 def to_warc(page: DroppedPage) -> bytes:

@@ -153,6 +153,7 @@ def test_two_crawls_at_once_write_files_of_their_own(tmp_path: Path) -> None:
     ("index", "journal", "place"),
     [
         ("", "/logs/journal.jsonl", "index"),
+        ("redis://a", "", "index"),
         ("redis://a", "j.jsonl", "index"),
         ("redis://a", "/logs/%(name)s.j", "/logs"),
     ],

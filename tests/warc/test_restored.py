@@ -1,0 +1,87 @@
+"""Restored pages that are in WARC files are crawled again without a request."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from crawler_dedup.index import maintenance
+from tests.support.commandline import invoke
+from tests.support.crawling import Crawl, Site, article, html, run_script
+
+ON = {"DEDUP_DROPPED_WARC": "10 MB"}
+SPIDER = """
+from tests.support.walker import Walker, seen
+
+class Spider(Walker):
+    async def start(self):
+        for path in self.paths:
+            yield self.request(path, callback=self.parse_page, method="POST" if "post" in path else "GET")
+
+    def parse_page(self, response):
+        plain = response.headers["X-Plain"].decode()
+        yield {**seen(response), "flags": response.flags, "encoding": response.encoding, "plain": plain}
+"""
+PAGES = {
+    "/kept": html(article("one"), X_Plain="kept"),
+    "/get": html(article("one", frame="get"), X_Plain="get"),
+    "/post": html(article("one", frame="post 第三"), X_Plain="post"),
+}
+
+
+def drop_and_restore(directory: Path, site: Site) -> None:
+    first = run_script(directory, SPIDER, ON, site=site.url, paths=["/kept", "/get", "/post"])
+    assert first.paths() == ["/kept"]
+    done = invoke("restore", f"{site.url}/get", f"{site.url}/post", "--index", directory / "index")
+    assert "2 pages are restored with the next crawl" in done.stdout
+    site.asked.clear()
+
+
+def crawl(directory: Path, site: Site, **settings: Any) -> Crawl:
+    return run_script(directory, SPIDER, settings, site=site.url)
+
+
+def waiting(directory: Path) -> dict[str, int]:
+    """Return the number of failures of each page that waits for a crawl."""
+    with closing(maintenance.open_pages(directory / "index")) as pages:
+        overrides = pages.list_overrides()
+    return {each.urls[0].rpartition("/")[2]: each.restorations[0].failures for each in overrides if each.restorations}
+
+
+def test_restored_pages_come_from_the_files_whatever_their_method_and_are_kept(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        drop_and_restore(tmp_path, site)
+        again = crawl(tmp_path, site)  # the setting need not be on
+        assert site.paths() == []
+    for path in ("/get", "/post"):
+        item = again.item(path)
+        assert item["body"].encode() == PAGES[path].body
+        assert (item["flags"], item["encoding"], item["plain"]) == (["dedup-restored"], "utf-8", path[1:])
+        assert item["verdict"] == "new"
+    assert again.stats["dedup/restored"] == 2
+    assert waiting(tmp_path) == {}
+    assert "/post is kept" in invoke("why", f"{site.url}/post", tmp_path / "index").stdout
+
+
+def test_a_page_whose_file_is_gone_is_requested_if_that_is_possible(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        drop_and_restore(tmp_path, site)
+        for path in (tmp_path / "index").glob("dropped-*"):
+            path.unlink()
+        again = crawl(tmp_path, site)
+        assert site.paths() == ["/get"]
+    assert again.item("/get")["flags"] == []
+    assert again.lines("WARNING", "/post is not requested again: it is the response to a POST, and no WARC file has it")
+    assert waiting(tmp_path) == {"post": 1}
+
+
+def test_of_a_cut_off_file_the_whole_pages_are_restored(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        drop_and_restore(tmp_path, site)
+        (path,) = (tmp_path / "index").glob("dropped-*")
+        path.write_bytes(path.read_bytes()[:-100])
+        again = crawl(tmp_path, site)
+        assert site.paths() == []
+    assert again.item("/get")["flags"] == ["dedup-restored"]
+    assert waiting(tmp_path) == {"post": 1}
