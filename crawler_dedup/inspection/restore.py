@@ -59,7 +59,7 @@ def restore(
         last = drops.get((entry.spider, entry.url))
         if entry.event == "drop" and (last is None or entry.time >= last.time):
             drops[entry.spider, entry.url] = replace(entry, text=b"")
-    times = {(entry.scope, entry.url): entry.seconds for entry in drops.values()}
+    times = {(entry.scope, entry.url): int(entry.seconds) for entry in drops.values()}  # as records have them
     kept = {
         (record.page.scope, record.page.url)
         for record in maintenance.read_records(pages, advance)
