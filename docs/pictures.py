@@ -1,10 +1,11 @@
-"""Make the pictures in docs/ from real runs: ``python docs/pictures.py [--check] [demo|first-minutes|report]``.
+"""Make the pictures in docs/ from real runs: ``python docs/pictures.py [--check] [demo|first-minutes|report|review]``.
 
 A picture of the terminal shows commands and what they print on standard output. The commands run in a temporary directory,
 under a pseudo-terminal, and rich draws their output as SVG. With ``--check`` nothing is written: the commands run again, and
 the exit status is 1 if a committed picture of the terminal shows another text.
 
-The picture of a report is made by Chromium, which has to be installed.
+The pictures of a report and of the review page are made by Chromium, which has to be installed; the latter also needs
+Playwright.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _COLUMNS = 100
 _QUICK = "-s DOWNLOAD_DELAY=0 -s AUTOTHROTTLE_ENABLED=0"  # nobody is disturbed on this machine
 _REPORT = "report"
 _REPORT_SIZE = "1000,1160"
+_REVIEW = "review"
 _THEME = TerminalTheme(
     (13, 17, 23),
     (201, 209, 217),
@@ -214,13 +216,21 @@ def _without_variable_parts(line: str) -> str:
     return " ".join(line.split())
 
 
+def find_browser() -> str:
+    """Return the path of Chromium, or exit."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        sys.exit(
+            "The pictures of the report and of the review page need Chromium: install it, or name the other pictures."
+        )
+    return browser
+
+
 def photograph_report(file: Path) -> None:
     """Write the upper part of the report of a dry run to *file*, as a browser shows it."""
     from crawler_dedup.spiders.demo_site import DemoSites  # noqa: PLC0415  (the other pictures need no report)
 
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
-        sys.exit("The picture of the report needs Chromium: install it, or name the other pictures.")
+    browser = find_browser()
     sites = DemoSites()
     with tempfile.TemporaryDirectory(prefix="crawler-dedup-pictures-") as folder:
         crawl = f"crawler-dedup crawl {sites.newspaper}/ {sites.mirror}/ --dry-run -o pages.jsonl {_QUICK}"
@@ -241,17 +251,47 @@ def photograph_report(file: Path) -> None:
     sites.close()
 
 
+def photograph_review(file: Path) -> None:
+    """Write the review page of a dropped page to *file*, as a browser shows it."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415  (the other pictures need none)
+
+    from crawler_dedup.spiders.demo_site import DemoSites  # noqa: PLC0415
+
+    sites, browser = DemoSites(), find_browser()
+    with tempfile.TemporaryDirectory(prefix="crawler-dedup-pictures-") as folder:
+        crawl = (
+            f"crawler-dedup crawl {sites.newspaper}/ {sites.mirror}/ -o pages.jsonl -s DEDUP_STORE_TEXT=True {_QUICK}"
+        )
+        run(shlex.split(crawl), Path(folder))
+        command = [str(PROGRAMS / "crawler-dedup"), "review"]
+        with (
+            subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as review,  # noqa: S603  (ours)
+            sync_playwright() as driver,
+        ):
+            assert review.stdout is not None
+            opened = driver.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
+            page = opened.new_page(viewport={"width": 1000, "height": 800}, color_scheme="light")
+            page.goto(review.stdout.readline().split()[0])
+            with page.expect_navigation():
+                page.keyboard.press("n")  # the most doubtful drop
+            page.screenshot(path=file)
+            opened.close()
+            review.terminate()
+    sites.close()
+
+
 def main() -> None:
     """Parse the command line, and make or check pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    names = [*PICTURES, _REPORT]
+    photographs = {_REPORT: photograph_report, _REVIEW: photograph_review}
+    names = [*PICTURES, *photographs]
     parser.add_argument("names", nargs="*", choices=[[], *names], metavar="PICTURE", help=", ".join(names))
     parser.add_argument("--check", action="store_true", help="only say whether the committed pictures are up to date")
     given = parser.parse_args()
     stale = False
     for name in given.names or PICTURES:
-        if name == _REPORT:
-            photograph_report(DOCS / "report.png")
+        if name in photographs:
+            photographs[name](DOCS / f"{name}.png")
             continue
         file = DOCS / f"{name}.svg"
         svg = draw(name, record(PICTURES[name]()))
