@@ -827,7 +827,7 @@ def test_the_last_commit_is_on_disk_when_the_thread_has_ended(env: lmdb.Environm
         def __getattr__(self, name: str) -> Any:
             return getattr(env, name)
 
-        def sync(self, *, force: bool) -> None:
+        def sync(self, force: bool) -> None:
             env.sync(force)
             synced.append((force, env.info()["last_txnid"]))
 

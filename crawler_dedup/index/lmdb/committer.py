@@ -112,7 +112,7 @@ class Committer(JobThread):
 
     def _end(self) -> None:
         with suppress(lmdb.Error):  # the disk fails: nobody waits for an answer
-            self._env.sync(force=True)
+            self._env.sync(True)  # the oldest versions take no keyword
 
     def _do_follow_up(self) -> None:
         with suppress(IndexUnusable, lmdb.Error):  # the next job gets the error
