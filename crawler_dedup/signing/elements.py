@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 
 from lxml.html import HtmlElement
@@ -71,11 +71,14 @@ def _is_beside(name: str | None, identifier: str | None, role: str | None) -> bo
     return role in _ROLES or not _BESIDE.isdisjoint(words)
 
 
-def _with_backticks(parts: list[str], code: Iterable[slice]) -> list[str]:
+def _with_backticks(parts: list[str], code: Sequence[slice]) -> list[str]:
     """Return *parts* with backticks around each piece of *code*; one piece may contain others, which come before it."""
-    marked = list(parts)
-    for span in code:
-        text = "".join(parts[span])
-        if text.strip() and "`" not in text:
-            marked[span.start : span.stop] = [f"`{text.strip()}`", *[""] * (span.stop - span.start - 1)]
+    marked, begin = list(parts), len(parts)
+    for span in reversed(code):
+        if span.stop > begin:
+            continue  # inside of another piece: to read it again for each piece around it would not be linear
+        begin = span.start
+        text = "".join(parts[span]).strip()
+        if text and "`" not in text:
+            marked[span] = [f"`{text}`", *[""] * (span.stop - begin - 1)]
     return marked

@@ -11,16 +11,14 @@ blocks: the headings and labels of many pages are the same.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 import numpy as np
-from xxhash import xxh3_128_digest
 
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.blocks import compared_lines, hashes_of_lines
@@ -28,9 +26,8 @@ from crawler_dedup.signing.elements import Elements
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.lines import counts_lines
 from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks, read_page
-from crawler_dedup.signing.markdown import MarkdownWriter
+from crawler_dedup.signing.markdown import write_markdown
 from crawler_dedup.signing.outline import Outline
-from crawler_dedup.signing.textblocks import Block
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.signer import Signer
@@ -45,7 +42,7 @@ _GAP, _GAP_LINKED = 200, 0.1
 _LABEL = 40
 _LISTS = frozenset(("dl", "ol", "table", "ul"))
 _OWN = 20
-_KEPT_BYTES = 8 << 20  # of the bodies of pages that were signed last
+_KEPT_BYTES, _OBJECT_BYTES = 16 << 20, 512  # of pages that were signed last; of each element, and each line of code
 _SITES = 64  # whose hashes are cached; of a hostile site they take 400 KB
 
 
@@ -120,16 +117,21 @@ def own_text_of(
     page: ReadPage, repeated: RepeatedBlocks, text_format: Format, *, with_removed: bool = False
 ) -> OwnText:
     """Return the own text of a *page* that was read with elements."""
-    chosen = _select(page.outline, page.main, range(len(page.outline.blocks)))
-    kept = _without_repeated(page, chosen, _unpack(repeated.hashes)) if repeated.hashes else chosen
+    elements = page.outline.elements
+    assert elements is not None
     blocks = page.outline.blocks
+    selector = _Selector(page, elements)
+    chosen = selector.select(page.main)
+    kept = selector.leave_out(_unpack(repeated.hashes), chosen) if repeated.hashes else chosen
     left_out = sorted(set(chosen).difference(kept))
-    size = _size_of(blocks, left_out)
+    size = selector.size_of(left_out)
     return OwnText(
-        MarkdownWriter(page.outline).write(kept) if text_format == "markdown" else _join(page.outline, kept),
+        write_markdown(page.outline, elements, kept)
+        if text_format == "markdown"
+        else "\n".join([elements.preformatted.get(place) or blocks[place].shown for place in kept]),
         bool(repeated.snapshot),
         repeated.snapshot,
-        size / (size + _size_of(blocks, kept)) if size else 0.0,
+        size / (size + selector.size_of(kept)) if size else 0.0,
         tuple([blocks[place].text for place in left_out]) if with_removed else (),
     )
 
@@ -147,30 +149,32 @@ class OwnTexts:
         self._signer = signer
         self._are_wanted = False
         self._pages: OrderedDict[tuple[bytes, str | None], tuple[ReadPage, int]] = OrderedDict()
-        self._bytes = 0  # of the bodies of these pages
+        self._size = 0  # of these pages
 
     def note_of(self, body: bytes, encoding: str | None) -> Callable[[ReadPage], None] | None:
         """Return the function that keeps a page that is signed; ``None`` as long as there was no own text."""
-        return partial(self._keep, body, encoding) if self._are_wanted else None
+        return partial(self._keep, (body, encoding)) if self._are_wanted else None
 
     def make(
         self, body: bytes, encoding: str | None, repeated: RepeatedBlocks, text_format: Format, with_removed: bool
     ) -> OwnText:
         """Return the own text of a page. Arguments as for :func:`make_own_text`."""
         self._are_wanted = True
-        page, _ = self._pages.get((xxh3_128_digest(body), encoding), (None, 0))
+        page, _ = self._pages.get((body, encoding), (None, 0))
         if page is None:
             return make_own_text(self._signer, body, encoding, repeated, text_format, with_removed=with_removed)
         return own_text_of(page, repeated, text_format, with_removed=with_removed)
 
-    def _keep(self, body: bytes, encoding: str | None, page: ReadPage) -> None:
+    def _keep(self, key: tuple[bytes, str | None], page: ReadPage) -> None:
         if _is_mostly_hidden(page):
             return  # an own text is made of another reading
-        key = xxh3_128_digest(body), encoding
-        self._bytes += len(body) - self._pages.pop(key, (page, 0))[1]
-        self._pages[key] = page, len(body)
-        while self._bytes > _KEPT_BYTES:
-            self._bytes -= self._pages.popitem(last=False)[1][1]
+        outline = page.outline
+        objects = len(outline.parents) + sum([len(block.lines) for block in outline.blocks])
+        size = len(key[0]) + _OBJECT_BYTES * objects
+        self._size += size - self._pages.pop(key, (page, 0))[1]
+        self._pages[key] = page, size
+        while self._size > _KEPT_BYTES:
+            self._size -= self._pages.popitem(last=False)[1][1]
 
 
 @lru_cache(maxsize=_SITES)
@@ -178,33 +182,99 @@ def _unpack(hashes: bytes) -> frozenset[int]:
     return frozenset(np.frombuffer(hashes, dtype="<u4").tolist())
 
 
-def _select(page: Outline, main: MainBlocks, places: Sequence[int]) -> list[int]:
-    """Return which of the blocks at *places* are the text of a page, of whose blocks *main* are the main text."""
-    blocks, elements = page.blocks, page.elements
-    assert elements is not None
-    of_main = set(map(id, main.blocks))
-    is_beside = _find_beside(page, elements)
-    texts = [place for place in places if blocks[place].shown and not _are_line_numbers(blocks[place].text)]
-    chosen = {place for place in texts if id(blocks[place]) in of_main}
-    others = [place for place in texts if not is_beside[elements.owners[place]]]
-    if not chosen:
-        return others
-    others = [place for place in others if 2 * blocks[place].linked < blocks[place].size]
-    main_size, size = _size_of(blocks, chosen), _size_of(blocks, chosen.union(others))
-    if main_size < min(_MAIN_SHARE * size, _LONG_MAIN):
-        chosen |= _find_sections(blocks, others)
-    inside = {place for place in chosen if not is_beside[elements.owners[place]]}
-    if _size_of(blocks, inside) >= (1 - _MOST_BESIDE) * _size_of(blocks, chosen):
-        chosen = inside
-    return sorted(chosen.union(_find_gaps(blocks, sorted(chosen), others)))
+class _Selector:
+    """Selects the blocks of a page that are its text, by their places among its blocks."""
 
+    def __init__(self, page: ReadPage, elements: Elements) -> None:
+        self._page, self._elements, self._blocks = page, elements, page.outline.blocks
+        is_beside = _find_beside(page.outline, elements)
+        self._texts = [
+            place
+            for place, block in enumerate(self._blocks)
+            if block.shown and not (block.text[0].isdigit() and counts_lines(block.text))
+        ]
+        self._content = [place for place in self._texts if not is_beside[elements.owners[place]]]
 
-def _are_line_numbers(text: str) -> bool:
-    return text[0].isdigit() and counts_lines(text)
+    def size_of(self, places: Iterable[int]) -> int:
+        """Return the size of the blocks at *places*."""
+        return sum([self._blocks[place].size for place in places])
 
+    def select(self, main: MainBlocks, left_out: Container[int] = ()) -> list[int]:
+        """Return the text of the page without the blocks *left_out*; *main* is the main text among the other blocks."""
+        blocks, of_main = self._blocks, set(map(id, main.blocks))
+        others = [place for place in self._content if place not in left_out]
+        chosen = {place for place in self._texts if id(blocks[place]) in of_main}
+        if not chosen:
+            return others or [place for place in self._texts if place not in left_out]
+        others = [place for place in others if 2 * blocks[place].linked < blocks[place].size]
+        main_size, size = self.size_of(chosen), self.size_of(chosen.union(others))
+        if main_size < min(_MAIN_SHARE * size, _LONG_MAIN):
+            chosen |= self._find_sections(others)
+        content = chosen.intersection(self._content)
+        if self.size_of(content) >= (1 - _MOST_BESIDE) * self.size_of(chosen):
+            chosen = content
+        return sorted(chosen.union(self._find_gaps(sorted(chosen), others)))
 
-def _size_of(blocks: Sequence[Block], places: Iterable[int]) -> int:
-    return sum([blocks[place].size for place in places])
+    def leave_out(self, repeated: Container[int], chosen: list[int]) -> list[int]:
+        """Return the text without blocks whose hashes are in *repeated*.
+
+        *chosen*, the text with such blocks, is returned if hardly anything else is there.
+        """
+        page, blocks = self._page, self._blocks
+        left_out = self._find_repeated(repeated)
+        if left_out.isdisjoint(chosen):
+            return chosen
+        rest = [block for place, block in enumerate(blocks) if place not in left_out]
+        main = find_main_blocks(Outline(rest, page.outline.parents), page.title)
+        kept = self.select(main, left_out) if main.blocks else [place for place in chosen if place not in left_out]
+        own = self.size_of([place for place in kept if not blocks[place].level])
+        if page.main.blocks and (own < _OWN or (main.are_links and not page.main.are_links)):
+            return chosen
+        return sorted({*kept, *self._find_labels(kept, chosen)})
+
+    def _find_repeated(self, repeated: Container[int]) -> set[int]:
+        """Return the blocks that the site repeats: of a preformatted text, all of its lines."""
+        hashes = self._elements.hashes or hashes_of_lines(self._page.outline)
+        places, end = set[int](), 0
+        for place, block in enumerate(self._blocks):
+            start, end = end, end + len(compared_lines(block))
+            if all(hashes.get(line) in repeated for line in range(start, end)):
+                places.add(place)
+        return places
+
+    def _find_sections(self, places: Sequence[int]) -> set[int]:
+        """Return those *places* that are in texts with more than a label, and headings before them."""
+        blocks, sizes = self._blocks, Counter[int]()
+        for place in places:
+            sizes[blocks[place].group] += blocks[place].size
+        sections = {place for place in places if sizes[blocks[place].group] >= _SECTION}
+        return sections | {before for before, after in pairwise(places) if after in sections and blocks[before].level}
+
+    def _find_gaps(self, chosen: Sequence[int], others: Iterable[int]) -> list[int]:
+        """Return those of *others* that are between two *chosen* blocks with little text, and hardly a link, between them.
+
+        A heading of a part of the page right before the first block is such a block, too.
+        """
+        blocks, candidates, before = self._blocks, set(others), chosen[0] - 1
+        gaps = [before] if before in candidates and blocks[before].level > 1 else []
+        for before, after in pairwise(chosen):
+            between = range(before + 1, after)
+            size = self.size_of(between)
+            if 0 < size <= _GAP and sum([blocks[place].linked for place in between]) <= _GAP_LINKED * size:
+                gaps += candidates.intersection(between)
+        return gaps
+
+    def _find_labels(self, kept: Sequence[int], chosen: Iterable[int]) -> set[int]:
+        """Return the short blocks of *chosen* between two *kept* blocks, or in one list or table with a kept block."""
+        blocks, tags = self._blocks, self._elements.tags
+        short = {place for place in chosen if blocks[place].size <= _LABEL}.difference(kept)
+        lists = {blocks[place].group for place in kept if tags[blocks[place].group] in _LISTS}
+        labels = {place for place in short if blocks[place].group in lists}
+        for before, after in pairwise(kept):
+            between = [place for place in range(before + 1, after) if place in short]
+            if between and self.size_of(between) <= _LABEL:
+                labels.update(between)
+        return labels
 
 
 def _find_beside(page: Outline, elements: Elements) -> list[bool]:
@@ -225,80 +295,3 @@ def _find_beside(page: Outline, elements: Elements) -> list[bool]:
         is_marked = number in elements.beside and 2 * size[number] < size[0]
         is_beside[number] = is_marked or is_beside[parents[number]]
     return is_beside
-
-
-def _find_sections(blocks: Sequence[Block], places: Sequence[int]) -> set[int]:
-    """Return those *places* that are in texts with more than a label, and headings before them."""
-    sizes: dict[int, int] = {}
-    for place in places:
-        group = blocks[place].group
-        sizes[group] = sizes.get(group, 0) + blocks[place].size
-    sections = {place for place in places if sizes[blocks[place].group] >= _SECTION}
-    sections |= {before for before, after in pairwise(places) if after in sections and blocks[before].level}
-    return sections
-
-
-def _find_gaps(blocks: Sequence[Block], chosen: Sequence[int], others: Iterable[int]) -> list[int]:
-    """Return those of *others* that are between two *chosen* blocks with little text, and hardly a link, between them.
-
-    A heading of a part of the page right before the first block is such a block, too.
-    """
-    candidates, first = set(others), chosen[0]
-    gaps = [first - 1] if first - 1 in candidates and blocks[first - 1].level > 1 else []
-    for before, after in pairwise(chosen):
-        between = range(before + 1, after)
-        size = _size_of(blocks, between)
-        if 0 < size <= _GAP and sum([blocks[place].linked for place in between]) <= _GAP_LINKED * size:
-            gaps += [place for place in between if place in candidates]
-    return gaps
-
-
-def _without_repeated(page: ReadPage, chosen: list[int], repeated: AbstractSet[int]) -> list[int]:
-    """Return the text of a page without blocks that its site repeats.
-
-    *chosen*, the text with such blocks, is returned if hardly anything else is there.
-    """
-    blocks = page.outline.blocks
-    is_repeated = _find_repeated(page.outline, repeated)
-    if not any(is_repeated[place] for place in chosen):
-        return chosen
-    places = [place for place in range(len(blocks)) if not is_repeated[place]]
-    main = find_main_blocks(Outline([blocks[place] for place in places], page.outline.parents), page.title)
-    kept = _select(page.outline, main, places) if main.blocks else [place for place in chosen if not is_repeated[place]]
-    own = sum(blocks[place].size for place in kept if not blocks[place].level)
-    if page.main.blocks and (own < _OWN or (main.are_links and not page.main.are_links)):
-        return chosen
-    return sorted({*kept, *_find_labels(page.outline, kept, chosen)})
-
-
-def _find_repeated(page: Outline, repeated: AbstractSet[int]) -> list[bool]:
-    """Return for each block of *page* whether the site repeats it: of a preformatted text, all of its lines."""
-    assert page.elements is not None
-    hashes = page.elements.hashes or hashes_of_lines(page)
-    are_repeated, end = list[bool](), 0
-    for block in page.blocks:
-        start, end = end, end + (len(compared_lines(block)) if block.lines else 1)
-        are_repeated.append(all(hashes.get(place) in repeated for place in range(start, end)))
-    return are_repeated
-
-
-def _find_labels(page: Outline, kept: Sequence[int], chosen: Iterable[int]) -> set[int]:
-    """Return the short blocks of *chosen* between two of the *kept* blocks, or in one list or table with a kept block."""
-    blocks, elements = page.blocks, page.elements
-    assert elements is not None
-    short = {place for place in chosen if blocks[place].size <= _LABEL}.difference(kept)
-    lists = {blocks[place].group for place in kept if elements.tags[blocks[place].group] in _LISTS}
-    labels = {place for place in short if blocks[place].group in lists}
-    for before, after in pairwise(kept):
-        between = [place for place in range(before + 1, after) if place in short]
-        if between and _size_of(blocks, between) <= _LABEL:
-            labels.update(between)
-    return labels
-
-
-def _join(page: Outline, places: Iterable[int]) -> str:
-    """Return the text of the blocks at *places*, a line for each block; of preformatted text its lines."""
-    elements = page.elements
-    assert elements is not None
-    lines = elements.preformatted
-    return "\n".join([lines.get(place) or page.blocks[place].shown for place in places])

@@ -82,12 +82,25 @@ def test_a_page_that_was_signed_is_not_read_again(monkeypatch: pytest.MonkeyPatc
 
 def test_pages_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     bodies = [page(number).encode() for number in range(4)]
-    monkeypatch.setattr("crawler_dedup.signing.owntext._KEPT_BYTES", len(bodies[2]) + len(bodies[3]))
     signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
     signer.own_texts.make(bodies[0], None, RepeatedBlocks(), "text", False)
+    for body in bodies[2:]:
+        signer.sign(JOB, body)
+    monkeypatch.setattr("crawler_dedup.signing.owntext._KEPT_BYTES", signer.own_texts._size)
     for body in (*bodies, *bodies[2:]):
         signer.sign(JOB, body)
-    assert [size for _, size in signer.own_texts._pages.values()] == [*map(len, bodies[2:])]
+    assert [body for body, _ in signer.own_texts._pages] == bodies[2:]
+
+
+@pytest.mark.parametrize(
+    "body", [b"<title>Reed</title>" + b"<p>a" * 40_000, b"<title>Reed</title><pre>" + b"a\n" * 40_000]
+)
+def test_a_small_body_that_takes_much_memory_is_not_kept(body: bytes) -> None:
+    signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
+    text = signer.own_texts.make(body, None, RepeatedBlocks(), "text", False)
+    signer.sign(JOB, body)
+    assert not signer.own_texts._pages
+    assert signer.own_texts.make(body, None, RepeatedBlocks(), "text", False) == text
 
 
 # Signing processes that die

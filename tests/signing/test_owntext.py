@@ -104,7 +104,8 @@ def test_code_keeps_its_white_space(text_format: Format) -> None:
 
 
 def test_markdown_has_headings_lists_tables_quotations_and_code() -> None:
-    markup = f"""<div><h2>Heading</h2><p>{OWN[0]} It is <code>a|b</code>.</p>
+    markup = f"""<div><h2>Heading</h2><p>{OWN[0]} It is <code>a|b</code> or
+        <code>c <kbd>d</kbd> <code><samp>e</samp></code></code>.</p>
         <ul><li>First item<ul><li>Inner item</ul><li><p>Second item</p><p>Its second paragraph</p></ul>
         <p>{OWN[1]}</p><ol><li>One step<li>Two steps</ol><blockquote><p>{OWN[2]}</p></blockquote>
         <table><tr><th>Name<th>Minutes<tr><td><td>40<tr><td>white | red<td>20</table><p>{OWN[3]}</p>
@@ -113,7 +114,7 @@ def test_markdown_has_headings_lists_tables_quotations_and_code() -> None:
         text_of(markup, "markdown")
         == f"""## Heading
 
-{OWN[0]} It is `a|b`.
+{OWN[0]} It is `a|b` or `c d e`.
 
 - First item
   - Inner item
@@ -161,8 +162,9 @@ def test_what_is_marked_as_something_beside_the_text_is_left_out(mark: str) -> N
     for around in ("<div>{}<div {}>{}</div></div>", "<div><div>{}</div><div {}>{}</div></div>"):
         text = "".join(f"<p>{own}</p>" for own in LONG[:4])
         assert LONG[4] not in text_of(around.format(text, mark, f"<p>{LONG[4]}</p>"))
-    # A mark on most of the page says nothing about a part of it.
+    # A mark on most of the page says nothing about a part of it; nor do marks on all of its parts.
     assert OWN[4] in text_of(f"<div {mark}><p>{OWN[4]}</p><p>{OWN[3]}</p></div>")
+    assert "Reed 2" in text_of("".join(f"<div {mark}><div>Reed {number}</div></div>" for number in range(3)))
 
 
 def test_all_sections_of_a_page_of_many_sections_are_its_text() -> None:
@@ -180,6 +182,7 @@ def test_all_sections_of_a_page_of_many_sections_are_its_text() -> None:
     [
         b"<div>" * 1000 + b"deep words" + b"</div>" * 1000,
         b"<p>" + b"<code>" * 90 + b"deep words",
+        b"<p>" + b"<code>" * 90 + b"x <!---->" * 100_000 + b"deep words",
         b"<table>" + 90 * b"<tr><td><table>" + b"deep words",
         b"<ul><li>" * 45 + b"deep words",
         b"<blockquote>" * 90 + b"deep words",
