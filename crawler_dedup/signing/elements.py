@@ -17,11 +17,13 @@ _BESIDE = frozenset(
     " subscribe".split()
 )
 _ROLES = frozenset("alert alertdialog banner complementary contentinfo dialog menu navigation search status".split())
+_NAMES = ("class", "id", "role")
 _FORMS = frozenset(("fieldset", "form"))
 # Elements that hold one block, or are parts of lists and tables: their marks are not read, which saves half of the time.
 _SMALL = frozenset("dd dt h1 h2 h3 h4 h5 h6 li p tbody td th tr".split())
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _REMEMBERED = 4096  # classes and identifiers; the pages of a site have many in common
+_LONGEST = 500  # characters of each that are read
 
 
 class Elements:
@@ -47,9 +49,7 @@ class Elements:
 
     def add(self, element: HtmlElement, tag: str) -> None:
         """Note the next element."""
-        if tag not in _SMALL and (
-            tag in _FORMS or _is_beside(element.get("class"), element.get("id"), element.get("role"))
-        ):
+        if tag not in _SMALL and (tag in _FORMS or _is_beside(*[element.get(name, "")[:_LONGEST] for name in _NAMES])):
             self.beside.add(len(self.tags))
         self.tags.append(tag)
 
@@ -66,7 +66,7 @@ class Elements:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _is_beside(name: str | None, identifier: str | None, role: str | None) -> bool:
+def _is_beside(name: str, identifier: str, role: str) -> bool:
     words = map(str.lower, _WORD.findall(f"{name} {identifier}"))
     return role in _ROLES or not _BESIDE.isdisjoint(words)
 
