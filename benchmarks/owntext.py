@@ -32,7 +32,7 @@ from crawler_dedup.crawl.signers import Signers, share_signers
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.messages import SignJob
-from crawler_dedup.signing.owntext import RepeatedBlocks, make_own_text
+from crawler_dedup.signing.owntext import OwnTextJob, make_own_text
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import DATA, documents, html_pages, saved
 
@@ -46,7 +46,7 @@ _OUTPUT = Console(width=150)
 
 
 def _own_text(body: bytes) -> str:
-    return make_own_text(_SIGNER, body, None, RepeatedBlocks(), "text").text
+    return make_own_text(_SIGNER, body, OwnTextJob()).text
 
 
 def _main_text(body: bytes) -> str:

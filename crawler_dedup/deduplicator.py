@@ -29,7 +29,7 @@ from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import decode_profile
 from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signedpage import SignedPage, clean_identifier
-from crawler_dedup.signing.owntext import Format, OwnText, RepeatedBlocks, make_own_text
+from crawler_dedup.signing.owntext import Format, OwnText, OwnTextJob, RepeatedBlocks, make_own_text
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
@@ -288,8 +288,8 @@ class Deduplicator:
             scope = scope_of(url, default_scope(self.config))
         if scope is None:  # it depends on the language of the page
             scope = self.sign(url, body, encoding=encoding).scope
-        repeated = self.repeated_blocks(url, scope)
-        return make_own_text(self.signer, body, encoding, repeated, format, with_removed=with_removed)
+        job = OwnTextJob(encoding, self.repeated_blocks(url, scope), format, with_removed)
+        return make_own_text(self.signer, body, job)
 
     def repeated_blocks(self, url: str, scope: str) -> RepeatedBlocks:
         """Return what the site of an address repeats, as far as it is known now. Raises :class:`IndexUnusable`."""

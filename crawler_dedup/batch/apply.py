@@ -22,7 +22,7 @@ from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.rules.sites import decode_profile
-from crawler_dedup.signing.owntext import Format, RepeatedBlocks, make_own_text
+from crawler_dedup.signing.owntext import Format, OwnTextJob, RepeatedBlocks, make_own_text
 from crawler_dedup.signing.signer import cached_signer, config_from_spec
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
@@ -30,6 +30,7 @@ from crawler_dedup.system.processes import map_in_processes
 
 OWN_TEXT = "own_text"
 """Name of the column with own texts."""
+_Texts = Callable[[ReportInput], Callable[[int], str | None]]
 
 
 @dataclass(frozen=True)
@@ -57,35 +58,27 @@ class _Copy:
     target: Path
 
 
-@dataclass(frozen=True)
-class OwnTextReader:
-    """Makes the own texts of the pages of inputs, by what *report* says about inputs and sites."""
+def _read_own_texts(report: Report, text_format: Format, source: ReportInput) -> Callable[[int], str | None]:
+    """Return a function from the number of a record, which ascends, to the own text; ``None`` for what is no page."""
+    signer = cached_signer(config_from_spec(report.spec, Config()))
+    profiles = read_profiles(Path(report.profiles), report.spec, can_read)
+    records = reader_of(source.format).read_pages(Path(source.path), report.columns, signer.config.max_bytes)
+    page = next(records, None)
 
-    report: Report
-    format: Format
+    def own_text_of(number: int) -> str | None:
+        nonlocal page
+        while page is not None and page.record < number:
+            page = next(records, None)
+        if not isinstance(page, InputPage) or page.record > number:
+            return None
+        scope = scope_of(page.url, report.scope)
+        if scope is None:  # it depends on the language of the page
+            scope = sign_page(signer, page, report.scope).scope
+        snapshot = profiles.snapshot(site_key(scope, page.url))
+        repeated = RepeatedBlocks(snapshot.number, decode_profile(snapshot.content).packed_common)
+        return make_own_text(signer, page.body, OwnTextJob(page.encoding, repeated, text_format)).text
 
-    def read_texts(self, source: ReportInput) -> Callable[[int], str | None]:
-        """Return a function from the number of a record, which ascends, to the own text; ``None`` for what is no page."""
-        report = self.report
-        signer = cached_signer(config_from_spec(report.spec, Config()))
-        profiles = read_profiles(Path(report.profiles), report.spec, can_read)
-        records = reader_of(source.format).read_pages(Path(source.path), report.columns, signer.config.max_bytes)
-        page = next(records, None)
-
-        def own_text_of(number: int) -> str | None:
-            nonlocal page
-            while page is not None and page.record < number:
-                page = next(records, None)
-            if not isinstance(page, InputPage) or page.record > number:
-                return None
-            scope = scope_of(page.url, report.scope)
-            if scope is None:  # it depends on the language of the page
-                scope = sign_page(signer, page, report.scope).scope
-            snapshot = profiles.snapshot(site_key(scope, page.url))
-            repeated = RepeatedBlocks(snapshot.number, decode_profile(snapshot.content).packed_common)
-            return make_own_text(signer, page.body, page.encoding, repeated, self.format).text
-
-        return own_text_of
+    return own_text_of
 
 
 def apply_decisions(
@@ -109,12 +102,14 @@ def apply_decisions(
         jobs: number of processes.
 
     Raises:
-        DedupError: there are no decisions about an input, or it was changed since it was signed (nothing is copied then);
-            or an input cannot be copied (all others are copied then).
+        DedupError: there are no decisions about an input, it was changed since it was signed, or the mark has the name of
+            the column with own texts (nothing is copied then); or an input cannot be copied (all others are copied then).
     """
+    if own_text and mark == OWN_TEXT:
+        raise DedupError(f"There would be two columns {OWN_TEXT!r}: give the mark another name.")
     report = read_description(decisions / REPORT, Report, "holds no decisions", "sign and search again")
     copies = _find_copies(inputs, report, output)
-    texts = OwnTextReader(report, own_text) if own_text else None
+    texts = partial(_read_own_texts, report, own_text) if own_text else None
     write = partial(_try_to_write, clusters=decisions / CLUSTERS, mark=mark, texts=texts, strict=strict)
     results = [*map_in_processes(write, copies, min(jobs, len(copies)), start("writing", len(copies)), chunk_size=1)]
     if problems := [result for result in results if isinstance(result, str)]:
@@ -147,7 +142,7 @@ def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_
 
 
 def _try_to_write(
-    copy: _Copy, *, clusters: Path, mark: str, texts: OwnTextReader | None, strict: bool
+    copy: _Copy, *, clusters: Path, mark: str, texts: _Texts | None, strict: bool
 ) -> tuple[int, Copied] | str:
     """Write one copy; return how many pages are left out or marked, and its counts; or the message of an error."""
     try:
@@ -156,9 +151,7 @@ def _try_to_write(
         return str(error)
 
 
-def _write_copy(
-    copy: _Copy, clusters: Path, mark: str, texts: OwnTextReader | None, *, strict: bool
-) -> tuple[int, Copied]:
+def _write_copy(copy: _Copy, clusters: Path, mark: str, texts: _Texts | None, *, strict: bool) -> tuple[int, Copied]:
     """Write one copy, in a process that does nothing else meanwhile."""
     path = Path(copy.source.path)
     writer = writer_of(copy.source.format, path)
@@ -170,7 +163,7 @@ def _write_copy(
     if mark:
         added[mark] = lambda record: left_out[record].representative if record in left_out else None
     if texts is not None:
-        added[OWN_TEXT] = texts.read_texts(copy.source)
+        added[OWN_TEXT] = texts(copy.source)
     copy.target.parent.mkdir(parents=True, exist_ok=True)
     with open_replacement(copy.target) as file:
         copied = writer.copy_input(path, file, {} if mark else left_out, added)

@@ -23,8 +23,8 @@ from crawler_dedup.crawl.signingqueue import Queue, Task
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.forms import CrawlSigner
-from crawler_dedup.signing.messages import SETTINGS, Answer, Job, OwnTextJob, SignJob, Start, TextJob, pack
-from crawler_dedup.signing.owntext import OwnText
+from crawler_dedup.signing.messages import SETTINGS, Answer, Job, SignJob, Start, TextJob, pack
+from crawler_dedup.signing.owntext import OwnText, OwnTextJob
 from crawler_dedup.signing.signer import Signer
 
 _MAX_DEATHS = 5

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from functools import cache
-from typing import Any
+from collections.abc import Awaitable, Callable
+from functools import cache, partial
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from crawler_dedup.config import Config
@@ -15,12 +15,14 @@ from crawler_dedup.crawl.signers import find_signers
 from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, NotSigned
 from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.signing.extractors import extract_text
-from crawler_dedup.signing.messages import OwnTextJob, TextJob
-from crawler_dedup.signing.owntext import Format, OwnText, check_format, make_own_text
+from crawler_dedup.signing.messages import TextJob
+from crawler_dedup.signing.owntext import Format, OwnText, OwnTextJob, make_own_text
 from crawler_dedup.signing.signer import Signer
 
 TIMEOUT = Config().timeout
 """Seconds after which :func:`main_text` and :func:`own_text` return the visible text."""
+
+_T = TypeVar("_T")
 
 _texts: WeakKeyDictionary[Any, asyncio.Future[str]] = WeakKeyDictionary()
 """The main texts of responses that still exist, so that each is extracted once."""
@@ -46,7 +48,9 @@ async def main_text(response: Any) -> str:
     'It rains again.'
     """
     if response not in _texts:
-        _texts[response] = asyncio.ensure_future(_extract(response.body, declared_encoding(response)))
+        extract = partial(_extract_once, response.body, declared_encoding(response))
+        extraction = _try_in_turn(partial(extract, whole=False), partial(extract, whole=True))
+        _texts[response] = asyncio.ensure_future(extraction)
     return await asyncio.shield(_texts[response])
 
 
@@ -71,23 +75,18 @@ async def own_text(response: Any, format: Format = "text", *, with_removed: bool
     >>> own.text, own.site_known
     ('# Rain\\n\\nIt rains again.', False)
     """
-    check_format(format)
-    body, encoding, signers = response.body, declared_encoding(response), find_signers()
-    repeated = await find_repeated(response)
-    try:
-        if signers is not None:
-            job = OwnTextJob(encoding, repeated, format, with_removed)
-            return await signers.make_own_text(job, escape_surrogates(response.url), body, TIMEOUT)
-        making = run_in_own_thread(
-            make_own_text, _default_signer(), body, encoding, repeated, format, with_removed=with_removed
-        )
-        return await asyncio.wait_for(making, TIMEOUT)
-    except TimeoutError:
-        return OwnText(await _extract(body, encoding, [True]))
-    except NotSigned as error:
-        if str(error) not in (NOT_IN_TIME, DIED):
-            raise
-        return OwnText(await _extract(body, encoding, [True] if str(error) == NOT_IN_TIME else []))
+    body, encoding = response.body, declared_encoding(response)
+    job = OwnTextJob(encoding, await find_repeated(response), format, with_removed)
+    make, extract = partial(_make_own_text, response.url, body, job), partial(_extract_once, body, encoding, whole=True)
+    answer: OwnText | str = await _try_in_turn(make, extract)
+    return answer if isinstance(answer, OwnText) else OwnText(answer)
+
+
+async def _make_own_text(url: str, body: bytes, job: OwnTextJob) -> OwnText:
+    signers = find_signers()
+    if signers is None:
+        return await asyncio.wait_for(run_in_own_thread(make_own_text, _default_signer(), body, job), TIMEOUT)
+    return await signers.make_own_text(job, escape_surrogates(url), body, TIMEOUT)
 
 
 @cache
@@ -109,16 +108,17 @@ def declared_encoding(response: Any) -> str | None:
     return encoding
 
 
-async def _extract(body: bytes, encoding: str | None, wholes: Iterable[bool] = (False, True)) -> str:
-    for whole in wholes:
+async def _try_in_turn(*attempts: Callable[[], Awaitable[_T]]) -> _T | str:
+    """Return the result of the first of *attempts* that does not take too long; ``""`` if there is none."""
+    for attempt in attempts:
         try:
-            return await _extract_once(body, encoding, whole=whole)
+            return await attempt()
         except TimeoutError:
             continue
         except NotSigned as error:
             if str(error) not in (NOT_IN_TIME, DIED):
                 raise
-            if str(error) == DIED:  # with the whole text it would probably die again
+            if str(error) == DIED:  # with another attempt it would probably die again
                 break
     return ""
 

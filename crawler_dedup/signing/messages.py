@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.owntext import Format, OwnText, RepeatedBlocks
+from crawler_dedup.signing.owntext import OwnText, OwnTextJob
 
 HEAD = Struct("<II")
 """Before each message: the length of the message, and that of the body that follows it."""
@@ -51,15 +51,6 @@ class TextJob(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
     encoding: str | None
     whole: bool
-
-
-class OwnTextJob(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Make the own text of a page (:class:`~crawler_dedup.signing.owntext.OwnTexts`)."""
-
-    encoding: str | None
-    repeated: RepeatedBlocks
-    format: Format
-    with_removed: bool
 
 
 Job = SignJob | TextJob | OwnTextJob

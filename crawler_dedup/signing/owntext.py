@@ -81,45 +81,43 @@ class RepeatedBlocks(msgspec.Struct, frozen=True, array_like=True):
     hashes: bytes = b""
 
 
-def check_format(text_format: str) -> None:
-    """Raise :class:`ValueError` for a format that does not exist."""
-    if text_format not in get_args(Format):
-        raise ValueError(
-            f"format = {text_format!r} is not allowed; it takes {' or '.join(map(repr, get_args(Format)))}."
-        )
+class OwnTextJob(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Make the own text of a page. Raises :class:`ValueError` for a format that does not exist.
 
-
-def make_own_text(
-    signer: Signer,
-    body: bytes,
-    encoding: str | None,
-    repeated: RepeatedBlocks,
-    text_format: Format,
-    *,
-    with_removed: bool = False,
-) -> OwnText:
-    """Read a page, and return its own text. A page beyond a limit has its whole visible text.
-
-    Raises:
-        ValueError: there is no such format.
+    Attributes:
+        encoding: of the page (:meth:`Signer.sign`).
+        repeated: what its site repeats.
+        format: the format of the text.
+        with_removed: whether the blocks that are left out are returned, too.
     """
-    check_format(text_format)
+
+    encoding: str | None = None
+    repeated: RepeatedBlocks = RepeatedBlocks()
+    format: Format = "text"
+    with_removed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.format not in get_args(Format):
+            allowed = " or ".join(map(repr, get_args(Format)))
+            raise ValueError(f"format = {self.format!r} is not allowed; it takes {allowed}.")
+
+
+def make_own_text(signer: Signer, body: bytes, job: OwnTextJob) -> OwnText:
+    """Read a page, and return its own text. A page beyond a limit has its whole visible text."""
     try:
-        tree, page = signer.read_page(body, encoding, with_elements=True)
+        tree, page = signer.read_page(body, job.encoding, with_elements=True)
         if _is_mostly_hidden(page):
             page = read_page(tree, revealed=True, with_elements=True)
     except BeyondLimits:
-        return OwnText(extract_text(body, encoding, whole=True))
-    return own_text_of(page, repeated, text_format, with_removed=with_removed)
+        return OwnText(extract_text(body, job.encoding, whole=True))
+    return own_text_of(page, job)
 
 
-def own_text_of(
-    page: ReadPage, repeated: RepeatedBlocks, text_format: Format, *, with_removed: bool = False
-) -> OwnText:
+def own_text_of(page: ReadPage, job: OwnTextJob) -> OwnText:
     """Return the own text of a *page* that was read with elements."""
     elements = page.outline.elements
     assert elements is not None
-    blocks = page.outline.blocks
+    blocks, repeated = page.outline.blocks, job.repeated
     selector = _Selector(page, elements)
     chosen = selector.select(page.main)
     kept = selector.leave_out(_unpack(repeated.hashes), chosen) if repeated.hashes else chosen
@@ -127,12 +125,12 @@ def own_text_of(
     size = selector.size_of(left_out)
     return OwnText(
         write_markdown(page.outline, elements, kept)
-        if text_format == "markdown"
+        if job.format == "markdown"
         else "\n".join([elements.preformatted.get(place) or blocks[place].shown for place in kept]),
         bool(repeated.snapshot),
         repeated.snapshot,
         size / (size + selector.size_of(kept)) if size else 0.0,
-        tuple([blocks[place].text for place in left_out]) if with_removed else (),
+        tuple([blocks[place].text for place in left_out]) if job.with_removed else (),
     )
 
 
@@ -155,15 +153,11 @@ class OwnTexts:
         """Return the function that keeps a page that is signed; ``None`` as long as there was no own text."""
         return partial(self._keep, (body, encoding)) if self._are_wanted else None
 
-    def make(
-        self, body: bytes, encoding: str | None, repeated: RepeatedBlocks, text_format: Format, with_removed: bool
-    ) -> OwnText:
-        """Return the own text of a page. Arguments as for :func:`make_own_text`."""
+    def make(self, body: bytes, job: OwnTextJob) -> OwnText:
+        """Return the own text of a page."""
         self._are_wanted = True
-        page, _ = self._pages.get((body, encoding), (None, 0))
-        if page is None:
-            return make_own_text(self._signer, body, encoding, repeated, text_format, with_removed=with_removed)
-        return own_text_of(page, repeated, text_format, with_removed=with_removed)
+        page, _ = self._pages.get((body, job.encoding), (None, 0))
+        return make_own_text(self._signer, body, job) if page is None else own_text_of(page, job)
 
     def _keep(self, key: tuple[bytes, str | None], page: ReadPage) -> None:
         if _is_mostly_hidden(page):

@@ -17,7 +17,8 @@ from crawler_dedup.config import Config
 from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.forms import CrawlSigner
-from crawler_dedup.signing.messages import HEAD, Answer, Job, OwnTextJob, Start, TextJob, pack
+from crawler_dedup.signing.messages import HEAD, Answer, Job, Start, TextJob, pack
+from crawler_dedup.signing.owntext import OwnTextJob
 from crawler_dedup.signing.signer import Signer
 
 MAX_MEMORY = 2 << 30
@@ -74,7 +75,7 @@ def _answer(signer: CrawlSigner, job: Job, body: bytes) -> Answer:
         if isinstance(job, TextJob):
             return Answer(text=extract_text(body, job.encoding, whole=job.whole))
         if isinstance(job, OwnTextJob):
-            return Answer(own_text=signer.own_texts.make(body, *msgspec.structs.astuple(job)))
+            return Answer(own_text=signer.own_texts.make(body, job))
         return signer.sign(job, body)
     except Exception as error:
         return _failure(error)

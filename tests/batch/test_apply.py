@@ -86,6 +86,8 @@ def test_rows_of_a_parquet_file_keep_their_columns(tmp_path: Path) -> None:
     assert marked == rows
     with pytest.raises(DedupError, match="has a column 'url' already"):
         apply_decisions([source], tmp_path / "decisions", tmp_path / "other", start, mark="url")
+    with pytest.raises(DedupError, match="two columns 'own_text'"):
+        apply_decisions([source], tmp_path / "decisions", tmp_path / "other", start, mark="own_text", own_text="text")
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])

@@ -7,7 +7,6 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -17,7 +16,7 @@ from crawler_dedup import Config, Deduplicator, OwnText, own_text
 from crawler_dedup.crawl import text
 from crawler_dedup.crawl.signers import Signers, share_signers
 from crawler_dedup.signing.forms import CrawlSigner
-from crawler_dedup.signing.owntext import RepeatedBlocks
+from crawler_dedup.signing.owntext import OwnTextJob
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import Site, html, run_script
 from tests.support.prose import sentences
@@ -68,22 +67,21 @@ def test_in_a_crawl_a_text_is_that_of_a_program_with_the_same_snapshot(tmp_path:
 
 def test_a_page_that_was_signed_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
-    arguments: Any = (None, RepeatedBlocks(), "text", False)
     bodies = [page(number).encode() for number in range(3)]
     signer.sign(JOB, bodies[0])
-    first = signer.own_texts.make(bodies[0], *arguments)
+    first = signer.own_texts.make(bodies[0], OwnTextJob())
     assert not signer.own_texts._pages, "nothing is kept before the first own text"
     for body in bodies:
         signer.sign(JOB, body)
     monkeypatch.setattr(Signer, "read_page", None)
-    assert signer.own_texts.make(bodies[0], *arguments) == first
-    assert len({signer.own_texts.make(body, *arguments).text for body in bodies}) == 3
+    assert signer.own_texts.make(bodies[0], OwnTextJob()) == first
+    assert len({signer.own_texts.make(body, OwnTextJob()).text for body in bodies}) == 3
 
 
 def test_pages_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     bodies = [page(number).encode() for number in range(4)]
     signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
-    signer.own_texts.make(bodies[0], None, RepeatedBlocks(), "text", False)
+    signer.own_texts.make(bodies[0], OwnTextJob())
     for body in bodies[2:]:
         signer.sign(JOB, body)
     monkeypatch.setattr("crawler_dedup.signing.owntext._KEPT_BYTES", signer.own_texts._size)
@@ -97,10 +95,10 @@ def test_pages_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_small_body_that_takes_much_memory_is_not_kept(body: bytes) -> None:
     signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
-    text = signer.own_texts.make(body, None, RepeatedBlocks(), "text", False)
+    text = signer.own_texts.make(body, OwnTextJob())
     signer.sign(JOB, body)
     assert not signer.own_texts._pages
-    assert signer.own_texts.make(body, None, RepeatedBlocks(), "text", False) == text
+    assert signer.own_texts.make(body, OwnTextJob()) == text
 
 
 # Signing processes that die

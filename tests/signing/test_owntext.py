@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from crawler_dedup import Config, Deduplicator, OwnText
 from crawler_dedup.signing.maintext import read_page
-from crawler_dedup.signing.owntext import Format, RepeatedBlocks, own_text_of
+from crawler_dedup.signing.owntext import Format, OwnTextJob, own_text_of
 from crawler_dedup.signing.parsing import parse
 from tests.support.prose import sentences
 
@@ -42,7 +43,7 @@ def lines_of(deduplicator: Deduplicator, body: bytes, text_format: Format = "tex
 
 def text_of(markup: str, text_format: Format = "text") -> str:
     read = read_page(parse(f"<title>Rain</title>{markup}".encode()), with_elements=True)
-    return own_text_of(read, RepeatedBlocks(), text_format).text
+    return own_text_of(read, OwnTextJob(format=text_format)).text
 
 
 OWN = lines(38, 6)
@@ -165,6 +166,16 @@ def test_what_is_marked_as_something_beside_the_text_is_left_out(mark: str) -> N
     # A mark on most of the page says nothing about a part of it; nor do marks on all of its parts.
     assert OWN[4] in text_of(f"<div {mark}><p>{OWN[4]}</p><p>{OWN[3]}</p></div>")
     assert "Reed 2" in text_of("".join(f"<div {mark}><div>Reed {number}</div></div>" for number in range(3)))
+
+
+def test_long_names_of_classes_are_not_remembered() -> None:
+    tracemalloc.start()
+    try:
+        for number in range(100):
+            assert OWN[0] in text_of(f"<div class='{number}{'x' * 100_000}'><p>{OWN[0]}</p></div>")
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_all_sections_of_a_page_of_many_sections_are_its_text() -> None:
