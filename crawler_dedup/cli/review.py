@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -51,8 +51,7 @@ def review(
         return Journals(journal) if journal else Journals.beside(target.directory, target.config.journal)
 
     answers = folder or target.directory / JUDGED
-    with closing(Review(target.index, find_journals, target.config, target.directory, answers)) as opened:
+    with closing(Review(target.index, find_journals, target.config, target.warc_directory, answers)) as opened:
         with progress_bars() as start:
             opened.refresh(start("reading the journal", target.journals.size))
-        with suppress(KeyboardInterrupt):  # the usual end
-            serve(opened, port, lambda address: click.echo(f"{address}  (Ctrl-C ends)"))
+        serve(opened, port, lambda address: click.echo(f"{address}  (Ctrl-C ends)"))

@@ -75,6 +75,10 @@ class Answers:
         """Return whether a person has answered about the two pages of *entry*."""
         return _pair_of(entry) in self._answers
 
+    def has(self, url: str, kept: str) -> bool:
+        """Return whether a person has answered about the drop of the page at *url* because of that at *kept*."""
+        return (url, kept) in self._answers
+
     def __len__(self) -> int:
         """Return the number of answers."""
         return len(self._answers)

@@ -6,7 +6,8 @@ The table is a temporary database of SQLite, which is on the disk except for a c
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -29,20 +30,27 @@ PRAGMA cache_size = -32000;
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 CREATE TABLE drops (id INTEGER, file INTEGER, place INTEGER, scope TEXT, url TEXT, kept TEXT, host TEXT, kept_host TEXT,
-    rule TEXT, spider TEXT, run TEXT, time TEXT, event TEXT, doubt INTEGER, doubts TEXT, words TEXT,
+    rule TEXT, spider TEXT, run TEXT, time TEXT, seconds INTEGER, event TEXT,
+    doubt INTEGER, doubts TEXT, words TEXT,
     UNIQUE (scope, url));
 CREATE INDEX by_id ON drops (id);
 CREATE INDEX by_kept ON drops (scope, kept);
-CREATE TABLE pages (scope TEXT, url TEXT, host TEXT, title TEXT, key TEXT, filed INTEGER, UNIQUE (scope, url));
+CREATE TABLE pages (scope TEXT, url TEXT, host TEXT, title TEXT, key TEXT, filed INTEGER, settled INTEGER, is_dry INTEGER,
+    UNIQUE (scope, url));
 """
-_COLUMNS = 16
-_ADD_DROP = (
-    f"INSERT INTO drops VALUES ({', '.join('?' * _COLUMNS)}) ON CONFLICT DO UPDATE SET id = excluded.id,"  # noqa: S608
-    " file = excluded.file, place = excluded.place, kept = excluded.kept, kept_host = excluded.kept_host,"
-    " rule = excluded.rule, spider = excluded.spider, run = excluded.run, time = excluded.time, event = excluded.event,"
-    " doubt = excluded.doubt, doubts = excluded.doubts, words = excluded.words WHERE excluded.time >= drops.time"
+_COLUMNS = (
+    *("id", "file", "place", "scope", "url", "kept", "host", "kept_host", "rule", "spider", "run", "time", "seconds"),
+    *("event", "doubt", "doubts", "words"),
 )
-_IS_KEPT = "SELECT 1 FROM pages AS own WHERE own.scope = drops.scope AND own.url = drops.url"
+_ADD_DROP = (
+    f"INSERT INTO drops VALUES ({', '.join('?' * len(_COLUMNS))}) ON CONFLICT DO UPDATE"  # noqa: S608
+    f" SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS)} WHERE excluded.time >= drops.time"
+)
+# A page that was kept before its drop, or by a dry run, is lost to crawls that drop.
+_IS_KEPT = (
+    "SELECT 1 FROM pages AS own WHERE own.scope = drops.scope AND own.url = drops.url"
+    " AND own.settled >= drops.seconds AND NOT (own.is_dry AND event = 'drop')"
+)
 _DROP = f"SELECT id, file, place, doubts, EXISTS ({_IS_KEPT}) FROM drops"  # noqa: S608
 _EQUAL = ("rule", "spider", "run", "scope", "kept")
 _MAX_ID = (1 << 63) - 1
@@ -161,7 +169,7 @@ class DropTable:
         self.damaged = 0
         self._max_distance = max_distance
         self._files: list[Path] = []
-        self._bytes_read: dict[Path, int] = {}
+        self._known: dict[Path, tuple[int, int]] = {}  # the inode of each file, and how far it was read
         self._emptied = ""
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)  # a temporary file
         self._database.executescript(_SCHEMA)
@@ -172,62 +180,85 @@ class DropTable:
 
     def read_index(self, pages: Index, advance: Advance = ignore_progress) -> None:
         """Read which pages are kept. Call it before :meth:`read_journals`, which compares titles."""
-        with self._database as database:
-            database.execute("BEGIN")
+        records = maintenance.read_records(pages, advance)
+        with self._writing() as database:
             database.execute("DELETE FROM pages")
-            records = maintenance.read_records(pages, advance)
             database.executemany(
-                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    (page.scope, page.url, host_of(page.url), page.title, page.key, record.filed)
-                    for record in records
-                    if (page := record.page) and record.settled
+                    (
+                        page.scope,
+                        page.url,
+                        host_of(page.url),
+                        page.title,
+                        page.key,
+                        each.filed,
+                        each.settled,
+                        each.is_dry,
+                    )
+                    for each in records
+                    if (page := each.page) and each.settled
                 ),
             )
 
-    def read_journals(self, journals: Journals, pages: Index | None = None, advance: Advance = ignore_progress) -> int:
-        """Read the lines that were added since the last call, and return how many of them are drops.
+    def read_journals(self, journals: Journals, pages: Index | None = None, advance: Advance = ignore_progress) -> bool:
+        """Read the lines that were added since the last call, and return whether the drops have changed.
 
         Args:
             pages: the index, if stored texts are to be compared.
         """
-        if any(not path.exists() or path.stat().st_size < size for path, size in self._bytes_read.items()):
-            self._bytes_read.clear()  # a file was removed or replaced
+        before = self._emptied, self._database.total_changes
+        if any(_is_replaced(path, *known) for path, known in self._known.items()):
+            self._known.clear()
             self._database.execute("DELETE FROM drops")
             self.damaged = 0
-        before = self._database.total_changes
-        with self._database as database:
-            database.execute("BEGIN")
+        with self._writing() as database:
             for path in journals.files:
                 if path not in self._files:
                     self._files.append(path)
                 database.executemany(_ADD_DROP, self._rows(path, pages, advance))
-        added = self._database.total_changes - before
+        if before == (self._emptied, self._database.total_changes):
+            return False
         self._database.execute("DELETE FROM drops WHERE time < ?", [self._emptied])
-        return added
+        return True
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Write much at once. What was written before an error stays: without a journal, SQLite takes nothing back."""
+        self._database.execute("BEGIN")
+        try:
+            yield self._database
+        finally:
+            self._database.execute("COMMIT")
 
     def _rows(self, path: Path, pages: Index | None, advance: Advance) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the drops in the part of a file that was not read yet."""
         file = self._files.index(path)
-        for place, size, entry in _read_from(path, self._bytes_read.get(path, 0)):
-            self._bytes_read[path] = place + size
-            advance(size)
+        inode, start = self._known.get(path) or (path.stat().st_ino, 0)
+        for place, size, entry in _read_from(path, start):
             if entry is None:
                 self.damaged += 1
             elif entry.event == "emptied":
                 self._emptied = max(self._emptied, entry.time)
             elif entry.is_duplicate:
-                title, key, _ = self._kept_page(entry)
-                record = pages.find(entry.scope, key) if pages and key and entry.text else None
-                text = record.page.text if record else b""
-                doubts = find_doubts(entry, title, text, self._max_distance)
-                words = f"{entry.title} {unquote(entry.url)} {unquote(entry.duplicate_of)}".lower()[:_MAX_WORDS]
-                name = "\0".join((entry.scope, entry.url, entry.duplicate_of)).encode("utf-8", "replace")
-                row = xxh3_64_intdigest(name) >> 1, file, place, entry.scope, entry.url, entry.duplicate_of  # 63 bits
-                hosts = host_of(entry.url), host_of(entry.duplicate_of)
-                doubt = sum(weight for weight, _ in doubts)
-                reasons = "\n".join(reason for _, reason in doubts)
-                yield *row, *hosts, entry.rule, entry.spider, entry.run, entry.time, entry.event, doubt, reasons, words
+                yield self._row(entry, file, place, pages)
+            self._known[path] = inode, place + size
+            advance(size)
+
+    def _row(self, entry: Entry, file: int, place: int, pages: Index | None) -> tuple[Any, ...]:
+        title, key, _ = self._kept_page(entry)
+        record = pages.find(entry.scope, key) if pages and key and entry.text else None
+        doubts = find_doubts(entry, title, record.page.text if record else b"", self._max_distance)
+        name = "\0".join((entry.scope, entry.url, entry.duplicate_of)).encode("utf-8", "replace")
+        return (
+            xxh3_64_intdigest(name) >> 1,  # 63 bits
+            *(file, place, entry.scope, entry.url, entry.duplicate_of),
+            *(host_of(entry.url), host_of(entry.duplicate_of)),
+            *(entry.rule, entry.spider, entry.run, entry.time, int(entry.seconds), entry.event),
+            sum(weight for weight, _ in doubts),
+            "\n".join(reason for _, reason in doubts),
+            f"{entry.title} {unquote(entry.url)} {unquote(entry.duplicate_of)}".lower()[:_MAX_WORDS],
+        )
 
     def _kept_page(self, entry: Entry) -> tuple[str | None, str, int]:
         """Return title, key and time of filing of the representative of a drop, if it is kept."""
@@ -242,13 +273,27 @@ class DropTable:
         (number,) = self._database.execute(f"SELECT count(*) FROM drops WHERE {where}", values).fetchone()  # noqa: S608
         return int(number)
 
-    def find(self, search: Search, first: int, size: int, *, doubtful_first: bool = True) -> list[Drop]:
+    def find(
+        self,
+        search: Search,
+        first: int,
+        size: int,
+        *,
+        doubtful_first: bool = True,
+        is_left_out: Callable[[str, str], bool] | None = None,
+    ) -> list[Drop]:
         """Return up to *size* of the drops that are searched for, from the one with the number *first* on.
+
+        Args:
+            is_left_out: returns whether a drop is left out, by the addresses of the page and of its representative.
 
         Raises:
             DedupError: a file of the journal was removed.
         """
         where, values = search.conditions()
+        if is_left_out:
+            self._database.create_function("is_left_out", 2, is_left_out)
+            where += " AND NOT is_left_out(url, kept)"
         order = "doubt DESC, time DESC, url" if doubtful_first else "time DESC, url"
         rows = self._database.execute(
             f"{_DROP} WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?", [*values, size, first]
@@ -294,8 +339,8 @@ class DropTable:
             least_pages: how many pages of a host are known at least.
         """
         rows = self._database.execute(
-            f"WITH lost AS (SELECT host, kept_host FROM drops WHERE NOT EXISTS ({_IS_KEPT})),"  # noqa: S608
-            " known AS (SELECT host FROM lost UNION ALL SELECT host FROM pages),"
+            f"WITH lost AS (SELECT scope, url, host, kept_host FROM drops WHERE NOT EXISTS ({_IS_KEPT})),"  # noqa: S608
+            " known AS (SELECT scope, url, host FROM lost UNION SELECT scope, url, host FROM pages),"
             " totals AS (SELECT host, count(*) AS total FROM known GROUP BY host)"
             " SELECT lost.host, kept_host, count(*) AS number, total FROM lost JOIN totals ON totals.host = lost.host"
             " WHERE lost.host != kept_host GROUP BY lost.host, kept_host HAVING number >= ? * total AND total >= ?"
@@ -307,6 +352,15 @@ class DropTable:
     def hosts(self) -> list[str]:
         """Return the hosts of all kept pages, in ascending order."""
         return [host for (host,) in self._database.execute("SELECT DISTINCT host FROM pages ORDER BY host")]
+
+
+def _is_replaced(path: Path, inode: int, size: int) -> bool:
+    """Return whether a file, which was read up to *size*, was removed or replaced."""
+    try:
+        now = path.stat()
+    except FileNotFoundError:
+        return True
+    return now.st_ino != inode or now.st_size < size
 
 
 def _read_from(path: Path, place: int) -> Iterator[tuple[int, int, Entry | None]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl
 
-from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -58,27 +57,23 @@ class Guard:
 
     def _refuse(self, scope: Scope) -> Response | None:
         """Return the response to a request that is not answered by the application."""
-        headers = Headers(scope=scope)
-        host = headers.get("host", "")
+        request = Request(scope)
+        host = request.headers.get("host", "")
         if host not in self._hosts:  # a name that leads to this machine now (DNS rebinding)
             return PlainTextResponse("This name is not that of the review page.", 403)
-        if scope["method"] == "POST" and headers.get("origin") != f"http://{host}":
+        if request.method == "POST" and request.headers.get("origin") != f"http://{host}":
             return PlainTextResponse("Forms are accepted only from the review page itself.", 403)
-        if secrets.compare_digest(_cookie(headers, self._cookie), self._token.encode()):
-            return None
-        if secrets.compare_digest(QueryParams(scope["query_string"]).get("token", "").encode(), self._token.encode()):
+        if _is_equal(request.query_params.get("token", ""), self._token):  # the token leaves the address in any case
             response = RedirectResponse("/", 303)
             response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
             return response
+        if _is_equal(request.cookies.get(self._cookie, ""), self._token):
+            return None
         return PlainTextResponse("Open the address that `crawler-dedup review` has printed: it contains a token.", 403)
 
 
-def _cookie(headers: Headers, name: str) -> bytes:
-    try:
-        morsel = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return b""
-    return morsel.value.encode() if morsel else b""
+def _is_equal(text: str, secret: str) -> bool:
+    return secrets.compare_digest(text.encode(), secret.encode())
 
 
 async def read_form(request: Request, token: str) -> dict[str, str]:
@@ -92,6 +87,6 @@ async def read_form(request: Request, token: str) -> dict[str, str]:
         form = dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=20))
     except ValueError as error:
         raise DedupError(f"The form cannot be read: {error}") from None
-    if not secrets.compare_digest(form.get("form_token", "").encode(), token.encode()):
+    if not _is_equal(form.get("form_token", ""), token):
         raise HTTPException(403, "The form is not from this review page: load the page again.")
     return form

@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.inspection.droptable import Drop, Search, find_redundant_hosts
+from crawler_dedup.inspection.droptable import Search, find_redundant_hosts
 from crawler_dedup.report.rendering import make_environment
 from crawler_dedup.review.guard import Guard, read_form
 from crawler_dedup.review.review import Review
@@ -31,7 +31,6 @@ _HERE = Path(__file__).parent
 _REPORT = _HERE.with_name("report")
 _DROPS = 50  # on a page of the list
 _MAX_PAGE = 1_000_000
-_LOOKED_AT = 1_000  # drops among which the next one without an answer is searched
 _MIRROR_SHARE, _MIRROR_PAGES = 0.5, 10  # as in `crawler-dedup mirrors`
 _FIELDS = ("words", "host", "rule", "spider", "run", "since", "until")
 _TITLES = {403: "Refused", 404: "Not found", 413: "Too large"}
@@ -72,7 +71,7 @@ class _Pages:
         """List the drops that are searched for."""
         self._review.refresh()
         search, view = self._read_search(request)
-        page = _page_number(request.query_params.get("page", ""))
+        page = _page_number(view.get("page", ""))
         count, drops = self._review.find(search, page * _DROPS, _DROPS, doubtful_first=view["order"] == "doubt")
         return self._render(
             "drops.html.jinja",
@@ -89,7 +88,7 @@ class _Pages:
     def next_drop(self, request: Request) -> Response:
         """Show the next drop about which nothing was said, or the list if there is none."""
         search, view = self._read_search(request)
-        drop = self._review.find_unanswered(search, _LOOKED_AT, doubtful_first=view["order"] == "doubt")
+        drop = self._review.find_unanswered(search, doubtful_first=view["order"] == "doubt")
         return RedirectResponse(f"/drop/{drop.id}?{urlencode(view)}" if drop else f"/?{urlencode(view)}", 303)
 
     def drop(self, request: Request) -> Response:
@@ -108,7 +107,7 @@ class _Pages:
             is_stored=self._review.is_stored(drop),
             is_fetched=bool(kept.html),
             most_rows=MAX_ROWS,
-            effects=_effects(drop),
+            quote=shlex.quote,
             **_links(view),
         )
 
@@ -161,7 +160,9 @@ class _Pages:
 
     def _read_search(self, request: Request) -> tuple[Search, dict[str, str]]:
         """Return the drops that an address asks for, and the same as the parameters of an address."""
-        view = {name: value for name in (*_FIELDS, "kept") if (value := request.query_params.get(name, "").strip())}
+        view = {
+            name: value for name in (*_FIELDS, "kept", "page") if (value := request.query_params.get(name, "").strip())
+        }
         search = Search(**{name: view[name] for name in _FIELDS if name in view})
         if (kept := view.get("kept", "")).isdecimal():
             entry = self._review.get(int(kept[:20])).entry
@@ -180,16 +181,3 @@ def _links(view: Mapping[str, str]) -> dict[str, Any]:
         "query": urlencode(view),
         "link_with": lambda **more: urlencode({**view, **more}),
     }
-
-
-def _effects(drop: Drop) -> list[tuple[str, str, str]]:
-    """Return for each button its name, what it does, and the command that does the same."""
-    url, kept = shlex.quote(drop.entry.url), shlex.quote(drop.entry.duplicate_of)
-    effects = (
-        ("Right", "The page is a duplicate; the next page without an answer is shown.", "judge"),
-        ("Wrong: restore", "The next crawl of its spider requests the page first, and keeps it.", f"restore {url}"),
-        ("Separate", "From now on neither of the two pages represents the other.", f"separate {url} {kept}"),
-        ("Keep", "From now on the page is never dropped as a duplicate.", f"keep {url}"),
-        ("Fetch both", "Both pages are fetched as they are now, and compared.", f"why {url} --fetch"),
-    )
-    return [(name, effect, f"crawler-dedup {arguments}") for name, effect, arguments in effects]

@@ -85,10 +85,11 @@ class Review:
         with self._lock:
             return self.table.count(search), self.table.find(search, first, size, doubtful_first=doubtful_first)
 
-    def find_unanswered(self, search: Search, size: int, *, doubtful_first: bool) -> Drop | None:
-        """Return the first of the *size* first drops that are searched for about which nothing was said."""
-        _, drops = self.find(search, 0, size, doubtful_first=doubtful_first)
-        return next((drop for drop in drops if self.label_of(drop) is None), None)
+    def find_unanswered(self, search: Search, *, doubtful_first: bool) -> Drop | None:
+        """Return the first of the drops that are searched for about which nothing was said."""
+        with self._lock:
+            drops = self.table.find(search, 0, 1, doubtful_first=doubtful_first, is_left_out=self._answers.has)
+        return next(iter(drops), None)
 
     def get(self, number: int) -> Drop:
         """Return a drop by its id. Raises :class:`DedupError` if this is no longer the last drop of its page."""
@@ -173,7 +174,7 @@ class Review:
         if drop.entry.event == "mark" or drop.is_kept:
             return
         with self._lock, closing(open_to_write(self._index)) as pages:
-            refused = restore(pages, [drop.entry], int(time.time())).refused
+            refused = restore(pages, [drop.entry], int(time.time()), is_stored=self._stored.__contains__).refused
         if refused:
             raise DedupError(f"Your answer is stored, but the page cannot be restored: {refused[0][1]}")
 

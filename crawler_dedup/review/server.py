@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 from collections.abc import Callable
 from contextlib import closing
+from types import FrameType
 
 import uvicorn
 
@@ -41,8 +43,14 @@ def serve(review: Review, port: int, announce: Callable[[str], None]) -> None:
             lifespan="off",
             ws="none",
             http="h11",
-            timeout_graceful_shutdown=1,
         )
         server_socket.listen()
         announce(f"http://{HOST}:{port}/?token={token}")
-        uvicorn.Server(config).run(sockets=[server_socket])
+        _Server(config).run(sockets=[server_socket])
+
+
+class _Server(uvicorn.Server):
+    """A server that ends at once: a thread may wait a minute for a page, and everything that was said is on the disk."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002  (uvicorn's)
+        os._exit(0)

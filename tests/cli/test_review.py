@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import lxml.html
 import pytest
+from msgspec.json import encode as json_encode
 from msgspec.structs import replace
 
 from crawler_dedup.decision import DroppedRequest
@@ -18,7 +23,7 @@ from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.journal.entry import run_started
 from crawler_dedup.signing.text import pack_text
-from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, lines_by_type, write
+from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, lines_by_type, lines_in, write
 from tests.support.council import council
 from tests.support.crawling import WALK, Site, article, html, run_script, start_script
 from tests.support.droppedpages import COPIES, KEPT
@@ -147,6 +152,55 @@ def test_drops_of_a_crawl_that_runs_are_shown_when_the_page_is_loaded_again(drop
         assert len(browser.drops()) == before
 
 
+def test_a_page_that_only_a_dry_run_or_an_earlier_crawl_has_kept_is_not_called_kept(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    check_pages(index, {COPIES[0]: article(1), COPIES[1]: article(2)}, journal="", DEDUP_ACTION="mark")
+    check_pages(index, {KEPT: article(1), COPIES[0]: article(1, frame="copy"), COPIES[2]: article(3)})
+    (entry,) = entries_of(index / FIRST)
+    write(index / FIRST, [replace(entry, url=COPIES[2], time="2100-01-01T00:00:00.000Z")])
+    with review(tmp_path, index) as browser:
+        assert [path for path in browser.drops() if "kept since then" in browser.get(path).text] == []
+        assert len(browser.drops()) == 2
+        for path in browser.drops():
+            browser.press(path, "wrong")
+    assert overrides(index) == [f"keep {COPIES[0]}", f"keep {COPIES[2]}"]
+    (group,) = lines_in(invoke("groups", index, "--jsonl"))
+    assert len(group["duplicates"]) == 2
+
+
+def test_drops_before_a_line_that_cannot_be_read_are_not_lost(dropped: Path) -> None:
+    entry = entries_of(dropped / FIRST)[0]
+    with review(dropped.parent, dropped) as browser:
+        write(dropped / SECOND, [replace(entry, url="http://a.org/first"), replace(entry, url="http://a.org/second")])
+        lines = (dropped / SECOND).read_bytes()
+        head, line = lines.splitlines(keepends=True)
+        for content, status in ((head + line.replace(b'"version":2', b'"version":9'), 409), (lines, 200)):
+            with (dropped / SECOND).open("r+b") as journal:  # the same file
+                journal.write(content)
+            assert browser.get().status == status
+        assert len(browser.drops("words=a.org/first")) == 1
+        assert len(browser.drops("words=a.org/second")) == 1
+
+
+def test_a_journal_that_was_replaced_by_a_longer_one_is_read_from_its_beginning(dropped: Path) -> None:
+    entry = entries_of(dropped / FIRST)[0]
+    with review(dropped.parent, dropped) as browser:
+        (dropped / FIRST).rename(dropped / "rotated")
+        write(dropped / FIRST, [replace(entry, url=f"http://b.org/{number}") for number in range(20)])
+        assert len(browser.drops()) == len(browser.drops("host=b.org")) == 20
+        assert "cannot be read" not in browser.get().text
+
+
+def test_the_list_is_shown_again_where_it_was_left(dropped: Path) -> None:
+    entry = entries_of(dropped / FIRST)[0]
+    write(dropped / FIRST, [replace(entry, url=f"http://b.org/{number}") for number in range(60)])
+    with review(dropped.parent, dropped) as browser:
+        assert "page=1" in browser.drops("page=1")[0]
+        tree: Any = lxml.html.fromstring(browser.get(browser.drops("page=1")[0]).text)
+        (back,) = tree.xpath("//a[@data-key='l']/@href")
+        assert len(browser.drops(back.partition("?")[2])) == 16
+
+
 # What the buttons do
 
 
@@ -175,8 +229,40 @@ def test_what_cannot_be_restored_is_said_and_the_answer_stored_all_the_same(drop
         refused = browser.press(browser.drops("words=sent")[0], "wrong")
         assert browser.press(browser.drops("words=marked")[0], "wrong").status == 303
     assert refused.status == 409
-    assert "only GET is repeated" in refused.text
+    assert "it is the response to a POST, and no WARC file has it" in refused.text
     assert (answers(dropped), overrides(dropped)) == ([0, 0], [])
+
+
+def test_the_response_to_a_post_is_restored_from_a_warc_file_wherever_that_is(places: Places) -> None:
+    settings = {
+        "DEDUP_DIR": str(places.folder / "index"),
+        "DEDUP_JOURNAL": str(places.folder / "journals" / "journal-%(time)s.jsonl"),
+        "DEDUP_DROPPED_WARC": "1 MB",
+    }
+    with Site({"/kept": html(article(1)), "/copy": html(article(1, frame="copy"))}) as site:
+        server = {"DEDUP_INDEX": places.word()} if places.server else {}
+        run_script(places.folder, WALK, settings | server, site=site.url, paths=["/kept", "/copy"])
+    (journal,) = (places.folder / "journals").glob("*.jsonl")
+    entries = [replace(entry, request=DroppedRequest("POST", "parse")) for entry in entries_of(journal)]
+    journal.unlink()
+    write(journal, entries)
+    options = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+    with review(places.folder, places.word(), *options) as browser:
+        (path,) = browser.drops()
+        assert "The dropped page is stored as it was" in browser.get(path).text
+        assert browser.press(path, "wrong").status == 303
+    assert overrides(places()) == [f"keep {site.url}/copy"]
+
+
+def test_the_next_page_without_an_answer_is_shown_after_any_number_of_answers(dropped: Path) -> None:
+    entry = entries_of(dropped / FIRST)[0]
+    doubtful = [replace(entry, url=f"http://a.org/2026/{number}", title="Other") for number in range(1100)]
+    write(dropped / FIRST, doubtful)
+    (dropped / "judged").mkdir()
+    lines = [b'{"entry":%b,"label":1}' % json_encode(entry) for entry in doubtful]
+    (dropped / "judged" / "answers.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+    with review(dropped.parent, dropped) as browser:
+        assert browser.get("/next").headers["location"].startswith("/drop/")
 
 
 def test_the_next_page_without_an_answer_follows_a_right_one(dropped: Path) -> None:
@@ -247,6 +333,7 @@ def test_a_browser_without_the_token_is_refused(dropped: Path) -> None:
         for cookie in ("", browser.cookie[:-1], f"other={token}", 'a="\\', "é"):
             assert browser.request("GET", "/", Cookie=cookie.encode().decode("latin-1")).status == 403
         assert browser.request("GET", "/?token=wrong", Cookie="").status == 403
+        assert browser.request("GET", f"/?token={token}").headers["location"] == "/"
         headers = browser.request("GET", f"/?token={token}", Cookie="").headers["set-cookie"]
     assert "HttpOnly" in headers
     assert "SameSite=strict" in headers
@@ -340,6 +427,19 @@ def test_a_page_that_cannot_be_fetched_gets_a_sentence(dropped: Path) -> None:
         reply = browser.press(browser.drops("words=gone")[0], "fetch")
     assert reply.status == 409
     assert "http://127.0.0.1:1/gone cannot be fetched" in reply.text
+
+
+def test_ctrl_c_ends_the_review_while_a_page_is_waited_for(dropped: Path) -> None:
+    entry = entries_of(dropped / FIRST)[0]
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        write(dropped / FIRST, [replace(entry, url=f"http://127.0.0.1:{silent.getsockname()[1]}/")])
+        with review(dropped.parent, dropped) as browser, ThreadPoolExecutor() as threads:
+            pressed = threads.submit(browser.press, browser.drops("host=127.0.0.1")[0], "fetch")
+            with silent.accept()[0]:
+                browser.process.send_signal(signal.SIGINT)
+                _, errors = browser.process.communicate(timeout=20)
+    assert errors == ""
+    assert isinstance(pressed.exception(), HTTPException | OSError)
 
 
 def test_an_index_that_was_removed_gets_a_sentence(dropped: Path) -> None:

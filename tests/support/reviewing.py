@@ -27,8 +27,9 @@ class Reply(NamedTuple):
 class Browser:
     """Requests pages and posts forms as a browser that was given the address of the review."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, process: processes.Process) -> None:
         self.address = address
+        self.process = process
         self.port = urlsplit(address).port
         self.host = f"127.0.0.1:{self.port}"
         self.cookie = ""
@@ -73,8 +74,9 @@ def review(directory: Path, *arguments: object) -> Iterator[Browser]:
     line = process.stdout.readline()
     try:
         assert line.startswith("http://127.0.0.1:"), process.stderr.read()
-        yield Browser(line.split()[0])
+        yield Browser(line.split()[0], process)
     finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=30)
     assert process.returncode == 0

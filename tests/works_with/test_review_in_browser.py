@@ -95,6 +95,18 @@ def test_a_wrong_drop_is_searched_judged_and_separated_by_keyboard(page: Page, i
     assert sorted(said) == [f"keep {DROPPED}", f"separate {KEPT} {DROPPED}"]
 
 
+def test_a_key_that_is_held_down_answers_about_one_drop(page: Page, index: Path) -> None:
+    press(page, "n")
+    with page.expect_navigation():
+        page.keyboard.down("r")
+    page.wait_for_load_state()
+    address = page.url
+    page.keyboard.down("r")  # the keyboard repeats it
+    page.goto("/".join(address.split("/")[:3]))
+    assert page.locator(".mark.right").count() == 1
+    assert len((index / "judged" / "answers.jsonl").read_text().splitlines()) == 1
+
+
 def test_a_wrong_drop_of_a_project_is_restored_and_kept_from_then_on(tmp_path: Path) -> None:
     assert run_scrapy(tmp_path, "startproject", "myproject", ".").returncode == 0
     settings = tmp_path / "myproject" / "settings.py"
