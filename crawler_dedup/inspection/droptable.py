@@ -6,7 +6,7 @@ The table is a temporary database of SQLite, which is on the disk except for a c
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -25,23 +25,19 @@ from crawler_dedup.journal.reader import Journals
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import host_of
 
-_SCHEMA = """
-PRAGMA cache_size = -32000;
-PRAGMA journal_mode = OFF;
-PRAGMA synchronous = OFF;
-CREATE TABLE drops (id INTEGER, file INTEGER, place INTEGER, scope TEXT, url TEXT, kept TEXT, host TEXT, kept_host TEXT,
-    rule TEXT, spider TEXT, run TEXT, time TEXT, seconds INTEGER, event TEXT,
-    doubt INTEGER, doubts TEXT, words TEXT,
-    UNIQUE (scope, url));
-CREATE INDEX by_id ON drops (id);
-CREATE INDEX by_kept ON drops (scope, kept);
-CREATE TABLE pages (scope TEXT, url TEXT, host TEXT, title TEXT, key TEXT, filed INTEGER, settled INTEGER, is_dry INTEGER,
-    UNIQUE (scope, url));
-"""
 _COLUMNS = (
     *("id", "file", "place", "scope", "url", "kept", "host", "kept_host", "rule", "spider", "run", "time", "seconds"),
     *("event", "doubt", "doubts", "words"),
 )
+_SCHEMA = f"""
+PRAGMA cache_size = -32000;
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE drops ({", ".join(_COLUMNS)}, UNIQUE (scope, url));
+CREATE INDEX by_id ON drops (id);
+CREATE INDEX by_kept ON drops (scope, kept);
+CREATE TABLE pages (scope, url, host, title, key, filed, settled, is_dry, UNIQUE (scope, url));
+"""
 _ADD_DROP = (
     f"INSERT INTO drops VALUES ({', '.join('?' * len(_COLUMNS))}) ON CONFLICT DO UPDATE"  # noqa: S608
     f" SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS)} WHERE excluded.time >= drops.time"
@@ -52,45 +48,24 @@ _IS_KEPT = (
     " AND own.settled >= drops.seconds AND NOT (own.is_dry AND event = 'drop')"
 )
 _DROP = f"SELECT id, file, place, doubts, EXISTS ({_IS_KEPT}) FROM drops"  # noqa: S608
-_EQUAL = ("rule", "spider", "run", "scope", "kept")
+_CONDITIONS = {
+    **{name: f"{name} = ?" for name in ("rule", "spider", "run", "scope", "kept")},
+    "host": "instr(host, lower(?))",
+    "since": "time >= ?",
+    "until": "time <= ? || '~'",  # the whole day or hour that it names
+}
 _MAX_ID = (1 << 63) - 1
 _MAX_WORDS = 4_000  # characters of title and addresses that are searched
 
 
-@dataclass(frozen=True)
-class Search:
-    """The drops that are searched for: they meet all conditions that are not empty.
+Search = Mapping[str, str]
+"""The drops that are searched for: they meet all conditions, whose names are in :data:`SEARCHED`.
 
-    Attributes:
-        words: words that the title or an address contains, in any order.
-        host: a part of the host of the page.
-        rule: name of the rule that decided.
-        spider: name of the spider.
-        run: number of the run, 8 hexadecimal digits.
-        since: the earliest time (ISO 8601, UTC, or its beginning).
-        until: the latest time, likewise.
-        scope: the scope within which the page was compared.
-        kept: address of the representative.
-    """
-
-    words: str = ""
-    host: str = ""
-    rule: str = ""
-    spider: str = ""
-    run: str = ""
-    since: str = ""
-    until: str = ""
-    scope: str = ""
-    kept: str = ""
-
-    def conditions(self) -> tuple[str, list[str]]:
-        """Return the conditions in SQL, and their parameters."""
-        wanted = [(f"{name} = ?", value) for name in _EQUAL if (value := getattr(self, name))]
-        wanted += [("instr(words, ?)", word) for word in self.words.lower().split()]
-        wanted += [("instr(host, ?)", self.host.lower())] if self.host else []
-        wanted += [("time >= ?", self.since)] if self.since else []
-        wanted += [("time <= ?", f"{self.until}~")] if self.until else []  # the whole day or hour that it names
-        return " AND ".join(["TRUE", *(condition for condition, _ in wanted)]), [value for _, value in wanted]
+``words``: words that the title or an address contains, in any order; ``host``: a part of the host of the page; ``rule``,
+``spider``, ``run``, ``scope``; ``since``, ``until``: the earliest and the latest time (ISO 8601, UTC, or its beginning);
+``kept``: address of the representative.
+"""
+SEARCHED = ("words", *_CONDITIONS)
 
 
 @dataclass(frozen=True)
@@ -168,7 +143,6 @@ class DropTable:
     def __init__(self, max_distance: int) -> None:
         self.damaged = 0
         self._max_distance = max_distance
-        self._files: list[Path] = []
         self._known: dict[Path, tuple[int, int]] = {}  # the inode of each file, and how far it was read
         self._emptied = ""
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)  # a temporary file
@@ -214,8 +188,6 @@ class DropTable:
             self.damaged = 0
         with self._writing() as database:
             for path in journals.files:
-                if path not in self._files:
-                    self._files.append(path)
                 database.executemany(_ADD_DROP, self._rows(path, pages, advance))
         if before == (self._emptied, self._database.total_changes):
             return False
@@ -233,7 +205,6 @@ class DropTable:
 
     def _rows(self, path: Path, pages: Index | None, advance: Advance) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the drops in the part of a file that was not read yet."""
-        file = self._files.index(path)
         inode, start = self._known.get(path) or (path.stat().st_ino, 0)
         for place, size, entry in _read_from(path, start):
             if entry is None:
@@ -241,18 +212,18 @@ class DropTable:
             elif entry.event == "emptied":
                 self._emptied = max(self._emptied, entry.time)
             elif entry.is_duplicate:
-                yield self._row(entry, file, place, pages)
+                yield self._row(entry, path, place, pages)
             self._known[path] = inode, place + size
             advance(size)
 
-    def _row(self, entry: Entry, file: int, place: int, pages: Index | None) -> tuple[Any, ...]:
+    def _row(self, entry: Entry, path: Path, place: int, pages: Index | None) -> tuple[Any, ...]:
         title, key, _ = self._kept_page(entry)
         record = pages.find(entry.scope, key) if pages and key and entry.text else None
         doubts = find_doubts(entry, title, record.page.text if record else b"", self._max_distance)
         name = "\0".join((entry.scope, entry.url, entry.duplicate_of)).encode("utf-8", "replace")
         return (
             xxh3_64_intdigest(name) >> 1,  # 63 bits
-            *(file, place, entry.scope, entry.url, entry.duplicate_of),
+            *(str(path), place, entry.scope, entry.url, entry.duplicate_of),
             *(host_of(entry.url), host_of(entry.duplicate_of)),
             *(entry.rule, entry.spider, entry.run, entry.time, int(entry.seconds), entry.event),
             sum(weight for weight, _ in doubts),
@@ -267,9 +238,9 @@ class DropTable:
         ).fetchone()
         return kept or (None, "", 0)
 
-    def count(self, search: Search = Search()) -> int:
+    def count(self, search: Search) -> int:
         """Count the drops that are searched for."""
-        where, values = search.conditions()
+        where, values = _conditions_of(search)
         (number,) = self._database.execute(f"SELECT count(*) FROM drops WHERE {where}", values).fetchone()  # noqa: S608
         return int(number)
 
@@ -290,7 +261,7 @@ class DropTable:
         Raises:
             DedupError: a file of the journal was removed.
         """
-        where, values = search.conditions()
+        where, values = _conditions_of(search)
         if is_left_out:
             self._database.create_function("is_left_out", 2, is_left_out)
             where += " AND NOT is_left_out(url, kept)"
@@ -306,10 +277,10 @@ class DropTable:
         row = self._database.execute(f"{_DROP} WHERE id = ?", [wanted]).fetchone()
         return None if row is None else self._drop(*row)
 
-    def _drop(self, number: int, file: int, place: int, doubts: str, is_kept: int) -> Drop:
-        _, _, entry = next(_read_from(self._files[file], place), (0, 0, None))
+    def _drop(self, number: int, file: str, place: int, doubts: str, is_kept: int) -> Drop:
+        _, _, entry = next(_read_from(Path(file), place), (0, 0, None))
         if entry is None:
-            raise DedupError(f"{self._files[file]} was changed or removed: load the page again.")
+            raise DedupError(f"{file} was changed or removed: load the page again.")
         title, key, filed = self._kept_page(entry)
         return Drop(number, entry, title, key, tuple(doubts.splitlines()), filed > entry.seconds, bool(is_kept))
 
@@ -352,6 +323,14 @@ class DropTable:
     def hosts(self) -> list[str]:
         """Return the hosts of all kept pages, in ascending order."""
         return [host for (host,) in self._database.execute("SELECT DISTINCT host FROM pages ORDER BY host")]
+
+
+def _conditions_of(search: Search) -> tuple[str, list[str]]:
+    """Return the conditions in SQL, and their parameters."""
+    words = search.get("words", "").lower().split()
+    named = [name for name in _CONDITIONS if name in search]
+    conditions = ["TRUE", *["instr(words, ?)"] * len(words), *(_CONDITIONS[name] for name in named)]
+    return " AND ".join(conditions), [*words, *(search[name] for name in named)]
 
 
 def _is_replaced(path: Path, inode: int, size: int) -> bool:

@@ -6,7 +6,6 @@ import secrets
 import shlex
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.inspection.droptable import Search, find_redundant_hosts
+from crawler_dedup.inspection.droptable import SEARCHED, Search, find_redundant_hosts
 from crawler_dedup.report.rendering import make_environment
 from crawler_dedup.review.guard import Guard, read_form
 from crawler_dedup.review.review import Review
@@ -32,7 +31,6 @@ _REPORT = _HERE.with_name("report")
 _DROPS = 50  # on a page of the list
 _MAX_PAGE = 1_000_000
 _MIRROR_SHARE, _MIRROR_PAGES = 0.5, 10  # as in `crawler-dedup mirrors`
-_FIELDS = ("words", "host", "rule", "spider", "run", "since", "until")
 _TITLES = {403: "Refused", 404: "Not found", 413: "Too large"}
 
 
@@ -81,7 +79,7 @@ class _Pages:
             page=page,
             choices=self._review.choices,
             damaged=self._review.table.damaged,
-            group=search.kept,
+            group=search.get("kept"),
             **_links(view),
         )
 
@@ -160,13 +158,11 @@ class _Pages:
 
     def _read_search(self, request: Request) -> tuple[Search, dict[str, str]]:
         """Return the drops that an address asks for, and the same as the parameters of an address."""
-        view = {
-            name: value for name in (*_FIELDS, "kept", "page") if (value := request.query_params.get(name, "").strip())
-        }
-        search = Search(**{name: view[name] for name in _FIELDS if name in view})
-        if (kept := view.get("kept", "")).isdecimal():
+        view = {name: value for name in (*SEARCHED, "page") if (value := request.query_params.get(name, "").strip())}
+        search = dict(view)
+        if (kept := search.pop("kept", "")).isdecimal():  # the id of a drop of the group
             entry = self._review.get(int(kept[:20])).entry
-            search = replace(search, scope=entry.scope, kept=entry.duplicate_of)
+            search |= {"scope": entry.scope, "kept": entry.duplicate_of}
         return search, {**view, "order": "time" if request.query_params.get("order") == "time" else "doubt"}
 
 
