@@ -46,11 +46,11 @@ class StoredPages:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._sizes: dict[Path, int] = {}
+        self._read: dict[Path, tuple[int, int]] = {}  # the size of each file, and the place of its last page
         self._places: dict[int, tuple[Path, int]] = {}
 
     def refresh(self) -> None:
-        """Find the pages in files that are new or have grown. A file is read once to its end for that."""
+        """Find the pages in files that are new or have grown: such a file is read from its last known page on."""
         if not has_extra("warc") or not self._directory.exists():
             return
         from crawler_dedup.warc.droppedpage import find_files  # noqa: PLC0415  (imports FastWARC)
@@ -58,9 +58,12 @@ class StoredPages:
 
         for path in find_files(self._directory):
             size = path.stat().st_size
-            if self._sizes.get(path) != size:
-                self._sizes[path] = size
-                self._places |= {hash(id_of(drop)): (path, place) for drop, place in find_places(path)}
+            known_size, last = self._read.get(path, (0, 0))
+            if size != known_size:
+                for drop, place in find_places(path, last if size > known_size else 0):
+                    self._places[hash(id_of(drop))] = path, place
+                    last = place
+                self._read[path] = size, last
 
     def __contains__(self, entry: Entry) -> bool:
         """Return whether there is the page of a drop: the oldest files are removed when all of them are too large."""

@@ -38,9 +38,14 @@ class DroppedPages:
                 self.problems.append(f"{path} was not read to its end: {error}.")
 
 
-def find_places(path: Path) -> Iterator[tuple[Drop, int]]:
-    """Yield the drops in a file, each with the place of its page, up to where the file is damaged or cut off."""
+def find_places(path: Path, start: int = 0) -> Iterator[tuple[Drop, int]]:
+    """Yield the drops in a file, each with the place of its page, up to where the file is damaged or cut off.
+
+    Args:
+        start: the place of the first page that is wanted.
+    """
     with suppress(Exception), path.open("rb") as file:  # FastWARC raises many kinds of errors
+        file.seek(start)
         for page, place in _read(file):
             yield page.drop, place
 

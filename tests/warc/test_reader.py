@@ -4,9 +4,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from crawler_dedup.inspection.stored import StoredPages
 from crawler_dedup.journal.entry import VERSION
 from crawler_dedup.warc.droppedpage import Drop, DroppedPage
-from crawler_dedup.warc.reader import DroppedPages
+from crawler_dedup.warc.reader import DroppedPages, find_places
 from crawler_dedup.warc.writer import WarcWriter
 
 DROP = Drop(
@@ -75,3 +76,14 @@ def test_pages_of_another_version_are_not_read(tmp_path: Path) -> None:
     pages = DroppedPages(tmp_path)
     assert [*pages] == []
     assert "another version" in pages.problems[0]
+
+
+def test_of_a_file_that_has_grown_only_the_rest_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    stored, (*_, last) = StoredPages(tmp_path), find_places(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: last[1]])
+    stored.refresh()
+    path.write_bytes(b"\0" * 40 + whole[40:])
+    stored.refresh()
+    assert [page.drop in stored for page in PAGES] == [True, True, True]
