@@ -12,7 +12,7 @@ from crawler_dedup.rules.table import SAME_BYTES
 from crawler_dedup.signing.text import unpack_text
 
 _NUMBER = re.compile(r"\d+")
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"(?<!['’])\b\w+|(?<=['’])\w{2,}")  # without the "s" of "Anna's"
 _NEAR = 0.03  # from a limit of coverage or resemblance
 _SHOWN = 5  # words of a title
 
