@@ -40,12 +40,12 @@ def groups(index: Location | None, journal: Sequence[Path], settings: Sequence[s
     """
     with _read_drops(index, journal, settings) as table:
         if json:
-            print_json("group", ({**vars(group), "duplicates": _members(group.duplicates)} for group in table.groups()))
+            print_json("group", map(vars, table.groups()))
             return
         for group in table.groups():
             click.echo(printable(group.url))
-            for url, rule, *_ in group.duplicates:
-                click.echo(f"  ← {printable(url)}  ({printable(rule)})")
+            for each in group.duplicates:
+                click.echo(f"  ← {printable(each['url'])}  ({printable(each['rule'])})")
 
 
 @click.command()
@@ -109,10 +109,6 @@ def mirrors(
             names = Text(printable(each.host)), Text(printable(each.mirrors))
             table_of_hosts.add_row(*names, f"{each.pages:,}", f"{each.duplicates:,}", f"{each.share:.0%}")
         make_console().print(table_of_hosts)
-
-
-def _members(duplicates: Sequence[tuple[str, str, str, str]]) -> list[dict[str, str]]:
-    return [dict(zip(("url", "rule", "time", "event"), duplicate, strict=True)) for duplicate in duplicates]
 
 
 @contextmanager

@@ -54,6 +54,7 @@ _CONDITIONS = {
     "since": "time >= ?",
     "until": "time <= ? || '~'",  # the whole day or hour that it names
 }
+_MEMBER = ("url", "rule", "time", "event")
 _MAX_ID = (1 << 63) - 1
 _MAX_WORDS = 4_000  # characters of title and addresses that are searched
 
@@ -97,13 +98,13 @@ class Group:
 
     Attributes:
         is_kept: whether the representative is in the index.
-        duplicates: (address, rule, time, event) of each page.
+        duplicates: ``url``, ``rule``, ``time`` and ``event`` of each page.
     """
 
     scope: str
     url: str
     is_kept: bool
-    duplicates: Sequence[tuple[str, str, str, str]]
+    duplicates: Sequence[Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -300,7 +301,7 @@ class DropTable:
             f" WHERE NOT EXISTS ({_IS_KEPT}) ORDER BY drops.scope, kept, drops.url"
         )
         for (scope, url, is_kept), members in groupby(rows, lambda row: row[:3]):
-            yield Group(scope, url, bool(is_kept), [member[3:] for member in members])
+            yield Group(scope, url, bool(is_kept), [dict(zip(_MEMBER, member[3:], strict=True)) for member in members])
 
     def mirrors(self, least_share: float, least_pages: int) -> list[Mirror]:
         """Return the hosts of which another host represents at least a share of the pages, the largest share first.

@@ -106,12 +106,11 @@ class Review:
 
     def contents(self, drop: Drop) -> Contents:
         """Return the known contents of both pages: as they were fetched, or else as they are stored, or their texts."""
-        with self._lock:
-            if (fetched := self._fetched.get(drop.id)) is not None:
-                return fetched
-            entry = drop.entry
-            with closing(open_pages(self._index)) as pages:
-                record = pages.find(entry.scope, drop.kept_key) if drop.kept_key else None
+        if (fetched := self._fetched.get(drop.id)) is not None:
+            return fetched
+        entry = drop.entry
+        with self._lock, closing(open_pages(self._index)) as pages:
+            record = pages.find(entry.scope, drop.kept_key) if drop.kept_key else None
             stored = self._stored.find(entry)
         if stored is not None:
             new = PageContent(html=stored.self_describing_body)
