@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -13,6 +13,7 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.overrides import Override, Restoration, make_override
 from crawler_dedup.journal.entry import Entry
+from crawler_dedup.journal.reader import ScopedUrl
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _UNKNOWN_REQUEST = DroppedRequest(callback="")
@@ -37,6 +38,7 @@ def restore(
     now: int,
     advance: Advance = ignore_progress,
     *,
+    kept: Collection[ScopedUrl] | None = None,
     is_stored: Callable[[Entry], bool] = lambda _: False,
     is_dry: bool = False,
 ) -> Restored:
@@ -48,6 +50,7 @@ def restore(
         entries: entries of a journal; all but drops are ignored.
         now: the time, in seconds since 1970.
         advance: called with the number of records of the index that were read.
+        kept: the pages that have been kept since their drops; ``None``: the whole index is read to find them.
         is_stored: returns whether a WARC file has the page of an entry, whose request was no GET.
         is_dry: whether nothing is stored.
 
@@ -59,12 +62,8 @@ def restore(
         last = drops.get((entry.spider, entry.url))
         if entry.event == "drop" and (last is None or entry.time >= last.time):
             drops[entry.spider, entry.url] = replace(entry, text=b"")
-    times = {(entry.scope, entry.url): int(entry.seconds) for entry in drops.values()}  # as records have them
-    kept = {
-        (record.page.scope, record.page.url)
-        for record in maintenance.read_records(pages, advance)
-        if not record.is_dry and record.settled >= times.get((record.page.scope, record.page.url), inf)
-    }
+    if kept is None:
+        kept = _find_kept(pages, drops.values(), advance)
     overrides = {override.name: override for override in pages.list_overrides()}
     changed: dict[bytes, Override] = {}
     restored, refused = list[Entry](), list[tuple[Entry, str]]()
@@ -86,3 +85,13 @@ def restore(
     if changed and not is_dry:
         pages.add_overrides(list(changed.values()))
     return Restored(restored, refused)
+
+
+def _find_kept(pages: Index, drops: Iterable[Entry], advance: Advance) -> set[ScopedUrl]:
+    """Return which pages have been kept since their drops."""
+    times = {(entry.scope, entry.url): int(entry.seconds) for entry in drops}  # as records have them
+    return {
+        (record.page.scope, record.page.url)
+        for record in maintenance.read_records(pages, advance)
+        if not record.is_dry and record.settled >= times.get((record.page.scope, record.page.url), inf)
+    }

@@ -173,7 +173,8 @@ class Review:
         if drop.entry.event == "mark" or drop.is_kept:
             return
         with self._lock, closing(open_to_write(self._index)) as pages:
-            refused = restore(pages, [drop.entry], int(time.time()), is_stored=self._stored.__contains__).refused
+            is_stored = self._stored.__contains__
+            refused = restore(pages, [drop.entry], int(time.time()), kept=(), is_stored=is_stored).refused
         if refused:
             raise DedupError(f"Your answer is stored, but the page cannot be restored: {refused[0][1]}")
 

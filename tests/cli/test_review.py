@@ -18,10 +18,14 @@ import pytest
 from msgspec.json import encode as json_encode
 from msgspec.structs import replace
 
+from crawler_dedup.config import Config
 from crawler_dedup.decision import DroppedRequest
+from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.journal.entry import run_started
+from crawler_dedup.journal.reader import Journals
+from crawler_dedup.review.review import Review
 from crawler_dedup.signing.text import pack_text
 from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, lines_by_type, lines_in, write
 from tests.support.council import council
@@ -252,6 +256,16 @@ def test_the_response_to_a_post_is_restored_from_a_warc_file_wherever_that_is(pl
         assert "The dropped page is stored as it was" in browser.get(path).text
         assert browser.press(path, "wrong").status == 303
     assert overrides(places()) == [f"keep {site.url}/copy"]
+
+
+def test_the_index_is_not_read_to_its_end_to_restore_a_page(dropped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journals = Journals([dropped / FIRST])
+    with closing(Review(dropped, lambda: journals, Config(), dropped, dropped / "judged")) as opened:
+        opened.refresh()
+        monkeypatch.setattr(maintenance, "read_records", None)
+        _, (drop, *_) = opened.find({}, 0, 1, doubtful_first=True)
+        opened.restore(drop)
+    assert overrides(dropped) == [f"keep {drop.entry.url}"]
 
 
 def test_the_next_page_without_an_answer_is_shown_after_any_number_of_answers(dropped: Path) -> None:
