@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from inspect import getmembers_static, ismethod, isroutine
+from io import StringIO
 from typing import Any
 
 import msgspec
@@ -17,7 +19,12 @@ from crawler_dedup.urls import text_without_credentials
 
 _META_RECORDED = ("rule", "link_text", "depth", "dedup_scope", "dedup_key", "dedup_restore_meta")
 _MAX_CHARS = 10_000
-"""Maximum length of a recorded value as JSON."""
+"""Maximum length of ``cb_kwargs`` as JSON, and of ``meta``. Longer values are not read further: the crawl's loop does it."""
+_SECRET = re.compile(
+    r'"[^"]*(?:passw|secret|token|credential|authorization|cookie(?!jar)|api_?key)[^"]*":', re.IGNORECASE
+)
+_ESCAPED_SPACE = re.compile(r"\\[nrtf]")
+_encode = json.JSONEncoder(ensure_ascii=False).iterencode  # piece by piece
 
 
 def describe_request(request: Request, spider: object) -> DroppedRequest:
@@ -33,21 +40,35 @@ def describe_request(request: Request, spider: object) -> DroppedRequest:
         _method_name(request.errback, spider),
         cb_kwargs,
         recorded,
-        tuple(sorted(str(name).encode("utf-8", "replace").decode() for name in left_out)),
+        tuple(sorted(text_without_credentials(str(name)).encode("utf-8", "replace").decode() for name in left_out)),
     )
 
 
 def _copy_json(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the values that JSON reproduces, that are not long, and that have no address with a password."""
+    """Return a copy of the values that JSON reproduces, that are not long, and that seem to have no credentials."""
     copies: dict[str, Any] = {}
+    left = _MAX_CHARS
     for name, value in values.items():
         with suppress(Exception):  # of a class of the project; no page may be lost for it
-            text = text_without_credentials(json.dumps({name: value}, ensure_ascii=False))
+            text = _short_json({name: value}, left)
+            if _SECRET.search(text) or text_without_credentials(spaced := _ESCAPED_SPACE.sub(" ", text)) != spaced:
+                continue
             copy = msgspec.json.decode(text.encode())
             msgspec.msgpack.encode(copy)  # as the index does; it takes no integers of more than 64 bits
-            if len(text) <= _MAX_CHARS and copy == {name: value}:
+            if copy == {name: value}:
                 copies |= copy
+                left -= len(text)
     return copies
+
+
+def _short_json(value: Any, limit: int) -> str:
+    """Return *value* as JSON. Raises :class:`ValueError` if that has more than *limit* characters."""
+    text = StringIO()
+    for piece in _encode(value):
+        text.write(piece)
+        if text.tell() > limit:
+            raise ValueError
+    return text.getvalue()
 
 
 def _method_name(function: Any, spider: object) -> str | None:
@@ -56,9 +77,10 @@ def _method_name(function: Any, spider: object) -> str | None:
         return None
     is_its_method = ismethod(function) and function.__self__ is spider
     kind: type = type(spider)
-    return _method_names(kind).get(function.__func__, "") if is_its_method else ""
+    return _method_names(kind).get(id(function.__func__), "") if is_its_method else ""
 
 
 @cache
-def _method_names(kind: type) -> dict[Any, str]:
-    return {method: name for name, method in getmembers_static(kind, isroutine)}
+def _method_names(kind: type) -> dict[int, str]:
+    """Return the names by the identities of the methods: a decorator may make methods that have no hash."""
+    return {id(method): name for name, method in getmembers_static(kind, isroutine)}

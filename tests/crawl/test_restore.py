@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -93,8 +96,17 @@ class Text(str):
     """As the texts of links are."""
 
 
+@dataclass  # so that it has no hash
+class Decorated:
+    function: Callable[..., Any]
+
+    def __get__(self, spider: Spider, kind: type) -> Callable[..., Any]:
+        return partial(self.function, spider)
+
+
 class Recorded(Spider):
     name = "recorded"
+    decorated = Decorated(print)
 
     def __page(self, response: Response) -> None:
         """Have a name that Python changes."""
@@ -124,6 +136,37 @@ def test_only_what_can_be_repeated_is_recorded_of_a_request() -> None:
     assert recorded.meta == {"rule": 0, "link_text": "Next", "depth": 3, "named": [2]}
     assert recorded.left_out == ("?", "address", "big", "half", "long", "nan", "no", "odd", "tuple")
     assert describe_request(Request("http://a.org/", meta={"dedup_restore_meta": 5}), None).callback is None
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"api_key": "S3cret"},
+        {"form": {"userPassword": "S3cret"}},
+        {"https://user:S3cret@a.org/": 1},
+        {"text": "proxy\nuser:S3cret@a.org"},
+    ],
+)
+def test_no_credentials_of_a_request_are_recorded(values: dict[str, Any]) -> None:
+    values |= {"words": "in a value: token", "page": 2}
+    recorded = describe_request(Request("http://a.org/", cb_kwargs=values), None)
+    assert recorded.cb_kwargs == {"words": "in a value: token", "page": 2}
+    assert "S3cret" not in repr(recorded)
+
+
+def test_no_long_values_are_read_to_their_end() -> None:
+    read = []
+
+    class Numbers(list[int]):
+        def __iter__(self) -> Iterator[int]:
+            for number in super().__iter__():
+                read.append(number)
+                yield number
+
+    values = {f"part {number}": "x" * 1000 for number in range(20)} | {"numbers": Numbers(range(10**6))}
+    recorded = describe_request(Request("http://a.org/", cb_kwargs=values), None)
+    assert len(json.dumps(recorded.cb_kwargs)) < 10_000
+    assert len(read) < 10_000
 
 
 # Crawls that fail, of a spider of this project's tests
