@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from inspect import ismethod
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import HtmlResponse, Request, Response
+from scrapy.http import Headers, HtmlResponse, Request, Response
 
 from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.monitor import Monitor
-from crawler_dedup.decision import Decision
+from crawler_dedup.decision import Decision, DroppedRequest
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.overrides import Override, Restoration, make_override
@@ -47,6 +48,7 @@ class Restorations:
         self._run = deduplicator.run
         self._spider = crawler.spider.name if crawler.spider else ""
         self._waiting: dict[str, Restoration] = {}
+        self._requested: set[bytes] = set()  # fingerprints of the requests
         self._failures: dict[str, int] = {}  # by address of the pages that were requested; 0: restored
         self._by_claim: dict[int, str] = {}
         if not deduplicator.config.is_dry:  # what passes a dry run is not kept for crawls that drop
@@ -55,52 +57,64 @@ class Restorations:
     async def request_pages(self) -> None:
         """Schedule requests for the restored pages, before those with which the spider starts."""
         try:
-            overrides = await run_in_own_thread(self._deduplicator.pages.list_overrides)
-        except DedupError as error:
+            await run_in_own_thread(self._read_waiting)
+        except Exception as error:
             self._monitor.log(logging.WARNING, "No dropped page is requested again: %s", error)
             return
-        for override in overrides:
-            for restoration in override.restorations:
-                if restoration.spider == self._spider:
-                    self._waiting[override.urls[0]] = restoration
-        if self._waiting:
-            self._places = await run_in_own_thread(self._find_stored)
-            for url, restoration in self._waiting.items():
-                self._request(url, restoration)
-            self._crawler.signals.connect(self.refuse_link, signal=signals.request_scheduled)
+        if not self._waiting:
+            return
+        self._crawler.signals.connect(self.refuse_link, signal=signals.request_scheduled)
+        for url, restoration in self._waiting.items():
+            engine = self._crawler.engine
+            if engine is None or engine.spider is None:  # the crawl was ended meanwhile
+                return
+            try:
+                request = self._make_request(url, restoration.request)
+                engine.crawl(request)
+            except Exception as error:  # of the address, the spider or the scheduler; the other pages are requested
+                self._failures[url] = 1
+                self._monitor.log(logging.WARNING, "%s cannot be requested again in this crawl: %s", url, error)
+            else:
+                self._requested.add(self._fingerprint(request))
+            await asyncio.sleep(0)  # there may be many
 
-    def _request(self, url: str, restoration: Restoration) -> None:
-        request, engine = restoration.request, self._crawler.engine
+    def _make_request(self, url: str, request: DroppedRequest) -> Request:
         callback = self._find_method(request.callback)
         if callback is None and request.callback is not None:
             reason = f"has no method {request.callback!r}" if request.callback else "had no name for its callback"
             message = "%s is requested again with the callback `parse`: the spider %s"
             self._monitor.log(logging.WARNING, message, url, reason)
-        assert engine is not None
-        engine.crawl(
-            Request(
-                url,
-                method=request.method,
-                callback=callback,
-                errback=self._find_method(request.errback),
-                cb_kwargs=request.cb_kwargs,
-                meta={**request.meta, META_RESTORED: (url, 0)},
-                priority=_PRIORITY,
-                dont_filter=True,
-            )
+        return Request(
+            url,
+            method=request.method,
+            callback=callback,
+            errback=self._find_method(request.errback),
+            cb_kwargs=request.cb_kwargs,
+            meta={**request.meta, META_RESTORED: (url, 0)},
+            priority=_PRIORITY,
+            dont_filter=True,
         )
 
-    def _find_stored(self) -> dict[str, tuple[Path, int]]:
-        if not has_extra("warc"):
-            return {}
+    def _fingerprint(self, request: Request) -> bytes:
+        return self._crawler.request_fingerprinter.fingerprint(request)
+
+    def _read_waiting(self) -> None:
+        for override in self._deduplicator.pages.list_overrides():
+            for restoration in override.restorations:
+                if restoration.spider == self._spider:
+                    self._waiting[override.urls[0]] = restoration
+        if not self._waiting or not has_extra("warc"):
+            return
         from crawler_dedup.warc.droppedpage import find_files  # noqa: PLC0415  (imports FastWARC)
         from crawler_dedup.warc.reader import find_places  # noqa: PLC0415
 
-        return {
+        self._places = {
             url: (path, place)
             for path in find_files(self._warc_directory)
             for drop, place in find_places(path)
-            if drop.spider == self._spider and (url := drop.url.partition("#")[0]) in self._waiting
+            if drop.spider == self._spider
+            and (awaited := self._waiting.get(url := drop.url.partition("#")[0]))
+            and awaited.request.method == drop.method
         }
 
     async def read_stored(self, request: Request) -> Response | None:
@@ -118,7 +132,7 @@ class Restorations:
             except DedupError as error:
                 self._monitor.log(logging.WARNING, "A restored page cannot be read: %s", error)
             else:
-                headers, encoding = dict(page.headers), page.drop.charset or None
+                headers, encoding = Headers(page.headers, encoding="latin-1"), page.drop.charset or None
                 return HtmlResponse(
                     url, headers=headers, body=page.body, encoding=encoding, request=request, flags=["dedup-restored"]
                 )
@@ -134,7 +148,7 @@ class Restorations:
 
     def refuse_link(self, request: Request) -> None:
         """Refuse a link to a restored page: its request was not seen by Scrapy's duplicate filter, which would refuse it."""
-        if request.url in self._waiting and request.method == "GET" and not request.dont_filter:
+        if not request.dont_filter and self._fingerprint(request) in self._requested:
             raise IgnoreRequest("The page is restored in this crawl.")
 
     def is_repeated(self, request: Request) -> bool:
@@ -191,10 +205,15 @@ class Restorations:
     def _end(self, override: Override) -> Override:
         """Return *override*, as it is stored, without its restoration by this crawl, or with one that has failed."""
         url = override.urls[0]
-        restoration, failures = self._waiting.get(url), self._failures.get(url)
-        if failures is None or restoration not in override.restorations:
+        ours, failures = self._waiting.get(url), self._failures.get(url)
+        if ours is None or failures is None:
             return override
-        others = tuple(each for each in override.restorations if each != restoration)
+        # Another crawl may have counted a failure meanwhile, or a person may have restored another request.
+        same = [each for each in override.restorations if (each.spider, each.request) == (ours.spider, ours.request)]
+        if not same:
+            return override
+        (restoration,) = same
+        others = tuple(each for each in override.restorations if each is not restoration)
         if failures and (failures := failures + restoration.failures) < _MAX_FAILURES:
             others += (msgspec.structs.replace(restoration, failures=failures),)
         elif failures:

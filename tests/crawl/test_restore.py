@@ -21,6 +21,7 @@ from scrapy.http import Response
 from crawler_dedup.crawl.requests import describe_request
 from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.index import maintenance
+from crawler_dedup.index.overrides import Override, Restoration
 from tests.support import processes
 from tests.support.commandline import invoke
 from tests.support.council import NEWS, PAGES
@@ -314,6 +315,42 @@ def test_a_job_on_disk_requests_a_restored_page_once(tmp_path: Path) -> None:
         crawl = run(tmp_path, site, JOBDIR=str(tmp_path / "job"))
         assert (crawl.paths(), site.paths()) == (["/b"], ["/b"])
         assert crawl.notes == []  # the errback of the repeated request was not called
+        assert waiting(tmp_path) == []
+
+
+def test_a_page_that_cannot_be_requested_keeps_no_other_from_being_requested(tmp_path: Path) -> None:
+    with Site({}) as site:
+        drop(tmp_path, site, "/a")
+        restoration = Restoration("walker", DroppedRequest())
+        with closing(maintenance.open_to_write(tmp_path / "index")) as pages:
+            pages.add_overrides([Override("keep", ("http://[no-host/x",), restorations=(restoration,))])
+        crawl = run(tmp_path, site)
+        assert crawl.paths() == ["/a"]
+        (line,) = crawl.lines("WARNING", "cannot be requested again")
+        assert "http://[no-host/x cannot be requested again in this crawl: Invalid" in line
+        assert waiting(tmp_path) == [("x", 1)]
+
+
+def test_a_link_that_leads_to_a_restored_page_is_not_requested_however_it_is_written(tmp_path: Path) -> None:
+    with Site({}) as site:
+        drop(tmp_path, site, "/a?x=1&y=2", "/b")
+        site.pages["/b"] = twin("/a?y=2&x=1#end", text="b")
+        assert sorted(run(tmp_path, site).paths()) == ["/a?x=1&y=2", "/b"]
+        assert site.paths() == ["/a?x=1&y=2", "/b"]
+
+
+def test_a_page_that_another_crawl_fails_to_restore_at_the_same_time_is_restored(tmp_path: Path) -> None:
+    with Site({}) as site:
+        drop(tmp_path, site, "/a")
+
+        def fail_in_another_crawl() -> Answer:
+            site.pages["/a"] = html("busy", 503)
+            run(tmp_path / "other", site, DEDUP_DIR=str(tmp_path / "index"))
+            assert waiting(tmp_path) == [("a", 1)]
+            return twin(text="a")
+
+        site.pages["/a"] = fail_in_another_crawl
+        assert run(tmp_path, site).paths() == ["/a"]
         assert waiting(tmp_path) == []
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from crawler_dedup.index import maintenance
+from crawler_dedup.warc.reader import DroppedPages
+from crawler_dedup.warc.writer import WarcWriter
 from tests.support.commandline import invoke
 from tests.support.crawling import Crawl, Site, article, html, run_script
 
@@ -20,13 +25,13 @@ class Spider(Walker):
             yield self.request(path, callback=self.parse_page, method="POST" if "post" in path else "GET")
 
     def parse_page(self, response):
-        plain = response.headers["X-Plain"].decode()
+        plain = [value.decode("latin-1") for value in response.headers.getlist("X-Plain")]
         yield {**seen(response), "flags": response.flags, "encoding": response.encoding, "plain": plain}
 """
 PAGES = {
     "/kept": html(article("one"), X_Plain="kept"),
-    "/get": html(article("one", frame="get"), X_Plain="get"),
-    "/post": html(article("one", frame="post 第三"), X_Plain="post"),
+    "/get": html(article("one", frame="get"), X_Plain="gét"),
+    "/post": html(article("one", frame="post 第三"), X_Plain="post", x_plain="twice"),
 }
 
 
@@ -54,10 +59,10 @@ def test_restored_pages_come_from_the_files_whatever_their_method_and_are_kept(t
         drop_and_restore(tmp_path, site)
         again = crawl(tmp_path, site)  # the setting need not be on
         assert site.paths() == []
-    for path in ("/get", "/post"):
+    for path, plain in (("/get", ["gét"]), ("/post", ["post", "twice"])):
         item = again.item(path)
         assert item["body"].encode() == PAGES[path].body
-        assert (item["flags"], item["encoding"], item["plain"]) == (["dedup-restored"], "utf-8", path[1:])
+        assert (item["flags"], item["encoding"], item["plain"]) == (["dedup-restored"], "utf-8", plain)
         assert item["verdict"] == "new"
     assert again.stats["dedup/restored"] == 2
     assert waiting(tmp_path) == {}
@@ -85,3 +90,18 @@ def test_of_a_cut_off_file_the_whole_pages_are_restored(tmp_path: Path) -> None:
         assert site.paths() == []
     assert again.item("/get")["flags"] == ["dedup-restored"]
     assert waiting(tmp_path) == {"post": 1}
+
+
+def test_a_response_to_a_post_is_not_that_to_a_get(tmp_path: Path) -> None:
+    other = SPIDER.replace('method="POST" if "post" in path else "GET"', "dont_filter=False")
+    with Site(PAGES) as site:
+        drop_and_restore(tmp_path, site)
+        stored = [*DroppedPages(tmp_path / "index")]
+        next((tmp_path / "index").glob("dropped-*")).unlink()
+        writer = WarcWriter(tmp_path / "index", 10**9, 1, "walker", lambda _: None)
+        for page in stored:
+            writer.write(dataclasses.replace(page, drop=msgspec.structs.replace(page.drop, method="POST")))
+        writer.close()
+        run_script(tmp_path, other, {}, site=site.url, paths=["/post"])
+        assert sorted(site.paths()) == ["/get", "/post"]
+    assert waiting(tmp_path) == {}
