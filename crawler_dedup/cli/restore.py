@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import astuple
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,13 @@ import click
 from crawler_dedup.cli.journals import WantedDrops, drop_options, print_damage
 from crawler_dedup.cli.options import IndexType, journal_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_target
+from crawler_dedup.cli.project import find_target, read_config
 from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.restore import Restored
 from crawler_dedup.inspection.restore import restore as restore_drops
 from crawler_dedup.inspection.stored import StoredPages
-from crawler_dedup.journal.entry import Entry
 from crawler_dedup.urls import without_credentials
 
 
@@ -80,18 +80,19 @@ def restore(
                 and (not kept or _bare(entry.duplicate_of) == _bare(kept))
                 and (not urls or _bare(entry.url) in addresses)
             )
-            stored = StoredPages(target.warc_directory)
 
-            def is_stored(entry: Entry) -> bool:
-                stored.refresh()  # reads the files the first time only
-                return entry in stored
+            @cache
+            def read_stored() -> StoredPages:
+                stored = StoredPages(target.warc_directory)
+                stored.refresh()
+                return stored
 
             result = restore_drops(
                 pages,
                 drops,
                 int(time.time()),
                 start("reading the index", len(pages)),
-                is_stored=is_stored,
+                is_stored=lambda entry: entry in read_stored(),
                 is_dry=dry_run,
             )
         print_damage(target.journals)
@@ -133,8 +134,10 @@ def _crawl(name: str, words: Sequence[str]) -> None:
 
     from crawler_dedup.spiders.running import run_spider  # noqa: PLC0415
 
+    read_config(words)  # refuses what is no setting
     settings = get_project_settings()
-    settings.setdict({**dict(word.split("=", 1) for word in words), "JOBDIR": None}, priority="cmdline")
+    given = dict(word.split("=", 1) for word in words)
+    settings.setdict({**given, "JOBDIR": None, "TWISTED_REACTOR_ENABLED": True}, priority="cmdline")
     try:
         spider: Any = CrawlerRunner(settings).spider_loader.load(name)
     except KeyError:

@@ -51,6 +51,7 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
     with Site({path: html(text) for path, text in PAGES.items()}) as site:
         settings = directory / "myproject/settings.py"
         common = "ADDONS = {'crawler_dedup.Addon': 500}\nDOWNLOAD_DELAY = 0\nCONCURRENT_REQUESTS = 1\n"
+        common += f"TWISTED_REACTOR_ENABLED = {not is_immediate}\n"
         index = f"DEDUP_INDEX = {places.word()!r}\n" if places.server else ""
         settings.write_text(settings.read_text(encoding="utf-8") + common + index, encoding="utf-8")
         (directory / "myproject/spiders/news.py").write_text(NEWS.format(site=site.url), encoding="utf-8")
@@ -378,3 +379,4 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
         assert waiting(tmp_path) == [("a", 0)]
     assert "Name the addresses" in invoke("restore", *index, status=2).stderr
     assert "leave out --index" in invoke("restore", "--now", "news", *index, status=2).stderr
+    assert "'JOBDIR' is no setting" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr
