@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,13 +58,13 @@ class StoredPages:
         from crawler_dedup.warc.reader import find_places  # noqa: PLC0415
 
         for path in find_files(self._directory):
-            size = path.stat().st_size
-            known_size, last = self._read.get(path, (0, 0))
-            if size != known_size:
-                for drop, place in find_places(path, last if size > known_size else 0):
-                    self._places[hash(id_of(drop))] = path, place
-                    last = place
-                self._read[path] = size, last
+            known, last = self._read.get(path, (0, 0))
+            with suppress(FileNotFoundError):  # a crawl has removed it meanwhile
+                if (size := path.stat().st_size) != known:
+                    for drop, place in find_places(path, last if size > known else 0):
+                        self._places[hash(id_of(drop))] = path, place
+                        last = place
+                    self._read[path] = size, last
 
     def __contains__(self, entry: Entry) -> bool:
         """Return whether there is the page of a drop: the oldest files are removed when all of them are too large."""

@@ -63,11 +63,11 @@ def read_at(path: Path, place: int) -> DroppedPage:
 
 def _read(file: IO[bytes]) -> Iterator[tuple[DroppedPage, int]]:
     """Yield the pages from the present place of *file* on, each with the place of its first record."""
-    start, response = file.tell(), None
+    response = None
     for record in ArchiveIterator(file, record_types=WarcRecordType.response | WarcRecordType.metadata):
         content = record.reader.read()
         if record.record_type == WarcRecordType.response:
-            response, place = record.headers["WARC-Record-ID"], start + record.stream_pos
+            response, place = record.headers["WARC-Record-ID"], record.stream_pos
             headers, body = tuple(record.http_headers.items()), content
         elif response is not None and record.headers.get("WARC-Concurrent-To") == response:
             drop = _decode(content)

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from crawler_dedup.inspection.stored import StoredPages
 from crawler_dedup.journal.entry import VERSION
-from crawler_dedup.warc.droppedpage import Drop, DroppedPage
-from crawler_dedup.warc.reader import DroppedPages, find_places
+from crawler_dedup.warc.droppedpage import Drop, DroppedPage, to_warc
+from crawler_dedup.warc.reader import DroppedPages
 from crawler_dedup.warc.writer import WarcWriter
 
 DROP = Drop(
@@ -78,12 +78,15 @@ def test_pages_of_another_version_are_not_read(tmp_path: Path) -> None:
     assert "another version" in pages.problems[0]
 
 
-def test_of_a_file_that_has_grown_only_the_rest_is_read(tmp_path: Path) -> None:
-    path = write(tmp_path)
-    stored, (*_, last) = StoredPages(tmp_path), find_places(path)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: last[1]])
+def test_only_what_was_added_to_a_file_is_read_and_a_file_that_was_removed_is_passed_over(tmp_path: Path) -> None:
+    path = write(tmp_path, PAGES[:2])
+    (tmp_path / "dropped-20261120T100000000000Z-00000abc-gone.warc.gz").symlink_to("gone")
+    stored = StoredPages(tmp_path)
     stored.refresh()
-    path.write_bytes(b"\0" * 40 + whole[40:])
+    assert [page.drop in stored for page in PAGES] == [True, True, False]
+    content = path.read_bytes()
+    path.write_bytes(bytes(50) + content[50:] + to_warc(PAGES[2]))
     stored.refresh()
-    assert [page.drop in stored for page in PAGES] == [True, True, True]
+    found = stored.find(PAGES[2].drop)
+    assert found is not None
+    assert found.body == PAGES[2].body
