@@ -113,12 +113,15 @@ class Session:
     def spider_opened(self) -> None:
         """Log which index and scheme are used, and tidy the index up in a thread."""
         self.monitor.open(self._journal, self.deduplicator)
-        if self._config.dropped_warc:
-            self._open_warc()
         self._start(self._tidy())
         if interval := self._crawler.settings.getfloat("LOGSTATS_INTERVAL"):  # 0: no such lines, as those of Scrapy
             self._summary.start(interval, now=False)
         self._flushing.start(min(_MAX_FLUSH_INTERVAL, max(1, self._config.grace / 4)), now=False)
+        if self._config.dropped_warc:
+            try:
+                self._open_warc()
+            except Exception as error:  # FastWARC may be installed and yet not work on this machine
+                self.monitor.log(logging.WARNING, "No dropped page is stored in WARC files: %s", error)
 
     def engine_started(self) -> None:
         """Note that :meth:`engine_stopped` will be called. It is not called if the crawl fails before this."""

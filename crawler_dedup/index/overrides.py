@@ -81,7 +81,10 @@ def make_override(kind: OverrideKind, urls: Iterable[str], since: int = 0) -> Ov
 
 
 class Overrides:
-    """Overrides that are looked up by the addresses of pages, in a time that does not depend on their number."""
+    """Overrides that are looked up by the addresses of pages, in a time that does not depend on their number.
+
+    Their restorations are left out: each may have 20 KB, and each process that decides has all overrides in memory.
+    """
 
     def __init__(self, overrides: Iterable[Override] = ()) -> None:
         self._kept: dict[str, Override] = {}
@@ -92,7 +95,8 @@ class Overrides:
                 for url, other in (override.urls, override.urls[::-1]):
                     self._separate.setdefault(url, set()).add(other)
             else:
-                (self._below if override.kind == "below" else self._kept)[override.urls[0]] = override
+                overrides_of_kind = self._below if override.kind == "below" else self._kept
+                overrides_of_kind[override.urls[0]] = Override(override.kind, override.urls)
 
     def find_keeping(self, url: str) -> Override | None:
         """Return an override by which the page at *url* is never a duplicate, or ``None``."""

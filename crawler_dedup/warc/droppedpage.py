@@ -15,7 +15,7 @@ from crawler_dedup.journal.entry import Entry
 from crawler_dedup.urls import text_without_credentials
 
 _FILE_NAME = re.compile(r"dropped-\d{8}T\d{12}Z-[0-9a-f]{8}-.*\.warc\.gz")
-_SECRET = re.compile(r"cookie|auth|token|secret|passw|session|key|[cx]srf", re.IGNORECASE)
+_SECRET = re.compile(r"cookie|auth|token|secret|passw|session|key|[cx]srf|jwt|credential", re.IGNORECASE)
 _OF_THE_TRANSFER = ("connection", "content-length", "keep-alive", "transfer-encoding")
 _GZIP = 31  # zlib's number for a gzip member
 _MEMORY = 2_000  # of a page without body and headers

@@ -152,6 +152,11 @@ def test_what_a_crawl_has_to_request_again_is_stored_with_an_override_until_it_e
         assert verdicts(pages, "/0", "/1", "/3") == ["new", "new", "duplicate"]
 
 
+def test_what_is_to_be_requested_again_takes_no_memory_in_the_processes_that_decide() -> None:
+    keeping = msgspec.structs.replace(override("keep", "/1"), restorations=(RESTORATION,))
+    assert Overrides([keeping]).find_keeping(keeping.urls[0]) == override("keep", "/1")
+
+
 def test_overrides_are_exported_and_imported(tmp_path: Path) -> None:
     restored = msgspec.structs.replace(override("keep", "/2"), restorations=(RESTORATION,))
     said = [override("below", "/x/"), restored, override("separate", "/1", "/3")]

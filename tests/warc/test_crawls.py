@@ -24,6 +24,7 @@ PAGES = {
         article("one", frame="other"),
         Set_Cookie="session=S3cret",
         X_Auth_Token="S3cret",
+        X_JWT="S3cret",
         X_Plain="http://user:S3cret@a.example/shown",
     ),
     "/packed": Answer(
@@ -184,3 +185,12 @@ process.start()
     assert result.stderr.count(sentence) == 1
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "index").exists()
+
+
+def test_a_crawl_whose_fastwarc_cannot_be_loaded_loses_nothing_but_the_files(tmp_path: Path) -> None:
+    source = f"import sys\nsys.modules['fastwarc.warc'] = None\n{WALK}"
+    crawl = crawl_pages(tmp_path, PAGES, source, settings=ON)
+    assert crawl.paths() == ["/kept", "/other"]
+    assert crawl.counts()["dropped"] == 2
+    assert "No dropped page is stored in WARC files" in crawl.log
+    assert "Traceback" not in crawl.log
