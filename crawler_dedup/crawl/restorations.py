@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from inspect import ismethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -168,7 +169,7 @@ class Restorations:
     async def keep_redirected(self, request: Request, response: Response) -> None:
         """If a restored page has redirected, add an override for its new address: no page represents it there."""
         if without_credentials(response.url) != request.meta[META_RESTORED][0]:
-            override = make_override("keep", [response.url])
+            override = make_override("keep", [response.url], int(time.time()))
             await run_in_own_thread(self._deduplicator.pages.add_overrides, [override])
 
     def note_response(self, request: Request, response: Response, decision: Decision | None) -> None:

@@ -277,6 +277,8 @@ def test_a_restored_page_that_redirects_is_kept_at_its_new_address(tmp_path: Pat
         assert run(tmp_path, site).paths() == ["/new"]
         assert waiting(tmp_path) == []
         assert run(tmp_path, site, "/kept", "/new").paths() == ["/kept", "/new"]
+        with closing(maintenance.open_pages(tmp_path / "index")) as pages:
+            assert all(override.since for override in pages.list_overrides())
 
 
 @pytest.mark.parametrize(
