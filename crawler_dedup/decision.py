@@ -131,7 +131,7 @@ class DroppedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
         cb_kwargs: its ``cb_kwargs``.
         meta: the recorded part of its ``meta``.
         left_out: names of the values that are missing in ``cb_kwargs`` and ``meta``, because they are not JSON, too long, or
-            contain a password.
+            seem to contain credentials.
     """
 
     method: str = "GET"
