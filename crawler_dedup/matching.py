@@ -51,9 +51,10 @@ class WorksMiddleware:
             raise FilterOff
         return cls(crawler, config)
 
-    def _close(self) -> None:
-        self._library.close()
-        self._matches.close()
+    async def _close(self) -> None:
+        async with self._in_turn:  # a thread may still use both
+            self._library.close()
+            self._matches.close()
 
     async def process_response(
         self,

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from crawler_dedup.cli.terminal import format_time, make_console, print_json, pr
 from crawler_dedup.cli.works import library_option, match_fields, print_matches
 from crawler_dedup.system.extras import require_extra
 from crawler_dedup.system.files import open_replacement
-from crawler_dedup.works.matches import STATUSES, Matches, Status
+from crawler_dedup.works.matches import STATUSES, Match, Matches, Status
 from crawler_dedup.works.report import render_matches
 from crawler_dedup.works.sidebyside import align_passages
 
@@ -33,7 +33,8 @@ def _parse_since(_: click.Context, __: click.Parameter, value: str) -> float:
     if (seconds := parse_duration(value)) is not None:
         return time.time() - seconds
     try:
-        return datetime.fromisoformat(value).replace(tzinfo=UTC).timestamp()
+        time_of = datetime.fromisoformat(value)
+        return (time_of if time_of.tzinfo else time_of.replace(tzinfo=UTC)).timestamp()
     except ValueError:
         raise click.BadParameter(f"{value!r} is no time; write 7d, 12h or 2026-11-21.") from None
 
@@ -73,10 +74,9 @@ def matches(
     if json:
         print_json("match", map(match_fields, chosen))
     elif as_csv:
-        rows = [match_fields(match) for match in chosen]
-        writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [])
+        writer = csv.DictWriter(sys.stdout, [field.name for field in fields(Match)])
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(map(match_fields, chosen))
     elif chosen:
         print_matches(chosen)
     else:
@@ -84,7 +84,7 @@ def matches(
 
 
 @click.command()
-@click.argument("match", type=int)
+@click.argument("match", type=click.IntRange(1, (1 << 63) - 1))
 @library_option
 @json_option
 def show(match: int, library: Path, json: bool) -> None:
@@ -146,7 +146,7 @@ def mark(numbers: Sequence[int], status: Status, library: Path) -> None:
     """
     with closing(Matches(library)) as stored:
         count = stored.mark(numbers, status)
-    click.echo(f"{count:,} of {len(numbers):,} marked as {status}.")
+    click.echo(f"{count:,} of {len(set(numbers)):,} marked as {status}.")
     if not count:
         raise click.exceptions.Exit(1)
 

@@ -28,6 +28,7 @@ from crawler_dedup.cli.terminal import (
 from crawler_dedup.errors import BeyondLimits, ConfigError, DedupError
 from crawler_dedup.index.maintenance import has_index, open_pages
 from crawler_dedup.inspection.fetching import fetch_page, is_address
+from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.extras import require_extra
@@ -99,7 +100,7 @@ def add(paths: Sequence[Path], library: Path, scheme: str, jobs: int) -> None:
     with closing(Library(library, writable=True)) as opened, progress_bars() as start:
         known = opened.digests()
         sign = partial(_sign_file, scheme=scheme)
-        tasks = [(file, known.get(str(file))) for file in files]
+        tasks = [(file, known.get(escape_surrogates(str(file)))) for file in files]
         added, errors = 0, 0
         for signed in map_in_processes(sign, tasks, min(jobs, len(tasks)), start("signing", len(tasks)), chunk_size=1):
             if isinstance(signed, SignedWork):
@@ -271,19 +272,19 @@ def check(inputs: Sequence[str], library: Path, json: bool, jobs: int, settings:
     with closing(Library(library)), closing(Matches(library)):  # created before processes use them
         pass
     check_part = partial(_check_part, library=library, max_bytes=config.max_bytes)
-    pages, matches, errors = 0, list[tuple[Match, bool]](), 0
+    pages, matches, errors = 0, list[tuple[Match, bool]](), set[str]()
     with progress_bars() as start:
         advance = start("checking", len(parts))
         for checked in map_in_processes(check_part, parts, min(jobs, len(parts)), advance, chunk_size=1):
             pages += checked.pages
             matches += checked.matches
-            errors += len(checked.errors)
-            for error in checked.errors:
+            for error in set(checked.errors) - errors:  # parts of an input may have the same
                 print_error(error)
+            errors.update(checked.errors)
     new = sum(is_new for _, is_new in matches)
     if json:
         print_json("match", (match_fields(match) for match, _ in matches))
-        print_json("checked", [{"pages": pages, "matches": len(matches), "new": new, "errors": errors}])
+        print_json("checked", [{"pages": pages, "matches": len(matches), "new": new, "errors": len(errors)}])
     else:
         if matches:
             print_matches([match for match, _ in matches])
@@ -385,13 +386,13 @@ def _read_records(part: _Part) -> Iterator[tuple[str, str]]:
 
 
 def _read_index(part: _Part) -> Iterator[tuple[str, str]]:
-    count = texts = 0
+    count = stored = 0
     with closing(open_pages(Path(part.source))) as pages:
         for block in pages.records(_RECORDS_TOGETHER, handled_only=True):
             for record in block:
                 count += 1
+                stored += bool(record.page.text)
                 if count % part.parts == part.part and (text := unpack_text(record.page.text)):
-                    texts += 1
                     yield record.page.url, text
-    if count >= part.parts and not texts:
+    if count and not stored:
         raise DedupError(f"{part.source} holds no texts: it was not made with DEDUP_STORE_TEXT = True.")

@@ -15,13 +15,14 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.schemes.winnowing import Positions
 from crawler_dedup.works.letters import LEAST_LETTERS, RUN_LETTERS, Letters
 
-_MAX_PAIRS = 1 << 18  # of equal runs in a text and in a work
+_MAX_PAIRS = 1 << 18  # of equal runs in a text and in all works
 _CHUNK = 512  # letters of the text that are compared at a time
 _BAND = 16  # shifts that are compared at a time
 _MARGIN = 4  # shifts beside a band
 _BESIDE = 96  # letters that are compared before and after equal runs
-_MAX_REGIONS = 2_000  # for a short text; longer texts have a few for each chunk
+_MAX_REGIONS = 2_000  # for a short text and all works; longer texts have a few for each chunk
 _REGIONS_OF_CHUNK = 8
+_LEAST_REGIONS = 16  # for each work
 _WINDOW, _LEAST_EQUAL = 16, 12
 """Of so many successive letters, so many are equal where texts are copies."""
 _GAP = 48
@@ -59,22 +60,29 @@ class EqualRuns(NamedTuple):
     work_starts: Positions
 
 
-def pair_runs(starts: Positions, numbers: Numbers, work_starts: Positions, work_numbers: Numbers) -> EqualRuns:
+def pair_runs(
+    starts: Positions, numbers: Numbers, work_starts: Positions, work_numbers: Numbers, count: int
+) -> EqualRuns:
     """Pair the runs of a text with equal runs of a work.
 
     Args:
         numbers: hashes of the runs that begin at *starts*, ascending; likewise those of the work, in any order.
+        count: number of the runs of all works that are paired with those of the text.
     """
     first, last = (np.searchsorted(numbers, work_numbers, side) for side in ("left", "right"))
-    times = np.minimum(last - first, max(1, _MAX_PAIRS // max(1, len(work_numbers))))
+    times = np.minimum(last - first, max(1, _MAX_PAIRS // max(1, count)))
     before = np.cumsum(times) - times
     places = np.repeat(first - before, times) + np.arange(times.sum())
     return EqualRuns(starts[places], np.repeat(work_starts, times))
 
 
-def compare(text: Letters, work: Letters, runs: EqualRuns) -> Comparison | None:
-    """Return the passages that *text* and *work* share, beginning with equal *runs*; ``None`` if there are none."""
-    shifts = _align(text.codes, work.codes, runs, RUN_LETTERS[text.scheme])
+def compare(text: Letters, work: Letters, runs: EqualRuns, effort: float = 1) -> Comparison | None:
+    """Return the passages that *text* and *work* share, beginning with equal *runs*; ``None`` if there are none.
+
+    Args:
+        effort: the share of this work in what the comparison of the text with all works may cost.
+    """
+    shifts = _align(text, work, runs, effort)
     (aligned,) = np.nonzero(shifts != _NONE)
     work_places = aligned + shifts[aligned]
     breaks = np.flatnonzero((np.diff(aligned) > _GAP) | (np.abs(np.diff(shifts[aligned])) > _GAP)) + 1
@@ -111,12 +119,14 @@ class _Region(NamedTuple):
     shift: int
 
 
-def _align(text: NDArray[np.uint8], work: NDArray[np.uint8], runs: EqualRuns, run_letters: int) -> Positions:
+def _align(text: Letters, work: Letters, runs: EqualRuns, effort: float) -> Positions:
     """Return for each letter of *text* by how much its copy in *work* is shifted; :data:`_NONE` if it has no copy there."""
-    shifts = np.full(len(text), _NONE, dtype=np.int64)
-    certainty = np.zeros(len(text), dtype=np.int64)
-    for region in _find_regions(len(text), runs, run_letters):
-        equal, counts = _compare_region(text, work, region)
+    letters = len(text.codes)
+    shifts = np.full(letters, _NONE, dtype=np.int64)
+    certainty = np.zeros(letters, dtype=np.int64)
+    most = _LEAST_REGIONS + int(effort * (_MAX_REGIONS + _REGIONS_OF_CHUNK * letters // _CHUNK))
+    for region in _find_regions(letters, runs, RUN_LETTERS[text.scheme], most):
+        equal, counts = _compare_region(text.codes, work.codes, region)
         best = counts.argmax(axis=0)
         columns = np.arange(len(best))
         found = counts[best, columns]
@@ -127,8 +137,8 @@ def _align(text: NDArray[np.uint8], work: NDArray[np.uint8], runs: EqualRuns, ru
     return shifts
 
 
-def _find_regions(letters: int, runs: EqualRuns, run_letters: int) -> Iterator[_Region]:
-    """Yield the regions around equal runs, those with most runs first. Their number is proportional to that of letters."""
+def _find_regions(letters: int, runs: EqualRuns, run_letters: int, most: int) -> Iterator[_Region]:
+    """Yield the regions around equal runs, *most* of them at the most, those with most runs first."""
     if not len(runs.starts):
         return
     bands = (runs.work_starts - runs.starts) // _BAND
@@ -137,7 +147,6 @@ def _find_regions(letters: int, runs: EqualRuns, run_letters: int) -> Iterator[_
     is_new = np.append(True, (np.diff(starts // _CHUNK) != 0) | (np.diff(bands) != 0))
     first = np.flatnonzero(is_new)
     counts = np.diff(first, append=len(starts))
-    most = _MAX_REGIONS + _REGIONS_OF_CHUNK * letters // _CHUNK
     for number in np.argsort(-counts, kind="stable")[:most].tolist():
         begin = int(starts[first[number]])
         end = int(starts[first[number] + counts[number] - 1]) + run_letters

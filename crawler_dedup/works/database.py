@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.files import make_private_directory, opener
@@ -31,7 +32,8 @@ class Database:
         with self.errors_as_sentences():
             if schema:
                 make_private_directory(path.parent)
-                os.close(opener(str(path), os.O_CREAT | os.O_RDWR))
+                if not path.exists():
+                    os.close(opener(str(path), os.O_CREAT | os.O_RDWR))
             # Also a reader may have to undo what a killed process has begun to write.
             uri = f"{path.absolute().as_uri()}?mode=rw"
             self.connection = sqlite3.connect(
@@ -40,9 +42,9 @@ class Database:
             self.connection.row_factory = sqlite3.Row
             self.connection.execute(f"pragma cache_size = -{_CACHE_KIB}")
             self.connection.execute("pragma trusted_schema = off")
-            if schema:
+            if schema and not self._read_format():
                 with self.transaction():
-                    if not self._read_format():
+                    if not self._read_format():  # no other process was faster
                         for statement in schema.split(";"):
                             self.connection.execute(statement)
                         self.connection.execute(f"pragma user_version = {_FORMAT}")
@@ -59,21 +61,21 @@ class Database:
         self.connection.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write what happens in the context completely or not at all."""
+    def transaction(self, kind: Literal["immediate", "deferred"] = "immediate") -> Iterator[sqlite3.Connection]:
+        """Write what happens in the context completely or not at all; ``deferred``: read a single state of the file."""
         with self.errors_as_sentences():
-            self.connection.execute("begin immediate")
+            self.connection.execute(f"begin {kind}")
             try:
                 yield self.connection
-            except BaseException:
-                self.connection.execute("rollback")
-                raise
-            self.connection.execute("commit")
+                self.connection.execute("commit")
+            finally:
+                if self.connection.in_transaction:  # SQLite itself has undone it after some errors
+                    self.connection.execute("rollback")
 
     @contextmanager
     def errors_as_sentences(self) -> Iterator[None]:
-        """Raise :class:`DedupError` for errors of SQLite."""
+        """Raise :class:`DedupError` for errors of SQLite and of the system."""
         try:
             yield
-        except sqlite3.Error as error:
+        except (OSError, sqlite3.Error) as error:
             raise DedupError(f"{self.path} cannot be used: {error}.") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 import zipfile
 import zlib
@@ -30,7 +31,10 @@ _HEADING = re.compile(r"^# +(.+)$", re.MULTILINE)
 _HEAD_CHARS = 2_000
 _MAX_NAME = 200
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_EPUB_ERRORS = (zipfile.BadZipFile, zlib.error, etree.XMLSyntaxError, LookupError, EOFError, RuntimeError, ValueError)
+_EPUB_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError),
+    *(etree.XMLSyntaxError, LookupError, RuntimeError, ValueError),
+)
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,7 @@ def _list_chapters(package: str, description: bytes) -> Iterator[str]:
     """Yield the names of the files with the chapters, in reading order."""
     identifiers = _find(description, "//*[local-name()='manifest']/*/@id[../@href]")
     files = dict(zip(identifiers, _find(description, "//*[local-name()='manifest']/*[@id]/@href"), strict=True))
-    for identifier in _find(description, "//*[local-name()='spine']/*/@idref"):
+    for identifier in dict.fromkeys(_find(description, "//*[local-name()='spine']/*/@idref")):  # each is read once
         yield normpath(join(dirname(package), unquote(files[identifier])))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.hamming import Numbers
+from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.signing.schemes.winnowing import Pieces, Positions
 from crawler_dedup.system.compression import compress, decompress
 from crawler_dedup.system.files import open_replacement
@@ -38,8 +39,9 @@ _MAX_BYTES = 1 << 30  # of an unpacked column
 _MAX_CANDIDATES = 100
 """Largest number of works that are compared with a text, those with most runs in common."""
 _MAX_FOUND = 1 << 18  # runs of works that are equal to a run of a text
-_ASKED_TOGETHER = 1_000  # the interpreter lock is held for each answer
-_REMEMBERED = 8  # works whose letters stay in memory
+_ASKED_TOGETHER, _FETCHED_TOGETHER = 1_000, 2_000  # the interpreter lock is held for so many at a time
+_REMEMBERED = 8 << 20  # letters of works that stay in memory
+_CODEC = "utf-32-le"  # a passage is decoded without what is before it, and takes no more space when it is compressed
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def sign_work(source: str, digest: bytes, document: Document, scheme: Scheme | N
         raise DedupError(f"{source} has {limit}.") from None
     if len(letters.codes) < (least := LEAST_LETTERS[letters.scheme]):
         raise DedupError(f"{source} has fewer than {least} letters, the least that are compared.")
-    return SignedWork(source, digest, document, letters, letters.choose_runs())
+    return SignedWork(escape_surrogates(source), digest, document, letters, letters.choose_runs())
 
 
 def require_library(directory: Path) -> None:
@@ -130,7 +132,7 @@ class Library:
         if not writable and not path.is_file():
             require_library(path)
         self._database = Database(path if path.is_file() else path / FILE, _SCHEMA if writable else "")
-        self._letters: OrderedDict[tuple[int, int], Letters] = OrderedDict()
+        self._letters: OrderedDict[tuple[int, bytes], Letters] = OrderedDict()
 
     def close(self) -> None:
         """Close the library."""
@@ -157,14 +159,14 @@ class Library:
         gaps = np.diff(letters.places, prepend=0).astype("<u4")
         values = {
             "source": signed.source,
-            "title": document.title or Path(signed.source).name.split(".")[0],
-            "author": document.author,
+            "title": escape_surrogates(document.title) or Path(signed.source.removesuffix(".gz")).stem,
+            "author": escape_surrogates(document.author),
             "scheme": letters.scheme,
             "chars": len(document.text),
             "letters": len(letters.codes),
             "added": int(time.time()),
             "digest": signed.digest,
-            "text": compress(document.text.encode("utf-8", "surrogatepass")),
+            "text": compress(document.text.encode(_CODEC, "surrogatepass")),
             "codes": compress(letters.codes.tobytes()),
             "gaps": compress(gaps.tobytes()),
         }
@@ -206,13 +208,15 @@ class Library:
         for work in self.works():
             ((digest,),) = self._ask("select digest from works where id = ?", work.id)
             letters = self._read_letters(work.id)
-            document = Document(self.read_text(work.id), work.title, work.author)
+            (text,) = self._read_texts(work.id, [(0, work.chars)])
+            document = Document(text, work.title, work.author)
             yield SignedWork(work.source, digest, document, letters, letters.choose_runs())
 
-    def read_text(self, number: int) -> str:
-        """Return the text of the work with this number."""
+    def _read_texts(self, number: int, spans: Iterable[tuple[int, int]]) -> list[str]:
+        """Return the parts of the text of a work that lie in *spans*."""
         ((packed,),) = self._ask("select text from works where id = ?", number)
-        return self._unpack(packed).decode("utf-8", "surrogatepass")
+        text = self._unpack(packed)
+        return [text[4 * start : 4 * end].decode(_CODEC, "surrogatepass") for start, end in spans]
 
     def _unpack(self, packed: bytes) -> bytes:
         try:
@@ -225,7 +229,8 @@ class Library:
         codes, gaps = self._unpack(packed_codes), self._unpack(packed_gaps)
         if len(gaps) != 4 * len(codes):
             raise DedupError(f"{self._database.path} is damaged: the letters of work {number} have no places.")
-        places = np.cumsum(np.frombuffer(gaps, dtype="<u4"), dtype=np.int64)
+        # Adding 32-bit numbers up would hold the interpreter lock.
+        places = np.cumsum(np.frombuffer(gaps, dtype="<u4").astype(np.int64))
         return Letters(cast("Scheme", scheme), np.frombuffer(codes, dtype=np.uint8), places)
 
     def _ask(self, statement: str, *values: Any) -> list[Row]:
@@ -240,7 +245,9 @@ class Library:
         Raises :class:`BeyondLimits` for a text that becomes much longer when it is normalised.
         """
         schemes = [cast("Scheme", row["scheme"]) for row in self._ask("select distinct scheme from works")]
-        found = [work for letters in read_letters(text, schemes) for work in self._compare(letters)]
+        texts = read_letters(text, schemes)
+        with self._database.transaction("deferred"):
+            found = [work for letters in texts for work in self._compare(letters)]
         return sorted(found, key=lambda work: -work.comparison.share_of_text)
 
     def _compare(self, letters: Letters) -> Iterator[FoundWork]:
@@ -249,19 +256,19 @@ class Library:
         starts, numbers = runs.starts[order], runs.numbers[order]
         rows = self._look_up(np.unique(numbers))
         candidates, counts = np.unique(rows[:, 1], return_counts=True)
-        for candidate in candidates[np.argsort(-counts, kind="stable")[:_MAX_CANDIDATES]].tolist():
-            equal, _, work_starts = rows[rows[:, 1] == candidate].T
-            pairs = pair_runs(starts, numbers, work_starts, equal.astype(np.uint64))
-            try:
-                (work,) = (Work(**row) for row in self._ask(f"select {_COLUMNS} from works where id = ?", candidate))
-                comparison = compare(letters, self._remembered_letters(work), pairs)
-            except ValueError:  # it was removed meanwhile
+        chosen = np.argsort(-counts, kind="stable")[:_MAX_CANDIDATES]
+        paired = int(counts[chosen].sum())
+        for candidate in candidates[chosen].tolist():
+            ((scheme, digest),) = self._ask("select scheme, digest from works where id = ?", candidate)
+            if scheme != letters.scheme:
                 continue
-            if comparison is not None and work.scheme == letters.scheme:
-                text = self.read_text(candidate)
-                yield FoundWork(
-                    work, comparison, [text[part.work_start : part.work_end] for part in comparison.passages]
-                )
+            equal, _, work_starts = rows[rows[:, 1] == candidate].T
+            pairs = pair_runs(starts, numbers, work_starts, equal.astype(np.uint64), paired)
+            comparison = compare(letters, self._remembered_letters(candidate, digest), pairs, len(equal) / paired)
+            if comparison is not None:
+                (work,) = (Work(**row) for row in self._ask(f"select {_COLUMNS} from works where id = ?", candidate))
+                spans = [(passage.work_start, passage.work_end) for passage in comparison.passages]
+                yield FoundWork(work, comparison, self._read_texts(candidate, spans))
 
     def _look_up(self, numbers: Numbers) -> Positions:
         """Return number, work and start of the runs of works that have one of these *numbers*: shape (runs, 3)."""
@@ -269,17 +276,19 @@ class Library:
         for at in range(0, len(numbers), _ASKED_TOGETHER):
             asked = json.dumps(numbers[at : at + _ASKED_TOGETHER].tolist())
             statement = "select * from runs where number in (select value from json_each(?)) limit ?"
-            rows = self._ask(statement, asked, _MAX_FOUND - count)
-            found.append(np.array([*map(tuple, rows)], dtype=np.int64).reshape(-1, 3))
-            count += len(rows)
+            with self._database.errors_as_sentences():
+                answer = self._database.connection.execute(statement, [asked, _MAX_FOUND - count])
+                while rows := answer.fetchmany(_FETCHED_TOGETHER):
+                    found.append(np.array([*map(tuple, rows)], dtype=np.int64))
+                    count += len(rows)
         return np.concatenate(found)
 
-    def _remembered_letters(self, work: Work) -> Letters:
+    def _remembered_letters(self, number: int, digest: bytes) -> Letters:
         """Return the letters of a work, which stay in memory for a while: pages in a row often share passages with one."""
-        key = work.id, work.added
+        key = number, digest
         if key not in self._letters:
-            self._letters[key] = self._read_letters(work.id)
-            if len(self._letters) > _REMEMBERED:
+            self._letters[key] = self._read_letters(number)
+            while len(self._letters) > 1 and sum(len(kept.codes) for kept in self._letters.values()) > _REMEMBERED:
                 self._letters.popitem(last=False)
         self._letters.move_to_end(key)
         return self._letters[key]

@@ -130,15 +130,17 @@ class Matches:
     ) -> Iterable[Match]:
         """Yield the matches of a work (its number or title), a host and these statuses that were seen *since* a time.
 
-        Those seen last come first.
+        A *host* may be without its port and ``www.``. Matches seen last come first.
         """
         statement = (
             f"select {_COLUMNS} from matches where (?1 = '' or cast(work as text) = ?1 or title = ?1)"
-            " and (?2 = '' or host = ?2) and (?3 = '[]' or status in (select value from json_each(?3)))"
+            " and (?2 = '' or host = ?2 or substr(host, 1, length(?2) + 1) = ?2 || ':')"
+            " and (?3 = '[]' or status in (select value from json_each(?3)))"
             " and last_seen >= ?4 order by last_seen desc, id"
         )
         with self._database.errors_as_sentences():
-            for row in self._database.connection.execute(statement, [work, host, json.dumps(list(statuses)), since]):
+            values = [work, host.lower().removeprefix("www."), json.dumps(list(statuses)), since]
+            for row in self._database.connection.execute(statement, values):
                 yield Match(**row)
 
     def read(self, number: int) -> tuple[Match, list[PassageTexts]]:

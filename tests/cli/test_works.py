@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import configparser
 import csv
+import gzip
+import os
 import re
 import shlex
 import signal
@@ -75,6 +77,21 @@ def test_files_are_added_once_and_listed(tmp_path: Path) -> None:
     assert len(json_lines("works", "list", "--json", "--library", library)) == 1
 
 
+def test_names_of_files_are_kept_as_far_as_they_can_be_written(tmp_path: Path) -> None:
+    folder, library = (
+        write_files(tmp_path / "works", {"Vol. 1.txt.gz": gzip.compress(TRAM.encode())}),
+        tmp_path / "library",
+    )
+    try:
+        (folder / os.fsdecode(b"\xff.txt")).write_bytes(NOVEL.encode())
+    except OSError:
+        pytest.skip("the file system has names in Unicode only")
+    for count in (2, 0):
+        assert f"{count} works added or changed" in works("add", folder, "-j", 1, library=library).output
+    listed = json_lines("works", "list", "--json", "--library", library)
+    assert {work["title"] for work in listed} == {"Vol. 1", r"\udcff"}
+
+
 def test_an_option_chooses_the_scheme(tmp_path: Path) -> None:
     folder, library = write_files(tmp_path / "works", {"novel.txt": NOVEL.encode()}), tmp_path / "library"
     for scheme in ("winnowing", "pinyin"):
@@ -109,6 +126,7 @@ def test_wrong_calls_are_refused_in_a_sentence(library: Path, tmp_path: Path) ->
     assert "file is not a database" in works("import", text, library=library, status=2).output
     assert "There is no match 7" in works("show", 7, library=library, status=2).output
     assert "is no time" in works("matches", "--since", "yesterday", library=library, status=2).output
+    assert "is not in the range" in works("show", 1 << 63, library=library, status=2).output
     works("mark", 7, "licensed", library=library, status=1)
 
 
@@ -252,10 +270,13 @@ def test_matches_are_chosen_by_work_host_status_and_time(matched: Path) -> None:
         ("--work", "3", "--host", "b.org"): [3],
         ("--status", "open"): [1, 3],
         ("--status", "open", "--status", "confirmed", "--since", "1h"): [1, 2, 3],
+        ("--work", "tram", "--host", "www.A.org"): [2],
         ("--since", "2100-01-01"): [],
     }.items():
         lines = json_lines("works", "matches", *options, "--json", "--library", matched)
         assert sorted(line["id"] for line in lines) == numbers, options
+    heading, *_ = none = works("matches", "--csv", "--host", "none", library=matched).stdout.splitlines()
+    assert (len(none), heading.split(",")[:3]) == (1, ["id", "work", "title"])
     rows = [*csv.DictReader(StringIO(works("matches", "--csv", library=matched).stdout))]
     assert {row["title"] for row in rows} == {"novel", "tram"}
     assert "There is no such match." in works("matches", "--host", "none", library=matched).output

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_dedup.works import comparison
 from crawler_dedup.works.letters import find_scheme, read_letters
 from crawler_dedup.works.library import FoundWork, Library
 from tests.support.chinese import chinese, in_other_writing, with_homophones
@@ -90,6 +93,23 @@ def test_texts_without_a_common_passage_have_none(library: Library, text: str) -
 def test_a_text_that_repeats_a_line_of_a_work_is_compared_in_bounded_time(library: Library) -> None:
     (found,) = library.compare(NOVEL[:200] * 300)
     assert found.comparison.share_of_text > 0.95
+
+
+def test_what_a_text_costs_does_not_grow_with_the_number_of_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = NOVEL[:37]
+    library = make_library(tmp_path, {f"{number}.txt": (line * 200).encode() for number in range(20)})
+    compared, compare_region = [], comparison._compare_region
+
+    def compare_and_note(*arguments: Any) -> Any:
+        compared.append(arguments)
+        return compare_region(*arguments)
+
+    monkeypatch.setattr(comparison, "_compare_region", compare_and_note)
+    with closing(Library(library)) as opened:
+        assert len(opened.compare(line * 3)) == 20
+    assert len(compared) < 2_500
 
 
 @given(st.text(st.sampled_from("aZé\u0301ｶﾞか茶館ﷺ\u00ad ,。\u0e01\u0e31กŒ\ud800\0"), max_size=200))

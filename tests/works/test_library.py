@@ -6,6 +6,8 @@ import sqlite3
 import zipfile
 from contextlib import closing
 from pathlib import Path
+from typing import Any
+from zipfile import ZIP_BZIP2, ZIP_LZMA
 
 import pytest
 
@@ -95,6 +97,48 @@ def test_a_damaged_work_is_reported_in_a_sentence(tmp_path: Path) -> None:
         titles(directory)
 
 
+def test_a_work_is_not_removed_while_a_text_is_compared_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = make_library(tmp_path / "works")
+    monkeypatch.setattr("crawler_dedup.works.database._WAIT", 0)
+    look_up = Library._look_up
+
+    def look_up_while_another_removes(library: Library, numbers: Any) -> Any:
+        rows = look_up(library, numbers)
+        with closing(Library(directory, writable=True)) as other, pytest.raises(DedupError, match="is locked"):
+            other.remove(other.find("novel")[0])
+        return rows
+
+    monkeypatch.setattr(Library, "_look_up", look_up_while_another_removes)
+    assert titles(directory) == ["novel"]
+
+
+def test_matches_are_stored_again_after_another_process_kept_the_file_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = make_library(tmp_path / "works")
+    monkeypatch.setattr("crawler_dedup.works.database._WAIT", 0)
+    with closing(Library(directory)) as library, closing(Matches(directory)) as stored:
+        found = library.compare(PAGE)
+        with closing(sqlite3.connect(directory / "matches.sqlite", isolation_level=None)) as reader:
+            reader.execute("begin")
+            reader.execute("select * from matches").fetchall()
+            with pytest.raises(DedupError, match="is locked"):
+                stored.store("http://a.org/", PAGE, found)
+        assert [is_new for _, is_new in stored.store("http://a.org/", PAGE, found)] == [True]
+
+
+def test_matches_are_read_while_another_process_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = make_library(tmp_path / "works")
+    Matches(directory).close()
+    monkeypatch.setattr("crawler_dedup.works.database._WAIT", 0)
+    with closing(sqlite3.connect(directory / "matches.sqlite", isolation_level=None)) as writer:
+        writer.execute("begin immediate")
+        with closing(Matches(directory)) as stored:
+            assert list(stored.select()) == []
+
+
 # Files
 
 
@@ -117,7 +161,15 @@ def test_title_and_author_come_from_the_metadata_or_the_name_of_the_file(tmp_pat
     front = read_document("a.md", b'---\ntitle: "The tram"\nauthor: A. Driver\n---\n\n# Another\n')
     assert (named.title, named.author, front.title, front.author) == ("Tea", "Lao She", "The tram", "A. Driver")
     make_library(tmp_path, {"茶馆.2.txt": NOVEL.encode()})
-    assert titles(tmp_path) == ["茶馆"]
+    assert titles(tmp_path) == ["茶馆.2"]
+
+
+def test_a_chapter_that_a_book_lists_many_times_is_read_once(tmp_path: Path) -> None:
+    book = write_epub(tmp_path / "book.epub", {"a.xhtml": "<p>Tea.</p>"}, title="Tea", author="")
+    with zipfile.ZipFile(book) as source, zipfile.ZipFile(tmp_path / "many.epub", "w") as many:
+        for name in source.namelist():
+            many.writestr(name, source.read(name).replace(b'<itemref idref="c0"/>', b'<itemref idref="c0"/>' * 100))
+    assert read_document("many.epub", (tmp_path / "many.epub").read_bytes()).text.split() == ["Tea."]
 
 
 def _bomb(path: Path) -> Path:
@@ -127,11 +179,20 @@ def _bomb(path: Path) -> Path:
     return path
 
 
+def _damaged(path: Path, method: int) -> bytes:
+    with zipfile.ZipFile(path, "w", method) as book:
+        book.writestr("META-INF/container.xml", "<container/>" * 100)
+    content = bytearray(path.read_bytes())
+    content[62:70] = b"\xff" * 8  # after the name of the file, in what is packed
+    return bytes(content)
+
+
 def test_files_that_cannot_be_read_are_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chapter = {"a.xhtml": f"<p>{NOVEL}</p>"}
     book = write_epub(tmp_path / "book.epub", chapter, title="Tea", author="").read_bytes()
     files = {
         "no.epub": b"no zip",
+        **{f"{method}.epub": _damaged(tmp_path / "damaged.epub", method) for method in (ZIP_BZIP2, ZIP_LZMA)},
         "cut.epub": book[:-200],
         "empty.epub": b"PK\x05\x06" + bytes(18),
         "bomb.epub": _bomb(tmp_path / "bomb.epub").read_bytes(),
