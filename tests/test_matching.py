@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.support.chinese import chinese
@@ -80,6 +81,10 @@ def test_a_crawl_without_its_library_does_not_start(tmp_path: Path) -> None:
         tmp_path / "crawl", SOURCE, {"DEDUP_WORKS": str(tmp_path / "none")}, site="http://a.org", paths=[]
     )
     assert "The crawl does not start: There is no library in" in running.log()
+    library = make_library(tmp_path / "library")
+    (library / "matches.sqlite").mkdir()
+    running = start_script(tmp_path / "other", SOURCE, {"DEDUP_WORKS": str(library)}, site="http://a.org", paths=[])
+    assert re.search(r"The crawl does not start: \S+matches.sqlite cannot be used: ", running.log())
 
 
 def test_a_page_that_is_too_large_is_not_compared_and_passes(tmp_path: Path) -> None:

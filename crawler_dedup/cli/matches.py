@@ -124,6 +124,9 @@ def show(match: int, library: Path, json: bool) -> None:
                     f"[{shown_characters}]" if part.kind == "homophone" and characters else shown_characters,
                     style="" if part.kind == "equal" else "bold underline",
                 )
+        if passage.is_cut:
+            page.append(" …")
+            work.append(" …")
         table.add_row(page, work)
         console.print(table)
 

@@ -35,6 +35,7 @@ create table works (
 create table runs (number integer, work integer, start integer, primary key (number, work, start)) without rowid
 """
 _COLUMNS = "id, source, title, author, scheme, chars, letters, added"
+_MAX_CHARS = 10_000_000  # of a work: unpacking its text holds the interpreter lock
 _MAX_BYTES = 1 << 30  # of an unpacked column
 _MAX_CANDIDATES = 100
 """Largest number of works that are compared with a text, those with most runs in common."""
@@ -102,6 +103,8 @@ def sign_work(source: str, digest: bytes, document: Document, scheme: Scheme | N
 
     Raises :class:`DedupError` for a text that is too short, or beyond a limit.
     """
+    if len(document.text) > _MAX_CHARS:
+        raise DedupError(f"{source} has more than {_MAX_CHARS:,} characters.")
     try:
         (letters,) = read_letters(document.text, [scheme or find_scheme(document.text)])
     except BeyondLimits as limit:

@@ -83,6 +83,11 @@ class PassageTexts:
     text: str
     work_text: str
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the passage is longer than its texts."""
+        return max(self.end - self.start, self.work_end - self.work_start) > _MAX_CHARS
+
 
 class Matches:
     """The matches of the library in a directory.

@@ -22,7 +22,7 @@ def render_matches(stored: Matches, matches: Sequence[Match], created: datetime)
     days = Counter(datetime.fromtimestamp(match.first_seen, UTC).strftime("%Y-%m-%d") for match in matches)
     shown = sorted(matches, key=lambda match: -match.share_of_work)[:_MOST_SHOWN]
     longest = [max(stored.read(match.id)[1], key=lambda passage: passage.end - passage.start) for match in shown]
-    aligned = [list(align_passages(passage.text, passage.work_text)) for passage in longest]
+    aligned = [[*align_passages(passage.text, passage.work_text)] for passage in longest]
     return (
         make_environment()
         .get_template("matches.html.jinja")
@@ -33,6 +33,6 @@ def render_matches(stored: Matches, matches: Sequence[Match], created: datetime)
             works=Counter(match.title for match in matches).most_common(_MOST_ROWS),
             hosts=Counter(match.host or "(files)" for match in matches).most_common(_MOST_ROWS),
             days=Chart("Pages first seen, by day", sorted(days.items())[-_MOST_DAYS:]),
-            matches=list(zip(shown, aligned, strict=True)),
+            matches=[*zip(shown, aligned, longest, strict=True)],
         )
     )

@@ -293,6 +293,8 @@ def test_both_passages_are_shown_with_homophones_marked(matched: Path) -> None:
     (passage,) = json_lines("works", "show", 1, "--json", "--library", matched)
     assert passage["work_text"] in NOVEL
     assert passage["text"] in PAGE
+    assert "…" not in shown
+    assert works("show", 2, library=matched).output.count(" …") == 2  # of a passage of 2,000 characters
 
 
 def test_the_report_has_works_hosts_days_and_passages_and_trusts_no_page(matched: Path, tmp_path: Path) -> None:
@@ -302,6 +304,7 @@ def test_the_report_has_works_hosts_days_and_passages_and_trusts_no_page(matched
         assert part in report
     for part in ("secret", "\x1b", "<script", "/<b>"):
         assert part not in report
+    assert report.count(" …</p>") == 2
     works("report", "--status", "dismissed", "-o", tmp_path / "none.html", library=matched)
     assert "0 pages share" in (tmp_path / "none.html").read_text()
 

@@ -210,3 +210,6 @@ def test_files_that_cannot_be_read_are_refused_in_a_sentence(tmp_path: Path, mon
         read_content(write_files(tmp_path, {"large.txt": bytes(3_000)}) / "large.txt")
     with pytest.raises(DedupError, match=r"^a\.txt has fewer than 48 letters, the least that are compared\.$"):
         sign_work("a.txt", digest_of(b"", "auto"), read_document("a.txt", b"tea"), None)
+    monkeypatch.setattr("crawler_dedup.works.library._MAX_CHARS", 2_000)
+    with pytest.raises(DedupError, match=r"^a\.txt has more than 2,000 characters\.$"):
+        sign_work("a.txt", digest_of(b"", "auto"), read_document("a.txt", b"tea " * 501), None)
