@@ -36,8 +36,8 @@ class WorksMiddleware:
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self._crawler, self._max_bytes = crawler, config.max_bytes
-        directory = directory_of("DEDUP_WORKS", config.works)
-        self._library, self._matches = Library(directory), Matches(directory)
+        self._directory = directory_of("DEDUP_WORKS", config.works)
+        self._library, self._matches = Library(self._directory), Matches(self._directory)
         self._throttle = LogThrottle()
         self._in_turn = asyncio.Lock()
         crawler.signals.connect(self._close, signal=signals.engine_stopped)
@@ -53,8 +53,11 @@ class WorksMiddleware:
 
     async def _close(self) -> None:
         async with self._in_turn:  # a thread may still use both
-            self._library.close()
-            self._matches.close()
+            self._close_files()
+
+    def _close_files(self) -> None:
+        self._library.close()
+        self._matches.close()
 
     async def process_response(
         self,
@@ -85,6 +88,10 @@ class WorksMiddleware:
             )
 
     def _find(self, url: str, text: str) -> list[tuple[Match, bool]]:
+        if self._library.is_replaced() or self._matches.is_replaced():
+            library, matches = Library(self._directory), Matches(self._directory)
+            self._close_files()
+            self._library, self._matches = library, matches
         return self._matches.store(url, text, self._library.compare(text))
 
     def _report(self, response: Response, error: Exception) -> None:

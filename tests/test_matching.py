@@ -76,6 +76,21 @@ def test_no_page_is_lost_when_the_library_cannot_be_read(tmp_path: Path) -> None
     assert len(done.lines("WARNING", "was not compared with the works")) == 1
 
 
+def test_a_library_that_is_replaced_during_the_crawl_is_used(tmp_path: Path) -> None:
+    library, new = make_library(tmp_path / "library"), make_library(tmp_path / "new")
+    move = (
+        f"        if os.path.exists({str(new)!r}):\n"
+        f"            os.rename({str(library)!r}, {str(tmp_path / 'old')!r})\n"
+        f"            os.rename({str(new)!r}, {str(library)!r})\n"
+    )
+    settings = {"DEDUP_WORKS": str(library), "CONCURRENT_REQUESTS": 1}
+    done = crawl_pages(tmp_path / "crawl", PAGES, f"import os{SOURCE}{move}", settings)
+    assert done.counts("works/") == {"checked": 3, "matches": 2, "new_matches": 2}
+    for directory, page in ((tmp_path / "old", "/copy"), (library, "/whole")):
+        (match,) = json_lines("works", "matches", "--json", "--library", directory)
+        assert match["url"].endswith(page)
+
+
 def test_a_crawl_without_its_library_does_not_start(tmp_path: Path) -> None:
     running = start_script(
         tmp_path / "crawl", SOURCE, {"DEDUP_WORKS": str(tmp_path / "none")}, site="http://a.org", paths=[]

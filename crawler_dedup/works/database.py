@@ -52,6 +52,14 @@ class Database:
                 raise DedupError(
                     f"{path} is no file of this version: it has format {self._read_format()}, not {_FORMAT}."
                 )
+            self._file = os.stat(path)
+
+    def is_replaced(self) -> bool:
+        """Return whether another file, or none, has the path now."""
+        try:
+            return not os.path.samestat(os.stat(self.path), self._file)
+        except OSError:
+            return True
 
     def _read_format(self) -> int:
         return int(self.connection.execute("pragma user_version").fetchone()[0])

@@ -135,6 +135,7 @@ class Library:
         if not writable and not path.is_file():
             require_library(path)
         self._database = Database(path if path.is_file() else path / FILE, _SCHEMA if writable else "")
+        self.is_replaced = self._database.is_replaced
         self._letters: OrderedDict[tuple[int, bytes], Letters] = OrderedDict()
 
     def close(self) -> None:

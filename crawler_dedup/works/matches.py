@@ -98,6 +98,7 @@ class Matches:
     def __init__(self, directory: Path) -> None:
         require_library(directory)
         self._database = Database(directory / FILE, _SCHEMA)
+        self.is_replaced = self._database.is_replaced
 
     def close(self) -> None:
         """Close the file."""
@@ -120,12 +121,10 @@ class Matches:
                 names = ", ".join(f'"{name}"' for name in row)
                 values = ", ".join(f":{name}" for name in row)
                 changes = ", ".join(f'"{name}" = excluded."{name}"' for name in row if name != "first_seen")
-                connection.execute(
-                    f"insert into matches ({names}) values ({values}) on conflict (work, url) do update set {changes}",
-                    row,
-                )
                 (stored,) = connection.execute(
-                    f"select {_COLUMNS} from matches where work = ? and url = ?", [row["work"], row["url"]]
+                    f"insert into matches ({names}) values ({values}) on conflict (work, url) do update set {changes}"
+                    f" returning {_COLUMNS}",
+                    row,
                 ).fetchall()
                 matches.append((Match(**stored), known is None))
             return matches
