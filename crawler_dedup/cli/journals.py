@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime, timedelta
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crawler_dedup.cli.options import add_options, last_option, parse_duration, run_option
+from crawler_dedup.cli.options import add_options, last_option, parse_time, run_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.errors import DedupError
@@ -58,7 +57,7 @@ class WantedDrops:
 
         if self.rule and self.rule not in table.NAMES:
             raise click.BadParameter(f"There is no rule {self.rule!r}; there are {', '.join(map(repr, table.NAMES))}.")
-        since = _parse_since(self.since) if self.since else ""
+        since = f"{parse_time(self.since):%Y-%m-%dT%H:%M:%S}" if self.since else ""
         host = host_of(self.host) if "//" in self.host else self.host
         run = choose_run(self.run, self.last, journals)
         return Selection(DUPLICATES, host, self.rule, since, run, "" if run else _find_emptying(journals))
@@ -73,26 +72,6 @@ def drop_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(wanted=WantedDrops(**own), **values)
 
     return add_options(*_OPTIONS)(call)
-
-
-def _parse_since(text: str) -> str:
-    """Return the time at which a period begins, in UTC as the journal writes it.
-
-    Raises:
-        click.BadParameter: *text* is neither a time nor a duration before now.
-    """
-    seconds = parse_duration(text)
-    try:
-        if seconds is not None:
-            time = datetime.now(UTC) - timedelta(seconds=seconds)
-        else:
-            time = datetime.fromisoformat(text.removesuffix("Z"))
-            time = time.astimezone(UTC) if time.tzinfo else time
-    except (ValueError, OverflowError):
-        raise click.BadParameter(
-            f"{text!r} is neither a time (2026-11-21T18:00) nor a duration (2h, 3d, 1w)."
-        ) from None
-    return time.strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def choose_run(run: str, last: bool, journals: Journals, pages: Index | None = None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, fields
@@ -16,7 +15,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli.options import json_option, output_file_option, parse_duration
+from crawler_dedup.cli.options import json_option, output_file_option, parse_time
 from crawler_dedup.cli.terminal import format_time, make_console, print_json, printable, quantity
 from crawler_dedup.cli.works import library_option, match_fields, print_matches
 from crawler_dedup.system.extras import require_extra
@@ -28,15 +27,7 @@ from crawler_dedup.works.sidebyside import align_passages
 
 def _parse_since(_: click.Context, __: click.Parameter, value: str) -> float:
     """Return the time that ``7d`` or ``2026-11-21`` names, in seconds since 1970; 0 for ``""``."""
-    if not value:
-        return 0
-    if (seconds := parse_duration(value)) is not None:
-        return time.time() - seconds
-    try:
-        time_of = datetime.fromisoformat(value)
-        return (time_of if time_of.tzinfo else time_of.replace(tzinfo=UTC)).timestamp()
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is no time; write 7d, 12h or 2026-11-21.") from None
+    return parse_time(value).timestamp() if value else 0
 
 
 _status_argument = click.argument("status", type=click.Choice(STATUSES))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from math import isnan
 from pathlib import Path
@@ -99,3 +100,21 @@ def parse_duration(text: str) -> float | None:
     """Return the seconds of ``90d``, ``12h`` or ``2w``; ``None`` if *text* is no duration."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text.strip())
     return float(match[1]) * _SECONDS[match[2]] if match else None
+
+
+def parse_time(text: str) -> datetime:
+    """Return the time that ``2026-11-21T18:00`` (in UTC if it has no zone) or ``3d`` (before now) names, in UTC.
+
+    Raises:
+        click.BadParameter: *text* is neither a time nor a duration.
+    """
+    seconds = parse_duration(text)
+    try:
+        if seconds is not None:
+            return datetime.now(UTC) - timedelta(seconds=seconds)
+        time = datetime.fromisoformat(text.removesuffix("Z"))
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{text!r} is neither a time (2026-11-21T18:00) nor a duration (2h, 3d, 1w)."
+        ) from None

@@ -125,7 +125,7 @@ def test_wrong_calls_are_refused_in_a_sentence(library: Path, tmp_path: Path) ->
     text = write_files(tmp_path, {"text.txt": b"text"}) / "text.txt"
     assert "file is not a database" in works("import", text, library=library, status=2).output
     assert "There is no match 7" in works("show", 7, library=library, status=2).output
-    assert "is no time" in works("matches", "--since", "yesterday", library=library, status=2).output
+    assert "is neither a time" in works("matches", "--since", "yesterday", library=library, status=2).output
     assert "is not in the range" in works("show", 1 << 63, library=library, status=2).output
     works("mark", 7, "licensed", library=library, status=1)
 
@@ -264,14 +264,18 @@ def matched(library: Path) -> Path:
 
 def test_matches_are_chosen_by_work_host_status_and_time(matched: Path) -> None:
     works("mark", 2, "confirmed", library=matched)
+    with closing(sqlite3.connect(matched / FILE)) as connection, connection:
+        connection.execute("update matches set last_seen = 978309000 where id = 1")
     for options, numbers in {
         (): [1, 2, 3],
         ("--work", "tram"): [2, 3],
         ("--work", "3", "--host", "b.org"): [3],
         ("--status", "open"): [1, 3],
-        ("--status", "open", "--status", "confirmed", "--since", "1h"): [1, 2, 3],
+        ("--status", "open", "--status", "confirmed", "--since", "1h"): [2, 3],
         ("--work", "tram", "--host", "www.A.org"): [2],
         ("--since", "2100-01-01"): [],
+        ("--since", "2001-01-01T02:00+02:00"): [1, 2, 3],
+        ("--since", "2001-01-01T01:00"): [2, 3],
     }.items():
         lines = json_lines("works", "matches", *options, "--json", "--library", matched)
         assert sorted(line["id"] for line in lines) == numbers, options
