@@ -76,7 +76,7 @@ def pair_runs(
     return EqualRuns(starts[places], np.repeat(work_starts, times))
 
 
-def compare(text: Letters, work: Letters, runs: EqualRuns, effort: float = 1) -> Comparison | None:
+def compare(text: Letters, work: Letters, runs: EqualRuns, effort: float) -> Comparison | None:
     """Return the passages that *text* and *work* share, beginning with equal *runs*; ``None`` if there are none.
 
     Args:

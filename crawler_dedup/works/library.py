@@ -41,7 +41,7 @@ _MAX_CANDIDATES = 100
 """Largest number of works that are compared with a text, those with most runs in common."""
 _MAX_FOUND = 1 << 18  # runs of works that are equal to a run of a text
 _ASKED_TOGETHER, _FETCHED_TOGETHER = 1_000, 2_000  # the interpreter lock is held for so many at a time
-_REMEMBERED = 8 << 20  # letters of works that stay in memory
+_REMEMBERED = 8 << 20  # letters of works that stay in memory, of at most as many works as are compared with a text
 _CODEC = "utf-32-le"  # a passage is decoded without what is before it, and takes no more space when it is compressed
 
 
@@ -292,7 +292,10 @@ class Library:
         key = number, digest
         if key not in self._letters:
             self._letters[key] = self._read_letters(number)
-            while len(self._letters) > 1 and sum(len(kept.codes) for kept in self._letters.values()) > _REMEMBERED:
+            while len(self._letters) > 1 and (
+                len(self._letters) > _MAX_CANDIDATES
+                or sum(len(kept.codes) for kept in self._letters.values()) > _REMEMBERED
+            ):
                 self._letters.popitem(last=False)
         self._letters.move_to_end(key)
         return self._letters[key]

@@ -181,7 +181,7 @@ def test_inputs_that_cannot_be_read_are_reported_each_in_a_sentence(library: Pat
     )
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as index:
         index.check("http://b.org/", text_page(TRAM), encoding="utf-8")
-    result = works("check", folder, tmp_path / "index", "-j", 1, library=library, status=2)
+    result = works("check", folder, tmp_path / "index", "-j", 2, library=library, status=2)
     assert "1 page checked; 0 matches, 0 new." in result.stdout
     assert len(result.stderr.splitlines()) == 3
     assert all(re.match(r"Error: .*\.$", line) for line in result.stderr.splitlines())

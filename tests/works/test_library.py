@@ -97,6 +97,15 @@ def test_a_damaged_work_is_reported_in_a_sentence(tmp_path: Path) -> None:
         titles(directory)
 
 
+def test_letters_of_few_works_stay_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = make_library(tmp_path / "works")
+    monkeypatch.setattr("crawler_dedup.works.library._REMEMBERED", 2_000)
+    with closing(Library(directory)) as library:
+        for text in (PAGE, WORKS["other.md"].decode(), PAGE):
+            assert library.compare(text)
+            assert len(library._letters) == 1
+
+
 def test_a_work_is_not_removed_while_a_text_is_compared_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
