@@ -14,7 +14,7 @@ from crawler_dedup.system.files import make_private_directory, opener
 
 _WAIT = 30.0  # seconds for other processes that write
 _CACHE_KIB = 64 << 10
-_FORMAT = 1
+_FORMAT = 2
 
 
 class Database:
