@@ -92,20 +92,20 @@ def mirrors(
     from crawler_dedup.inspection.droptable import find_redundant_hosts  # noqa: PLC0415  (slow to load)
 
     with _read_drops(index, journal, settings) as table:
-        found = table.mirrors(share, pages)
+        hosts_with_mirrors = table.mirrors(share, pages)
         hosts = table.hosts()
-    redundant = find_redundant_hosts(found)
+    redundant = find_redundant_hosts(hosts_with_mirrors)
     if listed:
         for host in redundant if listed == "deny" else [host for host in hosts if host not in redundant]:
             click.echo(printable(host))
     elif json:
-        lines = ({**vars(each), "share": each.share, "deny": each.host in redundant} for each in found)
+        lines = ({**vars(each), "share": each.share, "deny": each.host in redundant} for each in hosts_with_mirrors)
         print_json("mirror", lines)
-    elif not found:
+    elif not hosts_with_mirrors:
         click.echo(f"No host has {share:.0%} of its pages, and {quantity(pages, 'page')} or more, on another host.")
     else:
         table_of_hosts = make_table("host", "represented by", right=("pages", "duplicates", "share"))
-        for each in found:
+        for each in hosts_with_mirrors:
             names = Text(printable(each.host)), Text(printable(each.mirrors))
             table_of_hosts.add_row(*names, f"{each.pages:,}", f"{each.duplicates:,}", f"{each.share:.0%}")
         make_console().print(table_of_hosts)

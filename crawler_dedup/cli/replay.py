@@ -55,10 +55,10 @@ def replay(index: Location | None, examples: int, json: bool, settings: Sequence
     with closing(maintenance.open_pages(target.index)) as pages:
         spec = pages.header.spec
         present, other = (Signer(config_from_spec(spec, config)) for config in (read_config(()), target.config))
-        found = replay_drops(stored, pages, present, other, counts)
+        changed = replay_drops(stored, pages, present, other, counts)
         if json:
-            print_json("change", found)
-        for change in found:
+            print_json("change", changed)
+        for change in changed:
             before, after = change.present, change.other
             name = f"“{before.rule}” → {f'“{after.rule}”' if after.duplicate_of else after.verdict}"
             changes[name] += 1

@@ -90,8 +90,8 @@ def why(
     spiders = [name for override in history.overrides for name in override.spiders]
     if json:
         pages = (_page_fields(page, history.url, scope) for scope, page in history.scopes.items())
-        said = {"overrides": overrides, "restored_for": spiders}
-        print_json("page", (fields | said for fields in pages))
+        about_overrides = {"overrides": overrides, "restored_for": spiders}
+        print_json("page", (fields | about_overrides for fields in pages))
         return
     for override in overrides:
         click.echo(f"An override is about this page: {printable(override)}.")

@@ -92,7 +92,7 @@ def find_least_tables(bits: int, max_distance: int, signatures: float, candidate
 
 
 def find_longest_prefix(bits: int, max_distance: int, tables: int) -> LeastTables:
-    """Find the design of at most so many *tables*, one at least, whose shortest prefix is longest (§3.1.2 reversed)."""
+    """Find the design of 1 to *tables* tables whose shortest prefix is longest (§3.1.2 reversed)."""
     designs = (_find_least(bits, max_distance, prefix) for prefix in range(bits, -1, -1))
     return next(design for design in designs if design is not None and design.count <= tables)
 

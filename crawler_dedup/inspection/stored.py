@@ -68,8 +68,8 @@ class StoredPages:
 
     def __contains__(self, entry: Entry) -> bool:
         """Return whether there is the page of a drop: the oldest files are removed when all of them are too large."""
-        found = self._places.get(hash(id_of(entry)))
-        return found is not None and found[0].exists()
+        place = self._places.get(hash(id_of(entry)))
+        return place is not None and place[0].exists()
 
     def find(self, entry: Entry) -> FetchedPage | None:
         """Return the page of a drop, or ``None``. Raises :class:`DedupError` if its file was changed meanwhile."""

@@ -180,13 +180,13 @@ class Review:
 
     def overrides_of(self, drop: Drop) -> dict[OverrideKind, list[Override]]:
         """Return the overrides that are about the dropped page, by their kind: of ``separate`` those for this pair."""
-        found: dict[OverrideKind, list[Override]] = {}
+        overrides: dict[OverrideKind, list[Override]] = {}
         with self._lock, closing(open_pages(self._index)) as pages:
             for override in pages.list_overrides():
                 is_of_pair = override.kind != "separate" or override.concerns(drop.entry.duplicate_of)
                 if is_of_pair and override.concerns(drop.entry.url):
-                    found.setdefault(override.kind, []).append(override)
-        return found
+                    overrides.setdefault(override.kind, []).append(override)
+        return overrides
 
     def override(self, drop: Drop, kind: OverrideKind, *, undo: bool = False) -> None:
         """Say that a page is never dropped, or never because of this representative, as the commands do; or take it back."""

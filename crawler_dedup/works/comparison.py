@@ -24,7 +24,7 @@ _MAX_REGIONS = 2_000  # for a short text and all works; longer texts have a few 
 _REGIONS_OF_CHUNK = 8
 _LEAST_REGIONS = 16  # for each work
 _WINDOW, _LEAST_EQUAL = 16, 12
-"""Of so many successive letters, so many are equal where texts are copies."""
+"""A number of successive letters, and how many of them are equal where one text is a copy of the other."""
 _GAP = 48
 """Most letters, and largest change of the shift, between two parts of a passage."""
 
@@ -129,10 +129,10 @@ def _align(text: Letters, work: Letters, runs: EqualRuns, effort: float) -> Posi
         equal, counts = _compare_region(text.codes, work.codes, region)
         best = counts.argmax(axis=0)
         columns = np.arange(len(best))
-        found = counts[best, columns]
+        counted = counts[best, columns]
         place = slice(region.start, region.end)
-        is_better = equal[best, columns] & (found > certainty[place])
-        certainty[place][is_better] = found[is_better]
+        is_better = equal[best, columns] & (counted > certainty[place])
+        certainty[place][is_better] = counted[is_better]
         shifts[place][is_better] = (best + region.shift)[is_better]
     return shifts
 

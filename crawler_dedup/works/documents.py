@@ -129,5 +129,5 @@ def _list_chapters(package: str, description: bytes) -> Iterator[str]:
 
 def _find(document: bytes, path: str) -> list[str]:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
-    found = cast("list[str]", etree.fromstring(document, parser).xpath(path))
-    return [*map(str, found)]
+    values = cast("list[str]", etree.fromstring(document, parser).xpath(path))
+    return [*map(str, values)]

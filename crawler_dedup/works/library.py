@@ -251,8 +251,8 @@ class Library:
         schemes = [cast("Scheme", row["scheme"]) for row in self._ask("select distinct scheme from works")]
         texts = read_letters(text, schemes)
         with self._database.transaction("deferred"):
-            found = [work for letters in texts for work in self._compare(letters)]
-        return sorted(found, key=lambda work: -work.comparison.share_of_text)
+            matching = [work for letters in texts for work in self._compare(letters)]
+        return sorted(matching, key=lambda work: -work.comparison.share_of_text)
 
     def _compare(self, letters: Letters) -> Iterator[FoundWork]:
         runs = letters.choose_runs()
@@ -276,16 +276,16 @@ class Library:
 
     def _look_up(self, numbers: Numbers) -> Positions:
         """Return number, work and start of the runs of works that have one of these *numbers*: shape (runs, 3)."""
-        found, count = [np.zeros((0, 3), dtype=np.int64)], 0
+        pieces, count = [np.zeros((0, 3), dtype=np.int64)], 0
         for at in range(0, len(numbers), _ASKED_TOGETHER):
             asked = json.dumps(numbers[at : at + _ASKED_TOGETHER].tolist())
             statement = "select * from runs where number in (select value from json_each(?)) limit ?"
             with self._database.errors_as_sentences():
                 answer = self._database.connection.execute(statement, [asked, _MAX_FOUND - count])
                 while rows := answer.fetchmany(_FETCHED_TOGETHER):
-                    found.append(np.array([*map(tuple, rows)], dtype=np.int64))
+                    pieces.append(np.array([*map(tuple, rows)], dtype=np.int64))
                     count += len(rows)
-        return np.concatenate(found)
+        return np.concatenate(pieces)
 
     def _remembered_letters(self, number: int, digest: bytes) -> Letters:
         """Return the letters of a work, which stay in memory for a while: pages in a row often share passages with one."""

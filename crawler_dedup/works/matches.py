@@ -104,16 +104,16 @@ class Matches:
         """Close the file."""
         self._database.close()
 
-    def store(self, url: str, text: str, found: Sequence[FoundWork]) -> list[tuple[Match, bool]]:
+    def store(self, url: str, text: str, works: Sequence[FoundWork]) -> list[tuple[Match, bool]]:
         """Store that the page at *url* with *text* shares passages with works, in one transaction.
 
         A match that is known is brought up to date; its status stays. Return each match, and whether it is new.
         """
-        if not found:
+        if not works:
             return []
         with self._database.transaction() as connection:
             matches = []
-            for work in found:
+            for work in works:
                 row = _row_of(escape_surrogates(without_credentials(url)), text, work)
                 known = connection.execute(
                     "select id from matches where work = ? and url = ?", [row["work"], row["url"]]
@@ -168,27 +168,27 @@ class Matches:
             ).rowcount
 
 
-def _row_of(url: str, text: str, found: FoundWork) -> dict[str, Any]:
+def _row_of(url: str, text: str, work: FoundWork) -> dict[str, Any]:
     passages = [
         PassageTexts(*passage, text[passage.start : passage.end][:_MAX_CHARS], work_text[:_MAX_CHARS])
-        for passage, work_text in zip(found.comparison.passages, found.work_texts, strict=True)
+        for passage, work_text in zip(work.comparison.passages, work.work_texts, strict=True)
     ]
     longest = sorted(passages, key=lambda passage: passage.start - passage.end)[:_MAX_PASSAGES]
     now = int(time.time())
     return {
-        "work": found.work.id,
-        "title": found.work.title,
-        "author": found.work.author,
+        "work": work.work.id,
+        "title": work.work.title,
+        "author": work.work.author,
         "url": url,
         "host": host_of(url),
         "start": longest[0].start,
         "end": longest[0].end,
         "work_start": longest[0].work_start,
         "work_end": longest[0].work_end,
-        "share_of_work": found.comparison.share_of_work,
-        "share_of_page": found.comparison.share_of_text,
+        "share_of_work": work.comparison.share_of_work,
+        "share_of_page": work.comparison.share_of_text,
         "passages": len(passages),
-        "scheme": found.work.scheme,
+        "scheme": work.work.scheme,
         "first_seen": now,
         "last_seen": now,
         "texts": json.dumps([asdict(passage) for passage in sorted(longest, key=lambda passage: passage.start)]),
