@@ -36,6 +36,7 @@ class CouncilSpider(scrapy.Spider):
             "title": response.css("title::text").get(),
             "text": await crawler_dedup.main_text(response),
             "verdict": decision.verdict if decision else None,
+            "also_at": decision.also_at if decision else (),
         }
         for href in response.css("a::attr(href)").getall():
             url = response.urljoin(href)

@@ -69,6 +69,10 @@ def test_the_council_spider_compares_no_page_of_the_exempt_section(tmp_path: Pat
     links = "".join(f'<a href="{path}">{path}</a>' for path in paths)
     with Site({"/": html(links), **{path: html(text) for path in paths}}) as site:
         items = crawl(tmp_path, "council", url=f"{site.url}/")
+        revisited = crawl(tmp_path, "council", url=f"{site.url}/")
+    assert {item["url"]: item["also_at"] for item in revisited if item["also_at"]} == {
+        f"{site.url}/news/1": [f"{site.url}/news/2"]
+    }
     assert {item["url"].removeprefix(site.url): item["verdict"] for item in items} == {
         "/": "new",
         "/minutes/1": None,

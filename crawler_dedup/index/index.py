@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from itertools import islice
 from typing import TypeVar
@@ -19,7 +19,7 @@ import msgspec
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FileFigures, Header
-from crawler_dedup.index.limits import MAX_OPEN_CLAIMS, MAX_OVERRIDES
+from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_OPEN_CLAIMS, MAX_OVERRIDES
 from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import Record
@@ -36,6 +36,8 @@ _SITES_SLICE = 256
 """Number of sites that are merged in one transaction: each may take 400 KB."""
 _MAX_SITES = 100_000
 """Number of sites that are removed with their last pages at a time. With more, the others keep their profiles."""
+_MANY_DROPPED = 64
+"""Number of addresses of duplicates that are stored together."""
 _END_TIMEOUT = 5.0
 
 
@@ -51,6 +53,7 @@ class Index(ABC):
         self._open_claims: set[int] = set()
         self._has_lost_count = False
         self._doubtful: list[_Release] = []
+        self._dropped: list[tuple[SignedPage, str]] = []  # kept pages, and the addresses of their duplicates
 
     @property
     @abstractmethod
@@ -119,6 +122,7 @@ class Index(ABC):
         def job(txn: Tables) -> None:
             for release in self._doubtful:
                 release(txn)
+            _add_addresses(txn, self._dropped)
             txn.end_run(
                 context.run,
                 now,
@@ -155,6 +159,7 @@ class Index(ABC):
             now = _touch_run(txn, context)
             verdicts = Verdicts(txn, matcher, context, now=now, runs=txn.run_states())
             decided.extend(verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in first)
+            self._note_dropped(verdicts.dropped)
             return list(decided)
 
         future = self._submit(job, size=len(pages))
@@ -393,6 +398,17 @@ class Index(ABC):
         if self._doubtful:
             self._release_doubtful()
 
+    def _note_dropped(self, dropped: Sequence[tuple[SignedPage, str]]) -> None:
+        """Remember the addresses of duplicates. They are stored together, so that a duplicate costs no commit of its own.
+
+        Those that are not stored yet are lost if the process dies.
+        """
+        self._dropped += dropped
+        if len(self._dropped) >= _MANY_DROPPED:
+            dropped, self._dropped = self._dropped, []
+            with suppress(IndexUnusable):  # it is being closed
+                self._submit(partial(_add_addresses, dropped=dropped), urgent=False)
+
     def _release_doubtful(self) -> None:
         releases, self._doubtful = self._doubtful, []
 
@@ -426,6 +442,17 @@ def _end_claim(txn: Tables, decision: Decision, matcher: Matcher, context: RunCo
     elif decision.claim and not record.settled:
         _settle(txn, number, record, matcher, _touch_run(txn, context))
     return True
+
+
+def _add_addresses(txn: Tables, dropped: Sequence[tuple[SignedPage, str]]) -> None:
+    """Add the address of each duplicate to the record of its representative, up to a limit."""
+    for kept, url in dropped:
+        recorded = txn.find(kept.scope, kept.key)
+        if recorded is None:
+            continue
+        number, record = recorded
+        if len(record.also_at) < MAX_ALSO_AT and url not in record.also_at and len(url) <= MAX_ADDRESS_CHARS:
+            txn.replace(number, msgspec.structs.replace(record, also_at=(*record.also_at, url)))
 
 
 def _touch_run(txn: Tables, context: RunContext) -> int:

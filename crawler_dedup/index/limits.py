@@ -13,6 +13,12 @@ MAX_COMPARED = 256
 MAX_ALIASES = 4
 """Maximum number of aliases of a page. A site that redirects each visit to an address of its own makes many."""
 
+MAX_ALSO_AT = 32
+"""Maximum number of addresses of duplicates that are stored with the page that represents them, the first ones."""
+
+MAX_ADDRESS_CHARS = 2_000
+"""Maximum length of such an address."""
+
 MAX_SNAPSHOTS = 16
 """Number of snapshots of a site that are kept, the latest ones."""
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.index.layout import decode_struct
-from crawler_dedup.index.records import KEY_BYTES, Aliases, Record, RunNumber, checked, shorten_key
+from crawler_dedup.index.records import KEY_BYTES, Addresses, Aliases, Record, RunNumber, checked, shorten_key
 from crawler_dedup.signedpage import BLOCK_BYTES, Count, PageKind, SignedPage
 from crawler_dedup.system.compression import StreamDamaged, deflate, inflate
 
@@ -66,6 +66,7 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     text: bytes = b""
     unsigned: str = ""
     is_dry: bool = False
+    also_at: Addresses = ()
 
 
 _FIELDS = PackedRecord.__struct_fields__
@@ -96,6 +97,7 @@ def pack(record: Record) -> bytes:
         record.aliases,
         *_at_the_end(page),
         record.is_dry,
+        record.also_at,
     ]
     for default in reversed(_DEFAULTS):
         if values[-1] != default:
@@ -126,6 +128,7 @@ def unpack(content: bytes | memoryview) -> Record:
             is_representative=packed.is_representative,
             aliases=packed.aliases,
             is_dry=packed.is_dry,
+            also_at=packed.also_at,
         )
     )
 

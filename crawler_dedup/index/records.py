@@ -10,7 +10,7 @@ import msgspec
 from xxhash import xxh3_128_digest, xxh32_intdigest
 
 from crawler_dedup.index.layout import decode_struct
-from crawler_dedup.index.limits import MAX_ALIASES
+from crawler_dedup.index.limits import MAX_ALIASES, MAX_ALSO_AT
 from crawler_dedup.signedpage import Count, SignedPage, is_well_formed
 from crawler_dedup.urls import without_credentials
 
@@ -22,6 +22,7 @@ _REMEMBERED = 512  # keys of pages: each is needed several times
 
 RunNumber = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
 Aliases = Annotated[tuple[bytes, ...], msgspec.Meta(max_length=MAX_ALIASES)]
+Addresses = Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_ALSO_AT)]
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
@@ -37,6 +38,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
         aliases: names of other keys by which it is found (:func:`hash_page_key`).
         is_dry: whether only runs that drop nothing have kept it. It represents nothing for a run that drops duplicates: what
             a dry run stored may be thrown away, and it has followed links that the run does not follow.
+        also_at: addresses of its duplicates, the first ones.
     """
 
     page: SignedPage
@@ -48,6 +50,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     is_representative: bool = True
     aliases: Aliases = ()
     is_dry: bool = False
+    also_at: Addresses = ()
 
 
 encode = msgspec.msgpack.Encoder().encode

@@ -95,6 +95,7 @@ class _Changes:
         visited: number and record of the page itself, which is unchanged.
         is_filed: whether the page is filed.
         claim: number of the claim that it makes; 0: it is settled at once.
+        representative: the page that represents the page, which is not filed.
     """
 
     outdated: dict[int, Record] = field(default_factory=dict)
@@ -102,6 +103,7 @@ class _Changes:
     visited: tuple[int, Record] | None = None
     is_filed: bool = False
     claim: int = 0
+    representative: SignedPage | None = None
 
 
 class Verdicts:
@@ -112,6 +114,9 @@ class Verdicts:
         context: the context in which all these pages are offered.
         now: the time, in seconds since 1970.
         runs: the states of the runs.
+
+    Attributes:
+        dropped: pairs of a kept page and the address of its duplicate, for the duplicates that do not pass.
     """
 
     def __init__(self, kept: Tables, matcher: Matcher, context: RunContext, *, now: int, runs: RunStates) -> None:
@@ -122,6 +127,7 @@ class Verdicts:
         self._now = now
         self._oldest = now - context.max_age if context.max_age else 0
         self._overrides = kept.overrides()
+        self.dropped: list[tuple[SignedPage, str]] = []
         self._snapshots: dict[bytes, Snapshot] = {}  # that were looked up since the last change
 
     def decide(self, page: SignedPage, alias: str = "") -> Decision:
@@ -144,6 +150,8 @@ class Verdicts:
             self._note_visit(page, alias, *changes.visited)
         if changes.is_filed:
             self._file(page, alias, changes.claim)
+        if changes.representative is not None and not self._context.is_dry:
+            self.dropped.append((changes.representative, decision.url))
         return decision
 
     def preview(self, page: SignedPage, alias: str = "") -> Decision:
@@ -180,7 +188,7 @@ class Verdicts:
                 return self._renew(page, number, record, chosen[1], changes)
             if is_own:
                 changes.outdated[number] = record
-                return self._file_as(Verdict.CHANGED, page, changes)
+                return self._file_as(Verdict.CHANGED, page, changes, also_at=record.also_at)
             if record.page.key != shorten_key(key):
                 # The address redirected to another page once, which may still exist.
                 changes.lost_aliases.append((number, key))
@@ -208,7 +216,9 @@ class Verdicts:
             # (A dry run follows them as well, but the pages that it reaches represent nothing for other runs.)
             record = msgspec.structs.replace(record, run=self._context.run, claim=0)
         changes.visited = number, record
-        return self._decision(page, Verdict.UNCHANGED, record.page, match=match, from_earlier_run=earlier)
+        return self._decision(
+            page, Verdict.UNCHANGED, record.page, match=match, from_earlier_run=earlier, also_at=record.also_at
+        )
 
     def _compare_with_others(self, page: SignedPage, changes: _Changes) -> Decision:
         """Decide about a page that is not recorded."""
@@ -219,7 +229,7 @@ class Verdicts:
         from_dry_runs: list[tuple[int, Record]] = []
         chosen = self._choose(page, self._candidates(page, being_handled, from_dry_runs, changes))
         if chosen is not None:
-            kept, match = chosen
+            kept, match = changes.representative, _ = chosen
             return self._decision(page, Verdict.DUPLICATE, kept, duplicate_of=kept.url, match=match)
         chosen = self._choose(page, being_handled) if being_handled else None
         if chosen is not None:

@@ -296,7 +296,7 @@ def test_inconsistent_content_is_refused_even_with_a_correct_checksum(
 def row(*changed: tuple[int, object], **fields: object) -> bytes:
     """Return an encoded record with *changed* parts and *fields* of the page."""
     page = {**msgspec.structs.asdict(SignedPage("k", "u", "")), **fields}
-    record: list[object] = [list(page.values()), 0, 0, 0, 0, 1, True, [], False]
+    record: list[object] = [list(page.values()), 0, 0, 0, 0, 1, True, [], False, []]
     for at, value in changed:
         record[at] = value
     return msgspec.msgpack.encode(record)
@@ -304,7 +304,7 @@ def row(*changed: tuple[int, object], **fields: object) -> bytes:
 
 def nested(depth: int) -> bytes:
     """Return a record with an additional part in nested lists."""
-    return b"\x9a" + row()[1:] + b"\x91" * depth + b"\0"
+    return b"\x9b" + row()[1:] + b"\x91" * depth + b"\0"
 
 
 def test_a_row_is_an_encoded_record() -> None:

@@ -1,0 +1,65 @@
+"""A kept page has the addresses of its duplicates: in all openings, on every backend, and after an export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from crawler_dedup import Decision, SignedPage
+from crawler_dedup.index.index import Index
+from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT
+from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.index.verdicts import RunContext
+from tests.support.indexing import FILING, ByDistance, open_backend
+from tests.support.places import Places
+
+MATCHER = ByDistance()
+
+
+@contextmanager
+def opened(place: Path | ServerAddress) -> Iterator[Index]:
+    with closing(open_backend(place)) as pages:
+        yield pages
+        pages.end_run(RunContext(), finished=True)
+
+
+def offer(pages: Index, path: str, signature: int = 7, context: RunContext = RunContext()) -> Decision:
+    url = f"http://user:secret@a.example/{path}"
+    (decision,) = pages.offer([SignedPage(url, url, "", signature=signature)], MATCHER, context).result()
+    return decision
+
+
+def addresses(*paths: str) -> tuple[str, ...]:
+    return tuple(f"http://a.example/{path}" for path in paths)
+
+
+def test_an_unchanged_page_has_the_addresses_of_its_duplicates(places: Places) -> None:
+    with opened(places()) as pages:
+        assert offer(pages, "1").also_at == ()
+        for path in ("2", "3", "2"):
+            assert offer(pages, path).verdict == "duplicate"
+        offer(pages, "passes", context=RunContext(is_dry=True))
+    with opened(places()) as pages:
+        assert offer(pages, "1").also_at == addresses("2", "3")
+        changed = offer(pages, "1", signature=7 << 40)
+        assert (changed.verdict, changed.also_at) == ("changed", addresses("2", "3"))
+        assert offer(pages, "1", signature=7 << 40).also_at == ()
+
+
+def test_a_merged_record_has_the_addresses(places: Places) -> None:
+    with opened(places()) as pages:
+        offer(pages, "1")
+        offer(pages, "2")
+    with opened(places()) as pages, opened(places("other")) as other:
+        for batch in pages.records(10):
+            other.merge(batch, FILING)
+        assert offer(other, "1").also_at == addresses("2")
+
+
+def test_the_addresses_of_a_page_are_bounded(places: Places) -> None:
+    with opened(places()) as pages:
+        for path in ("1", "x" * MAX_ADDRESS_CHARS, *map(str, range(2, MAX_ALSO_AT + 10))):
+            offer(pages, path)
+    with opened(places()) as pages:
+        assert offer(pages, "1").also_at == addresses(*map(str, range(2, MAX_ALSO_AT + 2)))
