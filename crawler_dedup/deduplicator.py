@@ -314,7 +314,7 @@ class Deduplicator:
         aliases: Mapping[str, str] | None = None,
         is_dry: bool | None = None,
     ) -> Future[list[Decision]]:
-        """Decide as :meth:`decide` without waiting. If cancelled before its transaction (docs/api.md), it files nothing.
+        """Decide as :meth:`decide` without waiting. If cancelled before its transaction, it files nothing.
 
         Args:
             claim: whether a page that passes represents others only once it is settled (:meth:`end_claim`), not at once.

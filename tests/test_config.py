@@ -8,7 +8,7 @@ import pytest
 from crawler_dedup import Config, ConfigError
 from crawler_dedup.cli.settings import settings_reference
 
-DOCS = Path(__file__).parents[1] / "docs"
+SETTINGS = Path(__file__).parents[1] / "docs/reference/settings.md"
 
 
 @pytest.mark.parametrize(
@@ -90,9 +90,7 @@ def test_a_scope_can_be_a_function() -> None:
 
 
 def test_the_reference_of_settings_is_current() -> None:
-    assert (DOCS / "settings.md").read_text(encoding="utf-8") == settings_reference(), (
-        "run: crawler-dedup settings > docs/settings.md"
-    )
+    assert SETTINGS.read_text(encoding="utf-8") == settings_reference(), f"run: crawler-dedup settings > {SETTINGS}"
 
 
 def test_a_member_of_an_enum_is_read_as_its_value() -> None:

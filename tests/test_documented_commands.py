@@ -152,7 +152,7 @@ def test_no_exception_and_no_placeholder_is_unused() -> None:
 
 def programs(heading: str) -> list[str]:
     """Return the Python blocks below *heading* of the page about places to run."""
-    section = (ROOT / "docs/where-it-runs.md").read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
+    section = (ROOT / "docs/how-to/where-it-runs.md").read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
     return re.findall(r"^```python\n(.*?)^```", section.partition("\n## ")[0], re.MULTILINE | re.DOTALL)
 
 

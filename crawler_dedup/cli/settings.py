@@ -25,7 +25,7 @@ def settings() -> None:
 
 
 def settings_reference() -> str:
-    """Return the text of ``docs/settings.md``."""
+    """Return the text of ``docs/reference/settings.md``."""
     parts = [
         "# Settings\n",
         "All settings are read once when the crawl starts. If a value is not allowed or a `DEDUP_*` name is unknown, the",

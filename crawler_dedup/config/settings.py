@@ -1,7 +1,7 @@
 """Every ``DEDUP_*`` setting: type, allowed values, default and explanation, each stated once.
 
 The type of a field of :class:`Config` states which values the setting takes. The type determines how a value is read and
-checked, what the error message about a wrong value says, and what ``docs/settings.md`` says.
+checked, what the error message about a wrong value says, and what ``docs/reference/settings.md`` says.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ class Config:
     dir: PathString = _setting(
         "dedup",
         "Directory of the index. A relative path is relative to Scrapy's data directory (`.scrapy/` of the project), "
-        "and an error without a project ([where-it-runs.md](where-it-runs.md)).",
+        "and an error without a project ([where it runs](../how-to/where-it-runs.md)).",
     )
     index: Server = _setting(
         "",
-        "Address of the index on a Valkey or Redis server, which crawls on several machines can share "
-        "([machines.md](machines.md)): `redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or "
+        "Address of the index on a Valkey or Redis server, which crawls on [several machines](../how-to/machines.md) can "
+        "share: `redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or "
         "`unix://` and the path of a socket. `?index=NAME` names one of several indexes in a database. Needs the "
         "extra `redis`. If it is empty, the index is in `DEDUP_DIR`; journals are there in any case, if the directory "
         "exists.",
@@ -92,7 +92,7 @@ class Config:
         60.0,
         "Seconds for which a crawl waits in each outage of the server of its index; this time does not count in "
         "`DEDUP_TIMEOUT`. After that, pages pass as `unchecked`, and a crawl that starts ends with an error "
-        "([machines.md](machines.md#outages)).",
+        "([outages](../how-to/machines.md#outages)).",
     )
     fresh: bool = _setting(
         False,
@@ -106,9 +106,9 @@ class Config:
     ) = _setting(
         "spider",
         "Which pages are compared with each other: those of one spider (on all hosts), of one registered domain, in "
-        "one language, all, or those for which a callable returns the same ([scopes.md](scopes.md)). If you crawl "
+        "one language, all, or those for which a callable returns the same ([scopes](../how-to/scopes.md)). If you crawl "
         'hosts that you do not trust, set "domain": within its scope, a host can make pages disappear '
-        "([what-can-go-wrong.md](what-can-go-wrong.md#a-hostile-host)).",
+        "([a hostile host](../explanation/what-can-go-wrong.md#a-hostile-host)).",
     )
     extractor: (
         Literal["paragraphs", "trafilatura"]
@@ -129,7 +129,7 @@ class Config:
     scheme: Annotated[str, Meta(min_length=1, title='a name, or "NAME option=value …"')] = _setting(
         "simhash",
         "How pages are signed and compared: `simhash`, `exact`, `shingling`, `minhash`, `checksums`, `imatch`, `ddw`, "
-        "`sentences`, `pinyin`, `winnowing`, or one of another package ([schemes.md](schemes.md)). Part of the index "
+        "`sentences`, `pinyin`, `winnowing`, or one of another package ([schemes](schemes.md)). Part of the index "
         "header.",
     )
     max_distance: Annotated[int, Meta(ge=0, le=7)] = _setting(
@@ -140,11 +140,12 @@ class Config:
     min_features: Annotated[int, Meta(ge=1, le=10_000)] = _setting(
         20,
         "A page whose main text has fewer different tokens than this, without stop words, is "
-        "[thin](rules.md#thin-pages) and compared by its own blocks. Part of the index header.",
+        "[thin](../explanation/rules.md#thin-pages) and compared by its own blocks. Part of the index header.",
     )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
-        "When a page that passed counts as handled and may represent others ([claims](what-can-go-wrong.md#claims)). "
+        "When a page that passed counts as handled and may represent others "
+        "([claims](../explanation/what-can-go-wrong.md#claims)). "
         "`item`: when one of its items came out of the pipelines, or its callback ended without an error and without "
         "an item. `callback`: when the callback and all items ended without an error, and an item came out of the "
         "pipelines or there were none. As soon as this is impossible, the page is forgotten. `manual`: when "
@@ -165,7 +166,7 @@ class Config:
     never_drop: Prefixes = _setting(
         (),
         "No page is dropped as a duplicate if its address begins with one of these. `crawler-dedup keep --below` says "
-        "the same in the index ([operating.md](operating.md#a-page-that-must-pass)).",
+        "the same in the index ([a page that must pass](../how-to/operating.md#a-page-that-must-pass)).",
         shown="`[]`",
     )
     expire_days: Annotated[float, Meta(ge=0, le=36_500, extra={"zero": "never"})] = _setting(
@@ -178,7 +179,7 @@ class Config:
         0,
         "Largest size of the WARC files to which each dropped duplicate is appended, beside the index (for an index on a "
         'server, beside the journal): `"1 GB"`, for example. The oldest file is removed first. 0: none are written. Needs '
-        "the extra `warc` ([operating.md](operating.md#dropped-pages-as-warc)).",
+        "the extra `warc` ([dropped pages as WARC](../how-to/operating.md#dropped-pages-as-warc)).",
     )
     max_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] = _setting(
         8 << 20, "A larger body is not parsed; the page passes as `unchecked`."
@@ -192,19 +193,19 @@ class Config:
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
         PROCESSES,
         "Number of processes that sign pages and extract texts. All crawls of one process share them "
-        "([where-it-runs.md](where-it-runs.md#processors-and-memory)). With 0, nothing protects the crawl from a page "
-        "that takes long, crashes or takes memory.",
+        "([processors and memory](../how-to/where-it-runs.md#processors-and-memory)). With 0, nothing protects the crawl "
+        "from a page that takes long, crashes or takes memory.",
         shown="`1` (0 on Windows)",
     )
     journal: JournalPath = _setting(
         "journal-%(time)s.jsonl",
-        "File with the record of drops ([journal.md](journal.md)). `%(time)s` is the time when the crawl began, "
+        "File with the record of drops ([journal](journal.md)). `%(time)s` is the time when the crawl began, "
         "`%(name)s` the name of the spider. A relative path is in the directory of the index. If it is empty, no "
         "journal is written.",
     )
     works: Annotated[str, Meta(title="a path, or an empty string")] = _setting(
         "",
-        "Directory of a library of works ([works.md](works.md)): each page that passes is compared with them. A match is "
+        "Directory of a library of [works](../how-to/works.md): each page that passes is compared with them. A match is "
         "stored beside the library, and the signal `work_matched` is sent; no page is dropped because of it. A relative "
         "path is relative to Scrapy's data directory. If it is empty, nothing is compared.",
     )

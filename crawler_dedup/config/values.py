@@ -71,7 +71,7 @@ def _uri_scheme(name: str) -> str:
 
 
 # A function in the annotation of a type reads its values; `_READERS` reads those of other types. Error messages and
-# docs/settings.md use `title` in place of the description that follows from the type. `zero` is the meaning of 0.
+# docs/reference/settings.md use `title` in place of the description that follows from the type. `zero` is the meaning of 0.
 PathString = Annotated[str, Meta(min_length=1, title="a path")]
 ImportPath = Annotated[str, read_import_path]
 Server = Annotated[str, read_server, Meta(title="an address (redis://, rediss:// or unix://), or an empty string")]

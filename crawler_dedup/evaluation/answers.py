@@ -58,8 +58,8 @@ class PageContent(msgspec.Struct, frozen=True):
 class Answers:
     """The answers in a folder.
 
-    ``answers.jsonl`` has all answers; ``docs.jsonl`` and ``pairs.jsonl`` (docs/evaluation.md) have those of pairs whose
-    pages are both available.
+    ``answers.jsonl`` has all answers; ``docs.jsonl`` and ``pairs.jsonl`` (docs/reference/evaluation.md) have those of pairs
+    whose pages are both available.
     """
 
     def __init__(self, folder: Path) -> None:

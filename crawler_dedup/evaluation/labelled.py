@@ -1,6 +1,6 @@
 """Read a folder of labelled pages: the pages, and the labels of pairs of them.
 
-``docs/evaluation.md`` describes the files.
+``docs/reference/evaluation.md`` describes the files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An index as one portable file: to archive it, to merge it into another, to read it in a batch job.
 
-``docs/export.md`` describes the format: a line, and a Zstandard stream of msgpack values. The checksum of the stream is
-checked where it ends, so a reader has to come to its end before it relies on the content.
+``docs/reference/export.md`` describes the format: a line, and a Zstandard stream of msgpack values. The checksum of the
+stream is checked where it ends, so a reader has to come to its end before it relies on the content.
 """
 
 from __future__ import annotations

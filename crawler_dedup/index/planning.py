@@ -15,7 +15,7 @@ from crawler_dedup.hamming import BITS, Design
 from crawler_dedup.index.layout import CHUNK_BYTES, FIRST_CHUNK_BYTES
 
 _LOOKUP_MICROS, _PROBE_MICROS, _CANDIDATE_MICROS = 6.0, 1.0, 0.0031
-"""Measured with everything in the cache (docs/measured.md), for 4, 20, 36 and 52 probes and up to 80,000 candidates."""
+"""Measured by benchmarks.index with everything in the cache, for 4, 20, 36 and 52 probes and up to 80,000 candidates."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The output of ``--json`` is that of ``docs/json.md``."""
+"""The output of ``--json`` is that of ``docs/reference/json.md``."""
 
 from __future__ import annotations
 

@@ -323,7 +323,7 @@ def test_people_can_query_the_table(matched: Path) -> None:
 
 
 def test_the_examples_for_a_daily_run_are_well_formed() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "works.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "works.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(cron|ini)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     (line,) = (text for kind, text in blocks if kind == "cron")
     assert re.match(r"([\d*,/-]+ ){5}", line)

@@ -545,7 +545,7 @@ def alike_others(tmp_path: Path) -> Path:
 
 
 def test_the_example_of_the_document_works(tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "docs/evaluation.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs/reference/evaluation.md").read_text(encoding="utf-8")
     documents, pairs = (block.split("```")[0] for block in text.split("```json\n")[1:3])
     (tmp_path / "docs.jsonl").write_text(documents)
     (tmp_path / "pairs.jsonl").write_text(pairs)

@@ -214,7 +214,7 @@ def test_a_row_that_is_longer_than_a_block_is_exported_and_imported(tmp_path: Pa
 
 
 def test_the_document_names_the_format_and_the_limits() -> None:
-    document = " ".join((ROOT / "docs" / "export.md").read_text(encoding="utf-8").split())
+    document = " ".join((ROOT / "docs" / "reference" / "export.md").read_text(encoding="utf-8").split())
     assert f"Version {FORMAT}." in document
     assert f"at most {MAX_BLOCK_ROWS:,} rows" in document
     assert f"{_MAX_VALUE:,} bytes" in document

@@ -443,7 +443,7 @@ def test_the_number_of_pages_is_never_negative(address: ServerAddress, server: S
 
 
 def test_a_user_needs_few_commands_and_the_keys_of_the_index(server: Server) -> None:
-    document = (Path(__file__).parents[2] / "docs" / "machines.md").read_text(encoding="utf-8")
+    document = (Path(__file__).parents[2] / "docs" / "how-to" / "machines.md").read_text(encoding="utf-8")
     (documented,) = (line for line in document.splitlines() if line.startswith("ACL SETUSER crawler on"))
     server.empty()
     server.run(*documented.replace("PASSWORD", "secret").split())

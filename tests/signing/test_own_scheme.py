@@ -1,4 +1,4 @@
-"""The scheme of one's own that docs/schemes.md shows works as it stands there."""
+"""The scheme of one's own that docs/reference/schemes.md shows works as it stands there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.crawling import words
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "schemes.md").read_text(encoding="utf-8")
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "reference" / "schemes.md").read_text(encoding="utf-8")
 
 PAGE = "<html><head><title>{title}</title></head><body><p>{text}</p></body></html>"
 WORDS = " ".join(words("openings", 200))

@@ -1,4 +1,4 @@
-"""The worked examples of the texts that the project comes from (docs/sources.md)."""
+"""The worked examples of the texts that the project comes from (docs/explanation/sources.md)."""
 
 from __future__ import annotations
 

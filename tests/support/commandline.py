@@ -55,7 +55,7 @@ def lines_by_type(result: Result) -> dict[str, list[dict[str, Any]]]:
 
 
 def lines_in(result: Result) -> list[dict[str, Any]]:
-    """Return the objects that were printed, after checking that each has the fields of its type in ``docs/json.md``."""
+    """Return the objects that were printed, each with the fields of its type in ``docs/reference/json.md``."""
     output = result.stdout.splitlines()
     for line in output:
         fields = json.loads(line)
@@ -66,8 +66,8 @@ def lines_in(result: Result) -> list[dict[str, Any]]:
 
 @cache
 def documented_fields() -> dict[str, set[str]]:
-    """Return the fields of each type of JSON Lines that ``docs/json.md`` names."""
-    page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
+    """Return the fields of each type of JSON Lines that ``docs/reference/json.md`` names."""
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
     sections = (section.split("`\n", 1) for section in page.split("\n## `")[1:])
     return {
         kind: {name for item in content.split("\n- ")[1:] for name in re.findall("`(.*?)`", item.partition(":")[0])}
