@@ -324,8 +324,8 @@ def test_people_can_query_the_table(matched: Path) -> None:
 
 def test_the_examples_for_a_daily_run_are_well_formed() -> None:
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "works.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```(cron|ini)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    (line,) = (text for kind, text in blocks if kind == "cron")
+    blocks = re.findall(r"^```(text|ini)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (line,) = (text for kind, text in blocks if kind == "text")
     assert re.match(r"([\d*,/-]+ ){5}", line)
     units = [configparser.ConfigParser(interpolation=None) for _ in range(2)]
     for unit, text in zip(units, [text for kind, text in blocks if kind == "ini"], strict=True):
