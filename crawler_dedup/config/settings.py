@@ -108,7 +108,7 @@ class Config:
         "Which pages are compared with each other: those of one spider (on all hosts), of one registered domain, in "
         "one language, all, or those for which a callable returns the same ([scopes](../how-to/scopes.md)). If you crawl "
         'hosts that you do not trust, set "domain": within its scope, a host can make pages disappear '
-        "([a hostile host](../explanation/what-can-go-wrong.md#a-hostile-host)).",
+        "([a hostile host](../explanation/trust.md)).",
     )
     extractor: (
         Literal["paragraphs", "trafilatura"]
@@ -145,7 +145,7 @@ class Config:
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
         "When a page that passed counts as handled and may represent others "
-        "([claims](../explanation/what-can-go-wrong.md#claims)). "
+        "([claims](../explanation/claims.md)). "
         "`item`: when one of its items came out of the pipelines, or its callback ended without an error and without "
         "an item. `callback`: when the callback and all items ended without an error, and an item came out of the "
         "pipelines or there were none. As soon as this is impossible, the page is forgotten. `manual`: when "
