@@ -11,7 +11,6 @@ import re
 import shutil
 from collections.abc import Iterator
 from importlib import metadata
-from pathlib import Path
 
 import click
 from sphinx.application import Sphinx
@@ -68,7 +67,7 @@ def docstrings() -> Iterator[str]:
 
 def add_generated_parts(_app: Sphinx, page: str, source: list[str]) -> None:
     """Add to *page* what only the site shows."""
-    if Path(page).name == "README":
+    if page == root_doc:
         source += navigation(source[0])
     elif page == "reference/commands":
         source += ["## All commands", *help_of(app, click.Context(app, info_name=project, terminal_width=88))]
