@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 import click
 from rich.text import Text
 
-from crawler_dedup.cli.options import json_option, settings_option
+from crawler_dedup.cli.options import json_option, parse_pairs, settings_option
 from crawler_dedup.cli.progress import crawl_line
 from crawler_dedup.cli.project import usual_directory
 from crawler_dedup.cli.terminal import INTERRUPTED, make_console, print_commands, print_json, quantity
 from crawler_dedup.config import PREFIX, Config
 from crawler_dedup.system.extras import note_on_extra
-from crawler_dedup.urls import text_without_credentials, without_credentials
+from crawler_dedup.urls import without_credentials
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -116,7 +116,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         check_urls(urls)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    options = _parse_settings(settings)
+    options = parse_pairs(settings, "setting", "DOWNLOAD_DELAY=0.2")
     if index is not None:
         options["DEDUP_DIR"] = str(index.absolute())
     if dry_run:
@@ -160,18 +160,6 @@ def _read_settings(
     config = replace(config, dir=str(usual_directory(config)))
     settings.set("DEDUP_DIR", config.dir, priority="cmdline")
     return settings, config
-
-
-def _parse_settings(words: Sequence[str]) -> dict[str, str]:
-    options = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals:
-            raise click.BadParameter(
-                f"{text_without_credentials(word)!r} is no setting; an example is DOWNLOAD_DELAY=0.2."
-            )
-        options[name] = value
-    return options
 
 
 def _feeds(settings: Settings, output: Sequence[str], replaced: Sequence[str]) -> dict[str, dict[str, object]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from math import isnan
@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+from crawler_dedup.urls import text_without_credentials
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -94,6 +96,18 @@ def output_file_option(default: str, text: str) -> Option:
 def add_options(*options: Option) -> Option:
     """Return a decorator that gives a command all *options*, in this order."""
     return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
+def parse_pairs(words: Sequence[str], noun: str, example: str) -> dict[str, str]:
+    """Return the names and values of ``NAME=VALUE`` words, each of which is a *noun*.
+
+    Raises:
+        click.BadParameter: a word is none; the message has the *example*.
+    """
+    for word in words:
+        if "=" not in word:
+            raise click.BadParameter(f"{text_without_credentials(word)!r} is no {noun}; an example is {example}.")
+    return dict(word.split("=", 1) for word in words)
 
 
 def parse_duration(text: str) -> float | None:

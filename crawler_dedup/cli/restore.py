@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple
 from functools import cache
@@ -13,10 +13,11 @@ from typing import Any
 import click
 
 from crawler_dedup.cli.journals import WantedDrops, drop_options, print_damage
-from crawler_dedup.cli.options import IndexType, journal_option, settings_option
+from crawler_dedup.cli.options import IndexType, journal_option, parse_pairs, settings_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_target, read_config
+from crawler_dedup.cli.project import find_target
 from crawler_dedup.cli.terminal import printable, quantity
+from crawler_dedup.config import PREFIX
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.restore import Restored
@@ -32,16 +33,20 @@ from crawler_dedup.urls import without_credentials
 @click.option("--dry-run", is_flag=True, help="Restore nothing; print what would be restored.")
 @click.option("--now", "spider", metavar="SPIDER", help="Crawl with this spider, from the pages that wait for it only.")
 @click.option(
+    "--argument", "-a", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of SPIDER. Can be repeated."
+)
+@click.option(
     "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this Scrapy project]"
 )
 @journal_option
 @settings_option
-def restore(
+def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     urls: Sequence[str],
     kept: str,
     wanted: WantedDrops,
     dry_run: bool,
     spider: str | None,
+    arguments: Sequence[str],
     index: Location | None,
     journal: Sequence[Path],
     settings: Sequence[str],
@@ -51,7 +56,7 @@ def restore(
     URLS are the addresses of dropped pages; the options select drops in the journal. No page represents these pages from now
     on (`crawler-dedup keep`), and the next crawl with the same spider requests them first, with the callback that they had.
     So does each further crawl until they were handled, have answered 404 or 410, or have failed three times.
-    `crawler-dedup keep URL --undo` takes all of it back.
+    `crawler-dedup keep URL --undo` takes all of it back. With --now, -s sets any setting of Scrapy or of the filter.
 
     Exit status 0: all were restored. 1: some cannot be restored, or were not dropped.
 
@@ -59,16 +64,22 @@ def restore(
     Examples:
       crawler-dedup restore https://example.org/report/2
       crawler-dedup restore --of https://example.org/report/1 --since 2d --dry-run
-      crawler-dedup restore https://example.org/report/2 --now news
+      crawler-dedup restore https://example.org/report/2 --now news -a city=Bonn
     """
     selects = bool(urls or kept or any(astuple(wanted)))
     if not selects and spider is None:
         raise click.UsageError("Name the addresses of dropped pages, or options that select drops.")
     if spider is not None and (index or dry_run):
         raise click.UsageError("--now crawls with the index of the project: leave out --index and --dry-run.")
+    if arguments and spider is None:
+        raise click.UsageError("-a is for the spider of --now.")
+    of_crawl = parse_pairs(settings, "setting", "DOWNLOAD_DELAY=0.2") if spider is not None else {}
+    of_spider = parse_pairs(arguments, "argument of a spider", "section=city")
     is_complete = True
     if selects:
-        target = find_target(index, journal, settings)
+        # Without a crawl, another setting would have no effect, and is refused as by all commands.
+        of_filter = [word for word in settings if spider is None or word.startswith(PREFIX)]
+        target = find_target(index, journal, of_filter)
         target.require_journal()
         selection = wanted.select(target.journals)
         addresses = {_bare(url): url for url in urls}
@@ -98,7 +109,7 @@ def restore(
         print_damage(target.journals)
         is_complete = _print_result(result, addresses, is_dry=dry_run)
     if spider is not None:
-        _crawl(spider, settings)
+        _crawl(spider, of_crawl, of_spider)
     if not is_complete:
         raise click.exceptions.Exit(1)
 
@@ -127,17 +138,15 @@ def _print_result(result: Restored, addresses: dict[str, str], *, is_dry: bool) 
     return not (result.refused or unknown)
 
 
-def _crawl(name: str, words: Sequence[str]) -> None:
+def _crawl(name: str, options: Mapping[str, str], arguments: Mapping[str, str]) -> None:
     """Crawl with the spider *name* of the project, which requests nothing but the restored pages at its start."""
     from scrapy.crawler import CrawlerRunner  # noqa: PLC0415  (slow to load)
     from scrapy.utils.project import get_project_settings  # noqa: PLC0415
 
     from crawler_dedup.spiders.running import run_spider  # noqa: PLC0415
 
-    read_config(words)  # refuses what is no setting
     settings = get_project_settings()
-    given = dict(word.split("=", 1) for word in words)
-    settings.setdict({**given, "JOBDIR": None, "TWISTED_REACTOR_ENABLED": True}, priority="cmdline")
+    settings.setdict({**options, "JOBDIR": None, "TWISTED_REACTOR_ENABLED": True}, priority="cmdline")
     try:
         spider: Any = CrawlerRunner(settings).spider_loader.load(name)
     except KeyError:
@@ -151,5 +160,5 @@ def _crawl(name: str, words: Sequence[str]) -> None:
         def start_requests(self) -> Iterator[Any]:  # Scrapy 2.13 to 2.15, with deprecated middlewares
             return iter(())
 
-    restored = run_spider(Restoring, settings).crawler.stats.get_value("dedup/restored", 0)
+    restored = run_spider(Restoring, settings, None, **arguments).crawler.stats.get_value("dedup/restored", 0)
     click.echo(f"{quantity(restored, 'page')} restored.")

@@ -74,12 +74,13 @@ class Run:
 
 
 def run_spider(
-    spider: type[Spider], settings: Settings, watch: Callable[[Crawler], object] | None = None, **arguments: Any
+    spider: type[Spider], settings: Settings, watch: Callable[[Crawler], object] | None = None, /, **arguments: Any
 ) -> Run:
     """Crawl to the end.
 
     Args:
         watch: is called with the crawler before it begins.
+        arguments: those of the spider.
 
     Raises:
         DedupError: the crawl could not start: a setting is wrong, or the index cannot be opened.

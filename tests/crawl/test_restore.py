@@ -32,12 +32,17 @@ KEPT = [("/approved", "page", 1), ("/public", "page", 2)]
 RESTORED = [("/private/1", "private", 3), ("/private/2", "private", 3), ("/rejected", "page", 2)]
 
 
-def crawl(directory: Path, *arguments: str) -> tuple[list[tuple[str, str, int]], str]:
-    """Return (path, kind, depth) of the items in order of the paths, and the log."""
-    done = run_scrapy(directory, "crawl", "news", "-O", "pages.jsonl", *arguments)
+def crawl(directory: Path) -> tuple[list[tuple[str, str, int]], str]:
+    """Return the items and the log."""
+    done = run_scrapy(directory, "crawl", "news", "-O", "pages.jsonl")
     assert done.returncode == 0, done.stdout
-    items = map(json.loads, (directory / "pages.jsonl").read_text(encoding="utf-8").splitlines())
-    return sorted((re.sub("http://[^/]*", "", item["url"]), item["kind"], item["depth"]) for item in items), done.stdout
+    return items_of(directory / "pages.jsonl"), done.stdout
+
+
+def items_of(feed: Path) -> list[tuple[str, str, int]]:
+    """Return (path, kind, depth) of the items in order of the paths."""
+    items = map(json.loads, feed.read_text(encoding="utf-8").splitlines())
+    return sorted((re.sub("http://[^/]*", "", item["url"]), item["kind"], item["depth"]) for item in items)
 
 
 def run_cli(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -67,9 +72,11 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
         assert "It was restored: the next crawl with the spider news requests it first." in why(directory, url)
         site.asked.clear()
         if is_immediate:
-            done = run_cli(directory, "restore", "--now", "news")
+            words = ["-a", "watch=evening", "-s", 'FEEDS={"now.jsonl": {"format": "jsonlines"}}']
+            done = run_cli(directory, "restore", "--now", "news", *words)
             assert (done.returncode, done.stdout) == (0, "1 page restored.\n"), done.stderr
             assert sorted(site.paths()) == [path for path, _, _ in RESTORED]
+            assert items_of(directory / "now.jsonl") == [*RESTORED[:2], ("/rejected", "evening", 2)]
         else:
             items, log = crawl(directory)
             assert items == sorted([*KEPT, *RESTORED])
@@ -382,3 +389,7 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
     assert "Name the addresses" in invoke("restore", *index, status=2).stderr
     assert "leave out --index" in invoke("restore", "--now", "news", *index, status=2).stderr
     assert "'JOBDIR' is no setting" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr
+    assert "'x' is no argument of a spider" in invoke("restore", "--now", "news", "-a", "x", status=2).stderr
+    assert "-a is for the spider of --now" in invoke("restore", "http://a.org/", "-a", "x=1", status=2).stderr
+    refused = invoke("restore", f"{site.url}/a", "-s", "LOG_LEVEL=INFO", *index, status=2).stderr
+    assert "'LOG_LEVEL=INFO' is no setting" in refused

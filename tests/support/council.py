@@ -39,7 +39,8 @@ class NewsSpider(CrawlSpider):
     ]
 
     def parse_page(self, response):
-        yield {{"url": response.url, "kind": "page", "depth": response.meta["depth"]}}
+        kind = getattr(self, "watch", "page")
+        yield {{"url": response.url, "kind": kind, "depth": response.meta["depth"]}}
 
     def parse_private(self, response, kind):
         yield {{"url": response.url, "kind": kind, "depth": response.meta["depth"]}}
