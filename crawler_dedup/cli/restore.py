@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,8 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         target = find_target(index, journal, of_filter)
         target.require_journal()
         selection = wanted.select(target.journals)
+        if urls:  # refused with a sentence; other options select duplicates only
+            selection = replace(selection, events={*selection.events, "unchanged_dropped"})
         addresses = {_bare(url): url for url in urls}
         with closing(maintenance.open_to_write(target.index)) as pages, progress_bars() as start:
             drops = (

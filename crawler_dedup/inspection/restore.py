@@ -17,6 +17,10 @@ from crawler_dedup.journal.reader import ScopedUrl
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _UNKNOWN_REQUEST = DroppedRequest(callback="")
+_UNCHANGED = (
+    "it was dropped as unchanged since an earlier crawl, which has stored it. `crawler-dedup forget --url URL` has the next"
+    " crawl that comes to it store it again."
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ def restore(
     All of it is stored in one transaction. Of a page that was dropped several times, the last drop counts.
 
     Args:
-        entries: entries of a journal; all but drops are ignored.
+        entries: entries of a journal; all but those of dropped pages are ignored.
         now: the time, in seconds since 1970.
         advance: called with the number of records of the index that were read.
         kept: the pages that have been kept since their drops; ``None``: the whole index is read to find them.
@@ -60,7 +64,7 @@ def restore(
     drops: dict[tuple[str, str], Entry] = {}
     for entry in entries:
         last = drops.get((entry.spider, entry.url))
-        if entry.event == "drop" and (last is None or entry.time >= last.time):
+        if entry.event in ("drop", "unchanged_dropped") and (last is None or entry.time >= last.time):
             drops[entry.spider, entry.url] = replace(entry, text=b"")
     if kept is None:
         kept = _find_kept(pages, drops.values(), advance)
@@ -71,6 +75,8 @@ def restore(
         request = entry.request or _UNKNOWN_REQUEST
         try:
             override = make_override("keep", [entry.url], now)
+            if entry.event == "unchanged_dropped":
+                raise ValueError(_UNCHANGED)
             if request.method != "GET" and not is_stored(entry):
                 raise ValueError(f"it is the response to a {request.method}, and no WARC file has it.")
             if (entry.scope, entry.url) in kept:

@@ -393,3 +393,16 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
     assert "-a is for the spider of --now" in invoke("restore", "http://a.org/", "-a", "x=1", status=2).stderr
     refused = invoke("restore", f"{site.url}/a", "-s", "LOG_LEVEL=INFO", *index, status=2).stderr
     assert "'LOG_LEVEL=INFO' is no setting" in refused
+
+
+def test_a_page_that_was_dropped_as_unchanged_is_stored_and_can_be_stored_again(tmp_path: Path) -> None:
+    index = ("--index", tmp_path / "index")
+    with Site({path: html(article(path)) for path in ("/a", "/b")}) as site:
+        for paths in (["/a", "/b"], []):
+            assert run(tmp_path, site, "/a", "/b", DEDUP_REVISIT="drop").paths() == paths
+        refused = invoke("restore", f"{site.url}/a", *index, status=1).stderr
+        assert f"{site.url}/a cannot be restored: it was dropped as unchanged since an earlier crawl" in refused
+        assert "`crawler-dedup forget --url URL`" in refused
+        assert "cannot be restored" not in invoke("restore", "--since", "1d", *index).stderr
+        invoke("forget", tmp_path / "index", "--url", f"{site.url}/a")
+        assert run(tmp_path, site, "/a", "/b", DEDUP_REVISIT="drop").paths() == ["/a"]
