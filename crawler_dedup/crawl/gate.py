@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Scope = Callable[[Request, Response], "str | None"]
 
-_META_SCHEDULED = "_dedup_scheduled"
+META_SCHEDULED = "_dedup_scheduled"
 META_INHERITED = "_dedup_redirects"
 META_REDIRECTIONS = "redirect_urls"
 
@@ -58,11 +58,11 @@ class Gate:
 
     def mark_scheduled(self, request: Request) -> None:
         """Note in its ``meta`` that *request* was scheduled. A page has many links, so this has to be quick."""
-        request.meta[_META_SCHEDULED] = request.url
+        request.meta[META_SCHEDULED] = request.url
 
     def take_scheduled_mark(self, request: Request) -> None:
         """Remember whether *request* was scheduled, and remove the mark from its ``meta``."""
-        mark = request.meta.pop(_META_SCHEDULED, None)
+        mark = request.meta.pop(META_SCHEDULED, None)
         if mark is not None and mark == request.url:
             self._scheduled.add(request)
 

@@ -15,7 +15,9 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, HtmlResponse, Request, Response
 
 from crawler_dedup.crawl.background import run_in_own_thread
+from crawler_dedup.crawl.gate import META_SCHEDULED
 from crawler_dedup.crawl.monitor import Monitor
+from crawler_dedup.crawl.requests import describe_request
 from crawler_dedup.decision import Decision, DroppedRequest
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 META_RESTORED = "_dedup_restored"
 """Key in the ``meta`` of a request for a restored page: the address, and the run that has requested it."""
+_META_OF_START = {"is_start_request", META_SCHEDULED}
 _PRIORITY = 1_000
 _MAX_FAILURES = 3
 _GONE = (404, 410)
@@ -49,7 +52,7 @@ class Restorations:
         self._run = deduplicator.run
         self._spider = crawler.spider.name if crawler.spider else ""
         self._waiting: dict[str, Restoration] = {}
-        self._requested: set[bytes] = set()  # fingerprints of the requests
+        self._requested: dict[bytes, DroppedRequest] = {}  # by the fingerprints of the requests
         self._failures: dict[str, int] = {}  # by address of the pages that were requested; 0: restored
         self._by_claim: dict[int, str] = {}
         if not deduplicator.config.is_dry:  # what passes a dry run is not kept for crawls that drop
@@ -64,7 +67,7 @@ class Restorations:
             return
         if not self._waiting:
             return
-        self._crawler.signals.connect(self.refuse_link, signal=signals.request_scheduled)
+        self._crawler.signals.connect(self.refuse_repetition, signal=signals.request_scheduled)
         for url, restoration in self._waiting.items():
             engine = self._crawler.engine
             if engine is None or engine.spider is None:  # the crawl was ended meanwhile
@@ -76,7 +79,8 @@ class Restorations:
                 self._failures[url] = 1
                 self._monitor.log(logging.WARNING, "%s cannot be requested again in this crawl: %s", url, error)
             else:
-                self._requested.add(self._fingerprint(request))
+                if request.method == "GET" or url in self._places:  # else it cannot be repeated
+                    self._requested[self._fingerprint(request)] = restoration.request
             await asyncio.sleep(0)  # there may be many
 
     def _make_request(self, url: str, request: DroppedRequest) -> Request:
@@ -147,10 +151,22 @@ class Restorations:
         method = getattr(self._crawler.spider, name, None) if name else None
         return method if ismethod(method) else None
 
-    def refuse_link(self, request: Request) -> None:
-        """Refuse a link to a restored page: its request was not seen by Scrapy's duplicate filter, which would refuse it."""
-        if not request.dont_filter and self._fingerprint(request) in self._requested:
+    def refuse_repetition(self, request: Request) -> None:
+        """Refuse a link to a restored page: its request was not seen by Scrapy's duplicate filter, which would refuse it.
+
+        That filter does not see a request with which the spider starts, either. It is refused if nothing in it, such as a
+        header, is missing in the request for the restored page.
+        """
+        recorded = self._requested.get(self._fingerprint(request))
+        if recorded and (not request.dont_filter or self._is_start_like(request, recorded)):
             raise IgnoreRequest("The page is restored in this crawl.")
+
+    def _is_start_like(self, request: Request, recorded: DroppedRequest) -> bool:
+        """Return whether the spider starts with *request*, of which everything is *recorded*."""
+        more = request.meta.keys() - recorded.meta.keys() - _META_OF_START
+        is_whole = not (request.headers or request.cookies or more or recorded.left_out)
+        is_start = "is_start_request" in request.meta
+        return is_start and is_whole and describe_request(request, self._crawler.spider) == recorded
 
     def is_repeated(self, request: Request) -> bool:
         """Note that *request* is sent; return whether this crawl has requested the restored page already.

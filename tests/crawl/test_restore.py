@@ -349,6 +349,19 @@ def test_a_link_that_leads_to_a_restored_page_is_not_requested_however_it_is_wri
         assert site.paths() == ["/a?x=1&y=2", "/b"]
 
 
+def test_a_restored_page_with_which_the_spider_starts_is_requested_again_only_if_that_request_says_more(
+    tmp_path: Path,
+) -> None:
+    more = SPIDER.replace("callback=", 'headers={"X-Plain": "more"} if path == "/b" else {}, callback=')
+    more = more.replace("(1, 2)}", "(1, 2) if path == '/c' else 1}")
+    with Site({}) as site:
+        drop(tmp_path, site, "/a", "/b", "/c", source=more)
+        crawl = run(tmp_path, site, "/kept", "/a", "/b", "/c", source=more)
+        assert site.paths() == ["/a", "/b", "/c", "/kept", "/b", "/c"]
+        assert crawl.notes == []
+        assert waiting(tmp_path) == []
+
+
 def test_a_page_that_another_crawl_fails_to_restore_at_the_same_time_is_restored(tmp_path: Path) -> None:
     with Site({}) as site:
         drop(tmp_path, site, "/a")
