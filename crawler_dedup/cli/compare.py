@@ -37,10 +37,9 @@ from crawler_dedup.inspection.compare import (
     compare_signatures,
     inspect_page,
 )
-from crawler_dedup.inspection.fetching import FetchedPage, is_address, load_page
+from crawler_dedup.inspection.fetching import FetchedPage, as_fetched, is_address, load_page
 from crawler_dedup.inspection.lacks import Lack, find_edits, find_lacks, turn
 from crawler_dedup.inspection.sites import PairSites, find_sites
-from crawler_dedup.inspection.stored import find_stored
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.trimming import is_list, trim
 from crawler_dedup.signedpage import SignedPage
@@ -135,11 +134,11 @@ def _load_stored(url: str, target: Target | None) -> FetchedPage | None:
     """Return the page at *url* as it was when a crawl last dropped it, if that is stored beside the index."""
     if target is None or not is_address(url):
         return None
-    stored = find_stored(target.warc_directory, lambda entry: entry.url == without_credentials(url), print_note)
-    for dropped in reversed(stored.values()):
-        print_note(f"{dropped.drop.url} is read from the WARC files, as it was on {dropped.drop.time}.")
-        return FetchedPage(dropped.drop.url, dropped.body, dropped.drop.charset or None)
-    return None
+    dropped = target.find_stored(lambda drop: drop.url).find(without_credentials(url))
+    if dropped is None:
+        return None
+    print_note(f"{dropped.drop.url} is read from the WARC files, as it was on {dropped.drop.time}.")
+    return as_fetched(dropped)
 
 
 def _config_of(target: Target) -> Config:

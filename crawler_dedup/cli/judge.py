@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -28,23 +27,20 @@ from crawler_dedup.cli.journals import (
 from crawler_dedup.cli.options import answers_option, index_argument, journal_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, Target, find_target
-from crawler_dedup.cli.terminal import make_console, print_note, printable, quantity
+from crawler_dedup.cli.terminal import make_console, printable, quantity
 from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.evaluation.answers import Answers, PageContent
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.drops import DropReader
-from crawler_dedup.inspection.fetching import FetchedPage, fetch_page
+from crawler_dedup.inspection.fetching import as_fetched, fetch_page
 from crawler_dedup.inspection.sites import PairSites, find_sites_then
-from crawler_dedup.inspection.stored import DropId, find_stored, id_of
+from crawler_dedup.inspection.stored import DropId, StoredPages, id_of
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import ScopedUrl, Selection, sample
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.text import unpack_text
-
-if TYPE_CHECKING:
-    from crawler_dedup.warc.droppedpage import DroppedPage
 
 
 @click.command()
@@ -165,7 +161,7 @@ class _DropViewer:
     console: Console
     signer: Signer
     kept: Mapping[ScopedUrl, Record]
-    stored: Mapping[DropId, DroppedPage]
+    stored: StoredPages
     sites: Mapping[DropId, PairSites]
     fetches: bool
 
@@ -180,7 +176,7 @@ class _DropViewer:
         else:
             new = self._stored_content(entry) or PageContent(text=unpack_text(entry.text), title=entry.title)
             kept = PageContent(text=unpack_text(record.page.text), title=record.page.title) if record else PageContent()
-        dropped = self.stored.get(id_of(entry))
+        dropped = self.stored.find(id_of(entry))
         if dropped is not None and record is not None and not self.fetches:
             print_stored(dropped, record, self.signer, self.sites[id_of(entry)])
             return new, kept
@@ -196,11 +192,8 @@ class _DropViewer:
         return new, kept
 
     def _stored_content(self, entry: Entry) -> PageContent | None:
-        dropped = self.stored.get(id_of(entry))
-        if dropped is None:
-            return None
-        page = FetchedPage(entry.url, dropped.body, dropped.drop.charset or None)
-        return PageContent(html=page.self_describing_body)
+        dropped = self.stored.find(id_of(entry))
+        return PageContent(html=as_fetched(dropped).self_describing_body) if dropped else None
 
     def fetch_pages(self, entry: Entry) -> tuple[PageContent, PageContent]:
         """Fetch a dropped page and its representative; print a message for a page that cannot be fetched."""
@@ -230,8 +223,7 @@ def _make_viewer(target: Target, entries: Sequence[Entry], *, fetches: bool) -> 
                 kept[address] = record
         signer = Signer(config_from_spec(pages.header.spec, target.config))
         sites = {id_of(entry): find_sites_then(pages, entry) for entry in entries}
-    stored = find_stored(target.warc_directory, lambda entry: id_of(entry) in sites, print_note) if sites else {}
-    return _DropViewer(make_console(), signer, kept, stored, sites, fetches)
+    return _DropViewer(make_console(), signer, kept, target.find_stored(), sites, fetches)
 
 
 def _ask() -> str:

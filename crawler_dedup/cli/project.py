@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from crawler_dedup.cli.terminal import print_note
 from crawler_dedup.config import PREFIX, Config, nearest_settings
 from crawler_dedup.errors import ConfigError, DedupError
 from crawler_dedup.index.location import Location, find_location
+from crawler_dedup.inspection.stored import StoredPages, id_of
 from crawler_dedup.journal.reader import Journals
 
 JUDGED = "judged"
@@ -39,6 +41,14 @@ class Target:
         if isinstance(self.index, Path) or not self.config.journal:
             return self.directory
         return (self.directory / (self.config.journal % {"time": "", "name": ""})).parent
+
+    def find_stored(self, key: Callable[[Any], Hashable] = id_of) -> StoredPages:
+        """Find the dropped pages in WARC files by *key*; print a sentence about a file that cannot be read to its end."""
+        stored = StoredPages(self.warc_directory, key)
+        stored.refresh()
+        for problem in stored.problems:
+            print_note(problem)
+        return stored
 
     def require_journal(self) -> None:
         """Raise :class:`DedupError` if there is no journal to read."""

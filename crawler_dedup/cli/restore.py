@@ -22,7 +22,7 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.restore import Restored
 from crawler_dedup.inspection.restore import restore as restore_drops
-from crawler_dedup.inspection.stored import StoredPages
+from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.urls import without_credentials
 
 
@@ -93,19 +93,13 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
                 and (not kept or _bare(entry.duplicate_of) == _bare(kept))
                 and (not urls or _bare(entry.url) in addresses)
             )
-
-            @cache
-            def read_stored() -> StoredPages:
-                stored = StoredPages(target.warc_directory)
-                stored.refresh()
-                return stored
-
+            read_stored = cache(target.find_stored)
             result = restore_drops(
                 pages,
                 drops,
                 int(time.time()),
                 start("reading the index", len(pages)),
-                is_stored=lambda entry: entry in read_stored(),
+                is_stored=lambda entry: id_of(entry) in read_stored(),
                 is_dry=dry_run,
             )
         print_damage(target.journals)

@@ -15,7 +15,7 @@ from crawler_dedup.cli.journals import describe_crawl, describe_decision, descri
 from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
-from crawler_dedup.cli.terminal import format_time, iso_time, make_console, print_json, print_note, printable, quantity
+from crawler_dedup.cli.terminal import format_time, iso_time, make_console, print_json, printable, quantity
 from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
@@ -24,7 +24,7 @@ from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.inspection.lacks import find_lacks, find_nearest
 from crawler_dedup.inspection.sites import PairSites
-from crawler_dedup.inspection.stored import find_stored, id_of
+from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.inspection.why import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.rules.pair import Pair
@@ -250,11 +250,9 @@ def _print_difference(page: PageHistory, config: Config, target: Target, *, fetc
         _print_fetched(page.sites, last, config)
         return
     record = page.representative
-    if record is not None:
-        stored = find_stored(target.warc_directory, lambda entry: id_of(entry) == id_of(last), print_note)
-        for dropped in stored.values():
-            print_stored(dropped, record, Signer(config), page.sites)
-            return
+    if record is not None and (dropped := target.find_stored().find(id_of(last))):
+        print_stored(dropped, record, Signer(config), page.sites)
+        return
     new, kept = unpack_text(last.text), unpack_text(record.page.text) if record is not None else ""
     if not (new and kept):
         click.echo(

@@ -110,17 +110,14 @@ class Restorations:
                     self._waiting[override.urls[0]] = restoration
         if not self._waiting or not has_extra("warc"):
             return
-        from crawler_dedup.warc.droppedpage import find_files  # noqa: PLC0415  (imports FastWARC)
-        from crawler_dedup.warc.reader import find_places  # noqa: PLC0415
+        from crawler_dedup.warc.reader import find_files, read_pages  # noqa: PLC0415  (imports FastWARC)
 
-        self._places = {
-            url: (path, place)
-            for path in find_files(self._warc_directory)
-            for drop, place in find_places(path)
-            if drop.spider == self._spider
-            and (awaited := self._waiting.get(url := drop.url.partition("#")[0]))
-            and awaited.request.method == drop.method
-        }
+        for path in find_files(self._warc_directory):
+            for page, place in read_pages(path, []):
+                url = page.drop.url.partition("#")[0]
+                awaited = self._waiting.get(url) if page.drop.spider == self._spider else None
+                if awaited and awaited.request.method == page.drop.method:
+                    self._places[url] = path, place
 
     async def read_stored(self, request: Request) -> Response | None:
         """Return the response for a restored page if a WARC file has it, the first time; ``None``: it is requested.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from http.client import BadStatusLine, HTTPException
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 import urllib3
@@ -19,6 +20,9 @@ from w3lib.encoding import html_to_unicode, http_content_type_encoding
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signing.parsing import is_charset
 from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
+
+if TYPE_CHECKING:
+    from crawler_dedup.warc.droppedpage import DroppedPage
 
 _TIMEOUT = 30.0  # seconds for connecting, and between two bytes
 _MAX_SECONDS = 60.0
@@ -50,6 +54,11 @@ class FetchedPage:
         if self.encoding is None:
             return self.body
         return BOM_UTF8 + html_to_unicode(f"charset={self.encoding}", self.body)[1].encode("utf-8", "replace")
+
+
+def as_fetched(dropped: DroppedPage) -> FetchedPage:
+    """Return a dropped page, which is in a WARC file, as if it had been fetched."""
+    return FetchedPage(dropped.drop.url, dropped.body, dropped.drop.charset or None)
 
 
 def is_address(source: str) -> bool:

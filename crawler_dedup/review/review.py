@@ -18,11 +18,11 @@ from crawler_dedup.index.maintenance import open_pages, open_to_write
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
 from crawler_dedup.inspection.compare import inspect_page
 from crawler_dedup.inspection.droptable import Drop, DropTable, Mirror, Search
-from crawler_dedup.inspection.fetching import fetch_page
+from crawler_dedup.inspection.fetching import as_fetched, fetch_page
 from crawler_dedup.inspection.lacks import Lack, find_edits, find_lacks
 from crawler_dedup.inspection.restore import restore
 from crawler_dedup.inspection.sites import find_sites_then
-from crawler_dedup.inspection.stored import StoredPages
+from crawler_dedup.inspection.stored import StoredPages, id_of
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Journals, Selection
 from crawler_dedup.rules.pair import Pair
@@ -111,9 +111,9 @@ class Review:
         entry = drop.entry
         with self._lock, closing(open_pages(self._index)) as pages:
             record = pages.find(entry.scope, drop.kept_key) if drop.kept_key else None
-            stored = self._stored.find(entry)
+            stored = self._stored.find(id_of(entry))
         if stored is not None:
-            new = PageContent(html=stored.self_describing_body)
+            new = PageContent(html=as_fetched(stored).self_describing_body)
         else:
             new = PageContent(text=unpack_text(entry.text), title=entry.title)
         return new, PageContent(
@@ -122,7 +122,7 @@ class Review:
 
     def is_stored(self, drop: Drop) -> bool:
         """Return whether the dropped page is in a WARC file, as it was."""
-        return drop.entry in self._stored
+        return id_of(drop.entry) in self._stored
 
     def find_lacks(self, drop: Drop, new: PageContent) -> list[Lack]:
         """Return what the representative lacks of the dropped page, as far as the index tells without its text."""
@@ -143,8 +143,9 @@ class Review:
         Raises:
             DedupError: one of them cannot be fetched.
         """
-        stored, limit = self._stored.find(drop.entry), self.signer.config.max_bytes
-        pages = stored or fetch_page(drop.entry.url, limit), fetch_page(drop.entry.duplicate_of, limit)
+        stored, limit = self._stored.find(id_of(drop.entry)), self.signer.config.max_bytes
+        new_page = as_fetched(stored) if stored else fetch_page(drop.entry.url, limit)
+        pages = new_page, fetch_page(drop.entry.duplicate_of, limit)
         new, kept = (PageContent(html=page.self_describing_body) for page in pages)
         with self._lock:
             self._fetched[drop.id] = new, kept
@@ -173,8 +174,8 @@ class Review:
         if drop.entry.event == "mark" or drop.is_kept:
             return
         with self._lock, closing(open_to_write(self._index)) as pages:
-            is_stored = self._stored.__contains__
-            refused = restore(pages, [drop.entry], int(time.time()), kept=(), is_stored=is_stored).refused
+            is_stored = self.is_stored(drop)
+            refused = restore(pages, [drop.entry], int(time.time()), kept=(), is_stored=lambda _: is_stored).refused
         if refused:
             raise DedupError(f"Your answer is stored, but the page cannot be restored: {refused[0][1]}")
 

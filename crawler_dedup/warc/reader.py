@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -31,27 +30,27 @@ class DroppedPages:
     def __iter__(self) -> Iterator[DroppedPage]:
         self.problems.clear()
         for path in find_files(self._directory):
-            try:
-                with path.open("rb") as file:
-                    yield from (page for page, _ in _read(file))
-            except Exception as error:  # FastWARC raises many kinds of errors for a damaged file
-                self.problems.append(f"{path} was not read to its end: {error}.")
+            for page, _ in read_pages(path, self.problems):
+                yield page
 
 
-def find_places(path: Path, start: int = 0) -> Iterator[tuple[Drop, int]]:
-    """Yield the drops in a file, each with the place of its page, up to where the file is damaged or cut off.
+def read_pages(path: Path, problems: list[str], start: int = 0) -> Iterator[tuple[DroppedPage, int]]:
+    """Yield the pages in a file, each with its place, up to where the file is damaged or cut off.
 
     Args:
+        problems: gets a sentence if the file cannot be read to its end.
         start: the place of the first page that is wanted.
     """
-    with suppress(Exception), path.open("rb") as file:  # FastWARC raises many kinds of errors
-        file.seek(start)
-        for page, place in _read(file):
-            yield page.drop, place
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            yield from _read(file)
+    except Exception as error:  # FastWARC raises many kinds of errors for a damaged file
+        problems.append(f"{path} was not read to its end: {error}.")
 
 
 def read_at(path: Path, place: int) -> DroppedPage:
-    """Read the page at a place that :func:`find_places` has yielded. Raises :class:`DedupError` if it is not there."""
+    """Read the page at a place that :func:`read_pages` has yielded. Raises :class:`DedupError` if it is not there."""
     try:
         with path.open("rb") as file:
             file.seek(place)

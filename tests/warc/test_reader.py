@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from crawler_dedup.inspection.stored import StoredPages
+from crawler_dedup.inspection.stored import StoredPages, id_of
 from crawler_dedup.journal.entry import VERSION
 from crawler_dedup.warc.droppedpage import Drop, DroppedPage, to_warc
 from crawler_dedup.warc.reader import DroppedPages
@@ -83,10 +83,10 @@ def test_only_what_was_added_to_a_file_is_read_and_a_file_that_was_removed_is_pa
     (tmp_path / "dropped-20261120T100000000000Z-00000abc-gone.warc.gz").symlink_to("gone")
     stored = StoredPages(tmp_path)
     stored.refresh()
-    assert [page.drop in stored for page in PAGES] == [True, True, False]
+    assert [id_of(page.drop) in stored for page in PAGES] == [True, True, False]
     content = path.read_bytes()
     path.write_bytes(bytes(50) + content[50:] + to_warc(PAGES[2]))
     stored.refresh()
-    found = stored.find(PAGES[2].drop)
+    found = stored.find(id_of(PAGES[2].drop))
     assert found is not None
     assert found.body == PAGES[2].body
