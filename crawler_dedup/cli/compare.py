@@ -38,7 +38,7 @@ from crawler_dedup.inspection.compare import (
     inspect_page,
 )
 from crawler_dedup.inspection.fetching import FetchedPage, as_fetched, is_address, load_page
-from crawler_dedup.inspection.lacks import Lack, find_edits, find_lacks, turn
+from crawler_dedup.inspection.lacks import Lack, find_lacks, inspect_stored, turn
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.trimming import is_list, trim
@@ -243,15 +243,14 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 
 def print_stored(dropped: DroppedPage, record: Record, signer: Signer, sites: PairSites) -> None:
     """Print what the representative of a stored page lacks of it, and both texts if the index has that of the other."""
-    drop, kept = dropped.drop, record.page
-    new = inspect_page(signer, drop.url, dropped.body, drop.charset or None, scope=drop.scope)
-    pair = Pair(new.page, trim(kept), signer.config.max_distance, signer.scheme, sites.new, sites.kept)
-    if record.filed > drop.seconds:
+    kept = record.page
+    new, lacks = inspect_stored(dropped, kept, signer, sites)
+    if record.filed > dropped.drop.seconds:
         click.echo(CHANGED)
     console = make_console()
     if kept.text:
         print_side_by_side(console, new.text, unpack_text(kept.text), folded=True)
-    console.print(describe_lacks("kept", [*find_lacks(new, pair), *find_edits(new, pair)]))
+    console.print(describe_lacks("kept", lacks))
     if not kept.text:
         click.echo("Changes of single words may be missing here, because the text of the kept page is not stored.")
 

@@ -29,7 +29,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, Target, find_target
 from crawler_dedup.cli.terminal import make_console, printable, quantity
 from crawler_dedup.errors import BeyondLimits, DedupError
-from crawler_dedup.evaluation.answers import Answers, PageContent
+from crawler_dedup.evaluation.answers import Answers, PageContent, contents_of
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
@@ -40,7 +40,6 @@ from crawler_dedup.inspection.stored import DropId, StoredPages, id_of
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import ScopedUrl, Selection, sample
 from crawler_dedup.signing.signer import Signer, config_from_spec
-from crawler_dedup.signing.text import unpack_text
 
 
 @click.command()
@@ -171,15 +170,15 @@ class _DropViewer:
         click.echo(describe_duplicate(entry))
         title = f"The kept page: “{printable(record.page.title)}”" if record else "That page is no longer kept."
         click.echo(f"  {title}")
+        dropped = self.stored.find(id_of(entry))
         if self.fetches:
             new, kept = self.fetch_pages(entry)
         else:
-            new = self._stored_content(entry) or PageContent(text=unpack_text(entry.text), title=entry.title)
-            kept = PageContent(text=unpack_text(record.page.text), title=record.page.title) if record else PageContent()
-        dropped = self.stored.find(id_of(entry))
-        if dropped is not None and record is not None and not self.fetches:
-            print_stored(dropped, record, self.signer, self.sites[id_of(entry)])
-            return new, kept
+            html = as_fetched(dropped).self_describing_body if dropped else b""
+            new, kept = contents_of(entry, record.page if record else None, html)
+            if dropped is not None and record is not None:
+                print_stored(dropped, record, self.signer, self.sites[id_of(entry)])
+                return new, kept
         if record is not None and record.filed > entry.seconds:
             click.echo(f"  {CHANGED}")
         if new and kept:
@@ -191,13 +190,11 @@ class _DropViewer:
             )
         return new, kept
 
-    def _stored_content(self, entry: Entry) -> PageContent | None:
-        dropped = self.stored.find(id_of(entry))
-        return PageContent(html=as_fetched(dropped).self_describing_body) if dropped else None
-
     def fetch_pages(self, entry: Entry) -> tuple[PageContent, PageContent]:
-        """Fetch a dropped page and its representative; print a message for a page that cannot be fetched."""
-        return self._stored_content(entry) or self._fetch(entry.url), self._fetch(entry.duplicate_of)
+        """Fetch a page, unless it is stored, and its representative; print a message for one that cannot be fetched."""
+        dropped = self.stored.find(id_of(entry))
+        new = PageContent(html=as_fetched(dropped).self_describing_body) if dropped else self._fetch(entry.url)
+        return new, self._fetch(entry.duplicate_of)
 
     def _fetch(self, url: str) -> PageContent:
         try:

@@ -18,6 +18,8 @@ from crawler_dedup.evaluation.counts import Share
 from crawler_dedup.evaluation.labelled import ANSWERS, Document, LabelledPair, LabelledSet, read_folder
 from crawler_dedup.journal.entry import Entry, UnknownVersion, decode_entry
 from crawler_dedup.journal.reader import Selection
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.files import open_replacement
 from crawler_dedup.urls import host_of
 
@@ -45,7 +47,7 @@ class _StoredAnswer(msgspec.Struct):
 
 
 class PageContent(msgspec.Struct, frozen=True):
-    """The available content of a page: its present HTML, or its stored main text and title, or neither."""
+    """The available content of a page: its HTML, or its stored main text and title, or neither."""
 
     html: bytes = b""
     text: str = ""
@@ -53,6 +55,17 @@ class PageContent(msgspec.Struct, frozen=True):
 
     def __bool__(self) -> bool:
         return bool(self.html or self.text)
+
+
+def contents_of(entry: Entry, kept: SignedPage | None, stored: bytes = b"") -> tuple[PageContent, PageContent]:
+    """Return the contents of a dropped page and of its representative that are stored: HTML, main texts, or nothing.
+
+    Args:
+        kept: the representative; ``None``: it is not kept.
+        stored: the dropped page in a WARC file.
+    """
+    new = PageContent(html=stored) if stored else PageContent(text=unpack_text(entry.text), title=entry.title)
+    return new, PageContent(text=unpack_text(kept.text), title=kept.title) if kept else PageContent()
 
 
 class Answers:

@@ -11,7 +11,8 @@ import msgspec
 
 from crawler_dedup.decision import Match
 from crawler_dedup.index.index import Index
-from crawler_dedup.inspection.compare import InspectedPage
+from crawler_dedup.inspection.compare import InspectedPage, inspect_page
+from crawler_dedup.inspection.sites import PairSites
 from crawler_dedup.rules.cover import is_part_of
 from crawler_dedup.rules.limits import ALIKE
 from crawler_dedup.rules.matcher import RuleMatcher
@@ -35,6 +36,7 @@ from crawler_dedup.signing.signer import Signer
 
 if TYPE_CHECKING:
     from crawler_dedup.index.profiles import Snapshot
+    from crawler_dedup.warc.droppedpage import DroppedPage
 
 _WORD = re.compile(r"[^\W\d_][\w’'-]*")
 _KINDS = {Trait.EMBEDDED: "a picture or the like", Trait.HEADING: "a heading", Trait.ENTRY: "a link"}
@@ -82,6 +84,16 @@ def find_edits(new: InspectedPage, pair: Pair) -> list[Lack]:
         return []
     edited = pair.cover.with_hashes(pair.cover.differing)
     return [Lack("a text in these words", new.blocks.get(number, ""), block.size) for number, block in edited]
+
+
+def inspect_stored(
+    dropped: DroppedPage, kept: SignedPage, signer: Signer, sites: PairSites
+) -> tuple[InspectedPage, list[Lack]]:
+    """Return a dropped page that is in a WARC file, and what its representative lacks of it, also words of a block."""
+    drop = dropped.drop
+    new = inspect_page(signer, drop.url, dropped.body, drop.charset or None, scope=drop.scope)
+    pair = Pair(new.page, trim(kept), signer.config.max_distance, signer.scheme, sites.new, sites.kept)
+    return new, [*find_lacks(new, pair), *find_edits(new, pair)]
 
 
 def turn(pair: Pair, kept: InspectedPage) -> Pair:

@@ -11,24 +11,20 @@ from pathlib import Path
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import DedupError
-from crawler_dedup.evaluation.answers import Answers, Label, PageContent
+from crawler_dedup.evaluation.answers import Answers, Label, PageContent, contents_of
 from crawler_dedup.evaluation.counts import Share
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages, open_to_write
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
-from crawler_dedup.inspection.compare import inspect_page
 from crawler_dedup.inspection.droptable import Drop, DropTable, Mirror, Search
 from crawler_dedup.inspection.fetching import as_fetched, fetch_page
-from crawler_dedup.inspection.lacks import Lack, find_edits, find_lacks
+from crawler_dedup.inspection.lacks import Lack, inspect_stored
 from crawler_dedup.inspection.restore import restore
 from crawler_dedup.inspection.sites import find_sites_then
 from crawler_dedup.inspection.stored import StoredPages, id_of
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Journals, Selection
-from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signing.signer import Signer, config_from_spec
-from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _MAX_FETCHED = 8  # pairs of pages that are kept in memory: each page may have ten million bytes
@@ -112,30 +108,20 @@ class Review:
         with self._lock, closing(open_pages(self._index)) as pages:
             record = pages.find(entry.scope, drop.kept_key) if drop.kept_key else None
             stored = self._stored.find(id_of(entry))
-        if stored is not None:
-            new = PageContent(html=as_fetched(stored).self_describing_body)
-        else:
-            new = PageContent(text=unpack_text(entry.text), title=entry.title)
-        return new, PageContent(
-            text=unpack_text(record.page.text), title=record.page.title
-        ) if record else PageContent()
+        html = as_fetched(stored).self_describing_body if stored else b""
+        return contents_of(entry, record.page if record else None, html)
 
     def is_stored(self, drop: Drop) -> bool:
         """Return whether the dropped page is in a WARC file, as it was."""
         return id_of(drop.entry) in self._stored
 
-    def find_lacks(self, drop: Drop, new: PageContent) -> list[Lack]:
-        """Return what the representative lacks of the dropped page, as far as the index tells without its text."""
-        entry = drop.entry
+    def find_lacks(self, drop: Drop) -> list[Lack]:
+        """Return what the representative lacks of a stored page, as far as the index tells without its text."""
         with self._lock, closing(open_pages(self._index)) as pages:
-            record = pages.find(entry.scope, drop.kept_key) if drop.kept_key else None
-            sites = find_sites_then(pages, entry)
-        if record is None:
-            return []
-        page = inspect_page(self.signer, entry.url, new.html, scope=entry.scope)
-        limit = self.signer.config.max_distance
-        pair = Pair(page.page, trim(record.page), limit, self.signer.scheme, sites.new, sites.kept)
-        return [*find_lacks(page, pair), *find_edits(page, pair)]
+            record = pages.find(drop.entry.scope, drop.kept_key) if drop.kept_key else None
+            sites = find_sites_then(pages, drop.entry)
+            dropped = self._stored.find(id_of(drop.entry))
+        return inspect_stored(dropped, record.page, self.signer, sites)[1] if dropped and record else []
 
     def fetch(self, drop: Drop) -> None:
         """Fetch both pages, the dropped one only if it is not stored, and remember them.
