@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 from rich.text import Text
 
-from crawler_dedup.cli.options import NumberRange, index_argument, journal_option, json_option, settings_option
+from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_target
 from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable, quantity
@@ -51,12 +51,6 @@ def groups(index: Location | None, journal: Sequence[Path], settings: Sequence[s
 @click.command()
 @index_argument
 @click.option(
-    "--share", type=NumberRange(0, 1), default=0.5, show_default=True, help="Least share of the pages of a mirror."
-)
-@click.option(
-    "--pages", type=click.IntRange(1), default=10, show_default=True, help="Least number of known pages of a mirror."
-)
-@click.option(
     "--list",
     "listed",
     type=click.Choice(["deny", "allow"]),
@@ -67,8 +61,6 @@ def groups(index: Location | None, journal: Sequence[Path], settings: Sequence[s
 @settings_option
 def mirrors(
     index: Location | None,
-    share: float,
-    pages: int,
     listed: Literal["deny", "allow"] | None,
     journal: Sequence[Path],
     settings: Sequence[str],
@@ -77,22 +69,22 @@ def mirrors(
 ) -> None:
     """List hosts whose pages are represented by pages of another host.
 
-    The share is that of the known pages of a host (kept or dropped) that the other host represents. --list deny prints the
-    hosts that need not be crawled, for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for
-    allowed_domains. INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy
-    project is used.
+    The share is that of the known pages of a host (kept or dropped) that the other host represents. Hosts with a share of
+    half or more are listed, if ten pages or more are known of them. --list deny prints the hosts that need not be crawled,
+    for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains. INDEX is the directory of
+    the index, or its address on a server; without it, the index of this Scrapy project is used.
 
     \b
     Examples:
       crawler-dedup mirrors
-      crawler-dedup mirrors --share 0.9 --list deny > deny.txt
+      crawler-dedup mirrors --list deny > deny.txt
     """
     if json and listed:
         raise click.UsageError("--json and --list cannot be combined.")
     from crawler_dedup.inspection.droptable import find_redundant_hosts  # noqa: PLC0415  (slow to load)
 
     with _read_drops(index, journal, settings) as table:
-        hosts_with_mirrors = table.mirrors(share, pages)
+        hosts_with_mirrors = table.mirrors()
         hosts = table.hosts()
     redundant = find_redundant_hosts(hosts_with_mirrors)
     if listed:
@@ -102,7 +94,7 @@ def mirrors(
         lines = ({**vars(each), "share": each.share, "deny": each.host in redundant} for each in hosts_with_mirrors)
         print_json("mirror", lines)
     elif not hosts_with_mirrors:
-        click.echo(f"No host has {share:.0%} of its pages, and {quantity(pages, 'page')} or more, on another host.")
+        click.echo("No host has half of its pages, and ten pages or more, on another host.")
     else:
         table_of_hosts = make_table("host", "represented by", right=("pages", "duplicates", "share"))
         for each in hosts_with_mirrors:

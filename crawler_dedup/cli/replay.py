@@ -17,20 +17,20 @@ from crawler_dedup.index.location import Location
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.system.extras import require_extra
 
+_EXAMPLES = 3
+
 
 @click.command()
 @index_argument
-@click.option(
-    "--examples", type=click.IntRange(0), default=3, show_default=True, metavar="N", help="List N pages of each change."
-)
 @json_option
 @settings_option
-def replay(index: Location | None, examples: int, json: bool, settings: Sequence[str]) -> None:
+def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
     """Decide the dropped pages in WARC files again, with other settings.
 
     The pages are those that a crawl has stored (DEDUP_DROPPED_WARC). Each is decided twice by the index as it is now: with
-    the present settings, and with those of -s. The command lists what changes, by rule. Nothing is changed. INDEX is the
-    directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
+    the present settings, and with those of -s. The command lists what changes, by rule, with three examples of each.
+    Nothing is changed. INDEX is the directory of the index, or its address on a server; without it, the index of this
+    Scrapy project is used.
 
     Only DEDUP_MAX_DISTANCE, DEDUP_NEVER_DROP and DEDUP_EXPIRE_DAYS can be replayed: signatures and scopes of kept pages
     depend on other settings, and the texts of kept pages are not stored.
@@ -62,7 +62,7 @@ def replay(index: Location | None, examples: int, json: bool, settings: Sequence
             before, after = change.present, change.other
             name = f"“{before.rule}” → {f'“{after.rule}”' if after.duplicate_of else after.verdict}"
             changes[name] += 1
-            if changes[name] <= examples:
+            if changes[name] <= _EXAMPLES:
                 shown[name].append(f"  {printable(change.url)} ← {printable(before.duplicate_of)}")
     for problem in stored.problems:
         print_note(problem)

@@ -56,6 +56,7 @@ _CONDITIONS = {
 }
 _MEMBER = ("url", "rule", "time", "event")
 _MAX_ID = (1 << 63) - 1
+MIN_MIRROR_SHARE, MIN_MIRROR_PAGES = 0.5, 10
 _MAX_WORDS = 4_000  # characters of title and addresses that are searched
 
 
@@ -303,12 +304,10 @@ class DropTable:
         for (scope, url, is_kept), members in groupby(rows, lambda row: row[:3]):
             yield Group(scope, url, bool(is_kept), [dict(zip(_MEMBER, member[3:], strict=True)) for member in members])
 
-    def mirrors(self, least_share: float, least_pages: int) -> list[Mirror]:
-        """Return the hosts of which another host represents at least a share of the pages, the largest share first.
+    def mirrors(self) -> list[Mirror]:
+        """Return the hosts of which another host represents half of the known pages or more, the largest share first.
 
-        Args:
-            least_share: the share, 0 to 1.
-            least_pages: how many pages of a host are known at least.
+        Hosts with fewer than ten known pages are left out.
         """
         rows = self._database.execute(
             f"WITH lost AS (SELECT scope, url, host, kept_host FROM drops WHERE NOT EXISTS ({_IS_KEPT})),"  # noqa: S608
@@ -317,7 +316,7 @@ class DropTable:
             " SELECT lost.host, kept_host, count(*) AS number, total FROM lost JOIN totals ON totals.host = lost.host"
             " WHERE lost.host != kept_host GROUP BY lost.host, kept_host HAVING number >= ? * total AND total >= ?"
             " ORDER BY 1.0 * number / total DESC, number DESC, lost.host, kept_host",
-            [least_share, least_pages],
+            [MIN_MIRROR_SHARE, MIN_MIRROR_PAGES],
         )
         return [Mirror(*row) for row in rows]
 

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.inspection.droptable import SEARCHED, Search, find_redundant_hosts
+from crawler_dedup.inspection.droptable import MIN_MIRROR_PAGES, SEARCHED, Search, find_redundant_hosts
 from crawler_dedup.report.rendering import make_environment
 from crawler_dedup.review.guard import Guard, read_form
 from crawler_dedup.review.review import Review
@@ -30,7 +30,6 @@ _HERE = Path(__file__).parent
 _REPORT = _HERE.with_name("report")
 _DROPS = 50  # on a page of the list
 _MAX_PAGE = 1_000_000
-_MIRROR_SHARE, _MIRROR_PAGES = 0.5, 10  # as in `crawler-dedup mirrors`
 _TITLES = {403: "Refused", 404: "Not found", 413: "Too large"}
 
 
@@ -136,9 +135,9 @@ class _Pages:
     def mirrors(self, _: Request) -> Response:
         """List hosts that mirror another one."""
         self._review.refresh()
-        mirrors = self._review.mirrors(_MIRROR_SHARE, _MIRROR_PAGES)
+        mirrors = self._review.mirrors()
         redundant = find_redundant_hosts(mirrors)
-        return self._render("mirrors.html.jinja", mirrors=mirrors, redundant=redundant, least=_MIRROR_PAGES)
+        return self._render("mirrors.html.jinja", mirrors=mirrors, redundant=redundant, least=MIN_MIRROR_PAGES)
 
     def precision(self, _: Request) -> Response:
         """Show how many of the drops are right, by the answers."""

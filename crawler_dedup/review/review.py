@@ -95,10 +95,10 @@ class Review:
             raise DedupError("There is no such drop, or not any more: the page was dropped again for another reason.")
         return drop
 
-    def mirrors(self, least_share: float, least_pages: int) -> list[Mirror]:
+    def mirrors(self) -> list[Mirror]:
         """Return the hosts that mirror another one, as :meth:`DropTable.mirrors` does."""
         with self._lock:
-            return self.table.mirrors(least_share, least_pages)
+            return self.table.mirrors()
 
     def contents(self, drop: Drop) -> Contents:
         """Return the known contents of both pages: as they were fetched, or else as they are stored, or their texts."""
