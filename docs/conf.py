@@ -28,6 +28,7 @@ html_theme = "furo"
 html_title = f"{project} {release}"
 myst_heading_anchors = 4
 autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented_params"
 autodoc_member_order = "bysource"
 
 
@@ -46,9 +47,9 @@ def help_of(command: click.Command, context: click.Context) -> Iterator[str]:
         for name in command.list_commands(context):
             subcommand = command.get_command(context, name)
             assert subcommand is not None
-            yield from help_of(subcommand, click.Context(subcommand, context, f"{context.info_name} {name}"))
+            yield from help_of(subcommand, click.Context(subcommand, context, name))
     else:
-        yield f"### {context.info_name}\n\n```text\n{command.get_help(context)}\n```"
+        yield f"### {context.command_path}\n\n```text\n{command.get_help(context)}\n```"
 
 
 def docstrings() -> Iterator[str]:
