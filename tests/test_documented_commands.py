@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -11,11 +12,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from textwrap import indent
+from textwrap import dedent, indent
 
 import click
 import pytest
 
+import crawler_dedup
 from crawler_dedup.cli import LazyCommand, app
 from crawler_dedup.system.extras import has_extra
 from tests.support import processes
@@ -147,13 +149,44 @@ def test_no_exception_and_no_placeholder_is_unused() -> None:
     assert set(PLACEHOLDERS) <= words
 
 
+# Python
+
+
+def python_blocks(text: str) -> list[str]:
+    return [dedent(block) for block in re.findall(r"^ *```python\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_examples_in_python_are_python_and_the_names_of_the_package_exist(page: Path) -> None:
+    for block in python_blocks(page.read_text(encoding="utf-8")):
+        for node in ast.walk(ast.parse(block)):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "crawler_dedup"
+            ):
+                getattr(crawler_dedup, node.attr)
+            elif isinstance(node, ast.ImportFrom) and node.module == "crawler_dedup":
+                assert {alias.name for alias in node.names} <= {*crawler_dedup.__all__, "spark"}
+
+
+def test_the_examples_without_scrapy_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = python_blocks((ROOT / "docs/reference/api.md").read_text(encoding="utf-8"))
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(block, {"body": article("a").encode()})
+    with crawler_dedup.PermutedIndex.open("signatures") as index:
+        assert len(index) == 2
+
+
 # Programs that crawl without a project
 
 
 def programs(heading: str) -> list[str]:
     """Return the Python blocks below *heading* of the page about places to run."""
     section = (ROOT / "docs/how-to/where-it-runs.md").read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
-    return re.findall(r"^```python\n(.*?)^```", section.partition("\n## ")[0], re.MULTILINE | re.DOTALL)
+    return python_blocks(section.partition("\n## ")[0])
 
 
 def run_program(folder: Path, site: Site, program: str) -> str:
