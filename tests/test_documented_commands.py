@@ -173,7 +173,7 @@ def test_examples_in_python_are_python_and_the_names_of_the_package_exist(page: 
 def test_the_examples_without_scrapy_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = python_blocks((ROOT / "docs/reference/api.md").read_text(encoding="utf-8"))
-    assert len(blocks) == 2
+    assert blocks
     for block in blocks:
         exec(block, {"body": article("a").encode()})
     with crawler_dedup.PermutedIndex.open("signatures") as index:
