@@ -40,6 +40,7 @@ from crawler_dedup.inspection.compare import (
 from crawler_dedup.inspection.fetching import FetchedPage, as_fetched, is_address, load_page
 from crawler_dedup.inspection.lacks import Lack, find_lacks, inspect_stored, turn
 from crawler_dedup.inspection.sites import PairSites, find_sites
+from crawler_dedup.journal.entry import Entry
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.trimming import is_list, trim
 from crawler_dedup.signedpage import SignedPage
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
     from crawler_dedup.warc.droppedpage import DroppedPage
 
 CHANGED = "The kept page has changed since then; it is shown as it is now."
+_NOT_STORED = (
+    "With --fetch, this command fetches both pages again, and shows where they differ. Without it, it needs what a crawl has"
+    " stored: dropped pages (DEDUP_DROPPED_WARC) or main texts (DEDUP_STORE_TEXT = True)."
+)
 _SHOWN_TOKENS = 60
 _SHOWN_BLOCKS = 10
 
@@ -241,18 +246,31 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     console.print("The first rule with an answer decides (→). A crawl does not ask the rules below it.")
 
 
-def print_stored(dropped: DroppedPage, record: Record, signer: Signer, sites: PairSites) -> None:
-    """Print what the representative of a stored page lacks of it, and both texts if the index has that of the other."""
-    kept = record.page
-    new, lacks = inspect_stored(dropped, kept, signer, sites)
-    if record.filed > dropped.drop.seconds:
+def print_difference(
+    entry: Entry, record: Record | None, dropped: DroppedPage | None, signer: Signer, sites: PairSites
+) -> None:
+    """Print how a dropped page and its representative differ, as far as one or both are stored.
+
+    Args:
+        record: the representative; ``None``: it is not kept.
+        dropped: the dropped page; ``None``: it is in no WARC file.
+    """
+    new, kept = unpack_text(entry.text), unpack_text(record.page.text) if record else ""
+    if record is not None and dropped is not None:
+        page, lacks = inspect_stored(dropped, record.page, signer, sites)
+        new = page.text
+    elif not (new and kept):
+        click.echo(_NOT_STORED)
+        return
+    if record is not None and record.filed > entry.seconds:
         click.echo(CHANGED)
     console = make_console()
-    if kept.text:
-        print_side_by_side(console, new.text, unpack_text(kept.text), folded=True)
-    console.print(describe_lacks("kept", lacks))
-    if not kept.text:
-        click.echo("Changes of single words may be missing here, because the text of the kept page is not stored.")
+    if kept:
+        print_side_by_side(console, new, kept, folded=True)
+    if dropped is not None:
+        console.print(describe_lacks("kept", lacks))
+        if not kept:
+            click.echo("Changes of single words may be missing here, because the text of the kept page is not stored.")
 
 
 def _print_texts(console: Console, new: InspectedPage, kept: InspectedPage) -> None:

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.prompt import Prompt
 
-from crawler_dedup.cli.compare import CHANGED, print_stored
+from crawler_dedup.cli.compare import CHANGED, print_difference
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.evaluate import format_share
 from crawler_dedup.cli.journals import (
@@ -170,25 +170,17 @@ class _DropViewer:
         click.echo(describe_duplicate(entry))
         title = f"The kept page: “{printable(record.page.title)}”" if record else "That page is no longer kept."
         click.echo(f"  {title}")
-        dropped = self.stored.find(id_of(entry))
         if self.fetches:
             new, kept = self.fetch_pages(entry)
-        else:
-            html = as_fetched(dropped).self_describing_body if dropped else b""
-            new, kept = contents_of(entry, record.page if record else None, html)
-            if dropped is not None and record is not None:
-                print_stored(dropped, record, self.signer, self.sites[id_of(entry)])
-                return new, kept
-        if record is not None and record.filed > entry.seconds:
-            click.echo(f"  {CHANGED}")
-        if new and kept:
-            print_side_by_side(self.console, self._text_of(new), self._text_of(kept), folded=True)
-        else:
-            click.echo(
-                "  There are no texts to show: they come from --fetch, or from crawls with DEDUP_DROPPED_WARC or"
-                " DEDUP_STORE_TEXT = True. Open both pages in a browser."
-            )
-        return new, kept
+            if record is not None and record.filed > entry.seconds:
+                click.echo(CHANGED)
+            if new and kept:
+                print_side_by_side(self.console, self._text_of(new), self._text_of(kept), folded=True)
+            return new, kept
+        dropped = self.stored.find(id_of(entry))
+        print_difference(entry, record, dropped, self.signer, self.sites[id_of(entry)])
+        html = as_fetched(dropped).self_describing_body if dropped else b""
+        return contents_of(entry, record.page if record else None, html)
 
     def fetch_pages(self, entry: Entry) -> tuple[PageContent, PageContent]:
         """Fetch a page, unless it is stored, and its representative; print a message for one that cannot be fetched."""

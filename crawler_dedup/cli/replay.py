@@ -12,6 +12,7 @@ from crawler_dedup.cli.options import index_argument, json_option, settings_opti
 from crawler_dedup.cli.project import find_target, read_config
 from crawler_dedup.cli.terminal import print_json, print_note, printable, quantity
 from crawler_dedup.config.settings import setting_name
+from crawler_dedup.decision import Decision
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
 from crawler_dedup.signing.signer import Signer, config_from_spec
@@ -60,7 +61,7 @@ def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
             print_json("change", changed)
         for change in changed:
             before, after = change.present, change.other
-            name = f"“{before.rule}” → {f'“{after.rule}”' if after.duplicate_of else after.verdict}"
+            name = f"{_reason(before)} → {_reason(after)}"
             changes[name] += 1
             if changes[name] <= _EXAMPLES:
                 shown[name].append(f"  {printable(change.url)} ← {printable(before.duplicate_of)}")
@@ -71,3 +72,7 @@ def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
     print_note(f"{total} in WARC files; {counts['duplicates']:,} are duplicates with the present settings{of_these}.")
     for name, count in changes.most_common():
         click.echo("\n".join([f"{count:,} × {name}", *shown[name]]))
+
+
+def _reason(decision: Decision) -> str:
+    return f"“{decision.match.rule}”" if decision.match and decision.duplicate_of else str(decision.verdict)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from crawler_dedup.cli.compare import CHANGED, compare_pages, describe_lacks, print_comparison, print_stored
+from crawler_dedup.cli.compare import compare_pages, describe_lacks, print_comparison, print_difference
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.journals import describe_crawl, describe_decision, describe_time, print_damage
 from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
@@ -31,7 +31,6 @@ from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import decide
 from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signing.signer import Signer, config_from_spec
-from crawler_dedup.signing.text import unpack_text
 
 _LISTED = 10
 
@@ -249,20 +248,8 @@ def _print_difference(page: PageHistory, config: Config, target: Target, *, fetc
     if fetches:
         _print_fetched(page.sites, last, config)
         return
-    record = page.representative
-    if record is not None and (dropped := target.find_stored().find(id_of(last))):
-        print_stored(dropped, record, Signer(config), page.sites)
-        return
-    new, kept = unpack_text(last.text), unpack_text(record.page.text) if record is not None else ""
-    if not (new and kept):
-        click.echo(
-            "With --fetch, this command fetches both pages again, and shows where they differ. Without it, it needs what"
-            " a crawl has stored: dropped pages (DEDUP_DROPPED_WARC) or main texts (DEDUP_STORE_TEXT = True)."
-        )
-        return
-    if record is not None and record.filed > last.seconds:
-        click.echo(CHANGED)
-    print_side_by_side(make_console(), new, kept, folded=True)
+    dropped = target.find_stored().find(id_of(last)) if page.representative else None
+    print_difference(last, page.representative, dropped, Signer(config), page.sites)
 
 
 def _print_nearest(record: Record, config: Config, target: Target) -> None:

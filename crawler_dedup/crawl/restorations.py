@@ -110,7 +110,8 @@ class Restorations:
                     self._waiting[override.urls[0]] = restoration
         if not self._waiting or not has_extra("warc"):
             return
-        from crawler_dedup.warc.reader import find_files, read_pages  # noqa: PLC0415  (imports FastWARC)
+        from crawler_dedup.warc.droppedpage import find_files  # noqa: PLC0415  (imports FastWARC)
+        from crawler_dedup.warc.reader import read_pages  # noqa: PLC0415
 
         for path in find_files(self._warc_directory):
             for page, place in read_pages(path, []):

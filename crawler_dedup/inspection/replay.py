@@ -20,22 +20,12 @@ REPLAYED = ("max_distance", "never_drop", "expire_days")
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a decision says: its verdict, the rule that decided, the address of the representative, and the reason."""
-
-    verdict: Verdict
-    rule: str
-    duplicate_of: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Change:
-    """The outcomes for the page at *url* with the present and with the other settings."""
+    """The decisions about the page at *url* with the present and with the other settings."""
 
     url: str
-    present: Outcome
-    other: Outcome
+    present: Decision
+    other: Decision
 
 
 def replay(
@@ -50,14 +40,9 @@ def replay(
     for stored in dropped:
         drop = stored.drop
         page, _ = present.sign(drop.url, stored.body, encoding=drop.charset or None, key=drop.key, scope=drop.scope)
-        before, after = (_outcome(preview_in(index, signer, page)) for signer in (present, other))
+        before, after = (preview_in(index, signer, page) for signer in (present, other))
         counts["pages"] += 1
         if before.verdict is Verdict.DUPLICATE:
             counts["duplicates"] += 1
             if before != after:
                 yield Change(drop.url, before, after)
-
-
-def _outcome(decision: Decision) -> Outcome:
-    rule = decision.match.rule if decision.match else ""
-    return Outcome(decision.verdict, rule, decision.duplicate_of, decision.reason)

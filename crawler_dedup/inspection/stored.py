@@ -41,7 +41,8 @@ class StoredPages:
         """Find the pages in files that are new or have grown: such a file is read from its last known page on."""
         if not has_extra("warc") or not self._directory.exists():
             return
-        from crawler_dedup.warc.reader import find_files, read_pages  # noqa: PLC0415  (imports FastWARC)
+        from crawler_dedup.warc.droppedpage import find_files  # noqa: PLC0415  (imports FastWARC)
+        from crawler_dedup.warc.reader import read_pages  # noqa: PLC0415
 
         self.problems.clear()
         for path in find_files(self._directory):

@@ -104,7 +104,7 @@ def test_a_pair_that_was_dropped_twice_is_judged_once(dropped: Path) -> None:
 
 def test_answers_without_texts_are_recorded_and_make_no_pairs(dropped: Path, tmp_path: Path) -> None:
     result = judge(dropped, "y\ny\n", "--output", tmp_path / "answers")
-    assert "There are no texts to show" in result.stdout
+    assert "it needs what a crawl has stored" in result.stdout
     assert [path.name for path in (tmp_path / "answers").iterdir()] == ["answers.jsonl"]
 
 
@@ -144,7 +144,7 @@ def check_folder(folder: Path, pairs: dict[tuple[str, str], int]) -> None:
 def test_answers_become_a_labelled_folder_with_stored_texts_and_do_not_contain_them(tmp_path: Path) -> None:
     check_pages(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True, DEDUP_MAX_DISTANCE=7)
     result = judge(tmp_path / "index", "y\nn\n")
-    assert "There are no texts to show" not in result.stdout
+    assert "it needs what a crawl has stored" not in result.stdout
     assert "equal line" in result.stdout
     check_folder(tmp_path / "index" / "judged", {(COPIES[0], KEPT): 1, (COPIES[1], KEPT): 0})
     lines = (tmp_path / "index" / "judged" / "answers.jsonl").read_bytes().splitlines()

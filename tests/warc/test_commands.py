@@ -62,7 +62,7 @@ def test_why_goes_on_without_files_that_cannot_be_read(crawled: Crawled, tmp_pat
 def test_judge_shows_and_saves_stored_pages(crawled: Crawled, tmp_path: Path) -> None:
     result = invoke("judge", crawled.index, "-o", tmp_path / "judged", typed="n\ny\n")
     assert f"a text in these words: {SENTENCE.format('refused at first to hear')}" in printed_text(result)
-    assert "There are no texts to show" not in result.output
+    assert "it needs what a crawl has stored" not in result.output
 
 
 def test_judge_saves_stored_pages_beside_the_stored_texts_of_kept_ones(tmp_path: Path) -> None:
