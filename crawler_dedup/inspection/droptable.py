@@ -20,8 +20,8 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.index import Index
 from crawler_dedup.inspection.doubts import find_doubts
-from crawler_dedup.journal.entry import Entry, UnknownVersion, decode_entry
-from crawler_dedup.journal.reader import Journals
+from crawler_dedup.journal.entry import Entry, decode_entry
+from crawler_dedup.journal.reader import Journals, read_lines
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import host_of
 
@@ -207,16 +207,19 @@ class DropTable:
 
     def _rows(self, path: Path, pages: Index | None, advance: Advance) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the drops in the part of a file that was not read yet."""
-        inode, start = self._known.get(path) or (path.stat().st_ino, 0)
-        for place, size, entry in _read_from(path, start):
+        inode, place = self._known.get(path) or (path.stat().st_ino, 0)
+        for line, entry in read_lines(path, decode_entry, place):
+            if not line.endswith(b"\n"):  # it may be being written
+                return
             if entry is None:
                 self.damaged += 1
             elif entry.event == "emptied":
                 self._emptied = max(self._emptied, entry.time)
             elif entry.is_duplicate:
                 yield self._row(entry, path, place, pages)
-            self._known[path] = inode, place + size
-            advance(size)
+            place += len(line)
+            self._known[path] = inode, place
+            advance(len(line))
 
     def _row(self, entry: Entry, path: Path, place: int, pages: Index | None) -> tuple[Any, ...]:
         title, key, _ = self._kept_page(entry)
@@ -280,7 +283,7 @@ class DropTable:
         return None if row is None else self._drop(*row)
 
     def _drop(self, number: int, file: str, place: int, doubts: str, is_kept: int) -> Drop:
-        _, _, entry = next(_read_from(Path(file), place), (0, 0, None))
+        _, entry = next(read_lines(Path(file), decode_entry, place), (b"", None))
         if entry is None:
             raise DedupError(f"{file} was changed or removed: load the page again.")
         title, key, filed = self._kept_page(entry)
@@ -340,21 +343,6 @@ def _is_replaced(path: Path, inode: int, size: int) -> bool:
     except FileNotFoundError:
         return True
     return now.st_ino != inode or now.st_size < size
-
-
-def _read_from(path: Path, place: int) -> Iterator[tuple[int, int, Entry | None]]:
-    """Yield place, size and entry of each line from *place* on that has its end: the last line may be being written."""
-    try:
-        with path.open("rb") as file:
-            file.seek(place)
-            for line in file:
-                if line.endswith(b"\n"):
-                    yield place, len(line), decode_entry(line)
-                    place += len(line)
-    except OSError as error:
-        raise DedupError(f"{path} cannot be read: {error}") from None
-    except UnknownVersion as error:
-        raise DedupError(f"{path}: another version of crawler-dedup has written it (schema {error.version}).") from None
 
 
 def find_redundant_hosts(mirrors: Sequence[Mirror]) -> list[str]:

@@ -39,24 +39,34 @@ def read(path: Path) -> Iterator[Entry | None]:
 
 
 def _read(path: Path, decode: Callable[[bytes], _Line], advance: Advance) -> Iterator[_Line]:
-    number = bytes_read = 0
+    bytes_read = 0
+    for number, (line, decoded) in enumerate(read_lines(path, decode), 1):
+        yield decoded
+        bytes_read += len(line)
+        if number % _STEP == 0:
+            advance(bytes_read)
+            bytes_read = 0
+    advance(bytes_read)
+
+
+def read_lines(path: Path, decode: Callable[[bytes], _Line], start: int = 0) -> Iterator[tuple[bytes, _Line]]:
+    """Yield each line from the place *start* on, also decoded. Raises as :func:`read`."""
+    number = 0
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                yield decode(line)
-                bytes_read += len(line)
-                if number % _STEP == 0:
-                    advance(bytes_read)
-                    bytes_read = 0
+            file.seek(start)
+            for line in file:
+                number += 1
+                yield line, decode(line)
     except OSError as error:
         raise DedupError(f"{path} cannot be read: {error}") from None
     except UnknownVersion as error:
         age = "a later" if error.version > VERSION else "an older"
+        after = f" after byte {start}" if start else ""
         raise DedupError(
-            f"{path}, line {number}, was written by {age} version of crawler-dedup: schema {error.version}; this one"
-            f" reads {VERSION}."
+            f"{path}, line {number}{after}, was written by {age} version of crawler-dedup: schema {error.version}; this"
+            f" one reads {VERSION}."
         ) from None
-    advance(bytes_read)
 
 
 class Journals:
