@@ -52,7 +52,8 @@ class Restorations:
         self._run = deduplicator.run
         self._spider = crawler.spider.name if crawler.spider else ""
         self._waiting: dict[str, Restoration] = {}
-        self._requested: dict[bytes, DroppedRequest] = {}  # by the fingerprints of the requests
+        # By the fingerprints of the requests for restored pages what is recorded of them; None: it is in a WARC file.
+        self._requested: dict[bytes, DroppedRequest | None] = {}
         self._failures: dict[str, int] = {}  # by address of the pages that were requested; 0: restored
         self._by_claim: dict[int, str] = {}
         if not deduplicator.config.is_dry:  # what passes a dry run is not kept for crawls that drop
@@ -79,8 +80,9 @@ class Restorations:
                 self._failures[url] = 1
                 self._monitor.log(logging.WARNING, "%s cannot be requested again in this crawl: %s", url, error)
             else:
-                if request.method == "GET" or url in self._places:  # else it cannot be repeated
-                    self._requested[self._fingerprint(request)] = restoration.request
+                is_stored = url in self._places
+                if request.method == "GET" or is_stored:  # else it cannot be repeated
+                    self._requested[self._fingerprint(request)] = None if is_stored else restoration.request
             await asyncio.sleep(0)  # there may be many
 
     def _make_request(self, url: str, request: DroppedRequest) -> Request:
@@ -153,14 +155,16 @@ class Restorations:
         """Refuse a link to a restored page: its request was not seen by Scrapy's duplicate filter, which would refuse it.
 
         That filter does not see a request with which the spider starts, either. It is refused if nothing in it, such as a
-        header, is missing in the request for the restored page.
+        header, is missing in the request for the restored page, and that is no older page from a WARC file.
         """
-        recorded = self._requested.get(self._fingerprint(request))
-        if recorded and (not request.dont_filter or self._is_start_like(request, recorded)):
-            raise IgnoreRequest("The page is restored in this crawl.")
+        fingerprint = self._fingerprint(request)
+        if fingerprint in self._requested:
+            recorded = self._requested[fingerprint]
+            if not request.dont_filter or (recorded and self._is_recorded_start(request, recorded)):
+                raise IgnoreRequest("The page is restored in this crawl.")
 
-    def _is_start_like(self, request: Request, recorded: DroppedRequest) -> bool:
-        """Return whether the spider starts with *request*, of which everything is *recorded*."""
+    def _is_recorded_start(self, request: Request, recorded: DroppedRequest) -> bool:
+        """Return whether the spider starts with *request*, and all of it is *recorded*."""
         more = request.meta.keys() - recorded.meta.keys() - _META_OF_START
         is_whole = not (request.headers or request.cookies or more or recorded.left_out)
         is_start = "is_start_request" in request.meta

@@ -69,6 +69,15 @@ def test_restored_pages_come_from_the_files_whatever_their_method_and_are_kept(t
     assert "/post is kept" in invoke("why", f"{site.url}/post", tmp_path / "index").stdout
 
 
+def test_a_stored_page_with_which_the_spider_starts_is_requested_as_well_because_it_may_be_newer(
+    tmp_path: Path,
+) -> None:
+    with Site(PAGES) as site:
+        drop_and_restore(tmp_path, site)
+        run_script(tmp_path, SPIDER, {}, site=site.url, paths=["/get"])
+        assert site.paths() == ["/get"]
+
+
 def test_a_page_whose_file_is_gone_is_requested_if_that_is_possible(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         drop_and_restore(tmp_path, site)
@@ -76,9 +85,12 @@ def test_a_page_whose_file_is_gone_is_requested_if_that_is_possible(tmp_path: Pa
             path.unlink()
         again = crawl(tmp_path, site)
         assert site.paths() == ["/get"]
+        other = SPIDER.replace("method=", "dont_filter=False, method=")  # it is as a link of another page
+        run_script(tmp_path, other, {}, site=site.url, paths=["/post"])
+        assert site.paths() == ["/get", "/post"]
     assert again.item("/get")["flags"] == []
     assert again.lines("WARNING", "/post is not requested again: it is the response to a POST, and no WARC file has it")
-    assert waiting(tmp_path) == {"post": 1}
+    assert waiting(tmp_path) == {"post": 2}
 
 
 def test_of_a_cut_off_file_the_whole_pages_are_restored(tmp_path: Path) -> None:
