@@ -7,16 +7,18 @@ import logging
 from typing import TYPE_CHECKING, Self
 
 from scrapy import Spider, signals
-from scrapy.http import HtmlResponse, Request, Response
+from scrapy.http import HtmlResponse, Request, Response, TextResponse
+from scrapy.http.request import NO_CALLBACK
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.monitor import LogThrottle
 from crawler_dedup.crawl.signals import work_matched
 from crawler_dedup.crawl.startup import FilterOff, config_of, directory_of, is_preview, refusal_logged
-from crawler_dedup.crawl.text import shown_text
+from crawler_dedup.crawl.text import declared_encoding, shown_text
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.features import MAX_CHARS
+from crawler_dedup.signing.parsing import decode_text
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.works.library import Library
 from crawler_dedup.works.matches import Match, Matches
@@ -61,12 +63,13 @@ class WorksMiddleware:
 
     async def process_response(
         self,
-        request: Request,  # noqa: ARG002
+        request: Request,
         response: Response,
         spider: Spider | None = None,  # noqa: ARG002
     ) -> Response:
         """Compare *response*, and pass it."""
-        if isinstance(response, HtmlResponse) and response.status == 200:
+        is_text = isinstance(response, HtmlResponse) or _is_plain_text(response)
+        if is_text and response.status == 200 and request.callback is not NO_CALLBACK:
             try:
                 await self._compare(response)
             except Exception as error:
@@ -76,9 +79,12 @@ class WorksMiddleware:
     async def _compare(self, response: Response) -> None:
         if len(response.body) > self._max_bytes:
             raise BeyondLimits("too many bytes")
-        text = (await shown_text(response))[:MAX_CHARS]  # comparing more would hold up the event loop
-        async with self._in_turn:
-            matches = await run_in_own_thread(self._find, response.url, text)
+        if _is_plain_text(response):
+            text = await run_in_own_thread(decode_text, response.body, declared_encoding(response))
+        else:
+            text = await shown_text(response)
+        async with self._in_turn:  # comparing more would hold up the event loop
+            matches = await run_in_own_thread(self._find, response.url, text[:MAX_CHARS])
         self._count("checked")
         for match, is_new in matches:
             self._count("matches")
@@ -111,3 +117,8 @@ class WorksMiddleware:
 
     def _count(self, name: str, by: int = 1) -> None:
         self._crawler.stats.inc_value(f"dedup/works/{name}", by)
+
+
+def _is_plain_text(response: Response) -> bool:
+    content_type = response.headers.get("Content-Type") or b""
+    return isinstance(response, TextResponse) and content_type.lower().startswith(b"text/plain")

@@ -6,7 +6,7 @@ import csv
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -77,8 +77,7 @@ def matches(
 @click.command()
 @click.argument("match", type=click.IntRange(1, (1 << 63) - 1))
 @library_option
-@json_option
-def show(match: int, library: Path, json: bool) -> None:
+def show(match: int, library: Path) -> None:
     """Show the passages of a match, those of the page and of the work side by side.
 
     MATCH is the number of the match, as `works matches` prints it. Characters that differ are underlined; characters that
@@ -90,9 +89,6 @@ def show(match: int, library: Path, json: bool) -> None:
     """
     with closing(Matches(library)) as stored:
         shown, passages = stored.read(match)
-    if json:
-        print_json("passage", map(asdict, passages))
-        return
     console = make_console()
     author = f" ({printable(shown.author)})" if shown.author else ""
     console.print(Text(f"{printable(shown.title)}{author}\n{printable(shown.url)}"))
@@ -110,9 +106,9 @@ def show(match: int, library: Path, json: bool) -> None:
         page, work = Text(), Text()
         for part in align_passages(passage.text, passage.work_text):
             for side, characters in ((page, part.text), (work, part.work_text)):
-                shown_characters = printable(" ".join(characters.split("\n")))
+                shown_characters = printable(characters)
                 side.append(
-                    f"[{shown_characters}]" if part.kind == "homophone" and characters else shown_characters,
+                    f"[{shown_characters}]" if part.kind == "homophone" else shown_characters,
                     style="" if part.kind == "equal" else "bold underline",
                 )
         if passage.is_cut:

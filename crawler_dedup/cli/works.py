@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from crawler_dedup.cli.options import jobs_option, json_option, output_file_option, settings_option
+from crawler_dedup.cli.options import jobs_option, json_option, output_file_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
 from crawler_dedup.cli.terminal import (
@@ -25,21 +25,14 @@ from crawler_dedup.cli.terminal import (
     printable,
     quantity,
 )
-from crawler_dedup.errors import BeyondLimits, ConfigError, DedupError
-from crawler_dedup.index.maintenance import has_index, open_pages
-from crawler_dedup.inspection.fetching import fetch_page, is_address
+from crawler_dedup.errors import ConfigError, DedupError
 from crawler_dedup.signedpage import escape_surrogates
-from crawler_dedup.signing.extractors import extract_text
-from crawler_dedup.signing.text import unpack_text
-from crawler_dedup.system.extras import require_extra
-from crawler_dedup.system.processes import map_in_processes, raise_if_stopped
-from crawler_dedup.works.documents import MAX_BYTES, SUFFIXES, read_content, read_document
+from crawler_dedup.system.processes import map_in_processes
+from crawler_dedup.works.documents import SUFFIXES, list_documents
+from crawler_dedup.works.inputs import check_part, list_parts
 from crawler_dedup.works.letters import SCHEMES
-from crawler_dedup.works.library import Library, SignedWork, Work, digest_of, sign_work
+from crawler_dedup.works.library import Library, SignedWork, Work, sign_file
 from crawler_dedup.works.matches import Match, Matches
-
-_SNIFFED = 1 << 10
-_RECORDS_TOGETHER = 100
 
 
 def _find_library(_: click.Context, __: click.Parameter, value: Path | None) -> Path:
@@ -94,12 +87,12 @@ def add(paths: Sequence[Path], library: Path, scheme: str, jobs: int) -> None:
       crawler-dedup works add novels/ --library works
       crawler-dedup works add book.epub poem.txt --library works
     """
-    files = list(dict.fromkeys(file.resolve() for path in paths for file in _list_documents(path)))
+    files = list(dict.fromkeys(file.resolve() for path in paths for file in list_documents(path)))
     if not files:
         raise DedupError(f"{', '.join(map(str, paths))}: there is no file to read ({', '.join(SUFFIXES)}).")
     with closing(Library(library, writable=True)) as opened, progress_bars() as start:
         known = opened.digests()
-        sign = partial(_sign_file, scheme=scheme)
+        sign = partial(sign_file, scheme=scheme)
         tasks = [(file, known.get(escape_surrogates(str(file)))) for file in files]
         added, errors = 0, 0
         for signed in map_in_processes(sign, tasks, min(jobs, len(tasks)), start("signing", len(tasks)), chunk_size=1):
@@ -113,26 +106,6 @@ def add(paths: Sequence[Path], library: Path, scheme: str, jobs: int) -> None:
     click.echo(f"{quantity(added, 'work')} added or changed; the library has {quantity(count, 'work')}.")
     if errors:
         raise click.exceptions.Exit(2)
-
-
-def _list_documents(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    return sorted(file for file in path.rglob("*") if _is_document(file) and file.is_file())
-
-
-def _sign_file(task: tuple[Path, bytes | None], *, scheme: str) -> SignedWork | str:
-    """Return a work to add, ``""`` if it has not changed, or an error."""
-    file, known = task
-    try:
-        content = read_content(file)
-        digest = digest_of(content, scheme)
-        if digest == known:
-            return ""
-        chosen = next((name for name in SCHEMES if name == scheme), None)
-        return sign_work(str(file), digest, read_document(str(file), content), chosen)
-    except DedupError as error:
-        return str(error)
 
 
 @click.command("list")
@@ -222,37 +195,12 @@ def import_(file: Path, library: Path) -> None:
 # Checking
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A part of an input: of every *parts* records the one with the number *part*.
-
-    Attributes:
-        source: an address, a file or the directory of an index.
-        kind: ``url``, ``file``, ``index`` or a format of files of pages.
-    """
-
-    source: str
-    kind: str
-    part: int = 0
-    parts: int = 1
-
-
-@dataclass(frozen=True)
-class _Checked:
-    """What became of a part of an input: its number of pages, its matches (and whether each is new), and errors."""
-
-    pages: int
-    matches: list[tuple[Match, bool]]
-    errors: list[str]
-
-
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @library_option
 @json_option
 @jobs_option
-@settings_option
-def check(inputs: Sequence[str], library: Path, json: bool, jobs: int, settings: Sequence[str]) -> None:
+def check(inputs: Sequence[str], library: Path, json: bool, jobs: int) -> None:
     """Find the pages that share passages with works of a library.
 
     INPUT is a text, Markdown, HTML or EPUB file, a folder of them, a WARC, WACZ, JSON Lines or Parquet file, an address, a
@@ -267,15 +215,14 @@ def check(inputs: Sequence[str], library: Path, json: bool, jobs: int, settings:
       crawler-dedup works check suspects/ --library works
       crawler-dedup works check crawl.warc.gz urls.txt --library works --json
     """
-    config = read_config(settings)
-    parts = [part for name in inputs for part in _list_parts(name, jobs)]
+    parts = [part for name in inputs for part in list_parts(name, jobs)]
     with closing(Library(library)), closing(Matches(library)):  # created before processes use them
         pass
-    check_part = partial(_check_part, library=library, max_bytes=config.max_bytes)
+    compare_part = partial(check_part, library=library, max_bytes=read_config(()).max_bytes)
     pages, matches, errors = 0, list[tuple[Match, bool]](), set[str]()
     with progress_bars() as start:
         advance = start("checking", len(parts))
-        for checked in map_in_processes(check_part, parts, min(jobs, len(parts)), advance, chunk_size=1):
+        for checked in map_in_processes(compare_part, parts, min(jobs, len(parts)), advance, chunk_size=1):
             pages += checked.pages
             matches += checked.matches
             for error in set(checked.errors) - errors:  # parts of an input may have the same
@@ -308,91 +255,3 @@ def print_matches(matches: Sequence[Match]) -> None:
         shares = (f"{match.share_of_work:.1%}", f"{match.share_of_page:.1%}", f"{match.passages:,}")
         table.add_row(str(match.id), match.status, Text(printable(match.title)), *shares, Text(printable(match.url)))
     make_console().print(table)
-
-
-def _list_parts(name: str, jobs: int) -> list[_Part]:
-    """Return the parts of an input, which several processes can read at the same time."""
-    from crawler_dedup.batch.readers import find_format  # noqa: PLC0415  (reading needs an extra)
-
-    if is_address(name):
-        return [_Part(name, "url")]
-    path = Path(name)
-    if not path.exists():
-        raise DedupError(f"{name} does not exist, and is no address (http://…, https://…).")
-    if path.is_dir() and has_index(path):
-        return [_Part(name, "index", part, jobs) for part in range(jobs)]
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.is_file() and (_is_document(file) or find_format(file)))
-        return [part for file in files for part in _list_parts(str(file), jobs)]
-    if input_format := find_format(path):
-        require_extra("batch", "reading files of pages")
-        return [_Part(name, input_format, part, jobs) for part in range(jobs)]
-    if name.lower().endswith(".txt"):
-        with path.open("rb") as file:
-            begins_with_address = is_address(file.read(_SNIFFED).decode("utf-8", "replace").strip())
-        lines = path.read_text("utf-8", "replace").split() if begins_with_address else []
-        if lines and all(map(is_address, lines)):
-            return [_Part(line, "url") for line in lines]
-    return [_Part(str(path.absolute()), "file")]
-
-
-def _is_document(file: Path) -> bool:
-    return file.name.lower().endswith(SUFFIXES)
-
-
-def _check_part(part: _Part, *, library: Path, max_bytes: int) -> _Checked:
-    """Compare the pages of a part with the library, and store the matches of each at once."""
-    pages, matches, errors = 0, list[tuple[Match, bool]](), list[str]()
-    with closing(Library(library)) as opened, closing(Matches(library)) as stored:
-        try:
-            for address, text in _read_pages(part, max_bytes):
-                raise_if_stopped()
-                pages += 1
-                try:
-                    matches += stored.store(address, text, opened.compare(text))
-                except BeyondLimits as limit:
-                    errors.append(f"{address} has {limit}.")
-        except DedupError as error:
-            errors.append(str(error))
-    return _Checked(pages, matches, errors)
-
-
-def _read_pages(part: _Part, max_bytes: int) -> Iterator[tuple[str, str]]:
-    """Yield the address and the text of each page of a part."""
-    path = Path(part.source)
-    if part.kind == "url":
-        page = fetch_page(part.source, max_bytes)
-        yield page.url, extract_text(page.body, page.encoding, whole=True)
-    elif part.kind == "file":
-        yield part.source, read_document(part.source, read_content(path)).text
-    elif part.kind == "index":
-        yield from _read_index(part)
-    else:
-        yield from _read_records(part)
-
-
-def _read_records(part: _Part) -> Iterator[tuple[str, str]]:
-    from crawler_dedup.batch.readers import reader_of  # noqa: PLC0415  (it needs the extra)
-    from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, PassedOver  # noqa: PLC0415
-
-    bad: PassedOver | None = None
-    for record in reader_of(part.kind).read_pages(Path(part.source), DEFAULT_COLUMNS, MAX_BYTES):
-        if isinstance(record, PassedOver):
-            bad = record if record.is_bad and bad is None and not part.part else bad
-        elif record.record % part.parts == part.part:
-            yield record.url, extract_text(record.body, record.encoding, whole=True)
-    if bad is not None:
-        raise DedupError(f"{part.source}, record {bad.record:,}: {bad.detail or bad.reason}.")
-
-
-def _read_index(part: _Part) -> Iterator[tuple[str, str]]:
-    count = stored = 0
-    with closing(open_pages(Path(part.source))) as pages:
-        for block in pages.records(_RECORDS_TOGETHER, handled_only=True):
-            for record in block:
-                count += 1
-                stored += bool(record.page.text)
-                if count % part.parts == part.part and (text := unpack_text(record.page.text)):
-                    yield record.page.url, text
-    if count and not stored:
-        raise DedupError(f"{part.source} holds no texts: it was not made with DEDUP_STORE_TEXT = True.")

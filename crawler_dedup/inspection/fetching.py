@@ -42,11 +42,13 @@ class FetchedPage:
         url: its address, after redirections.
         body: its bytes.
         encoding: the charset that the transport names; ``None``: no charset, or an unknown one.
+        is_plain_text: whether the transport says that it is no HTML but plain text.
     """
 
     url: str
     body: bytes
     encoding: str | None = None
+    is_plain_text: bool = False
 
     @property
     def self_describing_body(self) -> bytes:
@@ -121,8 +123,10 @@ def _fetch(url: str, max_bytes: int) -> FetchedPage:
                 body = _read(answer, max_bytes)
     except (urllib3.exceptions.HTTPError, HTTPException, OSError, ValueError) as error:
         raise DedupError(f"{url} cannot be fetched: {_reason(error)}") from None
-    encoding = http_content_type_encoding(answer.headers.get("Content-Type"))
-    return FetchedPage(target, body, encoding if is_charset(encoding) else None)
+    content_type = answer.headers.get("Content-Type", "")
+    encoding = http_content_type_encoding(content_type)
+    is_plain_text = content_type.lower().startswith("text/plain")
+    return FetchedPage(target, body, encoding if is_charset(encoding) else None, is_plain_text)
 
 
 def _follow(web: urllib3.PoolManager, url: str) -> tuple[str, urllib3.BaseHTTPResponse]:

@@ -102,10 +102,11 @@ def _detect(body: bytes) -> str | None:
     return "utf-8"
 
 
-def decode_text(content: bytes) -> str:
-    """Decode plain text by its byte-order mark, as UTF-8, or in the charset that is detected."""
+def decode_text(content: bytes, declared: str | None = None) -> str:
+    """Decode plain text by its byte-order mark, in the *declared* charset, as UTF-8, or in the charset that is detected."""
     encoding, mark = read_bom(content)
-    return to_unicode(content[len(mark or b"") :], encoding or _detect(content) or "cp1252")
+    encoding = encoding or (declared if is_charset(declared) else None) or _detect(content) or "cp1252"
+    return to_unicode(content[len(mark or b"") :], encoding)
 
 
 def roots(tree: HtmlElement) -> list[HtmlElement]:

@@ -46,6 +46,18 @@ class Document:
     author: str = ""
 
 
+def list_documents(path: Path) -> list[Path]:
+    """Return the files with a text below a folder, or the file that *path* is."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if is_document(file) and file.is_file())
+
+
+def is_document(file: Path) -> bool:
+    """Return whether the name of a file says that it has a text."""
+    return file.name.lower().endswith(SUFFIXES)
+
+
 def read_document(name: str, content: bytes) -> Document:
     """Read the content of a file; its *name* says which kind it is, HTML if it has no suffix that is known.
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.hamming import mix_bits
-from crawler_dedup.signing.characters import HAN, MARKS_RANGES, UNSPACED_RANGES
+from crawler_dedup.signing.characters import HAN, LETTER, MARKS_RANGES, UNSPACED_RANGES
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import locate_initials
 from crawler_dedup.signing.schemes.winnowing import Pieces, Positions, choose_runs, count_letters
@@ -32,6 +32,7 @@ _WINDOWS: dict[Scheme, int] = {"pinyin": 16, "winnowing": 61}  # successive runs
 
 # Pieces of words: each is normalised by itself, so that its place is known. Cut, because places within one are interpolated.
 _PIECE = re.compile(rf"(?:[^\W_{UNSPACED_RANGES}][{MARKS_RANGES}]*|[{UNSPACED_RANGES}]){{1,40}}")
+_OTHER_WORD = re.compile(rf"{LETTER}+|[{UNSPACED_RANGES}]")
 _SLICE = 1 << 14
 """Number of characters that are read at a time: the interpreter lock is held for each."""
 _NO_PLACES = np.zeros(0, dtype=np.int64)
@@ -66,9 +67,9 @@ class _PlainText:
 
 
 def find_scheme(text: str) -> Scheme:
-    """Return the scheme for *text*: initials if at least half of its letters are Chinese characters."""
-    han = len(HAN.findall(text))
-    return "pinyin" if han and 2 * han >= sum(map(str.isalpha, text)) else "winnowing"
+    """Return the scheme for *text*: initials if it has at least as many Chinese characters as other words."""
+    han, others = (sum(1 for _ in pattern.finditer(text)) for pattern in (HAN, _OTHER_WORD))
+    return "pinyin" if han and han >= others else "winnowing"
 
 
 def read_letters(text: str, schemes: Sequence[Scheme]) -> list[Letters]:

@@ -22,8 +22,8 @@ from crawler_dedup.system.compression import compress, decompress
 from crawler_dedup.system.files import open_replacement
 from crawler_dedup.works.comparison import Comparison, compare, pair_runs
 from crawler_dedup.works.database import Database
-from crawler_dedup.works.documents import Document
-from crawler_dedup.works.letters import LEAST_LETTERS, Letters, Scheme, find_scheme, read_letters
+from crawler_dedup.works.documents import Document, read_content, read_document
+from crawler_dedup.works.letters import LEAST_LETTERS, SCHEMES, Letters, Scheme, find_scheme, read_letters
 
 FILE = "library.sqlite"
 _SCHEMA = """
@@ -91,6 +91,27 @@ class FoundWork:
     work: Work
     comparison: Comparison
     work_texts: list[str]
+
+
+def sign_file(task: tuple[Path, bytes | None], *, scheme: str) -> SignedWork | str:
+    """Sign the work in a file with a scheme, or ``auto``.
+
+    Args:
+        task: the file, and the digest of its state in the library.
+
+    Returns:
+        The work, ``""`` if the file has not changed, or why it cannot be read.
+    """
+    file, known = task
+    try:
+        content = read_content(file)
+        digest = digest_of(content, scheme)
+        if digest == known:
+            return ""
+        chosen = next((name for name in SCHEMES if name == scheme), None)
+        return sign_work(str(file), digest, read_document(str(file), content), chosen)
+    except DedupError as error:
+        return str(error)
 
 
 def digest_of(content: bytes, scheme: str) -> bytes:

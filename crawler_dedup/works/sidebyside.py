@@ -20,12 +20,13 @@ class AlignedPart(NamedTuple):
 
 
 def align_passages(text: str, work_text: str) -> Iterator[AlignedPart]:
-    """Align a passage of a page with that of a work."""
-    for part in compare_words(text, work_text):
+    """Align a passage of a page with that of a work; white space is shown as single spaces."""
+    for part in compare_words(" ".join(text.split()), " ".join(work_text.split())):
         if part.is_equal:
             yield AlignedPart("equal", *part)
         else:
-            yield AlignedPart("homophone" if _sound_alike(*part) else "different", *part)
+            is_homophone = _sound_alike(part.new.replace(" ", ""), part.kept.replace(" ", ""))
+            yield AlignedPart("homophone" if is_homophone else "different", *part)
 
 
 def _sound_alike(first: str, second: str) -> bool:

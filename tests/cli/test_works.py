@@ -26,7 +26,7 @@ from crawler_dedup.works.library import Library
 from crawler_dedup.works.matches import FILE, Matches
 from tests.support.chinese import chinese
 from tests.support.commandline import PROGRAM, environment, invoke, json_lines, lines_by_type, printed_text
-from tests.support.crawling import Site, html
+from tests.support.crawling import Answer, Site, html
 from tests.support.processes import start
 from tests.support.prose import html as text_page
 from tests.support.works import (
@@ -161,18 +161,23 @@ def test_files_folders_warcs_addresses_and_indexes_are_checked(library: Path, tm
     folder = write_files(tmp_path / "folder", {"page.html": text_page(PAGE), "crawl.warc": warc, "no.bin": b"x"})
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams", store_text=True)) as index:
         index.check("http://b.org/", text_page(TRAM[:1_500]), encoding="utf-8")
-    with Site({"/one": html(f"<p>{PAGE}"), "/two": html("<p>tea")}) as site:
-        write_files(tmp_path, {"urls.txt": f"{site.url}/one\n{site.url}/two\n{site.url}/none\n".encode()})
-        found = check(folder, tmp_path / "index", tmp_path / "urls.txt", library=library, status=1, jobs=2)
+    text = Answer(b"<1>  \n" * 100 + PAGE.encode(), headers=(("Content-Type", "text/plain"),))
+    with Site({"/one": html(f"<p>{PAGE}"), "/two": html("<p>tea"), "/text": text}) as site:
+        addresses = "\n".join(f"{site.url}/{path}" for path in ("one", "two", "none", "text"))
+        write_files(tmp_path, {"urls": addresses.encode()})
+        found = check(folder, tmp_path / "index", tmp_path / "urls", library=library, status=1, jobs=2)
     urls = {match["url"]: match["title"] for match in found["match"]}
+    starts = {match["url"]: match["start"] for match in found["match"]}
+    assert starts[f"{site.url}/text"] == starts[f"{site.url}/one"] + 600
     assert urls == {
         "http://a.org/0": "novel",
         "http://a.org/2": "tram",
         str(folder / "page.html"): "novel",
         "http://b.org/": "tram",
         f"{site.url}/one": "novel",
+        f"{site.url}/text": "novel",
     }
-    assert found["checked"] == [{"type": "checked", "pages": 7, "matches": 5, "new": 5, "errors": 1}]
+    assert found["checked"] == [{"type": "checked", "pages": 8, "matches": 6, "new": 6, "errors": 1}]
 
 
 def test_inputs_that_cannot_be_read_are_reported_each_in_a_sentence(library: Path, tmp_path: Path) -> None:
@@ -294,9 +299,10 @@ def test_both_passages_are_shown_with_homophones_marked(matched: Path) -> None:
     inside = [part for part in re.findall(r"\[(.*?)\]", re.sub(r"[\s│]", "", shown)) if part]
     assert exchanged > 100
     assert len(inside) > 50
-    (passage,) = json_lines("works", "show", 1, "--json", "--library", matched)
-    assert passage["work_text"] in NOVEL
-    assert passage["text"] in PAGE
+    with closing(Matches(matched)) as stored:
+        _, (passage,) = stored.read(1)
+    assert passage.work_text in NOVEL
+    assert passage.text in PAGE
     assert "…" not in shown
     assert works("show", 2, library=matched).output.count(" …") == 2  # of a passage of 2,000 characters
 
