@@ -162,7 +162,6 @@ def _compare_region(
     Return whether each letter is equal, and how many windows that are nearly equal it lies in: shape (shifts, letters).
     """
     length, shifts = region.end - region.start, _BAND + 2 * _MARGIN
-    equal = np.zeros((shifts, length), dtype=np.bool_)
     begin = region.start + region.shift
     part = work[max(0, begin) : max(0, begin + length + shifts - 1)]
     before = min(max(0, -begin), length + shifts - 1)  # letters before the beginning of the work
