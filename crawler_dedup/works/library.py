@@ -6,7 +6,7 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from hashlib import blake2b
 from pathlib import Path
 from sqlite3 import Row
@@ -34,7 +34,6 @@ create table works (
 );
 create table runs (number integer, work integer, start integer, primary key (number, work, start)) without rowid
 """
-_COLUMNS = "id, source, title, author, scheme, chars, letters, added"
 _MAX_CHARS = 10_000_000  # of a work: unpacking its text holds the interpreter lock
 _MAX_BYTES = 1 << 30  # of an unpacked column
 _MAX_CANDIDATES = 100
@@ -66,6 +65,9 @@ class Work:
     chars: int
     letters: int
     added: int
+
+
+_COLUMNS = ", ".join(field.name for field in fields(Work))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,10 +27,6 @@ create table matches (
     texts text not null, unique (work, url)
 )
 """
-_COLUMNS = (
-    'id, work, title, author, url, host, start, "end", work_start, work_end, share_of_work, share_of_page, passages, scheme,'
-    " first_seen, last_seen, status"
-)
 _MAX_PASSAGES = 100
 _MAX_CHARS = 1_000
 """Number of passages of a match that are stored with their texts, the longest, and of the characters of each."""
@@ -70,6 +66,9 @@ class Match:
     first_seen: int
     last_seen: int
     status: Status
+
+
+_COLUMNS = ", ".join(f'"{field.name}"' for field in fields(Match))
 
 
 @dataclass(frozen=True)
