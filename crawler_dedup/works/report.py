@@ -19,6 +19,7 @@ def render_matches(stored: Matches, matches: Sequence[Match], created: datetime)
     """Lay out *matches*, which *stored* has: by work, by host, by the day when they were first seen, and each of them."""
     from crawler_dedup.report.rendering import Chart, make_environment  # noqa: PLC0415  (it needs the extra)
 
+    works, titles = Counter(match.work for match in matches), {match.work: match.title for match in matches}
     days = Counter(datetime.fromtimestamp(match.first_seen, UTC).strftime("%Y-%m-%d") for match in matches)
     shown = sorted(matches, key=lambda match: -match.share_of_work)[:_MOST_SHOWN]
     longest = [max(stored.read(match.id)[1], key=lambda passage: passage.end - passage.start) for match in shown]
@@ -30,7 +31,7 @@ def render_matches(stored: Matches, matches: Sequence[Match], created: datetime)
             made=created.strftime("%Y-%m-%d %H:%M UTC"),
             count=len(matches),
             statuses=Counter(match.status for match in matches).most_common(),
-            works=Counter(match.title for match in matches).most_common(_MOST_ROWS),
+            works=[(titles[work], number) for work, number in works.most_common(_MOST_ROWS)],
             hosts=Counter(match.host or "(files)" for match in matches).most_common(_MOST_ROWS),
             days=Chart("Pages first seen, by day", sorted(days.items())[-_MOST_DAYS:]),
             matches=[*zip(shown, aligned, longest, strict=True)],

@@ -319,6 +319,13 @@ def test_the_report_has_works_hosts_days_and_passages_and_trusts_no_page(matched
     assert "0 pages share" in (tmp_path / "none.html").read_text()
 
 
+def test_works_of_the_same_title_are_apart_in_the_report(tmp_path: Path) -> None:
+    library = make_library(tmp_path / "library", {f"{name}/novel.txt": NOVEL.encode() for name in "ab"})
+    check(write_files(tmp_path / "folder", {"page.txt": PAGE.encode()}), library=library, status=1)
+    works("report", "-o", tmp_path / "report.html", library=library)
+    assert (tmp_path / "report.html").read_text().count('<span class="name">novel</span>') == 2
+
+
 def test_people_can_query_the_table(matched: Path) -> None:
     with closing(sqlite3.connect(matched / FILE)) as connection:
         rows = connection.execute("select title, host, passages, status from matches order by id").fetchall()
