@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from crawler_dedup.crawl.signals import work_matched as work_matched
     from crawler_dedup.crawl.text import main_text as main_text
     from crawler_dedup.crawl.text import own_text as own_text
+    from crawler_dedup.decision import BEING_HANDLED as BEING_HANDLED
     from crawler_dedup.decision import Decision as Decision
     from crawler_dedup.decision import Match as Match
     from crawler_dedup.decision import Verdict as Verdict
@@ -46,7 +47,7 @@ _NAMES = {
     "crawl.claims": "release settle",
     "crawl.signals": "NearDuplicate near_duplicate_dropped page_handled work_matched",
     "crawl.text": "main_text own_text",
-    "decision": "Decision Match Verdict",
+    "decision": "BEING_HANDLED Decision Match Verdict",
     "deduplicator": "Deduplicator",
     "errors": "ConfigError DedupError ExportUnreadable IndexDamaged IndexGone IndexMismatch IndexUnusable",
     "hamming": "Numbers SignatureMatch",

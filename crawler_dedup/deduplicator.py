@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from os import PathLike
@@ -337,6 +337,20 @@ class Deduplicator:
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
         """Settle or release the claim of *decision* without waiting; it is written a moment later, with other changes."""
         return self._end_claim(decision, settled=settled, urgent=False)
+
+    @contextmanager
+    def handling(self, decision: Decision) -> Iterator[None]:
+        """Settle the claim of *decision* once the ``with`` block ends, or release it if the block raises an exception.
+
+        The change is written a moment later. Without a claim, nothing changes.
+        """
+        is_handled = False
+        try:
+            yield
+            is_handled = True
+        finally:
+            if decision.claim:
+                self.end_claim(decision, settled=is_handled)
 
     def settle(self, decision: Decision) -> bool:
         """Record that the page of *decision* was handled, so that it may represent others.

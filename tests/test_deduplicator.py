@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from crawler_dedup import Config, ConfigError, Decision, Deduplicator, Verdict
+from crawler_dedup import BEING_HANDLED, Config, ConfigError, Decision, Deduplicator, Verdict
 from tests.support.crawling import article
 
 
@@ -73,6 +73,22 @@ def test_a_decision_is_frozen_and_survives_pickling(deduplicator: Deduplicator) 
     assert pickle.loads(pickle.dumps(decision)) == decision
     with pytest.raises(AttributeError):
         decision.verdict = Verdict.NEW  # type: ignore[misc]
+
+
+def test_a_page_whose_handling_fails_represents_nothing(deduplicator: Deduplicator) -> None:
+    def offer(name: str) -> Decision:
+        page = deduplicator.sign(f"https://example.com/{name}", article("x").encode())
+        return deduplicator.submit([page], claim=True).result()[0]
+
+    claimed = offer("a")
+    assert offer("b").reason == BEING_HANDLED
+    with pytest.raises(KeyError), deduplicator.handling(claimed):
+        raise KeyError
+    with deduplicator.handling(offer("b")):
+        pass
+    with pytest.raises(KeyError), deduplicator.handling(offer("b")):  # unchanged: it has no claim, and stays
+        raise KeyError
+    assert offer("c").duplicate_of == "https://example.com/b"
 
 
 def test_closing_twice_does_not_affect_another_user_of_the_index(tmp_path: Path) -> None:
