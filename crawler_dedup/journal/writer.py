@@ -16,7 +16,7 @@ import msgspec
 from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.system.files import make_inheriting_directories, opener
+from crawler_dedup.system.files import make_inheriting_directories, private_opener
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
@@ -54,7 +54,7 @@ class JournalWriter:
         self._wake = threading.Event()
         with suppress(OSError):  # reported with the first line; not created later: the disk may be unmounted
             make_inheriting_directories(path.parent)
-            os.close(opener(str(path), os.O_WRONLY | os.O_CREAT))  # a crawl without drops has a journal too
+            os.close(private_opener(str(path), os.O_WRONLY | os.O_CREAT))  # a crawl without drops has a journal too
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="crawler-dedup journal", daemon=True)
         self._thread.start()
@@ -104,7 +104,7 @@ class JournalWriter:
         self._taken.clear()
 
     def _append(self, content: bytes) -> None:
-        with open(self._path, "ab+", buffering=0, opener=opener) as file:
+        with open(self._path, "ab+", buffering=0, opener=private_opener) as file:
             if self._ending is None:
                 self._ending = _ending_of(file)
             content = self._ending + content

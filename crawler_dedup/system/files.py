@@ -2,7 +2,8 @@
 
 Rights follow those of the directory and not the umask. A directory that the filter creates is private to its user. In a
 directory that exists already (of a group, for example), new files get its group and its rights to read and write, so that
-several users can share an index on purpose.
+several users can share an index on purpose. Records of what a crawl has requested and received are for fewer users
+(:func:`private_opener`).
 """
 
 from __future__ import annotations
@@ -34,26 +35,35 @@ def make_inheriting_directories(path: Path) -> None:
         inherit_access(folder, folder.parent, folder=True)
 
 
-def opener(name: str, flags: int) -> int:
+def opener(name: str, flags: int, *, is_private: bool = False) -> int:
     """Open a file for ``open(…, opener=opener)``; a new file gets the access rights of its directory."""
     if flags & os.O_CREAT:
         with suppress(FileExistsError):
             handle = os.open(name, flags | os.O_EXCL, 0o600)
-            inherit_access(handle if os.name == "posix" else name, Path(name).parent)
+            inherit_access(handle if os.name == "posix" else name, Path(name).parent, is_private=is_private)
             return handle
     return os.open(name, flags, 0o600)
 
 
-def inherit_access(file: int | str | Path, directory: Path, *, folder: bool = False) -> None:
+def private_opener(name: str, flags: int) -> int:
+    """Open a file as :func:`opener`; only its user, and a group that may write to its directory, can read a new file."""
+    return opener(name, flags, is_private=True)
+
+
+def inherit_access(file: int | str | Path, directory: Path, *, folder: bool = False, is_private: bool = False) -> None:
     """Give *file*, which is new, the group of *directory* and its rights to read and write (a *folder* all of its rights).
 
     Skip what the system or the file system does not allow.
+
+    Args:
+        is_private: give no rights to others, and none to a group that may not write to *directory*.
     """
     if os.name != "posix":
         return
     with suppress(OSError):
         place = directory.stat()
-        mode = 0o700 | place.st_mode & 0o2077 if folder else 0o600 | place.st_mode & 0o066
+        given = 0o2077 if folder else 0o066 if not is_private else 0o060 if place.st_mode & 0o020 else 0
+        mode = (0o700 if folder else 0o600) | place.st_mode & given
         if os.stat(file).st_gid != place.st_gid:
             try:
                 os.chown(file, -1, place.st_gid)

@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.journal.entry import entry_of
 from crawler_dedup.journal.writer import safe_name
-from crawler_dedup.system.files import make_inheriting_directories
+from crawler_dedup.system.files import make_inheriting_directories, private_opener
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.warc.droppedpage import Drop, DroppedPage, find_files, make_warcinfo, to_warc
 
@@ -136,16 +136,12 @@ def _size_of(path: Path) -> int:
 
 
 def append_whole(path: Path, content: bytes) -> None:
-    """Append *content* to a file that only its user can read, or nothing: records behind half a record would be hidden.
+    """Append *content* to a file, or nothing: records behind half a record would be hidden.
 
     Raises :class:`OSError`.
     """
-    with open(path, "ab", buffering=0, opener=_open_private) as file:
+    with open(path, "ab", buffering=0, opener=private_opener) as file:
         size = file.seek(0, os.SEEK_END)
         if file.write(content) < len(content):  # the disk is full
             file.truncate(size)
             raise OSError("no space left on the disk")
-
-
-def _open_private(name: str, flags: int) -> int:
-    return os.open(name, flags, 0o600)

@@ -1,4 +1,4 @@
-"""The rights of the files of an index: those of its directory, whatever the umask is; and several users at once."""
+"""The rights of the files of an index, whatever the umask is; and several users at once."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from crawler_dedup import Config, Deduplicator, IndexUnusable
 from crawler_dedup.index.lmdb import compaction
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.system import files
+from crawler_dedup.warc.writer import append_whole
 from tests.support.crawling import article
 from tests.support.indexing import run, running_program
 
@@ -78,27 +79,37 @@ def use(directory: Path) -> dict[str, int]:
         deduplicator.check("http://a.org/1", article("1").encode())
         journal = JournalWriter(directory / "journal.jsonl")
         journal.close()
+        append_whole(directory / "dropped.warc.gz", b"")
         modes_before = modes(directory)
     compaction.compact(directory)
     assert modes(directory)["data.mdb"] == modes_before["data.mdb"]
     return {name if not name.startswith("run-") else "run": mode for name, mode in modes_before.items()}
 
 
-FILES = {"data.mdb", "lock.mdb", "users.lock", "run", "journal.jsonl"}
+RECORDS = {"journal.jsonl", "dropped.warc.gz"}
+FILES = {"data.mdb", "lock.mdb", "users.lock", "run", *RECORDS}
 
 
 @pytest.mark.parametrize(
-    ("mode", "wanted"),
-    [(None, 0o600), (0o700, 0o600), (0o755, 0o644), (0o770, 0o660), (0o2770, 0o660), (0o777, 0o666)],
+    ("mode", "wanted", "of_records"),
+    [
+        (None, 0o600, 0o600),
+        (0o700, 0o600, 0o600),
+        (0o755, 0o644, 0o600),
+        (0o2750, 0o640, 0o600),
+        (0o770, 0o660, 0o660),
+        (0o2770, 0o660, 0o660),
+        (0o777, 0o666, 0o660),
+    ],
 )
-def test_files_have_the_rights_of_an_existing_directory_or_belong_to_their_user_alone(
-    tmp_path: Path, umask: int, mode: int | None, wanted: int
+def test_files_have_the_rights_of_their_directory_but_records_of_pages_only_those_of_a_group_that_may_write_there(
+    tmp_path: Path, umask: int, mode: int | None, wanted: int, of_records: int
 ) -> None:
     directory = tmp_path / "above" / "index"
     if mode is not None:
         directory.mkdir(parents=True)
         directory.chmod(mode)
-    assert use(directory) == dict.fromkeys(FILES, wanted)
+    assert use(directory) == dict.fromkeys(FILES, wanted) | dict.fromkeys(RECORDS, of_records)
     assert mode_of(directory) == (mode or 0o700)
 
 
@@ -108,10 +119,10 @@ def test_rights_that_somebody_has_changed_stay(tmp_path: Path) -> None:
     directory.chmod(0o755)
     use(directory)
     for name in FILES - {"run"}:
-        (directory / name).chmod(0o600)
+        (directory / name).chmod(0o604)
     use(directory)
     assert {name: mode for name, mode in modes(directory).items() if not name.startswith("run-")} == dict.fromkeys(
-        FILES - {"run"}, 0o600
+        FILES - {"run"}, 0o604
     )
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import random
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,13 +79,6 @@ def test_two_writers_share_a_limit(tmp_path: Path) -> None:
         opened.close()
     assert total_size(tmp_path) <= 10**6 + 10**5
     assert {"http://a/98", "http://a/99"} & {*urls(tmp_path)}  # whichever thread was the last
-
-
-def test_files_are_private_even_in_a_directory_that_everybody_can_read(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    write(tmp_path, iter([PAGE]))
-    (path,) = tmp_path.iterdir()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_file_that_is_removed_by_hand_is_followed_by_another(tmp_path: Path) -> None:
