@@ -30,6 +30,7 @@ myst_heading_anchors = 4
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented_params"
 autodoc_member_order = "bysource"
+napoleon_use_ivar = True  # attributes are a list
 
 
 def navigation(contents: str) -> Iterator[str]:
