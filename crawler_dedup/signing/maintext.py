@@ -152,6 +152,11 @@ def _words_of(line: str) -> frozenset[str]:
     return frozenset(distinct)
 
 
+def find_name(title: str, blocks: Iterable[Block]) -> Block | None:
+    """Return the heading that names the page with this *title*; ``None`` if there is none."""
+    return _find_name(_words_of(title), blocks)
+
+
 def _find_name(words: AbstractSet[str], blocks: Iterable[Block]) -> Block | None:
     """Return the heading that names the page: most of its words, and at least two, are *words* of the page's title.
 

@@ -1,8 +1,9 @@
 """Outline → own text: the main text in reading order, without the blocks that the site repeats on many pages.
 
 The main text by which pages are compared leaves out short blocks, so that an article is the same in any template. To read
-or to store, a page has more: where the main text is the smaller part of a page of many sections, all texts outside of
-elements that are marked as something else, and short blocks between two blocks of the text.
+or to store, a page has more: the heading that names it; where the main text is the smaller part of a page of many sections,
+all texts outside of elements that are marked as something else; short blocks between two blocks of the text; and all entries
+of a list if it has most of them.
 
 What the site repeats is left out, unless hardly anything else is there: then the page is the text that others repeat, as an
 imprint or a licence is. Short repeated blocks stay between blocks of the page's own, and in lists and tables with such
@@ -11,8 +12,8 @@ blocks: the headings and labels of many pages are the same.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, get_args
@@ -25,7 +26,7 @@ from crawler_dedup.signing.blocks import compared_lines, hashes_of_lines
 from crawler_dedup.signing.elements import Elements
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.lines import counts_lines
-from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks, read_page
+from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks, find_name, read_page
 from crawler_dedup.signing.markdown import write_markdown
 from crawler_dedup.signing.outline import Outline
 
@@ -36,9 +37,9 @@ Format = Literal["text", "markdown"]
 
 _MAIN_SHARE, _LONG_MAIN = 0.6, 4_000
 """A shorter main text with a smaller share of the page's text is one section of several."""
-_SECTION = 100
-_MOST_BESIDE = 0.3
-_GAP, _GAP_LINKED = 200, 0.1
+_SECTION = 200
+_GAP, _GAP_LINKED = 100, 0.1
+_SERIES, _MOST_OF_SERIES = 4, 0.6
 _LABEL = 40
 _LISTS = frozenset(("dl", "ol", "table", "ul"))
 _OWN = 20
@@ -187,6 +188,7 @@ class _Selector:
             for place, block in enumerate(self._blocks)
             if block.shown and not (block.text[0].isdigit() and counts_lines(block.text))
         ]
+        self._name = find_name(page.title, self._blocks)
         self._content = [place for place in self._texts if not is_beside[elements.owners[place]]]
 
     def size_of(self, places: Iterable[int]) -> int:
@@ -196,18 +198,20 @@ class _Selector:
     def select(self, main: MainBlocks, left_out: Container[int] = ()) -> list[int]:
         """Return the text of the page without the blocks *left_out*; *main* is the main text among the other blocks."""
         blocks, of_main = self._blocks, set(map(id, main.blocks))
-        others = [place for place in self._content if place not in left_out]
+        content = [place for place in self._content if place not in left_out]
         chosen = {place for place in self._texts if id(blocks[place]) in of_main}
         if not chosen:
-            return others or [place for place in self._texts if place not in left_out]
-        others = [place for place in others if 2 * blocks[place].linked < blocks[place].size]
+            return content or [place for place in self._texts if place not in left_out]
+        others = [place for place in content if 2 * blocks[place].linked < blocks[place].size]
         main_size, size = self.size_of(chosen), self.size_of(chosen.union(others))
         if main_size < min(_MAIN_SHARE * size, _LONG_MAIN):
             chosen |= self._find_sections(others)
-        content = chosen.intersection(self._content)
-        if self.size_of(content) >= (1 - _MOST_BESIDE) * self.size_of(chosen):
-            chosen = content
-        return sorted(chosen.union(self._find_gaps(sorted(chosen), others)))
+        if 2 * self.size_of(inside := chosen.intersection(content)) >= self.size_of(chosen):
+            chosen = inside
+        end = max(chosen)
+        chosen.update(place for place in content if place < end and blocks[place] is self._name)
+        chosen.update(self._find_gaps(sorted(chosen), content))
+        return sorted(chosen | self._find_series(chosen, content))
 
     def leave_out(self, repeated: Container[int], chosen: list[int]) -> list[int]:
         """Return the text without blocks whose hashes are in *repeated*.
@@ -244,19 +248,29 @@ class _Selector:
         sections = {place for place in places if sizes[blocks[place].group] >= _SECTION}
         return sections | {before for before, after in pairwise(places) if after in sections and blocks[before].level}
 
-    def _find_gaps(self, chosen: Sequence[int], others: Iterable[int]) -> list[int]:
-        """Return those of *others* that are between two *chosen* blocks with little text, and hardly a link, between them.
-
-        A heading of a part of the page right before the first block is such a block, too.
-        """
-        blocks, candidates, before = self._blocks, set(others), chosen[0] - 1
-        gaps = [before] if before in candidates and blocks[before].level > 1 else []
+    def _find_gaps(self, chosen: Sequence[int], content: Iterable[int]) -> Iterator[int]:
+        """Yield those of *content* between two *chosen* blocks with little text, and hardly a link but headings, between."""
+        blocks, candidates = self._blocks, set(content)
         for before, after in pairwise(chosen):
             between = range(before + 1, after)
-            size = self.size_of(between)
-            if 0 < size <= _GAP and sum([blocks[place].linked for place in between]) <= _GAP_LINKED * size:
-                gaps += candidates.intersection(between)
-        return gaps
+            size, links = self.size_of(between), [blocks[place].linked for place in between if not blocks[place].level]
+            if size <= _GAP and sum(links) <= _GAP_LINKED * size:
+                yield from candidates.intersection(between)
+
+    def _find_series(self, chosen: Set[int], content: Iterable[int]) -> set[int]:
+        """Return the blocks of *content*, as the entries of a list, in places most of whose blocks are *chosen*."""
+        members, begin, end = defaultdict[int, set[int]](set), min(chosen), max(chosen)
+        for place in content:
+            if begin <= place <= end:
+                members[self._blocks[place].place].add(place)
+        members.pop(0, None)
+        return set().union(
+            *[
+                series
+                for series in members.values()
+                if len(series) >= _SERIES and len(series & chosen) >= _MOST_OF_SERIES * len(series)
+            ]
+        )
 
     def _find_labels(self, kept: Sequence[int], chosen: Iterable[int]) -> set[int]:
         """Return the short blocks of *chosen* between two *kept* blocks, or in one list or table with a kept block."""
@@ -265,8 +279,8 @@ class _Selector:
         lists = {blocks[place].group for place in kept if tags[blocks[place].group] in _LISTS}
         labels = {place for place in short if blocks[place].group in lists}
         for before, after in pairwise(kept):
-            between = [place for place in range(before + 1, after) if place in short]
-            if between and self.size_of(between) <= _LABEL:
+            between = range(before + 1, after)
+            if short.issuperset(between) and self.size_of(between) <= _LABEL:
                 labels.update(between)
         return labels
 

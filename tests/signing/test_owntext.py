@@ -41,8 +41,8 @@ def lines_of(deduplicator: Deduplicator, body: bytes, text_format: Format = "tex
     return deduplicator.own_text(f"{SITE}/new", body, format=text_format).text.splitlines()
 
 
-def text_of(markup: str, text_format: Format = "text") -> str:
-    read = read_page(parse(f"<title>Rain</title>{markup}".encode()), with_elements=True)
+def text_of(markup: str, text_format: Format = "text", title: str = "Rain") -> str:
+    read = read_page(parse(f"<title>{title}</title>{markup}".encode()), with_elements=True)
     return own_text_of(read, OwnTextJob(format=text_format)).text
 
 
@@ -93,6 +93,29 @@ def test_a_short_line_that_pages_repeat_stays_between_lines_of_the_page(tmp_path
     with Deduplicator.open(tmp_path, Config()) as deduplicator:
         learn(deduplicator)
         assert lines_of(deduplicator, body) == ["Sedge", *OWN[:3], HEADING, *OWN[3:]]
+
+
+def test_a_heading_is_left_out_with_its_text(tmp_path: Path) -> None:
+    body = page("Sedge", f"<h2>{HEADING}</h2>", f"<p>{NOTICE}</p>", *OWN)
+    with Deduplicator.open(tmp_path, Config()) as deduplicator:
+        learn(deduplicator)
+        assert lines_of(deduplicator, body) == ["Sedge", *OWN]
+
+
+def test_headings_are_there_even_if_they_are_links_or_outside_of_the_text() -> None:
+    headings = [f"<h2><a href=/{number}>Reed {number}</a></h2>" for number in range(3)]
+    posts = "".join(f"<div>{heading}</div><p>{text}</p>" for heading, text in zip(headings, LONG, strict=False))
+    found = text_of(
+        f"<header><h1>Rain and reeds</h1><p><a href=/>Older posts</a></p></header><div>{OWN[4]}{posts}</div>",
+        title="Rain and reeds",
+    )
+    assert [line for line in found.splitlines() if len(line) < 15] == ["Rain and reeds", "Reed 0", "Reed 1", "Reed 2"]
+
+
+def test_all_entries_of_a_list_are_there_if_most_of_them_are() -> None:
+    entries = [*LONG[:3], f"<a href=/1>{OWN[4]}</a>", *LONG[3:5]]
+    text = text_of("<div>" + "".join(f"<section><p>{entry}</p></section>" for entry in entries) + "</div>")
+    assert text.splitlines() == [*LONG[:3], OWN[4], *LONG[3:5]]
 
 
 CODE = "def cook(rice):\n    if rice:\n\n        return `x`"
