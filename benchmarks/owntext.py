@@ -1,8 +1,9 @@
 """How good is the text of a page without what its site repeats? ``python -m benchmarks.owntext [PART …]``.
 
-Parts: ``kinds`` (pages of sites of which nothing is known, beside other extractors), ``sites`` (what is repeated in the
-texts of saved sites), ``gold`` (the words of reference texts that the text lacks, although the compared text has them),
-``cost`` (processor time for a page in the signing process, and on the event loop).
+Parts: ``kinds`` (pages of sites of which nothing is known, beside other extractors), ``lines`` (the lines that are removed
+and kept, beside the line rules of C4 as datatrove has them), ``sites`` (what is repeated in the texts of saved sites),
+``gold`` (the words of reference texts that the text lacks, although the compared text has them), ``cost`` (processor time for
+a page in the signing process, and on the event loop).
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from urllib.parse import urljoin
 
 import trafilatura
 from lxml import html
+from resiliparse.extract.html2text import extract_plain_text
+from resiliparse.parse.encoding import detect_encoding
 from rich.console import Console
 from rich.table import Table
 from scrapy.http import HtmlResponse
@@ -42,6 +45,7 @@ _FREQUENT, _LEAST_PAGES = 0.15, 4
 _FIRST = 50
 """Pages of a crawl that are left out: the site is not known well before them."""
 _COPIES = 5
+_PAGES_OF_LINES = 50
 _OUTPUT = Console(width=150)
 
 
@@ -73,6 +77,73 @@ def compare_on_kinds() -> None:
         for name, extract in extractors.items():
             scores[name][page.id] = score(page, extract)
     report(pages, scores)
+
+
+# Lines
+
+# The line rules of C4 (Raffel et al. 2020, section 2.2) with the values of datatrove's C4QualityFilter.
+_SENTENCE_ENDS = (".", "?", "!", '"', "'")
+_POLICIES = ("terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies")
+
+
+def passes_line_rules(line: str) -> bool:
+    """Return whether the line rules of C4 keep a line."""
+    words, small = line.split(), line.lower()
+    return (
+        len(words) >= 3
+        and max(map(len, words)) <= 1000
+        and line.endswith(_SENTENCE_ENDS)
+        and not line.endswith("...")
+        and not any(phrase in small for phrase in ("javascript", *_POLICIES))
+    )
+
+
+def _visible_text(body: bytes) -> str:
+    return str(extract_plain_text(body.decode(str(detect_encoding(body)), "replace"), list_bullets=False))
+
+
+def _squeeze(text: str) -> str:
+    return "".join(text.lower().split())
+
+
+def _by_line_rules(text: str) -> str:
+    return "\n".join(filter(passes_line_rules, text.splitlines()))
+
+
+def compare_lines() -> None:
+    """Print how many lines of 50 pages are removed although the reference text has them, and kept although it lacks them."""
+    known = [(page.body, page.reference) for page in read_pages(KINDS_OF_PAGES) if page.reference]
+    gold = [page for page in documents(DATA, "gold/gold.jsonl") if page["source"] != "wcxb"]
+    for name, pages in (
+        ("pages of seven kinds", known),
+        ("news and older pages", [(saved(DATA / page["html"]), page["text"]) for page in gold if page["lang"] != "zh"]),
+        ("Chinese pages", [(saved(DATA / page["html"]), page["text"]) for page in gold if page["lang"] == "zh"]),
+    ):
+        _compare_lines_of(name, pages[:: max(1, len(pages) // _PAGES_OF_LINES)][:_PAGES_OF_LINES])
+
+
+def _compare_lines_of(name: str, pages: Sequence[tuple[bytes, str]]) -> None:
+    methods: dict[str, Callable[[bytes], str]] = {
+        "own text": _own_text,
+        "line rules": lambda body: _by_line_rules(_visible_text(body)),
+        "trafilatura, line rules": lambda body: _by_line_rules(trafilatura.extract(body) or ""),
+    }
+    lost, left, wanted = Counter[str](), Counter[str](), 0
+    for body, reference in pages:
+        all_wanted = _squeeze(reference)
+        lines = {line: line in all_wanted for line in map(_squeeze, _visible_text(body).splitlines()) if line}
+        wanted += sum(lines.values())
+        for method, extract in methods.items():
+            text = _squeeze(extract(body))
+            kept = {line for line in lines if line in text}
+            lost[method] += sum(is_wanted and line not in kept for line, is_wanted in lines.items())
+            left[method] += sum(not lines[line] for line in kept)
+    table = Table("", title=f"{len(pages)} {name}; the references have {wanted} of their lines", title_justify="left")
+    for column in ("removed, in the reference", "kept, not in the reference"):
+        table.add_column(column, justify="right")
+    for method in methods:
+        table.add_row(method, str(lost[method]), str(left[method]))
+    _OUTPUT.print(table)
 
 
 # Saved sites
@@ -220,7 +291,13 @@ def measure_cost() -> None:
         _OUTPUT.print(f"{name}: {added[0]:.3f} ms a page in the signing process, {added[1]:.3f} ms on the event loop")
 
 
-PARTS = {"kinds": compare_on_kinds, "sites": compare_on_sites, "gold": compare_with_gold, "cost": measure_cost}
+PARTS = {
+    "kinds": compare_on_kinds,
+    "lines": compare_lines,
+    "sites": compare_on_sites,
+    "gold": compare_with_gold,
+    "cost": measure_cost,
+}
 
 
 def main() -> None:
