@@ -38,6 +38,17 @@ def crawls(session: nox.Session, scrapy: str) -> None:
     run_tests(session)
 
 
+@nox.session(python=PYTHON)
+def wheel(session: nox.Session) -> None:
+    """The commands of the built wheel in an environment that holds nothing else, also with Spark if there is Java."""
+    built = Path(session.create_tmp()).resolve()
+    session.run("uv", "build", "-q", "--wheel", "--clear", "--out-dir", str(built), external=True)
+    (file,) = built.glob("*.whl")
+    extras = ["batch", "report", "review", *["spark"] * bool(shutil.which("java"))]
+    session.install("--compile-bytecode", f"{file}[{','.join(extras)}]")
+    session.run("python", ".ci/try_wheel.py", *extras)
+
+
 @nox.session(python=OLDEST)
 def lowest(session: nox.Session) -> None:
     """The oldest versions that pyproject.toml allows, with the oldest Python of this machine."""

@@ -228,6 +228,7 @@ def test_the_change_log_keeps_to_its_form_and_its_newest_section_is_this_version
     assert set(re.findall(r"^### (.*)$", text, re.MULTILINE)) <= kinds
     unreleased, *released = re.findall(r"^## (.*)$", text, re.MULTILINE)
     (declared,) = re.findall(r'^version = "([^"]+)"', read("pyproject.toml"), re.MULTILINE)
+    assert f"\nversion: {declared}\n" in read("CITATION.cff")
     assert unreleased == "[Unreleased]"
     assert re.fullmatch(rf"\[{re.escape(declared)}\] - \d{{4}}-\d\d-\d\d", released[0])
     if "dev" not in version("crawler-dedup"):

@@ -11,7 +11,7 @@ import pytest
 
 TESTS = Path(__file__).parent
 _ROOT = """
-.ci .gitignore .pre-commit-config.yaml CHANGELOG.md CONTRIBUTING.md LICENSE README.md SECURITY.md
+.ci .gitignore .pre-commit-config.yaml CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE README.md SECURITY.md
 benchmarks crawler_dedup docs noxfile.py pyproject.toml scrapy.cfg settings spiders tests
 """
 """The tracked files and folders in the root of the repository."""
