@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from lxml.html import HtmlElement
@@ -17,6 +17,8 @@ _BESIDE = frozenset(
     " subscribe".split()
 )
 _ROLES = frozenset("alert alertdialog banner complementary contentinfo dialog menu navigation search status".split())
+LINE_BREAK = "\r\n"
+"""The part of a block that stands for ``<br>``: this object, of which there is no other. Elsewhere it is white space."""
 _NAMES = ("class", "id", "role")
 _FORMS = frozenset(("fieldset", "form"))
 # Elements that hold one block, or are parts of lists and tables: their marks are not read, which saves half of the time.
@@ -33,17 +35,20 @@ class Elements:
         tags: the name of each element, by its number; that of the root is empty.
         beside: the numbers of elements that are marked as something beside the content: comments, notices, forms.
         owners: for each block, the number of its element.
-        preformatted: the preformatted blocks by their indexes, with their white space, without text in hidden elements.
+        preformatted: the indexes of the preformatted blocks.
+        lines: preformatted blocks by their indexes, with their white space and without text in hidden elements, and other
+            blocks of several lines.
         hashes: the hashes of the lines by which the page is compared, once it is signed
             (:func:`crawler_dedup.signing.blocks.hashes_of_lines`).
-        code: the blocks with code in a line by their indexes, with the code in backticks.
+        code: the blocks with code in a line by their indexes, with the code in backticks, in lines as in *lines*.
     """
 
     def __init__(self) -> None:
         self.tags = [""]
         self.beside: set[int] = set()
         self.owners: list[int] = []
-        self.preformatted: dict[int, str] = {}
+        self.preformatted: set[int] = set()
+        self.lines: dict[int, str] = {}
         self.hashes: dict[int, int] = {}
         self.code: dict[int, str] = {}
 
@@ -59,9 +64,13 @@ class Elements:
         """Note the next block, which was made of *parts* in the element *owner*."""
         if has_lines:
             text = "".join(leave_out(parts, hidden)).replace("\r\n", "\n").replace("\r", "\n")
-            self.preformatted[len(self.owners)] = text.rstrip().lstrip("\n")
-        elif code and not hidden:
-            self.code[len(self.owners)] = " ".join("".join(_with_backticks(parts, code)).split())
+            self.preformatted.add(len(self.owners))
+            self.lines[len(self.owners)] = text.rstrip().lstrip("\n")
+        elif not hidden:
+            if LINE_BREAK in parts:
+                self.lines[len(self.owners)] = _in_lines(parts)
+            if code:
+                self.code[len(self.owners)] = _in_lines(_with_backticks(parts, code))
         self.owners.append(owner)
 
 
@@ -69,6 +78,12 @@ class Elements:
 def _is_beside(name: str, identifier: str, role: str) -> bool:
     words = map(str.lower, _WORD.findall(f"{name} {identifier}"))
     return role in _ROLES or not _BESIDE.isdisjoint(words)
+
+
+def _in_lines(parts: Iterable[str]) -> str:
+    """Return the text of *parts*, which has no NUL, in lines without runs of white space."""
+    lines = "".join(["\0" if part is LINE_BREAK else part for part in parts]).split("\0")
+    return "\n".join(filter(None, [" ".join(line.split()) for line in lines]))
 
 
 def _with_backticks(parts: list[str], code: Sequence[slice]) -> list[str]:

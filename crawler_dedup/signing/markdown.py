@@ -90,11 +90,12 @@ class _Writer:
     def write_block(self, number: int) -> _Piece:
         """Write a block that is in no table."""
         place, level = self._places[number], self._blocks[number].level
-        if (text := self._elements.preformatted.get(number)) is not None:
+        text = self._text_of(number)
+        if number in self._elements.preformatted:
             fence = "`" * (1 + max([2, *map(len, _FENCE.findall(text))]))
             text = f"{fence}\n{text}\n{fence}"
-        else:
-            text = "#" * level + " " * (level > 0) + self._text_of(number)
+        elif level:
+            text = "#" * level + " " + " ".join(text.split())
         if place.item:
             mark = self._mark_item(place.item)
             text = _indent(text, "  " * min(place.lists - 1, _MOST_NESTED) + " " * len(mark), mark)
@@ -110,7 +111,7 @@ class _Writer:
             if number in self._elements.preformatted or self._blocks[number].level or place.item:
                 return ""
             cell = rows.setdefault(place.row, {}).setdefault(place.column, [])
-            cell.append(self._text_of(number).replace("|", "\\|"))
+            cell.append(" ".join(self._text_of(number).split()).replace("|", "\\|"))
         columns = max(map(max, rows.values()))
         most = max(len(cell) for row in rows.values() for cell in row.values())
         if min(len(rows), columns) < 2 or most > _MOST_BLOCKS:
@@ -121,7 +122,7 @@ class _Writer:
         return "\n".join(lines + [_write_row(row, max(row)) for row in others])
 
     def _text_of(self, number: int) -> str:
-        return self._elements.code.get(number) or self._blocks[number].shown
+        return self._elements.code.get(number) or self._elements.lines.get(number) or self._blocks[number].shown
 
     def _mark_item(self, item: int) -> str:
         """Return the mark of an item of a list before its first block, spaces before others."""

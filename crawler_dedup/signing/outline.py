@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lxml.html import HtmlElement
 
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.signing.elements import Elements
+from crawler_dedup.signing.elements import LINE_BREAK, Elements
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.hidden import (
     HIDING_ATTRIBUTES,
@@ -229,7 +229,7 @@ class _Reader:
             self._end_link()
             self._link_begins = None
         elif tag == "br":
-            self._parts.append("\n")
+            self._parts.append(LINE_BREAK)
         elif tag in _CODE:
             begin = len(self._parts)
             self._read(element, number, levels - 1)

@@ -127,7 +127,7 @@ def own_text_of(page: ReadPage, job: OwnTextJob) -> OwnText:
     return OwnText(
         write_markdown(page.outline, elements, kept)
         if job.format == "markdown"
-        else "\n".join([elements.preformatted.get(place) or blocks[place].shown for place in kept]),
+        else "\n".join([elements.lines.get(place) or blocks[place].shown for place in kept]),
         bool(repeated.snapshot),
         repeated.snapshot,
         size / (size + selector.size_of(kept)) if size else 0.0,

@@ -127,6 +127,16 @@ def test_code_keeps_its_white_space(text_format: Format) -> None:
     assert CODE in text
 
 
+@pytest.mark.parametrize("white_space", [" ", "\r\n"])
+def test_lines_that_br_ends_are_lines(white_space: str) -> None:
+    lines = f"{OWN[0]}<br>{white_space}<br>{OWN[1]}{white_space}<b>{OWN[2]}</b>{white_space}<br><code>{OWN[3]}</code>"
+    markup = f"<div><h2>Rain<br>again</h2><p>{lines}</p><table><tr><td>x<td>y<tr><td>a<br>b<td>c</table>{OWN[4]}</div>"
+    assert text_of(markup).splitlines()[2:5] == [OWN[0], f"{OWN[1]} {OWN[2]}", OWN[3]]
+    markdown = text_of(markup, "markdown")
+    assert f"## Rain again\n\n{OWN[0]}\n{OWN[1]} {OWN[2]}\n`{OWN[3]}`\n\n" in markdown
+    assert "| a b | c |" in markdown
+
+
 def test_markdown_has_headings_lists_tables_quotations_and_code() -> None:
     markup = f"""<div><h2>Heading</h2><p>{OWN[0]} It is <code>a|b</code> or
         <code>c <kbd>d</kbd> <code><samp>e</samp></code></code>.</p>
