@@ -1,0 +1,84 @@
+"""Put measured figures into the pages: ``python docs/figures.py [--check]``.
+
+``python -m benchmarks.record`` has written them to ``docs/figures/NAME.json``. In a page, a comment names the cell that is
+shown after it, up to the next comment:
+
+    <!-- NAME: ROW | COLUMN -->2.71<!-- -->
+
+or, before a table, the last cells of its rows:
+
+    <!-- figures NAME: ROW | ROW; COLUMN | COLUMN -->
+
+ROW is the last row that begins with these words; ``/1 ROW`` is a row of the second table of the file.
+With ``--check`` nothing is written, and the exit status is 1 if a page shows another figure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+_CELL = re.compile(r"(<!-- (\S+): ([^|>\n]+) \| ([^|>\n]+) -->).*?(<!-- -->)")
+_TABLE = re.compile(r"(<!-- figures (\S+): ([^;]+); ([^;]+) -->\n+\|.*\n\|.*\n)((?:\|.*\n)+)")
+
+
+@cache
+def load(name: str) -> list[dict[str, Any]]:
+    """Return the tables of a file."""
+    tables: list[dict[str, Any]] = json.loads((DOCS / "figures" / f"{name}.json").read_text(encoding="utf-8"))["tables"]
+    return tables
+
+
+def find(name: str, row: str, column: str) -> str:
+    """Return a cell of a recorded table, written as the pages write numbers."""
+    number, beginning = row[1:].split(" ", 1) if row.startswith("/") else (0, row)
+    table = load(name)[int(number)]
+    cells = next((cells for cells in reversed(table["rows"]) if " ".join(cells).startswith(beginning)), None)
+    if cells is None or column not in table["columns"]:
+        sys.exit(f"docs/figures/{name}.json has no row {row!r} or no column {column!r}: {table}")
+    cell: str = cells[table["columns"].index(column)]
+    return f"{int(cell):,}" if cell.isdecimal() else re.sub(r"(?<![\d.])0\.(?=\d{3}\b)", ".", cell)
+
+
+def labels(line: str, columns: str) -> list[str]:
+    """Return the cells of a row of a page that come before *columns*."""
+    cells = [cell.strip() for cell in line.split("|")[1:-1]]
+    return cells[: len(cells) - len(columns.split(" | "))]
+
+
+def render(page: str) -> str:
+    """Return the text of a page with the recorded figures."""
+
+    def fill(match: re.Match[str]) -> str:
+        head, name, rows, columns, body = match.groups()
+        names, lines = rows.split(" | "), body.splitlines()
+        if len(names) != len(lines):
+            sys.exit(f"figures {name}: the comment names {len(names)} rows, and the table has {len(lines)}")
+        filled = [
+            [*labels(line, columns), *(find(name, row, column) for column in columns.split(" | "))]
+            for row, line in zip(names, lines, strict=True)
+        ]
+        return head + "".join(f"| {' | '.join(cells)} |\n" for cells in filled)
+
+    page = _TABLE.sub(fill, page)
+    return _CELL.sub(lambda match: match[1] + find(match[2], match[3], match[4]) + match[5], page)
+
+
+def main() -> None:
+    """Render all pages."""
+    for path in [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]:
+        page = path.read_text(encoding="utf-8")
+        rendered = render(page)
+        if rendered != page and "--check" in sys.argv:
+            wrong = set(page.splitlines()) - set(rendered.splitlines())
+            sys.exit("\n".join([f"{path}: other figures were measured; `python docs/figures.py` shows them:", *wrong]))
+        path.write_text(rendered, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
