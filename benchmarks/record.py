@@ -21,6 +21,7 @@ from unittest import mock
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "figures"
@@ -48,8 +49,11 @@ def run(command: Sequence[str]) -> list[dict[str, Any]]:
 def _content(table: Table) -> dict[str, Any]:
     return {
         "title": str(table.title or ""),
-        "columns": [str(column.header) for column in table.columns],
-        "rows": [[str(cell).strip() for cell in row] for row in zip(*(c.cells for c in table.columns), strict=True)],
+        "columns": [" ".join(str(column.header).split()) for column in table.columns],
+        "rows": [
+            [Text.from_markup(str(cell)).plain.strip() for cell in row]
+            for row in zip(*(column.cells for column in table.columns), strict=True)
+        ],
     }
 
 
