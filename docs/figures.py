@@ -3,13 +3,10 @@
 ``python -m benchmarks.record`` has written them to ``docs/figures/NAME.json``. In a page, a comment names the cell that is
 shown after it, up to the next comment:
 
-    <!-- NAME: ROW | COLUMN -->2.71<!-- -->
+    <!-- NAME: ROW; COLUMN -->2.71<!-- -->
 
-or, before a table, the last cells of its rows:
-
-    <!-- figures NAME: ROW | ROW; COLUMN | COLUMN -->
-
-ROW is the last row that begins with these words; ``/1 ROW`` is a row of the second table of the file.
+ROW is the last row that begins with these words; ``/1 ROW`` is a row of the second table of the file. Below the comment
+``<!-- table NAME -->``, the last cells of a table are those that ``docs/figures/tables.toml`` names.
 With ``--check`` nothing is written, and the exit status is 1 if a page shows another figure.
 """
 
@@ -18,19 +15,22 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent
-_CELL = re.compile(r"(<!-- (\S+): ([^|>\n]+) \| ([^|>\n]+) -->).*?(<!-- -->)")
-_TABLE = re.compile(r"(<!-- figures (\S+): ([^;]+); ([^;]+) -->\n+\|.*\n\|.*\n)((?:\|.*\n)+)")
+FIGURES = DOCS / "figures"
+_CELL = re.compile(r"(<!-- (\S+): ([^;>\n]+); ([^;>\n]+) -->).*?(<!-- -->)")
+_TABLE = re.compile(r"(<!-- table (\S+) -->\n+\|.*\n\|.*\n)((?:\|.*\n)+)")
+_SHOWN = tomllib.loads((FIGURES / "tables.toml").read_text(encoding="utf-8"))
 
 
 @cache
 def load(name: str) -> list[dict[str, Any]]:
     """Return the tables of a file."""
-    tables: list[dict[str, Any]] = json.loads((DOCS / "figures" / f"{name}.json").read_text(encoding="utf-8"))["tables"]
+    tables: list[dict[str, Any]] = json.loads((FIGURES / f"{name}.json").read_text(encoding="utf-8"))["tables"]
     return tables
 
 
@@ -45,26 +45,24 @@ def find(name: str, row: str, column: str) -> str:
     return f"{int(cell):,}" if cell.isdecimal() else re.sub(r"(?<![\d.])0\.(?=\d{3}\b)", ".", cell)
 
 
-def labels(line: str, columns: str) -> list[str]:
-    """Return the cells of a row of a page that come before *columns*."""
-    cells = [cell.strip() for cell in line.split("|")[1:-1]]
-    return cells[: len(cells) - len(columns.split(" | "))]
+def fill(match: re.Match[str]) -> str:
+    """Return a table of a page with the recorded figures in the last cells of its rows."""
+    head, name, body = match.groups()
+    shown, lines = _SHOWN[name], body.splitlines()
+    if len(shown["rows"]) != len(lines):
+        sys.exit(
+            f"docs/figures/tables.toml: {name} has {len(shown['rows'])} rows, and its table in the page {len(lines)}"
+        )
+    rendered = ""
+    for row, line in zip(shown["rows"], lines, strict=True):
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        cells[-len(shown["columns"]) :] = [find(shown.get("file", name), row, column) for column in shown["columns"]]
+        rendered += f"| {' | '.join(cells)} |\n"
+    return head + rendered
 
 
 def render(page: str) -> str:
     """Return the text of a page with the recorded figures."""
-
-    def fill(match: re.Match[str]) -> str:
-        head, name, rows, columns, body = match.groups()
-        names, lines = rows.split(" | "), body.splitlines()
-        if len(names) != len(lines):
-            sys.exit(f"figures {name}: the comment names {len(names)} rows, and the table has {len(lines)}")
-        filled = [
-            [*labels(line, columns), *(find(name, row, column) for column in columns.split(" | "))]
-            for row, line in zip(names, lines, strict=True)
-        ]
-        return head + "".join(f"| {' | '.join(cells)} |\n" for cells in filled)
-
     page = _TABLE.sub(fill, page)
     return _CELL.sub(lambda match: match[1] + find(match[2], match[3], match[4]) + match[5], page)
 
