@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.schemes.winnowing import Positions
-from crawler_dedup.works.letters import LEAST_LETTERS, RUN_LETTERS, Codes, Letters
+from crawler_dedup.works.letters import LEAST_LETTERS, RUN_LETTERS, Letters
 
 _MAX_PAIRS = 1 << 18  # of equal runs in a text and in all works
 _CHUNK = 512  # letters of the text that are compared at a time
@@ -76,21 +76,17 @@ def pair_runs(
     return EqualRuns(starts[places], np.repeat(work_starts, times))
 
 
-def compare(
-    text: Letters, work: Codes, read_places: Callable[[], Positions], runs: EqualRuns, effort: float
-) -> Comparison | None:
-    """Return the passages that *text* and a work share, beginning with equal *runs*; ``None`` if there are none.
+def compare(text: Letters, work: Letters, runs: EqualRuns, effort: float) -> Comparison | None:
+    """Return the passages that *text* and *work* share, beginning with equal *runs*; ``None`` if there are none.
 
     Args:
-        work: the codes of the letters of the work.
-        read_places: returns their places; called if there are passages, which few works have that have equal runs.
         effort: the share of this work in what the comparison of the text with all works may cost.
     """
     shifts = _align(text, work, runs, effort)
     (aligned,) = np.nonzero(shifts != _NONE)
     work_places = aligned + shifts[aligned]
     breaks = np.flatnonzero((np.diff(aligned) > _GAP) | (np.abs(np.diff(shifts[aligned])) > _GAP)) + 1
-    spans, covered = [], np.zeros(len(work), dtype=np.bool_)
+    passages, covered = [], np.zeros(len(work.codes), dtype=np.bool_)
     letters = 0
     for first, end in pairwise([0, *breaks.tolist(), len(aligned)]):
         if first == end:
@@ -101,14 +97,15 @@ def compare(
             continue
         letters += last - start + 1
         covered[work_start : work_last + 1] = True
-        spans.append((start, last, work_start, work_last))
-    if not spans:
-        return None
-    firsts, lasts, work_firsts, work_lasts = np.array(spans).T
-    work_places = read_places()
-    ends = text.places[firsts], text.places[lasts] + 1, work_places[work_firsts], work_places[work_lasts] + 1
-    passages = [*map(Passage._make, np.transpose(ends).tolist())]
-    return Comparison(passages, letters / len(text.codes), float(covered.mean()))
+        passages.append(
+            Passage(
+                int(text.places[start]),
+                int(text.places[last]) + 1,
+                int(work.places[work_start]),
+                int(work.places[work_last]) + 1,
+            )
+        )
+    return Comparison(passages, letters / len(text.codes), float(covered.mean())) if passages else None
 
 
 _NONE = np.iinfo(np.int64).min
@@ -122,14 +119,14 @@ class _Region(NamedTuple):
     shift: int
 
 
-def _align(text: Letters, work: Codes, runs: EqualRuns, effort: float) -> Positions:
+def _align(text: Letters, work: Letters, runs: EqualRuns, effort: float) -> Positions:
     """Return for each letter of *text* by how much its copy in *work* is shifted; :data:`_NONE` if it has no copy there."""
     letters = len(text.codes)
     shifts = np.full(letters, _NONE, dtype=np.int64)
     certainty = np.zeros(letters, dtype=np.int64)
     most = _LEAST_REGIONS + int(effort * (_MAX_REGIONS + _REGIONS_OF_CHUNK * letters // _CHUNK))
     for region in _find_regions(letters, runs, RUN_LETTERS[text.scheme], most):
-        equal, counts = _compare_region(text.codes, work, region)
+        equal, counts = _compare_region(text.codes, work.codes, region)
         best = counts.argmax(axis=0)
         columns = np.arange(len(best))
         counted = counts[best, columns]
@@ -157,7 +154,9 @@ def _find_regions(letters: int, runs: EqualRuns, run_letters: int, most: int) ->
         yield _Region(max(0, begin - _BESIDE), min(letters, end + _BESIDE), shift)
 
 
-def _compare_region(text: Codes, work: Codes, region: _Region) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+def _compare_region(
+    text: NDArray[np.uint8], work: NDArray[np.uint8], region: _Region
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Compare the letters of a region at every shift of its band.
 
     Return whether each letter is equal, and how many windows that are nearly equal it lies in: shape (shifts, letters).

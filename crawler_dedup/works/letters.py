@@ -22,7 +22,6 @@ from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import locate_initials
 from crawler_dedup.signing.schemes.winnowing import Pieces, Positions, choose_runs, count_letters
 
-Codes = NDArray[np.uint8]
 Scheme = Literal["pinyin", "winnowing"]
 SCHEMES: Sequence[Scheme] = ("pinyin", "winnowing")
 LEAST_LETTERS: dict[Scheme, int] = {"pinyin": 30, "winnowing": 48}
@@ -50,7 +49,7 @@ class Letters:
     """
 
     scheme: Scheme
-    codes: Codes
+    codes: NDArray[np.uint8]
     places: Positions
 
     def choose_runs(self) -> Pieces:

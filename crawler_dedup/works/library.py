@@ -7,7 +7,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from sqlite3 import Row
@@ -24,14 +23,14 @@ from crawler_dedup.system.files import open_replacement
 from crawler_dedup.works.comparison import Comparison, compare, pair_runs
 from crawler_dedup.works.database import Database
 from crawler_dedup.works.documents import Document, read_content, read_document
-from crawler_dedup.works.letters import LEAST_LETTERS, SCHEMES, Codes, Letters, Scheme, find_scheme, read_letters
+from crawler_dedup.works.letters import LEAST_LETTERS, SCHEMES, Letters, Scheme, find_scheme, read_letters
 
 FILE = "library.sqlite"
 _SCHEMA = """
 create table works (
     id integer primary key autoincrement, source text not null unique, title text not null,
     author text not null, scheme text not null, chars integer not null, letters integer not null,
-    added integer not null, digest blob not null, codes blob not null, gaps blob not null, text blob not null
+    added integer not null, digest blob not null, text blob not null, codes blob not null, gaps blob not null
 );
 create table runs (number integer, work integer, start integer, primary key (number, work, start)) without rowid
 """
@@ -41,7 +40,7 @@ _MAX_CANDIDATES = 100
 """Largest number of works that are compared with a text, those with most runs in common."""
 _MAX_FOUND = 1 << 18  # runs of works that are equal to a run of a text
 _ASKED_TOGETHER, _FETCHED_TOGETHER = 1_000, 2_000  # the interpreter lock is held for so many at a time
-_REMEMBERED = 64 << 20  # letters of works that stay in memory, of at most as many works as are compared with a text
+_REMEMBERED = 8 << 20  # letters of works that stay in memory, of at most as many works as are compared with a text
 _CODEC = "utf-32-le"  # a passage is decoded without what is before it, and takes no more space when it is compressed
 
 
@@ -160,7 +159,7 @@ class Library:
             require_library(path)
         self._database = Database(path if path.is_file() else path / FILE, _SCHEMA if writable else "")
         self.is_replaced = self._database.is_replaced
-        self._codes: OrderedDict[tuple[int, bytes], Codes] = OrderedDict()
+        self._letters: OrderedDict[tuple[int, bytes], Letters] = OrderedDict()
 
     def close(self) -> None:
         """Close the library."""
@@ -253,21 +252,13 @@ class Library:
             raise DedupError(f"{self._database.path} is damaged: {error}.") from error
 
     def _read_letters(self, number: int) -> Letters:
-        ((scheme,),) = self._ask("select scheme from works where id = ?", number)
-        codes = self._read_codes(number)
-        return Letters(cast("Scheme", scheme), codes, self._read_places(number, len(codes)))
-
-    def _read_codes(self, number: int) -> Codes:
-        ((packed,),) = self._ask("select codes from works where id = ?", number)
-        return np.frombuffer(self._unpack(packed), dtype=np.uint8)
-
-    def _read_places(self, number: int, letters: int) -> Positions:
-        ((packed,),) = self._ask("select gaps from works where id = ?", number)
-        gaps = self._unpack(packed)
-        if len(gaps) != 4 * letters:
+        ((scheme, packed_codes, packed_gaps),) = self._ask("select scheme, codes, gaps from works where id = ?", number)
+        codes, gaps = self._unpack(packed_codes), self._unpack(packed_gaps)
+        if len(gaps) != 4 * len(codes):
             raise DedupError(f"{self._database.path} is damaged: the letters of work {number} have no places.")
         # Adding 32-bit numbers up would hold the interpreter lock.
-        return np.cumsum(np.frombuffer(gaps, dtype="<u4").astype(np.int64))
+        places = np.cumsum(np.frombuffer(gaps, dtype="<u4").astype(np.int64))
+        return Letters(cast("Scheme", scheme), np.frombuffer(codes, dtype=np.uint8), places)
 
     def _ask(self, statement: str, *values: Any) -> list[Row]:
         with self._database.errors_as_sentences():
@@ -300,9 +291,7 @@ class Library:
                 continue
             equal, _, work_starts = rows[rows[:, 1] == candidate].T
             pairs = pair_runs(starts, numbers, work_starts, equal.astype(np.uint64), paired)
-            codes = self._remembered_codes(candidate, digest)
-            read_places = partial(self._read_places, candidate, len(codes))
-            comparison = compare(letters, codes, read_places, pairs, len(equal) / paired)
+            comparison = compare(letters, self._remembered_letters(candidate, digest), pairs, len(equal) / paired)
             if comparison is not None:
                 (work,) = (Work(**row) for row in self._ask(f"select {_COLUMNS} from works where id = ?", candidate))
                 spans = [(passage.work_start, passage.work_end) for passage in comparison.passages]
@@ -321,17 +310,18 @@ class Library:
                     count += len(rows)
         return np.concatenate(pieces)
 
-    def _remembered_codes(self, number: int, digest: bytes) -> Codes:
+    def _remembered_letters(self, number: int, digest: bytes) -> Letters:
         """Return the letters of a work, which stay in memory for a while: pages in a row often share passages with one."""
         key = number, digest
-        if key not in self._codes:
-            self._codes[key] = self._read_codes(number)
-            while len(self._codes) > 1 and (
-                len(self._codes) > _MAX_CANDIDATES or sum(map(len, self._codes.values())) > _REMEMBERED
+        if key not in self._letters:
+            self._letters[key] = self._read_letters(number)
+            while len(self._letters) > 1 and (
+                len(self._letters) > _MAX_CANDIDATES
+                or sum(len(kept.codes) for kept in self._letters.values()) > _REMEMBERED
             ):
-                self._codes.popitem(last=False)
-        self._codes.move_to_end(key)
-        return self._codes[key]
+                self._letters.popitem(last=False)
+        self._letters.move_to_end(key)
+        return self._letters[key]
 
 
 def _rows(runs: Pieces, work: int) -> Iterable[tuple[int, int, int]]:

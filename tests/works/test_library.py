@@ -103,7 +103,7 @@ def test_letters_of_few_works_stay_in_memory(tmp_path: Path, monkeypatch: pytest
     with closing(Library(directory)) as library:
         for text in (PAGE, WORKS["other.md"].decode(), PAGE):
             assert library.compare(text)
-            assert len(library._codes) == 1
+            assert len(library._letters) == 1
 
 
 def test_a_work_is_not_removed_while_a_text_is_compared_with_it(
