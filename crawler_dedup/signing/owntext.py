@@ -39,7 +39,7 @@ _MAIN_SHARE, _LONG_MAIN = 0.6, 4_000
 """A shorter main text with a smaller share of the page's text is one section of several."""
 _SECTION = 200
 _GAP, _GAP_LINKED = 100, 0.1
-_SERIES, _MOST_OF_SERIES = 4, 0.6
+_SERIES = 4
 _LABEL = 40
 _LISTS = frozenset(("dl", "ol", "table", "ul"))
 _OWN = 20
@@ -258,19 +258,14 @@ class _Selector:
                 yield from candidates.intersection(between)
 
     def _find_series(self, chosen: Set[int], content: Iterable[int]) -> set[int]:
-        """Return the blocks of *content*, as the entries of a list, in places most of whose blocks are *chosen*."""
-        members, begin, end = defaultdict[int, set[int]](set), min(chosen), max(chosen)
+        """Return the blocks of *content*, as the entries of a list, in places where half of the blocks are *chosen*."""
+        series, begin, end = defaultdict[int, set[int]](set), min(chosen), max(chosen)
         for place in content:
             if begin <= place <= end:
-                members[self._blocks[place].place].add(place)
-        members.pop(0, None)
-        return set().union(
-            *[
-                series
-                for series in members.values()
-                if len(series) >= _SERIES and len(series & chosen) >= _MOST_OF_SERIES * len(series)
-            ]
-        )
+                series[self._blocks[place].place].add(place)
+        series.pop(0, None)
+        members = [same for same in series.values() if len(same) >= _SERIES and 2 * len(same & chosen) >= len(same)]
+        return set().union(*members)
 
     def _find_labels(self, kept: Sequence[int], chosen: Iterable[int]) -> set[int]:
         """Return the short blocks of *chosen* between two *kept* blocks, or in one list or table with a kept block."""
