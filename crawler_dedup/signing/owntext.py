@@ -251,8 +251,10 @@ class _Selector:
     def _find_gaps(self, chosen: Sequence[int], content: Iterable[int]) -> Iterator[int]:
         """Yield those of *content* between two *chosen* blocks with little text, and hardly a link but headings, between."""
         blocks, candidates = self._blocks, set(content)
-        for before, after in pairwise(chosen):
-            between = range(before + 1, after)
+        gaps = [
+            range(before + 1, after) for before, after in pairwise(chosen) if after > before + 1
+        ]  # few of all pairs
+        for between in gaps:
             size, links = self.size_of(between), [blocks[place].linked for place in between if not blocks[place].level]
             if size <= _GAP and sum(links) <= _GAP_LINKED * size:
                 yield from candidates.intersection(between)
