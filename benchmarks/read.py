@@ -1,4 +1,4 @@
-"""Does the filter decide like people who have read the pages? ``python -m benchmarks.read [FOLDER]``.
+"""Does the filter decide like people who have read the pages? ``python -m benchmarks.read [FOLDER] [--show]``.
 
 One page of each pair in ``read/judgements.jsonl`` is kept, and the other is new. The site profiles are learned from all
 pages of the saved sites.
@@ -27,7 +27,9 @@ def main() -> None:
     """Decide about each pair, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
-    folder: Path = parser.parse_args().folder
+    parser.add_argument("--show", action="store_true", help="print the pairs that the filter decides otherwise")
+    given = parser.parse_args()
+    folder: Path = given.folder
     require_data(folder)
     lines = (folder / "read/judgements.jsonl").read_text(encoding="utf-8").splitlines()
     pairs = [json.loads(line) for line in lines]
@@ -47,7 +49,7 @@ def main() -> None:
     for read in ("SAME", "DIFFERENT", "UNSURE"):
         dropped, kept = counts[read, True], counts[read, False]
         table.add_row(read, str(dropped + kept), str(dropped), str(kept))
-    console.print(table, disagreements)
+    console.print(table, *[disagreements] * given.show)
 
 
 if __name__ == "__main__":
