@@ -64,7 +64,8 @@ def fill(match: re.Match[str]) -> str:
 def render(page: str) -> str:
     """Return the text of a page with the recorded figures."""
     page = _TABLE.sub(fill, page)
-    return _CELL.sub(lambda match: match[1] + find(match[2], match[3], match[4]) + match[5], page)
+    # In a sentence a median stands without the least and the greatest value.
+    return _CELL.sub(lambda match: match[1] + find(match[2], match[3], match[4]).partition(" (")[0] + match[5], page)
 
 
 def main() -> None:
