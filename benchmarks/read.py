@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.stream import CONFIG, read_all
-from crawler_dedup.evaluation.pairs import decide_direction, mix
+from crawler_dedup.evaluation.pairs import decide_direction, shuffle_pages
 from crawler_dedup.rules.counts import learn_sites
 from crawler_dedup.signing.schemes import scheme_of
 from tests.support.data import DATA, require_data
@@ -37,7 +37,7 @@ def main() -> None:
         page.seen.id: page.signed
         for page in read_all(sorted(site.name for site in (folder / "sites").iterdir()), folder)
     }
-    sites, scheme = learn_sites(mix(pages.values())), scheme_of(CONFIG.scheme, CONFIG)
+    sites, scheme = learn_sites(shuffle_pages(pages.values())), scheme_of(CONFIG.scheme, CONFIG)
     counts: Counter[tuple[str, bool]] = Counter()
     disagreements = Table("read", "rule", "new page, kept page", "what a person said", title="pairs decided otherwise")
     for pair in pairs:

@@ -128,9 +128,9 @@ class DroppedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         method: its method.
-        callback: name of the method of the spider that is its callback; ``None``: it has none, so that the page is for
-            ``parse``; ``""``: its callback is no method of the spider.
-        errback: the same of its errback.
+        callback: name of the method of the spider that is its callback; ``None``: it has none, so that ``parse``
+            gets the page; ``""``: its callback is not a method of the spider.
+        errback: the same for its errback.
         cb_kwargs: its ``cb_kwargs``.
         meta: the recorded part of its ``meta``.
         left_out: names of the values that are missing in ``cb_kwargs`` and ``meta``, because they are not JSON, too long, or

@@ -63,7 +63,7 @@ def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str 
 
 
 def preview_in(store: Index, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
-    """Return what :func:`preview` returns, by an index that is open."""
+    """Return what :func:`preview` returns, from an open index."""
     config = signer.config
     context = RunContext(
         max_age=round(86_400 * config.expire_days), is_dry=config.is_dry, overrides=_overrides_of(config)
@@ -135,9 +135,9 @@ class Deduplicator:
 
         Args:
             index: its directory, or the address of a server (``redis://``, ``rediss://``, ``unix://``).
-            profiles: an exported index, or the ``profiles.dedup`` of a batch job. Decisions use its profiles of sites, and
-                no profile changes. A warning is logged if they know none of the sites of the pages in the scopes of the
-                pages. ``None``: decisions use the profiles of the index, which go on counting pages.
+            profiles: an exported index, or the ``profiles.dedup`` of a batch job. Decisions use its profiles of sites,
+                which do not change. A warning is logged if no page's site has a profile in the page's scope.
+                ``None``: decisions use the profiles of the index, and kept pages are counted in them.
 
         Raises:
             ConfigError: the tokenizer of the index is not installed.
@@ -189,7 +189,7 @@ class Deduplicator:
         return _Opened(store, lock, context, claiming, is_emptied)
 
     def reopen(self) -> None:
-        """Open an index on a server again, after it was emptied, or after this run counts as dead.
+        """Open an index on a server again, after it was emptied, or after this run was declared dead.
 
         This begins another run, unless the present run still counts as alive. Raises the errors of :meth:`open`.
         """
@@ -299,11 +299,14 @@ class Deduplicator:
     def check(
         self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = None
     ) -> Decision:
-        """Sign a page, decide about it and file it; check and insert are one atomic step. Arguments as for :meth:`sign`."""
+        """Sign a page, decide about it, and file it if it is kept, in one atomic step. Arguments as for :meth:`sign`."""
         return self.decide([self.sign(url, body, encoding=encoding, key=key, scope=scope)])[0]
 
     def decide(self, batch: Sequence[SignedPage]) -> list[Decision]:
-        """Decide about *batch* in order, also against each other, and file them. Returns once the result is stored."""
+        """Decide about the pages of *batch* in order, and file those that are kept. Returns once the result is stored.
+
+        Each page is also compared with those before it.
+        """
         return self.submit(batch).result()
 
     def submit(
@@ -314,12 +317,12 @@ class Deduplicator:
         aliases: Mapping[str, str] | None = None,
         is_dry: bool | None = None,
     ) -> Future[list[Decision]]:
-        """Decide as :meth:`decide` without waiting. If cancelled before its transaction, it files nothing.
+        """Decide as :meth:`decide` without waiting. If the future is cancelled before its transaction, nothing is filed.
 
         Args:
             claim: whether a page that passes represents others only once it is settled (:meth:`end_claim`), not at once.
             aliases: key of a page → another key of it: that of an address that redirected to it.
-            is_dry: whether these pages pass in any case, so that they represent nothing where duplicates are dropped;
+            is_dry: whether these pages pass in any case. They then represent no page in crawls that drop duplicates.
                 ``None``: as ``Config.action`` says.
         """
         self._profile_check.add(batch)
@@ -331,7 +334,7 @@ class Deduplicator:
         return opened.store.offer(batch, self._matcher, context, aliases=clean)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
-        """Return the match if *kept* covers *new*, by the rules of crawls without profiles of their sites; else ``None``."""
+        """Return the match if *kept* covers *new* by the rules of a crawl, without site profiles; else ``None``."""
         return table.compare(Pair(new, trim(kept), self.signer.config.max_distance, self.signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
@@ -373,8 +376,8 @@ class Deduplicator:
         It is written with the next page. Once the run is over, however it ends, pages settled later represent nothing.
 
         Args:
-            until: a time of :func:`time.monotonic`; ``None``, which also holds if this is never called: settled pages are
-                stored, except within the grace of a run that dies.
+            until: a time of :func:`time.monotonic`; ``None``, as before the first call: all settled pages count as stored,
+                except those of the last ``Config.grace`` seconds of a run that dies.
         """
         self._stored_until = until
 

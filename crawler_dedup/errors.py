@@ -29,11 +29,11 @@ class ExtraMissing(ConfigError):
 
 
 class IndexUnusable(DedupError):
-    """The index directory cannot be opened, read or written; the message says why."""
+    """The index cannot be opened, read or written; the message says why."""
 
 
 class IndexMissing(IndexUnusable):
-    """There is no index in the directory."""
+    """There is no index in the directory, or at the address."""
 
 
 class IndexDamaged(IndexUnusable):
@@ -41,15 +41,15 @@ class IndexDamaged(IndexUnusable):
 
 
 class ConnectionLost(IndexUnusable):
-    """The server of the index is gone, or does not answer: it is not known whether it has run the last command."""
+    """The server of the index is unavailable: it is not known whether it has run the last command."""
 
 
 class IndexGone(IndexUnusable):
-    """The index directory was deleted or replaced after it was opened."""
+    """The index was removed or replaced after it was opened."""
 
 
 class IndexMismatch(DedupError):
-    """The index was made with another configuration: its signatures cannot be compared with ours."""
+    """The index was made with another configuration: its signatures cannot be compared with those of this configuration."""
 
     def __init__(self, directory: str, differences: Mapping[str, tuple[object, object]]) -> None:
         self.directory = directory
@@ -63,8 +63,8 @@ class IndexMismatch(DedupError):
         return (
             f"The index in {self.directory} was made with another configuration:\n"
             + "\n".join(lines)
-            + "\nWays out: go back to the index's configuration, name another place (in a crawl DEDUP_DIR, or another"
-            " ?index=NAME in DEDUP_INDEX), or start anew (in a crawl DEDUP_FRESH = True empties this one)."
+            + "\nUse the configuration of the index, or another place (in a crawl DEDUP_DIR, or another ?index=NAME in"
+            " DEDUP_INDEX), or empty this index (in a crawl with DEDUP_FRESH = True)."
         )
 
     def __reduce__(self) -> tuple[type[IndexMismatch], tuple[str, dict[str, tuple[object, object]]]]:
@@ -76,4 +76,4 @@ class BeyondLimits(DedupError, ValueError):
 
 
 class ExportUnreadable(DedupError):
-    """An exported index cannot be read: it is damaged, cut off, no export, or of a newer format."""
+    """An exported index cannot be read: it is damaged, cut off, not an export, or of another format."""

@@ -67,7 +67,7 @@ class Design:
         )
 
     def keys(self, signature: int) -> list[int]:
-        """Return the buckets under which *signature* is filed, one for each table, whose number is in the high bits."""
+        """Return the buckets under which *signature* is filed, one for each table; its high bits are the table's number."""
         keys = []
         for table, pieces in enumerate(self._pieces):
             key = table << _TAG_SHIFT
@@ -93,19 +93,19 @@ class Design:
         """Return the buckets that hold every signature within *max_distance*: 1 to 68 distinct buckets.
 
         Up to distance 3 these are the signature's own buckets; for distance 0 one table is enough. Beyond that
-        (4 tables only) with multi-index hashing: if more than *k* = 4a + b bits have to differ before each of the first
-        b + 1 blocks differs in more than *a* and each other block in more than a − 1, then within *k* one block does
-        not (Norouzi, Punjani and Fleet, "Fast search in Hamming space with multi-index hashing", CVPR 2012, §2 and
-        proposition 2). So one-bit neighbours of *k* − 3 blocks are read too.
+        (4 tables only) with multi-index hashing: two signatures within *k* = 4a + b bits differ by at most *a* bits in one
+        of the first b + 1 blocks, or by at most a − 1 bits in another block (Norouzi, Punjani and Fleet, "Fast search in
+        Hamming space with multi-index hashing", CVPR 2012, §2 and proposition 2). So for the first *k* − 3 blocks, the
+        one-bit neighbours are read, too.
 
         Raises:
             ValueError: *max_distance* is not between 0 and the design's largest, or *signature* does not fit into 64 bits.
         """
         if not 0 <= signature < 1 << BITS:
-            raise ValueError(f"{signature} is no signature: it is not between 0 and 2^64 - 1.")
+            raise ValueError(f"{signature} is not a signature: it must be between 0 and 2^64 - 1.")
         if not 0 <= max_distance <= self.max_distance:
             raise ValueError(
-                f"max_distance = {max_distance} is not allowed; {self.tables} tables find 0 to {self.max_distance}."
+                f"max_distance = {max_distance} is not allowed; {self.tables} tables find distances to {self.max_distance}."
             )
         keys = self.keys(signature)
         if max_distance == 0:
@@ -149,8 +149,8 @@ def mix_bits(numbers: Numbers) -> Numbers:
 def sort_distinct(numbers: NDArray[_Number]) -> NDArray[_Number]:
     """Return the distinct *numbers*, ascending.
 
-    :func:`numpy.unique` does the same with a table of hashes, which takes many times as long and whose time grows faster
-    than the number of *numbers*.
+    :func:`numpy.unique` does the same with a hash table, which takes many times as long; its time grows faster than the
+    number of *numbers*.
     """
     ordered = np.sort(numbers, axis=None)
     is_first = np.ones(len(ordered), dtype=np.bool_)

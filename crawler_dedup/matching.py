@@ -32,8 +32,8 @@ _LOGGER = logger_without_credentials(__name__)
 class WorksMiddleware:
     """Compares pages with the library; whatever goes wrong, the page passes.
 
-    Its order is 39, so that it sees the responses that the filter has passed. A page reaches its callback when its matches
-    are stored: a crawl that is killed visits a page again that it had not handled, and finds its matches then.
+    Its order is 39, so that it sees the responses that the filter has passed. A page reaches its callback once its matches
+    are stored. If the crawl is killed before, the next crawl visits the page again, and finds its matches then.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:

@@ -59,7 +59,7 @@ def sign(  # noqa: PLR0913  (as the options of a command)
 
     Raises:
         ConfigError: ``config.scope`` is a callable, and *scope* is empty.
-        DedupError: a column is missing, or there is one with the name of a further column.
+        DedupError: a column is missing, or *pages* has one of the two further columns already.
     """
     columns = Columns(html, text, url, id, time, encoding)
     needed = filter(None, [columns.content, id, time, encoding, "" if id else url])
@@ -86,12 +86,12 @@ def find_duplicates(
 
     The result has a row for each signed row: ``row``, ``id``, ``url``, ``verdict``, ``reason``; and where the page has a
     representative, ``representative`` (its identifier), ``rule``, ``distance``, ``resemblance`` and ``coverage``.
-    *signed* is read several times, and pages are decided whenever the result is read.
+    *signed* is read several times, and pages are decided again each time the result is read.
 
     Args:
         signed: what :func:`sign` has returned.
         config: the settings with which it was signed, and the thresholds.
-        order: in which order pages are decided (:data:`~crawler_dedup.batch.rows.ORDERS`, with a minus the largest first);
+        order: the order of the decisions (:data:`~crawler_dedup.batch.rows.ORDERS`, with a minus the largest first);
             ``""``: by ``row``.
         profiles: what is known about sites; ``None``: it is learned.
         memory: bytes that a task may take for kept pages. If they do not suffice, the task fails.

@@ -171,7 +171,7 @@ def _domain_splitter() -> Any:
     return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
-def stand_in_address(identifier: str) -> str:
+def placeholder_address(identifier: str) -> str:
     """Return an address for a page that has none: on a host of its own, so that relative links are still links."""
     return f"http://{xxh3_64_hexdigest(identifier.encode('utf-8', 'surrogatepass'))}.invalid/"
 

@@ -167,7 +167,7 @@ class Collection:
     def open(cls, directory: Path) -> Collection:
         """Open a collection. Raises :class:`DedupError` where there is none."""
         path = directory / _HEADER
-        header = read_description(path, CollectionHeader, "is no signed collection", "sign its inputs into another")
+        header = read_description(path, CollectionHeader, "holds no signed pages", "sign its inputs into another")
         return cls(directory, header)
 
     def discard_without_pages(self) -> bool:
@@ -212,7 +212,7 @@ class Collection:
         if problems:
             lines = "\n  ".join(problems)
             raise DedupError(
-                f"{self.directory} is not whole. `crawler-dedup batch sign` signs what is missing.\n  {lines}"
+                f"{self.directory} is not complete. `crawler-dedup batch sign` signs what is missing.\n  {lines}"
             )
         return receipts
 
@@ -255,7 +255,7 @@ def _require_same_signing(directory: Path, theirs: CollectionHeader, ours: Colle
     """Raise :class:`DedupError` if pages were signed in another way."""
     there, here = _describe_signing(theirs), _describe_signing(ours)
     if differing := [name for name in dict.fromkeys([*there, *here]) if there.get(name) != here.get(name)]:
-        lines = [f"  {name}: {there.get(name)!r} there / you have {here.get(name)!r}" for name in differing]
+        lines = [f"  {name}: there {there.get(name)!r}, now {here.get(name)!r}" for name in differing]
         lines.insert(0, f"The pages in {directory} were signed in another way:")
         raise DedupError("\n".join([*lines, "Name another directory with -o, or delete this one."]))
 

@@ -156,6 +156,6 @@ def _require_memory(storage: MemoryStorage, memory: int) -> None:
     further = max(0, storage.key_count - _KEYS * count)
     if KEPT_BYTES * count + FURTHER_KEY_BYTES * further > memory:
         raise DedupError(
-            f"More than {count - 1:,} pages are kept that another one is near to, which takes {format_memory(memory)}"
-            " beside everything else: more memory is needed (--memory)."
+            f"More than {count - 1:,} kept pages have similar pages, and need more than the {format_memory(memory)}"
+            " available: allow more memory (--memory)."
         )

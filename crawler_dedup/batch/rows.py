@@ -144,7 +144,7 @@ def require_order(order: str) -> None:
     """Raise :class:`DedupError` unless rows can be ordered by *order*, a column with or without a minus, or ``""``."""
     if order and order.removeprefix("-") not in ORDERS:
         column = order.removeprefix("-")
-        raise DedupError(f"Pages cannot be ordered by {column!r}; they can by {', '.join(ORDERS)}, also with a minus.")
+        raise DedupError(f"Pages cannot be ordered by {column!r}; allowed are {', '.join(ORDERS)}, also with a minus.")
 
 
 class KeyEntries:

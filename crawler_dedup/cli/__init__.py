@@ -94,13 +94,13 @@ _BATCH = _group(
     "Find the near-duplicates in WARC, JSON Lines or Parquet files.",
     LazyCommand("sign", ".batch:sign", "Sign the pages of files, each file once."),
     LazyCommand("find", ".batch:find", "Find the near-duplicates among signed pages."),
-    LazyCommand("apply", ".batch:apply", "Write copies of files without near-duplicates."),
-    LazyCommand("run", ".batch:run", "Sign, find and apply in one go."),
+    LazyCommand("apply", ".batch:apply", "Copy files, and leave out the near-duplicates."),
+    LazyCommand("run", ".batch:run", "Run sign, find and apply, one after the other."),
 )
 _LEXICON = _group(
     "lexicon",
-    "Count the words of a collection, for schemes that weigh words.",
-    LazyCommand("build", ".lexicon:build", "Count in how many documents each word is."),
+    "Count the words of a collection, for schemes with word weights.",
+    LazyCommand("build", ".lexicon:build", "Count the documents that contain each word."),
 )
 _WORKS = _group(
     "works",
@@ -111,7 +111,7 @@ _WORKS = _group(
     LazyCommand("export", ".works:export_", "Write a library to one file, without its matches."),
     LazyCommand("import", ".works:import_", "Add the works of an exported library to a library."),
     LazyCommand("check", ".works:check", "Find the pages that share passages with works of a library."),
-    LazyCommand("matches", ".matches:matches", "List the matches of a library, those seen last first."),
+    LazyCommand("matches", ".matches:matches", "List the matches of a library, most recently seen first."),
     LazyCommand(
         "show", ".matches:show", "Show the passages of a match, those of the page and of the work side by side."
     ),
@@ -137,10 +137,10 @@ _SECTIONS = {
     "Correct": (
         LazyCommand("review", ".review:review", "Look at drops in the browser, and correct them."),
         LazyCommand("forget", ".forget:forget", "Remove pages from the index, so that they can be crawled again."),
-        LazyCommand("restore", ".restore:restore", "Take wrong drops back, and have the pages crawled again."),
+        LazyCommand("restore", ".restore:restore", "Undo wrong drops, and let the next crawl request the pages again."),
         LazyCommand("keep", ".overrides:keep", "Never drop a page, or the pages below an address, as a duplicate."),
         LazyCommand("separate", ".overrides:separate", "Never let one of two pages represent the other."),
-        LazyCommand("overrides", ".overrides:overrides", "List what `keep` and `separate` have said."),
+        LazyCommand("overrides", ".overrides:overrides", "List the overrides that `keep` and `separate` have set."),
     ),
     "Measure": (
         LazyCommand("judge", ".judge:judge", "Review drops one by one, and estimate their precision."),

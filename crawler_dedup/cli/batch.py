@@ -30,7 +30,7 @@ _mark_option = click.option(
     "--mark",
     metavar="NAME",
     default="",
-    help="Leave no page out, and add a column with the identifier of the page that is kept in its place.",
+    help="Leave no page out, and add a column NAME with the identifier of the page that is kept in its place.",
 )
 _own_text_option = click.option(
     "--own-text",
@@ -38,7 +38,7 @@ _own_text_option = click.option(
     help="Add a column own_text with the text of each page without what its site repeats.",
 )
 _strict_option = click.option(
-    "--strict", is_flag=True, help="Do not copy a file with damaged parts, rather than leave these parts out."
+    "--strict", is_flag=True, help="Do not copy a file with damaged parts; else these parts are left out."
 )
 
 
@@ -46,7 +46,7 @@ def _parse_size(_: click.Context, __: click.Parameter, value: str) -> int:
     """Return the bytes of ``8G`` or ``500M``. Raises :class:`click.BadParameter`."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", value.strip().upper())
     if not match:
-        raise click.BadParameter(f"{value!r} is no size; write 500M or 8G.")
+        raise click.BadParameter(f"{value!r} is not a size; write 500M or 8G.")
     return int(float(match[1]) * _UNITS[match[2]])
 
 
@@ -62,7 +62,7 @@ _READING = {
         "--format",
         "input_format",
         type=click.Choice(("warc", "wacz", "jsonl", "parquet")),
-        help="Format of all inputs.  [default: as their names say]",
+        help="Format of all inputs.  [default: by their names]",
     ),
     "html": click.option("--html", metavar="NAME", default="html", show_default=True, help="Column with the HTML."),
     "text": click.option(
@@ -87,7 +87,7 @@ _READING = {
         metavar="SCOPE",
         default="",
         help='Pages are compared within their scope; "domain": within their registered domain, "language": in their'
-        " language.  [default: as DEDUP_SCOPE says; without a spider, its default is global]",
+        " language.  [default: DEDUP_SCOPE; its value spider means global here]",
     ),
 }
 _FINDING = {
@@ -96,7 +96,7 @@ _FINDING = {
         "--order",
         metavar="NAME",
         type=click.Choice([f"{sign}{order}" for order in ("time", "size", "chars") for sign in ("", "-")]),
-        help="Decide the pages by time, size or chars, not as they come; -size: the largest first.",
+        help="Order of the decisions: time, size or chars; -size: the largest first.  [default: order of the inputs]",
     ),
     "profiles": click.option(
         "--profiles",
@@ -107,7 +107,7 @@ _FINDING = {
         "--against",
         metavar="EXPORT|SIGNED",
         type=click.Path(exists=True, path_type=Path),
-        help="An exported index, or another directory of signed pages: these pages are kept already.",
+        help="An exported index, or another directory of signed pages: its pages count as kept.",
     ),
     "memory": click.option(
         "--memory",
@@ -174,10 +174,10 @@ def sign(
         click.echo(f"{name} was signed by an earlier call, and is no part of {output} any more.", err=True)
     if signing.ignored:
         click.echo(
-            f"Names that say no format: {quantity(signing.ignored, 'file')}. Their pages are not there.", err=True
+            f"Left out, because the name shows no format: {quantity(signing.ignored, 'file')} (see --format).", err=True
         )
     _print_counts("Not signed", signing.unsigned)
-    _print_counts("Not looked at", signing.passed_over)
+    _print_counts("Skipped", signing.passed_over)
     _print_counts("Cannot be read", signing.bad)
     for reason, detail in signing.details.items():
         click.echo(f"  {reason}: {detail}.")
@@ -248,7 +248,7 @@ def find(
 def apply(
     inputs: Sequence[Path], decisions: Path, output: Path, mark: str, own_text: Format | None, strict: bool, jobs: int
 ) -> None:
-    """Write copies of files without near-duplicates.
+    """Copy files, and leave out the near-duplicates.
 
     Each INPUT is a file that was signed, or a folder of such files. Its copy has the same format. A copy of a WARC file
     has a metadata record for each page that is left out.
@@ -288,11 +288,11 @@ def apply(
 @settings_option
 @click.pass_context
 def run(context: click.Context, /, inputs: Sequence[Path], output: Path, jobs: int, **options: Any) -> None:
-    """Sign, find and apply in one go.
+    """Run sign, find and apply, one after the other.
 
-    Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. In the output directory, the folder signed
-    gets the signed pages, decisions what is kept, and clean copies of the files without near-duplicates. When the command is
-    called again, it does not sign again what was signed.
+    Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. The output directory gets three folders:
+    `signed` with the signed pages, `decisions` with what is kept, and `clean` with copies of the files without
+    near-duplicates. When the command is called again, it does not sign again what was signed.
 
     \b
     Examples:

@@ -38,7 +38,7 @@ from crawler_dedup.inspection.compare import (
     inspect_page,
 )
 from crawler_dedup.inspection.fetching import FetchedPage, as_fetched, is_address, load_page
-from crawler_dedup.inspection.lacks import Lack, find_lacks, inspect_stored, turn
+from crawler_dedup.inspection.lacks import Lack, find_lacks, inspect_stored, swap_pages
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.rules.pair import Pair
@@ -209,7 +209,7 @@ def compare_pages(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief:
         coverage=pair.coverage if is_signed else None,
         signatures=compare_signatures(pair),
         kept_lacks=find_lacks(new, pair),
-        new_lacks=find_lacks(kept, turn(pair, kept)),
+        new_lacks=find_lacks(kept, swap_pages(pair, kept)),
         same_links=pair.same_links if is_signed else None,
         snapshot=pair.new_site.number,
         kept_snapshot=pair.kept_site.number,
@@ -303,7 +303,7 @@ def _figures(comparison: Comparison) -> Table:
     if signatures is not None:
         table.add_section()
         table.add_row("scheme", Text(printable(signatures.scheme)))
-        table.add_row("its look-up finds kept", _yes_or_no(signatures.is_candidate))
+        table.add_row("its look-up finds the kept page", _yes_or_no(signatures.is_candidate))
         table.add_row("agree by it", _yes_or_no(signatures.agree))
         for name, share in (("resemblance by it", signatures.resemblance), ("coverage by it", signatures.coverage)):
             if share is not None:

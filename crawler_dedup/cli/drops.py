@@ -39,12 +39,12 @@ _WIDE = 100  # columns that a terminal must have for the time to be printed
 @index_argument
 @click.option("--summary", is_flag=True, help="Count the drops by rule, host, representative and run.")
 @click.option(
-    "--top", metavar="N", type=click.IntRange(1), default=10, show_default=True, help="Rows of a table of --summary."
+    "--top", metavar="N", type=click.IntRange(1), default=10, show_default=True, help="Rows per table of --summary."
 )
 @drop_options
 @click.option("--sample", "size", type=click.IntRange(1), metavar="N", help="Draw N pages at random.")
-@click.option("--seed", type=int, help="Draw the same pages again.")
-@click.option("--explain", is_flag=True, help="Print titles and all measures, on three lines a page.")
+@click.option("--seed", type=int, help="Seed of --sample: the same number draws the same pages.")
+@click.option("--explain", is_flag=True, help="Print titles and all measures, in three lines per page.")
 @json_option
 @journal_option
 @settings_option
@@ -66,7 +66,7 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     address of the page that represents it, the rule that decided and the coverage. On a terminal, long addresses are
     shortened, and the time is left out if there are fewer than 100 columns; in a file or a pipe everything is complete, and
     the columns are separated by tabs. INDEX is the directory of the index, or its address on a server; without it, the
-    index of this Scrapy project is used, or with --journal none.
+    index of this Scrapy project is used. With --journal and without INDEX, no index is needed.
 
     \b
     Examples:
@@ -176,10 +176,10 @@ def _describe_count(reader: DropReader, selection: Selection, size: int | None) 
     runs, earlier = describe_coverage(tally.runs), describe_earlier(reader.earlier.runs)
     if not len(tally.runs):
         selects_runs = selection.run or selection.since
-        return "No run is known that was asked for." if selects_runs else "The journal is empty."
+        return "The journal has no entry of the selected runs or time." if selects_runs else "The journal is empty."
     if not tally.drops:
-        which = " that was asked for" if selection.host or selection.rule else ""
-        return f"No page was dropped or marked{which}: {runs}.{earlier}"
+        which = " selected" if selection.host or selection.rule else ""
+        return f"No{which} page was dropped or marked: {runs}.{earlier}"
     count = describe_drops(tally.drops, tally.marked)
     drawn = f"{min(size, tally.drops):,} of {count}" if size else count
     return f"{drawn} in {runs}.{earlier}"

@@ -34,7 +34,7 @@ _COUNT_COLUMNS = ("found", "missed", "false", "apart", "precision (95 %)", "reca
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
 @jobs_option
 @click.option(
-    "--errors", type=click.IntRange(0), default=0, metavar="N", help="List up to N pairs that are judged wrongly."
+    "--errors", type=click.IntRange(0), default=0, metavar="N", help="List up to N pairs with a wrong decision."
 )
 @json_option
 @settings_option
@@ -52,8 +52,8 @@ def evaluate(folder: Path | None, settings: Sequence[str], jobs: int, errors: in
       docs.jsonl   {"id": "1", "url": "https://example.org/1", "html": "1.html"}
       pairs.jsonl  {"id_a": "1", "id_b": "2", "label": 1}
 
-    With --json, the output is not one JSON document: each line is an object of its own, and its field "type" says whether it
-    has the settings, a row of a table, or a wrong pair.
+    With --json, the output is not one JSON document: each line is a separate object, whose field "type" says whether it
+    contains the settings, a row of a table, or a wrong pair.
 
     \b
     Examples:

@@ -36,12 +36,12 @@ RecordTest = Callable[[Record], bool]
 @click.option("--older-than", metavar="AGE", default="", help="Pages filed longer ago than this: 90d, 12h, 2w.")
 @click.option("--last", is_flag=True, help="Pages filed by the latest run: the one that began last.")
 @click.option(
-    "--run", metavar="RUN", default="", help="Pages filed by this run, as `drops --summary` and `index stats` list it."
+    "--run", metavar="RUN", default="", help="Pages filed by run RUN, a number in `drops --summary` or `index stats`."
 )
 @click.option(
     "--export",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the addresses of the duplicates of these pages to a file, one a line.",
+    help="Write the addresses of the duplicates of these pages to a file, one per line.",
 )
 @json_option
 @journal_option
@@ -60,10 +60,10 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 ) -> None:
     """Remove pages from the index, so that they can be crawled again.
 
-    A page is removed if all options that are given apply to it. It represents no other page any more, and is new when it is
-    crawled again. Pages that were dropped or marked because of it (according to the journal), and are not kept by now, are
-    listed, to be crawled again. INDEX is the directory of the index, or its address on a server; without it, the index of
-    this Scrapy project is used.
+    A page is removed if all given options apply to it. It represents no other page any more, and is new when it is crawled
+    again. Its duplicates (pages that were dropped or marked because of it, according to the journal) are listed unless they
+    were kept later, so that they can be crawled again. INDEX is the directory of the index, or its address on a server;
+    without it, the index of this Scrapy project is used.
 
     A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints which
     kept page represents it, by which rule, and how to let it pass.
@@ -128,7 +128,7 @@ def _record_test(older_than: str, url: str, host: str, run: str) -> RecordTest:
 def _time_before(older_than: str) -> float:
     seconds = parse_duration(older_than)
     if seconds is None:
-        raise click.BadParameter(f"{older_than!r} is no duration; write 90d, 12h, 30m or 2w.")
+        raise click.BadParameter(f"{older_than!r} is not a duration; write 90d, 12h, 30m or 2w.")
     return time.time() - seconds
 
 
@@ -166,9 +166,10 @@ def _print_drop(journals: Journals, url: str) -> None:
     click.echo(
         f"It was {action} as a duplicate of {printable(last.duplicate_of)}:\n"
         f"  {describe_decision(last)}; {describe_time(last)}, {describe_crawl(last)}\n"
-        f"If this is wrong, `crawler-dedup restore {printable(url)}` has the page crawled again, and no page represents it"
-        f" then. After `crawler-dedup separate {printable(url)} {printable(last.duplicate_of)}`, another page still may.\n"
-        "To forget the kept page does not help: the next crawl keeps the page that it meets first, and drops the other.",
+        f"If this is wrong, `crawler-dedup restore {printable(url)}` lets the next crawl request the page again, and no page"
+        f" represents it then. After `crawler-dedup separate {printable(url)} {printable(last.duplicate_of)}`, another page"
+        " may still represent it.\n"
+        "Forgetting the kept page does not help: the next crawl keeps the page that it visits first, and drops the other.",
         err=True,
     )
 
@@ -190,7 +191,7 @@ def _print_duplicates(target: Target, duplicates: Collection[str], export: Path 
     elif not duplicates:
         click.echo("No page was dropped or marked because of these pages.")
     elif export is not None:
-        click.echo(f"{were_dropped}. {export} has the addresses, to be crawled again.")
+        click.echo(f"{were_dropped}. Their addresses, to crawl them again, are in {export}.")
     else:
         click.echo(f"{were_dropped} (--export urls.txt writes all to a file):")
         for address in list(duplicates)[:_MAX_LISTED]:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def groups(index: Location | None, journal: Sequence[Path], settings: Sequence[str], *, json: bool) -> None:
     """List each representative with the pages that it represents.
 
-    The addresses are those at which the content of a kept page is also found, so that a search engine can store them with
-    it. They come from the journal, all runs since the index was emptied; a page that was kept later is not among them.
+    The addresses below a kept page are those at which its content was also found; a search engine can store them with the
+    page. They come from the journal of all runs since the index was last emptied. Pages that were kept later are left out.
     INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
     \b
@@ -69,10 +69,10 @@ def mirrors(
 ) -> None:
     """List hosts whose pages are represented by pages of another host.
 
-    The share is that of the known pages of a host (kept or dropped) that the other host represents. Hosts with a share of
-    half or more are listed, if ten pages or more are known of them. --list deny prints the hosts that need not be crawled,
-    for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains. INDEX is the directory of
-    the index, or its address on a server; without it, the index of this Scrapy project is used.
+    The share of a host is the part of its known pages (kept or dropped) that pages of the other host represent. A host is
+    listed if this is half or more, and at least ten of its pages are known. --list deny prints the hosts that need not be
+    crawled, for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains. INDEX is the
+    directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
     \b
     Examples:
@@ -94,7 +94,7 @@ def mirrors(
         lines = ({**vars(each), "share": each.share, "deny": each.host in redundant} for each in hosts_with_mirrors)
         print_json("mirror", lines)
     elif not hosts_with_mirrors:
-        click.echo("No host has half of its pages, and ten pages or more, on another host.")
+        click.echo("No host has ten known pages or more of which another host represents at least half.")
     else:
         table_of_hosts = make_table("host", "represented by", right=("pages", "duplicates", "share"))
         for each in hosts_with_mirrors:

@@ -114,7 +114,7 @@ def _table(fields: Mapping[str, Any], contents: Contents) -> Table:
 def _add_contents(table: Table, contents: Contents) -> None:
     table.add_row("claims not settled", f"{contents.open_claims:,}")
     sites = contents.sites
-    table.add_row("sites", f"{sites.sites:,}, of {sites.known:,} there is a snapshot; {decimal(sites.content_bytes)}")
+    table.add_row("sites", f"{sites.sites:,}, {sites.known:,} of them with a snapshot; {decimal(sites.content_bytes)}")
     table.add_section()
     for scope, count in list(contents.scopes.items())[:_MAX_ROWS]:
         table.add_row(Text(f"scope {scope}"), f"{count:,}")
@@ -123,7 +123,7 @@ def _add_contents(table: Table, contents: Contents) -> None:
     table.add_section()
     latest = sorted(contents.runs.items(), key=lambda run: run[1].last_filed, reverse=True)
     for number, run in latest[:_MAX_ROWS]:
-        table.add_row(f"run {number:08x}", f"{run.pages:,}, the last {format_time(run.last_filed)}")
+        table.add_row(f"run {number:08x}", f"{run.pages:,}, the last at {format_time(run.last_filed)}")
     if len(latest) > _MAX_ROWS:
         table.add_row("runs", f"{len(latest):,} in all")
 
@@ -238,7 +238,7 @@ def compact(index: Location | None) -> None:
 def _find_directory(index: Location | None) -> Path:
     location = find_index(index, must_exist=False)
     if not isinstance(location, Path):
-        raise DedupError(f"The index in {location} is on a server: this is for indexes in directories.")
+        raise DedupError(f"The index in {location} is on a server: this command is for indexes in directories.")
     return location
 
 
@@ -269,7 +269,7 @@ def export_(file: Path, index: Location | None) -> None:
         )
     click.echo(f"{quantity(written, 'page')} written to {file}, {decimal(file.stat().st_size)}.")
     if unreadable:
-        click.echo(f"Without {quantity(len(unreadable), 'record')} that cannot be read.")
+        click.echo(f"Left out, because unreadable: {quantity(len(unreadable), 'record')}.")
 
 
 @click.command("import")

@@ -29,7 +29,7 @@ _OPTIONS = (
         "--since",
         metavar="TIME",
         default="",
-        help="Only since this time (2026-11-21T18:00, in UTC), or of the last 2h, 3d, 1w.",
+        help="Only drops since this time (2026-11-21T18:00, in UTC), or of the last 2h, 3d or 1w.",
     ),
     click.option("--host", metavar="HOST", default="", help="Only pages of this host."),
     click.option("--rule", metavar="NAME", default="", help="Only pages that this rule decided."),
@@ -111,7 +111,7 @@ def _parse_run(text: str) -> str:
         click.BadParameter: *text* is no such number.
     """
     if not re.fullmatch("[0-9a-fA-F]{1,8}", text):
-        raise click.BadParameter(f"{text!r} is no run; `crawler-dedup index stats` names them.")
+        raise click.BadParameter(f"{text!r} is not the number of a run; `crawler-dedup index stats` lists the runs.")
     return text.lower().zfill(8)
 
 
@@ -183,4 +183,4 @@ def print_damage(journals: Journals) -> None:
     """Print on stderr how many lines of each file could not be read."""
     for path, count in journals.damaged.items():
         lines = "a line that is" if count == 1 else f"{count:,} lines that are"
-        click.echo(f"{path} holds {lines} damaged or cut in half; the rest was read.", err=True)
+        click.echo(f"{path} holds {lines} damaged or cut off; the rest was read.", err=True)

@@ -54,7 +54,7 @@ from crawler_dedup.signing.signer import Signer, config_from_spec
     metavar="N",
     help="Draw N pages at random.",
 )
-@click.option("--seed", type=int, help="Draw the same pages again.")
+@click.option("--seed", type=int, help="Seed of --sample: the same number draws the same pages.")
 @click.option("--fetch", is_flag=True, help="Fetch both pages again, show where they differ, and save them.")
 @answers_option
 @journal_option
@@ -71,13 +71,13 @@ def judge(
 ) -> None:
     """Review drops one by one, and estimate their precision.
 
-    Drops are drawn at random; of each you say whether it is right. The precision is the share of drops that are right, and
-    is printed with its interval. A drop that was judged once is not asked again. INDEX is the directory of the index, or
-    its address on a server; without it, the index of this Scrapy project is used.
+    Drops are drawn at random; for each, you say whether it is right. The precision is the share of drops that are right. It
+    is printed with its confidence interval. A drop that you have judged is not shown again. INDEX is the directory of the
+    index, or its address on a server; without it, the index of this Scrapy project is used.
 
-    The answers are saved with both pages, so that `crawler-dedup evaluate` can use them. The
-    pages come from --fetch, which also fetches those of earlier answers, or from DEDUP_STORE_TEXT = True, which stores main
-    texts in the crawl. Without either, an answer counts for the precision only.
+    The answers are saved with both pages, so that `crawler-dedup evaluate` can use them. The pages come from --fetch, which
+    also fetches the pages of earlier answers, or from DEDUP_STORE_TEXT = True, with which a crawl stores main texts.
+    Without either, an answer counts for the precision only.
 
     \b
     Examples:
@@ -102,7 +102,7 @@ def judge(
         _fetch_missing(answers, viewer)
     _ask_about(entries, answers, viewer, selection)
     if not entries:
-        click.echo("No drop is left to judge, or none that is asked for.")
+        click.echo("No drop is left to judge among those that were selected.")
     if len(answers):
         _print_answers(answers)
 
@@ -120,7 +120,7 @@ def _ask_about(entries: Sequence[Entry], answers: Answers, viewer: _DropViewer, 
             if answer == "n":
                 pair = f"{printable(entry.url)} {printable(entry.duplicate_of)}"
                 click.echo(f"`crawler-dedup separate {pair}` lets the next crawl keep both.")
-                click.echo(f"`crawler-dedup restore {printable(entry.url)}` has the page crawled again.")
+                click.echo(f"`crawler-dedup restore {printable(entry.url)}` lets the next crawl request it again.")
             precision = answers.precision(selection)
             click.echo(f"Precision so far: {format_share(precision)}, of {precision.total}.")
 

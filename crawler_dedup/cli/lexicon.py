@@ -21,7 +21,7 @@ from crawler_dedup.signing.text import Text
 @output_file_option("lexicon", "File to write.")
 @settings_option
 def build(source: Path, output: Path, settings: Sequence[str]) -> None:
-    """Count in how many documents each word is.
+    """Count the documents that contain each word.
 
     SOURCE is a folder of HTML or text files, or an index that was made with DEDUP_STORE_TEXT = True. The counts are written
     to a file, which the option lexicon=FILE of a scheme names.

@@ -49,11 +49,11 @@ _status_option = click.option(
     help="Only matches seen since then: 7d, 2026-11-21 (UTC).",
 )
 @json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, with a heading.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, with a header line.")
 def matches(
     library: Path, work: str, host: str, statuses: Sequence[Status], since: float, json: bool, as_csv: bool
 ) -> None:
-    """List the matches of a library, those seen last first.
+    """List the matches of a library, most recently seen first.
 
     \b
     Examples:
@@ -128,7 +128,7 @@ def mark(numbers: Sequence[int], status: Status, library: Path) -> None:
     MATCH is the number of a match, as `works matches` prints it; STATUS is what people say about it. A match keeps its
     status when its page is seen again.
 
-    Exit status 1: there is none of these matches.
+    Exit status 1: none of these matches exists.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ class NumberRange(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
         if isnan(number):
-            self.fail(f"{value!r} is no number.", param, ctx)
+            self.fail(f"{value!r} is not a number.", param, ctx)
         return number
 
 
@@ -70,11 +70,11 @@ jobs_option = click.option(
     type=click.IntRange(1),
     default=lambda: os.cpu_count() or 1,
     show_default="number of processors",
-    help="Number of processes that work at a time.",
+    help="Number of processes that work at the same time.",
 )
 json_option = click.option("--json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
 run_option = click.option(
-    "--run", metavar="RUN", default="", help="Only this run, as `drops --summary` and `index stats` list it."
+    "--run", metavar="RUN", default="", help="Only run RUN, a number in `drops --summary` or `index stats`."
 )
 last_option = click.option("--last", is_flag=True, help="Only the latest run: the one that began last.")
 

@@ -20,7 +20,7 @@ from crawler_dedup.index.overrides import Override, OverrideKind, make_override
 _index_option = click.option(
     "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this Scrapy project]"
 )
-_undo_option = click.option("--undo", is_flag=True, help="Take back what was said with the same arguments.")
+_undo_option = click.option("--undo", is_flag=True, help="Remove the overrides that the same arguments have set.")
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,7 +30,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @click.argument("urls", nargs=-1)
 @click.option(
-    "--below", multiple=True, metavar="URL", help="All pages whose addresses begin with this one. Repeatable."
+    "--below", multiple=True, metavar="URL", help="All pages whose addresses begin with this one. Can be repeated."
 )
 @_options
 def keep(
@@ -39,8 +39,8 @@ def keep(
     """Never drop a page, or the pages below an address, as a duplicate.
 
     URLS are the addresses of pages, as the crawl knew them (after redirections); an address for --below ends with a slash.
-    This holds from the next page on, also in crawls that run, for all spiders that use the index. A page that is unchanged
-    since an earlier crawl is still dropped with DEDUP_REVISIT = "drop".
+    This holds from the next page on, also in running crawls, for all spiders that use the index. With DEDUP_REVISIT =
+    "drop", a page that is unchanged since an earlier crawl is still dropped.
 
     \b
     Examples:
@@ -59,7 +59,7 @@ def keep(
 @click.option(
     "--file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Pairs of addresses, each in a line, with a tab between them.",
+    help="Pairs of addresses: one pair per line, separated by a tab.",
 )
 @_options
 def separate(
@@ -88,9 +88,9 @@ def separate(
 @json_option
 @settings_option
 def overrides(index: Location | None, settings: Sequence[str], *, json: bool) -> None:
-    """List what `keep` and `separate` have said.
+    """List the overrides that `keep` and `separate` have set.
 
-    What DEDUP_NEVER_DROP says is in the settings, and not listed.
+    The addresses in DEDUP_NEVER_DROP are not listed.
 
     \b
     Examples:
@@ -111,7 +111,7 @@ def overrides(index: Location | None, settings: Sequence[str], *, json: bool) ->
         waits = f"  (restored by the next crawl of {', '.join(each.spiders)})" if each.restorations else ""
         click.echo(f"{format_time(each.since)}  {printable(f'{each}{waits}')}")
     if not stored:
-        click.echo("Nothing was said about any page.")
+        click.echo("There are no overrides.")
 
 
 def _make(kind: OverrideKind, groups: Iterable[Sequence[str]]) -> list[Override]:

@@ -47,7 +47,7 @@ class _Design:
     metavar="N",
     type=NumberRange(1, 1e16),
     default=1e6,
-    help="Number of signatures; 1e6, if it is not given.",
+    help="Number of signatures.  [default: 1e6]",
 )
 @click.option(
     "--distance",
@@ -55,31 +55,30 @@ class _Design:
     type=click.IntRange(0, hamming.MAX_DISTANCE),
     default=3,
     show_default=True,
-    help="Greatest Hamming distance of signatures that are found.",
+    help="Largest Hamming distance at which signatures are found.",
 )
 @click.option(
     "--candidates",
     metavar="N",
     type=NumberRange(1e-3, 1e16),
     default=1_000.0,
-    help="Most signatures that a probe should compare; 1000, if it is not given.",
+    help="Maximum number of signatures that a probe compares.  [default: 1000]",
 )
 @click.option(
-    "--tables", metavar="N", type=click.IntRange(1), help="Instead of --candidates: the longest prefixes with N tables."
+    "--tables", metavar="N", type=click.IntRange(1), help="Instead of --candidates: N tables with the longest prefixes."
 )
 @json_option
 def plan(pages: float, distance: int, candidates: float, tables: int | None, json: bool) -> None:
     """Estimate the size and cost of an index of signatures.
 
-    The first row is the design of permuted tables with the fewest tables in which no probe compares more signatures than
-    --candidates, or with --tables the one with the longest prefixes, of all that recursive splits of the bits make (Manku,
-    Jain and Das Sarma 2007, section 3.1.2). The others are the designs of the paper, of which a crawl uses the one with 4
-    tables, or another one with the option `tables` of simhash. The figures are computed for signatures that are evenly
-    distributed.
+    The first row is the best design of permuted tables that splits the bits recursively (Manku, Jain and Das Sarma 2007,
+    section 3.1.2): the design with the fewest tables in which no probe compares more than --candidates signatures or, with
+    --tables, the design with the longest prefixes. The other rows are the designs of the paper. A crawl uses the design
+    with 4 tables, unless the option `tables` of simhash selects another. The figures assume evenly distributed signatures.
 
-    The time of a look-up assumes that all tables are in memory. Each bucket that is not takes a read from the disk besides.
+    The time of a look-up assumes that all tables are in memory. Each bucket that is not costs one more read from the disk.
 
-    Exit status 2: no tables have so few candidates.
+    Exit status 2: no design has so few candidates.
 
     \b
     Examples:
@@ -101,7 +100,7 @@ def _designs(pages: float, distance: int, candidates: float, tables: int | None)
         least = find_longest_prefix(hamming.BITS, distance, tables)
     if least is None:
         raise DedupError(
-            f"No tables find distance {distance} with {candidates:,.6g} candidates a probe of {pages:,.6g} signatures:"
+            f"No design finds distance {distance} among {pages:,.6g} signatures with {candidates:,.6g} candidates per probe:"
             " allow more with --candidates."
         )
     cost = _cost_fields(least.estimate_cost(pages, hamming.BITS))

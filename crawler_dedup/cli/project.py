@@ -54,8 +54,8 @@ class Target:
         """Raise :class:`DedupError` if there is no journal to read."""
         if not self.journals.files:
             raise DedupError(
-                f"There is no journal beside the index in {self.directory}: no crawl has written one, DEDUP_JOURNAL was"
-                " empty, or it leads elsewhere (--journal names a file)."
+                f"There is no journal beside the index in {self.directory}: no crawl has written one, or DEDUP_JOURNAL"
+                " was empty or names another place (--journal names a file)."
             )
 
 
@@ -115,7 +115,7 @@ def read_config(settings: Sequence[str]) -> Config:
                 if nearest
                 else f"an example is {PREFIX}MIN_FEATURES=30."
             )
-            raise ConfigError(f"{word!r} is no setting; {hint}")
+            raise ConfigError(f"{word!r} is not a setting; {hint}")
         options[name] = value
     return Config.from_settings({**_project_settings(), **options})
 

@@ -82,7 +82,7 @@ def report(
         return
     hint = "; --last shows the latest run only" if figures.run_count > 1 else ""
     runs = describe_runs(figures.run_count, *figures.span)
-    dry = f" {quantity(figures.dry_run_count, 'dry run')} shown apart." if figures.dry_run_count else ""
+    dry = f" {quantity(figures.dry_run_count, 'dry run')} reported separately." if figures.dry_run_count else ""
     click.echo(f"{output}: {decimal(len(content))}, {runs}{hint}.{dry}{_describe_emptying(figures)}")
 
 
@@ -93,7 +93,7 @@ def _describe_emptying(figures: ReportData) -> str:
     if figures.run:
         return " The index was emptied after this run, so the pages that it kept are not counted."
     earlier = quantity(figures.earlier_run_count, "earlier run")
-    return f" The index was emptied after {earlier}, shown apart."
+    return f" The index was emptied after {earlier}, reported separately."
 
 
 def _report_fields(output: Path, size: int, figures: ReportData) -> dict[str, Any]:

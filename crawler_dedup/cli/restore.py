@@ -31,7 +31,7 @@ from crawler_dedup.urls import without_credentials
 @click.option("--of", "kept", metavar="URL", default="", help="Only duplicates of this kept page.")
 @drop_options
 @click.option("--dry-run", is_flag=True, help="Restore nothing; print what would be restored.")
-@click.option("--now", "spider", metavar="SPIDER", help="Crawl with this spider, from the pages that wait for it only.")
+@click.option("--now", "spider", metavar="SPIDER", help="Crawl with SPIDER, starting only at pages that wait for it.")
 @click.option(
     "--argument", "-a", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of SPIDER. Can be repeated."
 )
@@ -51,12 +51,12 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     journal: Sequence[Path],
     settings: Sequence[str],
 ) -> None:
-    """Take wrong drops back, and have the pages crawled again.
+    """Undo wrong drops, and let the next crawl request the pages again.
 
-    URLS are the addresses of dropped pages; the options select drops in the journal. No page represents these pages from now
-    on (`crawler-dedup keep`), and the next crawl with the same spider requests them first, with the callback that they had.
-    So does each further crawl until they were handled, have answered 404 or 410, or have failed three times.
-    `crawler-dedup keep URL --undo` takes all of it back. With --now, -s sets any setting of Scrapy or of the filter.
+    URLS are the addresses of dropped pages; the options select drops in the journal. No page represents these pages from
+    now on (as after `crawler-dedup keep`), and the next crawl with the same spider requests them first, with the callback
+    that they had. Each later crawl does this again until a page is handled, answers 404 or 410, or has failed three times.
+    `crawler-dedup keep URL --undo` undoes both. With --now, -s sets any setting of Scrapy or of the filter.
 
     Exit status 0: all were restored. 1: some cannot be restored, or were not dropped.
 

@@ -54,4 +54,4 @@ def review(
     with closing(Review(target.index, find_journals, target.config, target.warc_directory, answers)) as opened:
         with progress_bars() as start:
             opened.refresh(start("reading the journal", target.journals.size))
-        serve(opened, port, lambda address: click.echo(f"{address}  (Ctrl-C ends)"))
+        serve(opened, port, lambda address: click.echo(f"{address}  (press Ctrl-C to stop)"))

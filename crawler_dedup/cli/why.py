@@ -41,7 +41,7 @@ _LISTED = 10
 @click.option(
     "--fetch",
     is_flag=True,
-    help="Fetch the page again, and compare it with its representative, or with the kept page nearest to it.",
+    help="Fetch the page again, and compare it with its representative, or with the most similar kept page.",
 )
 @click.option("--all", "everything", is_flag=True, help=f"List more than {_LISTED} duplicates.")
 @json_option
@@ -93,7 +93,7 @@ def why(
         print_json("page", (fields | about_overrides for fields in pages))
         return
     for override in overrides:
-        click.echo(f"An override is about this page: {printable(override)}.")
+        click.echo(f"An override applies to this page: {printable(override)}.")
     for name in spiders:
         click.echo(f"It was restored: the next crawl with the spider {printable(name)} requests it first.")
     for scope, page in history.scopes.items():
@@ -182,7 +182,7 @@ def _outcome(entry: Entry) -> str:  # noqa: PLR0911  (one return an event)
     url, kept = printable(entry.url), printable(entry.duplicate_of)
     match entry.event:
         case "unchecked":
-            alike = f" It is alike to {kept}." if kept else ""
+            alike = f" It is similar to {kept}." if kept else ""
             return f"{url} passed unchecked: {printable(entry.reason)}.{alike}"
         case "skipped":
             return f"{url} passed without a check: {printable(entry.reason)}."
@@ -216,7 +216,7 @@ def _print_kept(record: Record) -> None:
     if record.is_dry:
         state = f"was kept in a dry run on {format_time(record.seen)}, not visited since"
     else:
-        state = "is kept" if record.settled else "has passed, but was not handled to the end, or not yet"
+        state = "is kept" if record.settled else "has passed, but was not handled completely, or is still being handled"
     click.echo(f"{printable(url)} {state}: “{printable(record.page.title)}”")
     click.echo(
         f"  filed {format_time(record.filed)}, run {record.run:08x}, scope {printable(record.page.scope) or '(none)'};"
@@ -259,14 +259,14 @@ def _print_nearest(record: Record, config: Config, target: Target) -> None:
     with closing(maintenance.open_pages(target.index)) as pages:
         pair = None if page.page.unsigned else find_nearest(pages, signer, page.page, record.page.url)
     if page.page.unsigned:
-        click.echo(f"As it is now, it is not compared with other pages: {page.page.unsigned}.")
+        click.echo(f"In its present state it is not compared with other pages: {page.page.unsigned}.")
         return
     if pair is None:
-        click.echo("No other kept page is similar to it as it is now.")
+        click.echo("No other kept page is similar to its present state.")
         return
     rule, is_duplicate = decide(pair)
     answer = "would represent it now" if is_duplicate else "does not represent it"
-    click.echo(f"Of the other kept pages, {printable(pair.kept.url)} comes nearest; it {answer}: rule “{rule}”.")
+    click.echo(f"Of the other kept pages, {printable(pair.kept.url)} is the most similar; it {answer}: rule “{rule}”.")
     make_console().print(describe_lacks("other", find_lacks(page, pair)))
 
 

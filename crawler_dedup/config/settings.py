@@ -77,8 +77,8 @@ class Config:
     )
     dir: PathString = _setting(
         "dedup",
-        "Directory of the index. A relative path is relative to Scrapy's data directory (`.scrapy/` of the project), "
-        "and an error without a project ([where it runs](../how-to/where-it-runs.md)).",
+        "Directory of the index. A relative path is relative to Scrapy's data directory (`.scrapy/` of the project); "
+        "without a project it is an error ([where it runs](../how-to/where-it-runs.md)).",
     )
     index: Server = _setting(
         "",
@@ -90,7 +90,7 @@ class Config:
     )
     index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "without waiting"})] = _setting(
         60.0,
-        "Seconds for which a crawl waits in each outage of the server of its index; this time does not count in "
+        "Seconds for which a crawl waits in each outage of the server of its index; this time does not count as part of "
         "`DEDUP_TIMEOUT`. After that, pages pass as `unchecked`, and a crawl that starts ends with an error "
         "([outages](../how-to/machines.md#outages)).",
     )
@@ -154,8 +154,8 @@ class Config:
     )
     grace: Annotated[int, Meta(ge=0, le=86_400)] = _setting(
         60,
-        "Items that came out of the pipelines may not be on disk yet, because feeds are buffered. If a crawl dies, "
-        "the pages that it handled in its last seconds, as many as this setting says, count as not handled.",
+        "Seconds before the death of a crawl in which handled pages count as not handled: their items came out of the "
+        "pipelines, but may not be on disk yet, because feeds are buffered.",
     )
     revisit: Literal["pass", "drop"] = _setting(
         "pass",
@@ -165,12 +165,12 @@ class Config:
     )
     never_drop: Prefixes = _setting(
         (),
-        "No page is dropped as a duplicate if its address begins with one of these. `crawler-dedup keep --below` says "
-        "the same in the index ([a page that must pass](../how-to/operating.md#a-page-that-must-pass)).",
+        "No page is dropped as a duplicate if its address begins with one of these. `crawler-dedup keep --below` does "
+        "the same for one index ([a page that must pass](../how-to/operating.md#a-page-that-must-pass)).",
         shown="`[]`",
     )
     expire_days: Annotated[float, Meta(ge=0, le=36_500, extra={"zero": "never"})] = _setting(
-        0.0, "A page that was not visited for so many days no longer counts, and is removed when the next crawl starts."
+        0.0, "Days without a visit after which a page no longer counts. It is removed when the next crawl starts."
     )
     store_text: bool = _setting(
         False, "Store the main text, compressed: of kept pages in the index, of others in the journal."
@@ -187,8 +187,9 @@ class Config:
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
         "Seconds that a signing process may take for a page, without loading a dictionary. After that the process is "
-        "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this time, at "
-        "least 6 seconds; for an index on a server then as `DEDUP_INDEX_WAIT` says.",
+        "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this time or 6 "
+        "seconds, whichever is longer, but never longer than this time; if the server of the index is unavailable, then as "
+        "`DEDUP_INDEX_WAIT` says.",
     )
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
         PROCESSES,
@@ -241,8 +242,8 @@ class Config:
         """Read the ``DEDUP_*`` entries of a settings mapping.
 
         Raises:
-            ConfigError: a value is not allowed, or a ``DEDUP_*`` name is unknown (a typing error would otherwise
-                leave the filter with its default in silence).
+            ConfigError: a value is not allowed, or a ``DEDUP_*`` name is unknown (a misspelt name would otherwise
+                have no effect, without a message).
         """
         known = {setting_name(setting.name): setting.name for setting in fields(cls)}
         names = [name for name in settings if isinstance(name, str) and name.startswith(PREFIX)]
@@ -261,7 +262,7 @@ def _unknown(name: str) -> str:
 def nearest_settings(wrong_name: str) -> list[str]:
     """Return up to three names of settings that *wrong_name* may mean, best first; often none.
 
-    They differ from *wrong_name* in few letters, or have all its words and other words.
+    They differ from *wrong_name* in a few letters, or contain all its words.
     """
     from difflib import get_close_matches  # noqa: PLC0415  (only for an error)
 
@@ -285,7 +286,7 @@ def declared_types() -> dict[str, Any]:
 
 
 def default_scope(config: Config) -> str:
-    """Return the value of ``DEDUP_SCOPE`` that holds outside a crawl: instead of ``spider`` it is ``global``.
+    """Return the value of ``DEDUP_SCOPE`` to use outside a crawl: ``global`` if it is ``spider``, else unchanged.
 
     Raises:
         ConfigError: it is a callable, which needs a request and a response.
@@ -295,7 +296,7 @@ def default_scope(config: Config) -> str:
     if config.scope in (DOMAIN, LANGUAGE, GLOBAL):
         return str(config.scope)
     raise ConfigError(
-        f"DEDUP_SCOPE = {config.scope!r} is called with requests and responses of a crawl, and there is none here: give the"
+        f"DEDUP_SCOPE = {config.scope!r} needs the requests and responses of a crawl, and there is no crawl here: give the"
         " scope of the pages, or set DEDUP_SCOPE to domain, language or global."
     )
 
@@ -304,7 +305,7 @@ def scope_of(url: str, scope: str) -> str | None:
     """Return the scope of a page.
 
     Args:
-        scope: ``domain``: the registered domain of the page; ``language``: its language, for which ``None`` is returned,
-            because it is known once the page is signed; else the scope itself.
+        scope: ``domain``: the registered domain of the page; ``language``: ``None``, because the language is known only
+            after the page is signed; any other value: that value.
     """
     return None if scope == LANGUAGE else f"{DOMAIN} {registered_domain(url)}" if scope == DOMAIN else scope

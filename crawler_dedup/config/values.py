@@ -82,7 +82,7 @@ Size = Annotated[int, read_size, Meta(le=1 << 50, title='a size such as "1 GB", 
 JournalPath = Annotated[
     str,
     read_journal,
-    Meta(title='a path, in which "%" begins "%(time)s" or "%(name)s" or is doubled; or an empty string'),
+    Meta(title='a path, in which "%" occurs only in "%(time)s", "%(name)s" and "%%"; or an empty string'),
 ]
 
 

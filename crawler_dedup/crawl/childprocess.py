@@ -73,14 +73,14 @@ class ChildProcess:
             with self._socket.makefile("rb") as stream:
                 message = stream.read(HEAD.unpack(stream.read(HEAD.size))[0])
         except (ConnectionError, struct.error):
-            raise DedupError("It ended when it was started") from None
+            raise DedupError("It ended while it was being started") from None
         except OSError as error:
             raise DedupError(f"It does not answer ({error})") from error
         if message:
             try:
                 answer = msgspec.msgpack.decode(message, type=Answer)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise DedupError(f"It answers with something that is no message ({error})") from error
+                raise DedupError(f"It answers with something that is not a message ({error})") from error
             raise DedupError(f"{answer.error}: {answer.message}")
 
     def attach(self, receive: Callable[[bytes], None], end: Callable[[], None]) -> None:

@@ -79,7 +79,7 @@ class Claim:
         return bool(self._decision.claim)
 
     def end(self, *, settled: bool) -> bool:
-        """End the claim, if it is open: the page was handled (*settled*) or was not. Return whether this call has ended it.
+        """End the claim, if it is open. Return whether this call has ended it. *settled*: whether the page was handled.
 
         A page that did not claim a place (a duplicate that passes because it is marked) has no claim to end.
         """
@@ -106,7 +106,7 @@ def settle(response: Response) -> bool:
     """Settle the page of *response*, in a callback or pipeline: it was handled, and may represent duplicates from now on.
 
     With ``DEDUP_SETTLE = "manual"`` nothing else settles pages. Returns whether there was a claim to settle: ``False`` for
-    a page that the filter left alone, that did not claim a place, or whose claim has ended.
+    a page that the filter did not check, that did not claim a place, or whose claim has ended.
 
     >>> from scrapy.http import HtmlResponse
     >>> def parse(response):
@@ -121,7 +121,7 @@ def settle(response: Response) -> bool:
 
 
 def release(response: Response) -> bool:
-    """Forget the page of *response*, even if it was settled before: it is worth nothing (a captcha, an error page).
+    """Forget the page of *response*, even if it was settled before: its content is useless (a captcha, an error page).
 
     Works with every ``DEDUP_SETTLE``. Returns whether there was a page to forget.
 
@@ -155,10 +155,11 @@ class Claims:
     """Asks the index about the pages of one crawl, and ends their claims. Belongs to one event loop.
 
     Args:
-        limit: how many pages may wait for longer than a moment at a time. They hold a place among Scrapy's concurrent
-            requests.
-        outages: lets pages wait while the server of the index is away. These pages do not count for *limit*.
-        timeout: seconds that a page has for its decision. It waits for the index for a fifth of them, or for six seconds.
+        limit: maximum number of pages that wait for longer than a moment at the same time. Each takes one of Scrapy's
+            concurrent requests.
+        outages: lets pages wait while the server of the index is unavailable. These pages do not count for *limit*.
+        timeout: seconds that a page has for its decision. It waits for the index for a fifth of them or
+            for six seconds, whichever is longer, but never longer than *timeout*.
         count_coming: returns how many pages may be offered soon, including those that are being offered.
         note_end: called with the decision of a claim that ends, and whether it is settled.
     """
@@ -193,7 +194,7 @@ class Claims:
 
         Args:
             alias: another key of the page; ``""`` if it has none.
-            is_dry: whether the page passes in any case, so that it represents nothing where duplicates are dropped.
+            is_dry: whether the page passes in any case. It then represents no page in crawls that drop duplicates.
 
         Raises:
             IndexUnusable: the index cannot be used.
@@ -268,7 +269,7 @@ class Claims:
                 self._unwritten.popleft()
 
     async def write_rest(self) -> None:
-        """Write the ends of claims that are not written yet. If the server is away, they wait for it as pages do."""
+        """Write the ends of claims that are not written yet. If the server is unavailable, they wait for it as pages do."""
         self.write_again()
         if not self._outages.seconds or not self._ending:
             return
@@ -287,8 +288,8 @@ class Claims:
         if released:
             self._monitor.log(
                 logging.WARNING,
-                "%d pages may count as stored, although they were released, such as %s: the index could not be written."
-                " `crawler-dedup forget` removes them",
+                "Could not write the release of %d pages to the index (first: %s); they may wrongly represent duplicates."
+                " Remove them with `crawler-dedup forget`",
                 len(released),
                 released[0].url,
             )
@@ -318,7 +319,7 @@ class Claims:
             interval *= 2
             asked = time.monotonic()
             decision = await offer()
-            deadline += time.monotonic() - asked  # the server may have been away
+            deadline += time.monotonic() - asked  # the server may have been unavailable
         return IndexAnswer(decision)
 
     async def _wait_for_end(self, decision: Decision, timeout: float) -> None:

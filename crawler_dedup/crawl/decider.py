@@ -119,7 +119,7 @@ class Decider:
             response.status,
             decision.url,
             name,
-            str(error) or ("no answer of the index in time" if isinstance(error, TimeoutError) else ""),
+            str(error) or ("no answer from the index in time" if isinstance(error, TimeoutError) else ""),
             f"\n{error.trace}" if isinstance(error, SigningError) else "",
             exc_info=None if isinstance(error, (DedupError, TimeoutError)) else error,
         )

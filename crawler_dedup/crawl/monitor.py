@@ -238,8 +238,8 @@ class Monitor:
         self.count("not_stored", pages)
         self.log(
             logging.ERROR,
-            "Not all feeds were stored: %s. %d pages that were handled since the feeds were last seen written may be missing"
-            " in them, and represent nothing. Remove the cause and crawl again on this index: they are kept again then",
+            "Not all feeds were stored: %s. Up to %d handled pages may be missing from them. These pages no longer represent"
+            " duplicates: remove the cause, and the next crawl on this index stores them again",
             "; ".join(failures),
             pages,
         )

@@ -20,7 +20,7 @@ from crawler_dedup.errors import ConnectionLost
 
 _T = TypeVar("_T")
 _PAUSE = 0.5
-"""Seconds after which a server that is away is asked again."""
+"""Seconds after which a server that is unavailable is asked again."""
 
 
 @dataclass
@@ -37,7 +37,7 @@ class _Outage:
 
 
 class Outages:
-    """Lets a crawl wait while the server of its index is away. Belongs to the event loop of the crawl.
+    """Lets a crawl wait while the server of its index is unavailable. Belongs to the event loop of the crawl.
 
     Args:
         is_stopping: returns whether the crawl was interrupted, so that nothing waits any more.
@@ -53,7 +53,7 @@ class Outages:
         self._outage: _Outage | None = None
 
     def open(self, open_index: Callable[[], _T]) -> _T:
-        """Return the result of *open_index*, which is called again and again while the server is away.
+        """Return the result of *open_index*, which is called repeatedly while the server is unavailable.
 
         The event loop waits too: Scrapy makes the components of a crawl one after the other, and only an error of a
         component keeps the crawl from starting.
@@ -79,7 +79,7 @@ class Outages:
                 return opened
 
     async def ask(self, question: Callable[[], Awaitable[_T]], before_retry: Callable[[], object], *, pages: int) -> _T:
-        """Return the answer to *question*, which is asked again and again while the server is away.
+        """Return the answer to *question*, which is asked repeatedly while the server is unavailable.
 
         Args:
             before_retry: called before *question* is asked again.
@@ -129,7 +129,7 @@ class Outages:
             outage.has_lasted_too_long = True
             self._monitor.log(
                 logging.WARNING,
-                "The crawl no longer waits for its index, which has been away for %.0f seconds",
+                "The crawl no longer waits for its index, which has been unavailable for %.0f seconds",
                 now - outage.began,
             )
         return deadline

@@ -128,7 +128,7 @@ class Session:
         self._has_started = True
 
     async def spider_closed(self, reason: str) -> None:
-        """Stop the periodic calls, and wait for the server if it is away. All pages have been answered."""
+        """Stop the periodic calls, and wait for the server if it is unavailable. All pages have been answered."""
         for call in (self._summary, self._flushing):
             if call.running:
                 call.stop()
@@ -181,7 +181,7 @@ class Session:
             if forgotten:
                 self.monitor.log(
                     logging.INFO,
-                    "Forgot %d pages that expired, or that a crawl which did not end well may not have stored",
+                    "Forgot %d pages that have expired, or may be missing from the output of a crawl that failed",
                     forgotten,
                 )
 

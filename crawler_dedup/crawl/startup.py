@@ -76,7 +76,7 @@ def _not_configured_as_error() -> Iterator[None]:
     except NotConfigured as error:
         raise ConfigError(
             f"crawler-dedup is switched on, but something that it uses is not configured: {error or 'no reason is given'}."
-            " Mend that, or set DEDUP_ENABLED = False."
+            " Correct this, or set DEDUP_ENABLED = False."
         ) from error
 
 

@@ -33,8 +33,8 @@ async def main_text(response: Any) -> str:
 
     The text is extracted in a signing process of the crawl, or in a thread if it has none, and only once for a response. For
     a page beyond a limit (default size and time, number of elements, depth) the whole visible text is returned, which takes
-    less time. For a page that cannot be parsed in reasonable time (elements with tens of thousands of
-    attributes), or that ends the signing process, an empty text is returned.
+    less time. For a page that cannot be parsed in reasonable time (elements with tens of thousands of attributes), or that
+    crashes the signing process, an empty text is returned.
 
     Raises:
         SigningError: an exception in the process, such as :class:`MemoryError` for a page that takes too much memory.
@@ -58,8 +58,8 @@ async def own_text(response: Any, format: Format = "text", *, with_removed: bool
     """Return the text of a ``scrapy.http.HtmlResponse`` without what its site repeats: ``(await own_text(response)).text``.
 
     In a crawl with the filter, blocks that its site has on many pages are left out, once the site is known. The text is made
-    in the signing process that has signed the page. Beyond a limit it is the whole visible text, and of a page that ends the
-    process it is empty, as with :func:`main_text`, whose exceptions this function raises, too.
+    in the signing process that has signed the page. For a page beyond a limit it is the whole visible text, and for a page
+    that crashes the process it is empty, as with :func:`main_text`. The exceptions are those of :func:`main_text`, too.
 
     Args:
         format: ``"text"``, a line for each block, or ``"markdown"``.

@@ -99,7 +99,7 @@ def read_folder(folder: Path) -> list[LabelledSet]:
         name = "/".join([*path.parent.relative_to(folder).parts, *filter(None, [stem.rstrip(".")])])
         name = name or folder.resolve().name
         if name in sets:
-            raise DedupError(f"{path}: the set {name} is there twice, as it is and gzipped.")
+            raise DedupError(f"{path}: the set {name} exists twice, uncompressed and gzipped.")
         sets[name] = _read_set(folder, name, path, path.with_name(f"{stem}{_DOCUMENTS}"))
     if not sets and (folder / ANSWERS).exists():
         raise DedupError(
@@ -108,7 +108,7 @@ def read_folder(folder: Path) -> list[LabelledSet]:
         )
     if not sets:
         raise DedupError(
-            f"{folder} holds no labelled pages: neither there nor one level below is a {_DOCUMENTS} beside a {_PAIRS},"
+            f"{folder} holds no labelled pages: neither it nor a folder in it has a {_DOCUMENTS} beside a {_PAIRS},"
             f" or a NAME.{_DOCUMENTS} beside a NAME.{_PAIRS}."
         )
     return list(sets.values())

@@ -29,7 +29,7 @@ from crawler_dedup.signing.schemes import Scheme, scheme_of
 from crawler_dedup.signing.signer import cached_signer
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.processes import map_in_processes
-from crawler_dedup.urls import stand_in_address
+from crawler_dedup.urls import placeholder_address
 
 SHORT = 250
 """A pair counts as short if its shorter text has fewer characters than this, without the site's furniture."""
@@ -80,7 +80,7 @@ def sign_documents(
 
 
 def _sign(folder: Path, config: Config, document: Document) -> SignedDocument:
-    url = document.url or stand_in_address(document.id)
+    url = document.url or placeholder_address(document.id)
     page, text = cached_signer(config).sign(url, read_body(folder, document), encoding=None, key=document.id, scope="")
     return SignedDocument(page, text or "")
 
@@ -202,7 +202,7 @@ def _apply_rules(pair: Pair) -> DirectionResult:
     return DirectionResult(pair, *table.decide(pair))
 
 
-def mix(pages: Iterable[SignedPage]) -> list[SignedPage]:
+def shuffle_pages(pages: Iterable[SignedPage]) -> list[SignedPage]:
     """Return *pages* ordered by the hash of their keys. This mixes two states of a site, as a crawl would meet them."""
     return sorted(pages, key=lambda page: xxh3_64_hexdigest(page.key.encode()))
 
@@ -212,7 +212,7 @@ def evaluate_pairs(
 ) -> list[PairResult]:
     """Decide about every pair of *sets*, with the site profiles that a crawl of all their pages learns."""
     pages = [document.page for document in documents.values()]
-    sites = learn_sites(mix(pages))
+    sites = learn_sites(shuffle_pages(pages))
     scheme = scheme_of(config.scheme, config)
     results = []
     for labelled_set in sets:

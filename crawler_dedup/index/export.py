@@ -1,7 +1,7 @@
 """An index as one portable file: to archive it, to merge it into another, to read it in a batch job.
 
-``docs/reference/export.md`` describes the format: a line, and a Zstandard stream of msgpack values. The checksum of the
-stream is checked where it ends, so a reader has to come to its end before it relies on the content.
+``docs/reference/export.md`` describes the format: a line, and a Zstandard stream of msgpack values. The checksum is at
+the end of the stream, so a reader must read all of it before it relies on the content.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Export:
         header: header of the index that was exported.
 
     Raises:
-        ExportUnreadable: the file is damaged or no export; also raised while it is read.
+        ExportUnreadable: the file is damaged or not an export; also raised while it is read.
 
     >>> from pathlib import Path
     >>> from crawler_dedup.index.export import Header, write_export

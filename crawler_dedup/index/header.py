@@ -59,7 +59,7 @@ def check_header(name: Path | str, theirs: Header, ours: Header) -> None:
         if now == then:
             continue
         logger.warning(
-            "The index in %s was made with %s %s, this is %s: signatures of one text may differ a little.",
+            "The index in %s was made with %s %s, this process has %s: signatures of the same text may differ slightly.",
             name,
             library,
             then,

@@ -182,9 +182,9 @@ class Index(ABC):
 
         A page that is settled is counted for its site.
 
-        The result is ``False`` if the page is not recorded, or holds its place by another claim. A decision without a claim
-        applies to the record of the page, of whichever claim. Unless *urgent*, this waits a moment for another transaction
-        with which it is written.
+        The result is ``False`` if the page is not recorded, or is recorded with another claim. A decision without a claim
+        applies to the record of the page, whatever its claim. Unless *urgent*, this waits a moment, to be written together
+        with another change.
 
         Args:
             settled: whether the page was handled, so that the claim is settled; if not, it is released.
@@ -195,7 +195,7 @@ class Index(ABC):
         return future
 
     def forget(self, select: Callable[[Record], bool], filing: Filing, advance: Advance = ignore_progress) -> int:
-        """Forget every page whose record *select* picks, and return how many these are.
+        """Forget every page whose record *select* picks, and return their number.
 
         This is done in transactions of a few hundred pages, so that a crawl can go on. What is known about a site is removed
         with its last page. *advance* is called with the number of records that were read.
@@ -237,7 +237,7 @@ class Index(ABC):
         self._write(job)
 
     def tidy(self, filing: Filing, max_age: int, advance: Advance = ignore_progress) -> int:
-        """Forget the pages that no longer count, and return how many these are.
+        """Forget the pages that no longer count, and return their number.
 
         They are pages that were not visited for *max_age* seconds (0: no limit), and pages that a dead run may have lost.
         """
@@ -263,8 +263,9 @@ class Index(ABC):
     ) -> Iterator[list[Record]]:
         """Yield all records that can be read, in lists of up to *size*.
 
-        In a directory all records are from one state of the index. On a server they include every page that is recorded
-        during the whole call, as it was at some time of it; a page that is filed again meanwhile may be yielded twice.
+        In a directory all records are from one state of the index. On a server every page that stays recorded
+        during the call is yielded, in its state at some time during the call; a page that is filed again meanwhile may be
+        yielded twice.
 
         Args:
             handled_only: yield only the records of pages that were handled.
@@ -285,7 +286,7 @@ class Index(ABC):
                 yield batch
 
     def find(self, scope: str, key: str) -> Record | None:
-        """Return the record of the page with *key* in *scope*, or ``None``. *key* may be that of the record."""
+        """Return the record of the page with *key* in *scope*, or ``None``. *key* may be a shortened key."""
         with self._read() as txn:
             recorded = txn.find(scope, key)
         return recorded and recorded[1]

@@ -72,9 +72,9 @@ def make_override(kind: OverrideKind, urls: Iterable[str], since: int = 0) -> Ov
     clean = sorted({without_credentials(url.strip()).partition("#")[0] for url in urls})
     for url in clean:
         if not url.startswith(("http://", "https://")):
-            raise ValueError(f"{url!r} is no address: it begins with http:// or https://.")
+            raise ValueError(f"{url!r} is not an address: it must begin with http:// or https://.")
         if kind == "below" and (not url.endswith("/") or "/" not in url.partition("://")[2]):
-            raise ValueError(f"{url!r} does not end with a slash: pages below https://host/path/ have to be named so.")
+            raise ValueError(f"{url!r} does not end with a slash; write https://host/path/ for the pages below it.")
     if len(clean) != 1 + (kind == "separate"):
         raise ValueError("Two different addresses are needed." if kind == "separate" else "One address is needed.")
     return Override(kind, tuple(clean), since)

@@ -60,11 +60,11 @@ def _read_main_text(path: Path, signer: Signer) -> str:
         if name.endswith(_PLAIN):
             return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise DedupError(f"{path} is no text in UTF-8.") from None
+        raise DedupError(f"{path} is not text in UTF-8.") from None
     except (OSError, *GZIP_ERRORS) as error:
         raise DedupError(f"{path} cannot be read: {error}") from None
     if b"\0" in content[:_SNIFFED] and not content.startswith(_UTF_16):
-        raise DedupError(f"{path} is no HTML.")
+        raise DedupError(f"{path} is not HTML.")
     return signer.main_text(content)
 
 

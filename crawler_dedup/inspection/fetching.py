@@ -86,7 +86,7 @@ def load_page(source: str, url: str, max_bytes: int) -> FetchedPage:
         with open_maybe_gzipped(path) as file:
             return FetchedPage(url, file.read(max_bytes + 1))
     except FileNotFoundError:
-        raise DedupError(f"{source} does not exist, and is no address (http://…, https://…).") from None
+        raise DedupError(f"{source} does not exist, and is not an address (http://…, https://…).") from None
     except (OSError, *GZIP_ERRORS) as error:
         raise DedupError(f"{source} cannot be read: {error}") from None
 
@@ -141,7 +141,7 @@ def _follow(web: urllib3.PoolManager, url: str) -> tuple[str, urllib3.BaseHTTPRe
         answer.close()
         target = urljoin(target, location)
         if not is_address(target):
-            raise DedupError(f"{url} cannot be fetched: it is redirected to what is no address (http://…, https://…).")
+            raise DedupError(f"{url} cannot be fetched: it does not redirect to an address (http://…, https://…).")
     raise DedupError(f"{url} cannot be fetched: too many redirects.")
 
 

@@ -96,7 +96,7 @@ def inspect_stored(
     return new, [*find_lacks(new, pair), *find_edits(new, pair)]
 
 
-def turn(pair: Pair, kept: InspectedPage) -> Pair:
+def swap_pages(pair: Pair, kept: InspectedPage) -> Pair:
     """Return the pair in which the *kept* page of *pair* is the new page, and its new page is kept."""
     return Pair(kept.page, trim(pair.new), pair.max_distance, pair.scheme, pair.kept_site, pair.new_site)
 
@@ -120,7 +120,7 @@ def _name_lack(block: CoverBlock, text: str, pair: Pair) -> Lack:
             names = [word for word in words if lacks_names(_block_of([], word, block.needed), nearest, is_part=True)]
             if names or lacks_names(block._replace(needed=block.needed & NAME_BITS), nearest, is_part=True):
                 return Lack("another name in a sentence", ", ".join(names), block.size)
-            return Lack("a sentence that denies, or no longer denies", text, block.size)
+            return Lack("a sentence with a negation, or no longer with it", text, block.size)
     return Lack(_kind_of(block.traits, block.size), text, block.size)
 
 

@@ -18,8 +18,8 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _UNKNOWN_REQUEST = DroppedRequest(callback="")
 _UNCHANGED = (
-    "it was dropped as unchanged since an earlier crawl, which has stored it. `crawler-dedup forget --url URL` has the next"
-    " crawl that comes to it store it again."
+    "it was dropped as unchanged since an earlier crawl, which has stored it. After `crawler-dedup forget --url URL`,"
+    " the next crawl that visits it stores it again."
 )
 
 

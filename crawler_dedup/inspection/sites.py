@@ -25,8 +25,8 @@ class PairSites:
     source: str = "Nothing is known about the sites."
 
 
-_KNOWN_NOW = "The rules were asked with what the index knows about the sites now"
-_AS_THEN = "The rules were asked with what was known about the sites at the time of the decision."
+_KNOWN_NOW = "The rules used what the index knows about the sites now"
+_AS_THEN = "The rules used what was known about the sites at the time of the decision."
 _NOT_RECORDED = f"{_KNOWN_NOW}: the journal does not say what was known then."
 _GONE = f"{_KNOWN_NOW}: what was known at the time of the decision is no longer kept."
 _AS_NOW = f"{_KNOWN_NOW}."

@@ -60,7 +60,7 @@ class Guard:
         request = Request(scope)
         host = request.headers.get("host", "")
         if host not in self._hosts:  # a name that leads to this machine now (DNS rebinding)
-            return PlainTextResponse("This name is not that of the review page.", 403)
+            return PlainTextResponse("This host name is not that of the review page.", 403)
         if request.method == "POST" and request.headers.get("origin") != f"http://{host}":
             return PlainTextResponse("Forms are accepted only from the review page itself.", 403)
         if _is_equal(request.query_params.get("token", ""), self._token):  # the token leaves the address in any case

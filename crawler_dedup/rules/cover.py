@@ -255,7 +255,7 @@ class Cover:
         new, kept = self.compared, [block for block in self._kept if not block.traits & _NAME]
         place = {block.key: at for at, block in enumerate(kept)}
         new_keys = {block.key for block in decode_cover(self.new.cover)}
-        matched = longest_rising([(at, place[block.key]) for at, block in enumerate(new) if block.key in place])
+        matched = longest_increasing([(at, place[block.key]) for at, block in enumerate(new) if block.key in place])
         begin, kept_begin = 0, 0
         for end, kept_end in [*matched, (len(new), len(kept))]:
             lacking = [block for block in new[begin:end] if block.key not in self._visible_keys]
@@ -324,7 +324,7 @@ def size_of(blocks: Iterable[CoverBlock | PackedBlock]) -> int:
     return sum([block.size for block in blocks])
 
 
-def longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the longest part of *pairs*, ascending by their first numbers, in which the second numbers rise, too."""
     ends: list[int] = []
     last: list[int] = []

@@ -73,11 +73,11 @@ def _describe_signatures(pair: Pair) -> str:
     if pair.are_thin:
         return "thin pages have none"
     if pair.is_part:
-        return "a part under the same title, whatever they are"
+        return "a part under the same title: the signatures do not count"
     if pair.agreement is None:
         return "they do not agree"
     if pair.distance is None:
-        return f"{pair.scheme.name} sees one text"
+        return f"{pair.scheme.name} finds the same text"
     return f"{pair.distance} bits, limit {pair.max_distance}"
 
 

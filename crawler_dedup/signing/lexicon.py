@@ -227,7 +227,7 @@ def _read(path: Path) -> Lexicon:
     try:
         content = path.read_bytes()
         if not content.startswith(_MAGIC):
-            raise ConfigError(f"{path} is no lexicon; `crawler-dedup lexicon build` makes one.")
+            raise ConfigError(f"{path} is not a lexicon; `crawler-dedup lexicon build` makes one.")
         packed = msgspec.msgpack.decode(decompress(content[len(_MAGIC) :], _MAX_BYTES), type=_Packed)
         words, shingles, letters = (
             np.frombuffer(part, dtype="<u8").astype(np.uint64)

@@ -21,7 +21,7 @@ from crawler_dedup.signing.hidden import (
     hidden_within,
     roots_and_states,
 )
-from crawler_dedup.signing.parsing import MAX_DEPTH, read_quickly
+from crawler_dedup.signing.parsing import MAX_DEPTH, using_plain_elements
 from crawler_dedup.signing.textblocks import Block, join_parts, leave_out, read_lines, read_text
 
 # Elements inside a line of text. All others, also unknown ones, begin and end a block.
@@ -94,7 +94,7 @@ def read_outline(tree: HtmlElement, *, revealed: bool = False, with_elements: bo
         BeyondLimits: elements are nested deeper than :data:`MAX_DEPTH`, which limits the recursion of this function.
     """
     swallowed: set[HtmlElement] = set()
-    with read_quickly(tree):
+    with using_plain_elements(tree):
         for _ in range(_MOST_PASSES):
             reader = _read_tree(tree, swallowed, Elements() if with_elements else None, revealed=revealed)
             least = max(_LEAST_SWALLOWED, _unlinked_size(reader))

@@ -5,9 +5,9 @@ or to store, a page has more: the heading that names it; where the main text is 
 all texts outside of elements that are marked as something else; short blocks between two blocks of the text; and all entries
 of a list if it has most of them.
 
-What the site repeats is left out, unless hardly anything else is there: then the page is the text that others repeat, as an
-imprint or a licence is. Short repeated blocks stay between blocks of the page's own, and in lists and tables with such
-blocks: the headings and labels of many pages are the same.
+What the site repeats is left out, unless hardly anything else remains: then the page itself is the text that other pages
+repeat, such as an imprint or a licence. Short repeated blocks stay between blocks of the page's own, and in lists and tables
+with such blocks: the headings and labels of many pages are the same.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class SiteSpider(scrapy.Spider):
         """Yield the page and its links."""
         if not isinstance(response, HtmlResponse):
             if is_start:
-                self._note_failed_start(response.url, f"it is no HTML page ({_header(response, 'Content-Type')})")
+                self._note_failed_start(response.url, f"it is not an HTML page ({_header(response, 'Content-Type')})")
             return
         if is_start and self.follow_redirects_of_start:
             self.hosts.add(urlsplit(response.url).netloc.lower())

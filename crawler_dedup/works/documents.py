@@ -70,7 +70,7 @@ def read_document(name: str, content: bytes) -> Document:
         if is_epub:
             return _read_epub(content)
         if b"\0" in content[:_HEAD_CHARS] and not content.startswith(_UTF_16):
-            raise DedupError(f"{name} is no text.")
+            raise DedupError(f"{name} is not text.")
         return _read_text(content) if lower.endswith(_TEXT) else _read_html(content)
     except BeyondLimits as limit:
         raise DedupError(f"{name} has {limit}.") from None

@@ -133,7 +133,7 @@ def sign_work(source: str, digest: bytes, document: Document, scheme: Scheme | N
     except BeyondLimits as limit:
         raise DedupError(f"{source} has {limit}.") from None
     if len(letters.codes) < (least := LEAST_LETTERS[letters.scheme]):
-        raise DedupError(f"{source} has fewer than {least} letters, the least that are compared.")
+        raise DedupError(f"{source} has fewer than {least} letters, the minimum for a comparison.")
     return SignedWork(escape_surrogates(source), digest, document, letters, letters.choose_runs())
 
 

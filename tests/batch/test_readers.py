@@ -153,11 +153,11 @@ def test_a_mark_of_an_earlier_job_is_replaced(tmp_path: Path) -> None:
 
 NO_OBJECT, NO_HTML = "no JSON object", "no html"
 BAD_LINES = [
-    (b"[1]", NO_OBJECT, "it is no object, but list"),
+    (b"[1]", NO_OBJECT, "it is not an object, but list"),
     (b'{"url": "http://h/1" "html"}', NO_OBJECT, "Expecting ',' delimiter at character 22"),
     (b'{"url": "http://h/\xff"}', NO_OBJECT, "byte 19 is not UTF-8"),
     (b"[" * 100_000, NO_OBJECT, "it is nested too deeply"),
-    (b'{"url": "u", "html": 7}', "a column of another type", "html is no text, but int"),
+    (b'{"url": "u", "html": 7}', "a column of another type", "html is not text, but int"),
     (b'{"html": "<p>x"}', "no address and no identifier", "it has html; --url or --id says which to read"),
     (b'{"url": "u", "text": "x"}', NO_HTML, "there is no html; it has url, text; --html or --text says which to read"),
     (b'{"url": "u", "html": ""}', NO_HTML, "no html"),

@@ -84,7 +84,7 @@ def test_a_collection_with_another_configuration_is_refused(tmp_path: Path, inpu
         sign(inputs, tmp_path / "signed", scope="domain")
     with pytest.raises(DedupError, match="column id"):
         sign(inputs, tmp_path / "signed", columns=Columns(id="id"))
-    with pytest.raises(DedupError, match="is no signed collection"):
+    with pytest.raises(DedupError, match="holds no signed pages"):
         find(tmp_path, tmp_path / "decisions")
 
 
@@ -101,7 +101,7 @@ def test_a_call_that_signs_no_page_does_not_decide_how_others_sign(tmp_path: Pat
     with pytest.raises(DedupError) as mismatch:
         sign([source], signed)
     assert str(mismatch.value) == (
-        f"The pages in {signed} were signed in another way:\n  column text: 'text' there / you have ''\n"
+        f"The pages in {signed} were signed in another way:\n  column text: there 'text', now ''\n"
         "Name another directory with -o, or delete this one."
     )
 

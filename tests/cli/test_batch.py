@@ -84,7 +84,7 @@ def test_files_that_are_not_part_of_a_collection_are_reported(tmp_path: Path) ->
     first, second = (write_pages(folder / f"{name}.jsonl", PAGES) for name in "ab")
     (folder / "pages.json").touch()
     result = invoke("batch", "sign", folder, "-o", tmp_path / "signed", "-j", 1)
-    assert "Names that say no format: 1 file." in result.output
+    assert "the name shows no format: 1 file" in result.output
     result = invoke("batch", "sign", second, "-o", tmp_path / "signed", "-j", 1)
     assert f"{first} was signed by an earlier call, and is no part of {tmp_path / 'signed'} any more." in result.output
 
@@ -93,7 +93,7 @@ def test_files_that_are_not_part_of_a_collection_are_reported(tmp_path: Path) ->
     ("option", "value", "message"),
     [
         ("--order", "age", "'age' is not one of 'time', '-time', 'size', '-size', 'chars', '-chars'"),
-        ("--memory", "much", "'much' is no size; write 500M or 8G"),
+        ("--memory", "much", "'much' is not a size; write 500M or 8G"),
     ],
 )
 def test_an_invalid_option_is_reported_before_any_work(tmp_path: Path, option: str, value: str, message: str) -> None:

@@ -259,7 +259,7 @@ def test_pages_that_are_not_checked_are_reported(tmp_path: Path, site: Site) -> 
 START = {
     "nothing listens": (["http://127.0.0.1:9/"], "http://127.0.0.1:9/ could not be crawled: Connection was refused"),
     "robots.txt": (["{site}/private"], "{site}/private could not be crawled: Forbidden by robots.txt"),
-    "no HTML": (["{site}/robots.txt"], "{site}/robots.txt could not be crawled: it is no HTML page (text/plain)"),
+    "no HTML": (["{site}/robots.txt"], "{site}/robots.txt could not be crawled: it is not an HTML page (text/plain)"),
     "nothing": ([], "Say where to start"),
     "an empty list": (["--urls", "/dev/null"], "Say where to start"),
     "no scheme": (["example.com"], "Not an http(s) URL: example.com"),

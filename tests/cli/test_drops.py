@@ -142,7 +142,7 @@ def test_drops_that_meet_all_options_are_listed(mixed: Path, options: tuple[str,
     result = invoke("drops", mixed, *options)
     assert "".join(url[-1] for url in urls(result)) == numbers
     if not numbers:
-        assert result.stderr.startswith("No page was dropped or marked that was asked for: ")
+        assert result.stderr.startswith("No selected page was dropped or marked: ")
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_drops_that_meet_all_options_are_listed(mixed: Path, options: tuple[str,
         (("--since", "5x"), "neither a time"),
         (("--since", "2026-13-01"), "neither a time"),
         (("--since", "999999999999d"), "neither a time"),
-        (("--run", "0x12"), "is no run"),
+        (("--run", "0x12"), "is not the number of a run"),
         (("--rule", "alkie"), "There is no rule"),
-        (("--run", "0000000g"), "is no run"),
+        (("--run", "0000000g"), "is not the number of a run"),
         (("--run", "0000000b", "--last"), "cannot be combined"),
         (("--sample", "-1"), "--sample"),
         (("--seed", "x"), "--seed"),

@@ -38,7 +38,7 @@ def test_the_report_counts_the_runs_since_the_index_was_emptied(emptied: Path, t
     assert line["earlier_runs"] == 1
     text = printed_text(invoke("report", emptied, "-o", tmp_path / "report.html"))
     assert "2 runs, " in text
-    assert "The index was emptied after 1 earlier run, shown apart." in text
+    assert "The index was emptied after 1 earlier run, reported separately." in text
     html = " ".join(re.sub("<[^>]*>", " ", (tmp_path / "report.html").read_text(encoding="utf-8")).split())
     assert "Checked 4 pages" in html
     earlier = html.partition("Before the index was emptied")[2].partition("not known any more")[0]

@@ -67,7 +67,7 @@ def test_a_decision_is_repeated_with_what_was_known_then(index: Path) -> None:
     (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     assert (entry.snapshot, entry.kept_snapshot) == (MIN_PAGES, MIN_PAGES)
     output = compare(index, "--scope", "site", status=0)
-    assert "with what was known about the sites at the time of the decision." in output
+    assert "used what was known about the sites at the time of the decision." in output
     assert output.endswith("duplicate: alike")
     (line,) = json_lines("compare", "copy.html", "kept.html", "--new-url", COPY, "--index", index, "--json", status=1)
     assert (line["snapshot"], line["kept_snapshot"]) == (0, 0)
@@ -77,7 +77,7 @@ def test_a_decision_is_repeated_with_what_was_known_then(index: Path) -> None:
 def test_pages_without_a_decision_are_compared_with_what_is_known_now(index: Path) -> None:
     change_journal(index, url="http://a.org/elsewhere")
     output = compare(index, "--scope", "site", status=1)
-    assert "with what the index knows about the sites now." in output
+    assert "used what the index knows about the sites now." in output
     assert output.endswith("different: other titles")
     assert (find(index).new.number, find(index).kept.number) == (32, 32)
 

@@ -41,10 +41,10 @@ def test_a_plan_has_the_longest_prefixes_for_a_number_of_tables() -> None:
 
 def test_a_value_that_is_not_a_number_is_refused() -> None:
     for option in ("--pages", "--candidates"):
-        assert "'nan' is no number" in invoke("plan", option, "nan", status=2).output
+        assert "'nan' is not a number" in invoke("plan", option, "nan", status=2).output
 
 
 def test_a_plan_that_no_tables_fulfil_is_reported_in_a_sentence() -> None:
     result = invoke("plan", "--pages", "1e16", "--distance", 7, "--candidates", 0.001, status=2)
-    assert " ".join(result.output.split()).startswith("Error: No tables find distance 7 with 0.001 candidates a probe")
+    assert " ".join(result.output.split()).startswith("Error: No design finds distance 7 among")
     assert "--candidates" in result.output

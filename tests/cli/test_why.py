@@ -113,7 +113,7 @@ def test_later_lines_of_the_journal_are_reported_too(index: Path) -> None:
     check_pages(index, {KEPT: PAGES[KEPT]}, journal=SECOND)
     days = [replace(entry, time=f"2099-12-{day:02}T00:00:00.000Z") for day in range(1, 32)]
     write(index / SECOND, [waited, replace(entry, event="unchanged_dropped", url=KEPT, duplicate_of=""), *days])
-    sentence = f"http://a.org/waited passed unchecked: alike page being handled. It is alike to {KEPT}."
+    sentence = f"http://a.org/waited passed unchecked: alike page being handled. It is similar to {KEPT}."
     assert lines(why("http://a.org/waited", index))[0] == sentence
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is kept: “Article 1”"
@@ -210,7 +210,7 @@ def test_an_incomplete_line_is_reported_and_the_rest_is_read(index: Path) -> Non
     (index / FIRST).write_bytes(whole + whole[:60])
     result = why(COPY, index)
     assert result.stdout.startswith(f"{COPY} was dropped")
-    assert result.stderr == f"{index / FIRST} holds a line that is damaged or cut in half; the rest was read.\n"
+    assert result.stderr == f"{index / FIRST} holds a line that is damaged or cut off; the rest was read.\n"
 
 
 def test_a_journal_of_an_older_schema_is_reported_in_a_sentence(index: Path) -> None:
@@ -285,13 +285,13 @@ def test_a_page_that_cannot_be_fetched_is_reported_in_a_sentence(live: Live) -> 
 
 
 def test_a_kept_page_is_fetched_and_compared_with_the_kept_page_that_comes_nearest(live: Live) -> None:
-    assert "No other kept page is similar to it as it is now." in why(live.url("/kept"), live.index, "--fetch").stdout
+    assert "No other kept page is similar to its present state." in why(live.url("/kept"), live.index, "--fetch").stdout
     assert live.site.paths() == ["/kept"]
     fact = article(1, frame="other").replace("</article>", "<p>In Leith</p></article>")
     live.site.pages["/other"] = html(fact)
     check_pages(live.index, {live.url("/other"): fact}, journal=SECOND)
     printed = printed_text(why(live.url("/other"), live.index, "--fetch"))
-    assert f"Of the other kept pages, {live.url('/kept')} comes nearest; it does not represent it" in printed
+    assert f"Of the other kept pages, {live.url('/kept')} is the most similar; it does not represent it" in printed
     assert printed.endswith("rule “not covered”. the other page lacks: a fact: In Leith")
 
 

@@ -119,7 +119,9 @@ def test_wrong_calls_are_refused_in_a_sentence(library: Path, tmp_path: Path) ->
     for command in ("list", "matches", "export"):
         assert "There is no library in" in works(command, library=tmp_path / "none", status=2).output
     assert not (tmp_path / "none").exists()
-    assert "does not exist, and is no address" in works("check", tmp_path / "none", library=library, status=2).output
+    assert (
+        "does not exist, and is not an address" in works("check", tmp_path / "none", library=library, status=2).output
+    )
     (tmp_path / "empty").mkdir()
     assert "there is no file to read" in works("add", tmp_path / "empty", library=library, status=2).output
     text = write_files(tmp_path, {"text.txt": b"text"}) / "text.txt"

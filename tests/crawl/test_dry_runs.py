@@ -116,7 +116,7 @@ def test_why_names_the_dry_run_that_has_kept_a_page(runs: tuple[Path, list[Crawl
 def test_the_report_counts_dry_runs_apart(runs: tuple[Path, list[Crawl]], tmp_path: Path) -> None:
     (line,) = json_lines("report", runs[0], "-o", tmp_path / "report.html", "--json")
     assert [line[name] for name in ("runs", "dry_runs", "kept", "dropped", "marked", "unchanged")] == [1, 2, 2, 1, 0, 0]
-    assert "2 dry runs shown apart" in printed_text(invoke("report", runs[0], "-o", tmp_path / "report.html"))
+    assert "2 dry runs reported separately" in printed_text(invoke("report", runs[0], "-o", tmp_path / "report.html"))
 
 
 def test_a_dry_run_represents_nothing_on_any_backend(places: Places) -> None:

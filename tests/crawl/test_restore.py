@@ -86,7 +86,7 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
         site.asked.clear()
         assert crawl(directory)[0] == sorted([*KEPT, *RESTORED])
         assert site.paths()[0] == "/"
-        assert f"An override is about this page: keep {url}.\n{url} is kept" in why(directory, url)
+        assert f"An override applies to this page: keep {url}.\n{url} is kept" in why(directory, url)
         assert "it is kept since then" in run_cli(directory, "restore", url).stderr
 
 
@@ -401,11 +401,11 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
         assert waiting(tmp_path) == [("a", 0)]
     assert "Name the addresses" in invoke("restore", *index, status=2).stderr
     assert "leave out --index" in invoke("restore", "--now", "news", *index, status=2).stderr
-    assert "'JOBDIR' is no setting" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr
+    assert "'JOBDIR' is not a setting" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr
     assert "'x' is no argument of a spider" in invoke("restore", "--now", "news", "-a", "x", status=2).stderr
     assert "-a is for the spider of --now" in invoke("restore", "http://a.org/", "-a", "x=1", status=2).stderr
     refused = invoke("restore", f"{site.url}/a", "-s", "LOG_LEVEL=INFO", *index, status=2).stderr
-    assert "'LOG_LEVEL=INFO' is no setting" in refused
+    assert "'LOG_LEVEL=INFO' is not a setting" in refused
 
 
 def test_a_page_that_was_dropped_as_unchanged_is_stored_and_can_be_stored_again(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_crawl_and_its_second_run_drop_duplicates_by_the_scheme(tmp_path: Path
         ("minhash threshold=7", "threshold=7 is not allowed; the scheme minhash takes threshold ="),
         (
             "simhash tables=10",
-            "DEDUP_MAX_DISTANCE = 7 is not allowed with the scheme simhash tables=10; 10 tables find 0 to 3.",
+            "DEDUP_MAX_DISTANCE = 7 is not allowed with the scheme simhash tables=10; 10 tables find distances to 3.",
         ),
         ("imatch lexicon=none", "The lexicon none cannot be read: "),
     ],

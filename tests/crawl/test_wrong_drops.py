@@ -67,5 +67,5 @@ def test_a_page_that_was_dropped_wrongly_passes_in_the_next_crawl(tmp_path: Path
         assert crawl(tmp_path, overrides="" if way == "separate" else "1") == ["/approved", "/rejected", "/speech"]
         why = run_cli(tmp_path, "why", urls[1]).stdout
         overrides = {"separate": f"separate {' '.join(urls)}", "keep": f"keep {urls[1]}", "setting": "DEDUP_NEVER_DROP"}
-        assert f"An override is about this page: {overrides[way]}" in why
+        assert f"An override applies to this page: {overrides[way]}" in why
         assert f"{urls[1]} is kept" in why

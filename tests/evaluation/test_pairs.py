@@ -195,7 +195,7 @@ def test_folders_without_a_complete_set_are_refused(tmp_path: Path) -> None:
     assert "news.pairs.jsonl has no news.docs.jsonl beside it" in printed_text(invoke("evaluate", tmp_path, status=2))
     write_lines(tmp_path / "news.docs.jsonl", [])
     write_lines(tmp_path / "news.pairs.jsonl.gz", [])
-    assert "the set news is there twice" in printed_text(invoke("evaluate", tmp_path, status=2))
+    assert "the set news exists twice" in printed_text(invoke("evaluate", tmp_path, status=2))
 
 
 @pytest.mark.parametrize("name", ["pairs.jsonl.gz", "html/0.html.gz"])
@@ -434,8 +434,8 @@ def test_settings_are_printed_without_a_password(four_outcomes: Path) -> None:
     [
         ("DEDUP_MAX_DISTANCE=9", "DEDUP_MAX_DISTANCE = '9' is not allowed"),
         ("DEDUP_DISTANCE=3", "Unknown setting DEDUP_DISTANCE"),
-        ("MAX_DISTANCE=3", "'MAX_DISTANCE=3' is no setting"),
-        ("DEDUP_MAX_DISTANCE", "'DEDUP_MAX_DISTANCE' is no setting"),
+        ("MAX_DISTANCE=3", "'MAX_DISTANCE=3' is not a setting"),
+        ("DEDUP_MAX_DISTANCE", "'DEDUP_MAX_DISTANCE' is not a setting"),
     ],
 )
 def test_an_invalid_setting_is_explained(four_outcomes: Path, setting: str, sentence: str) -> None:

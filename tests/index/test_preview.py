@@ -202,9 +202,9 @@ def test_an_index_that_was_opened_for_reading_refuses_to_be_written(store: Direc
     store.offer([page(1, 5)], MATCHER).result()
     store.close()
     with closing(DirectoryIndex.attach(tmp_path / "index", readonly=True)) as opened:
-        with pytest.raises(IndexUnusable, match="open to be read only"):
+        with pytest.raises(IndexUnusable, match="open for reading only"):
             opened.offer([page(2, 5)], MATCHER)
-        with pytest.raises(IndexUnusable, match="open in this process to be read: close that first"):
+        with pytest.raises(IndexUnusable, match="open for reading in this process: close it first"):
             open_store(tmp_path / "index")
         assert len(opened) == 1
     with closing(open_store(tmp_path / "index")) as reopened:
@@ -281,7 +281,7 @@ def test_a_reading_transaction_keeps_its_map_and_its_state(small: Path) -> None:
         records = opened.records(10)
         first = next(records)
         grow(small, 2, 5_000)
-        with pytest.raises(IndexUnusable, match="has outgrown our map"):
+        with pytest.raises(IndexUnusable, match="is larger than this process's map"):
             opened.preview(page(0, 4_900 << 32), ByDistance(0))
         assert [record.page.key for batch in (first, *records) for record in batch] == [shorten_key("1")]
         assert len(opened) == 4_999

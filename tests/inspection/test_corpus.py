@@ -162,7 +162,7 @@ def test_a_file_beyond_the_limit_is_left_out(tmp_path: Path, name: str) -> None:
         ("broken.html.gz", gzip.compress(page(text(1)), mtime=0)[:-20], "cannot be read: "),
         ("broken.html.gz", b"no gzip", "cannot be read: "),
         ("broken.txt.gz", gzip.compress(b"x", mtime=0)[:9] + b"\xff", "cannot be read: "),
-        *(("other.txt", CHINESE.encode(encoding), "is no text in UTF-8.") for encoding in ("gbk", "utf-16")),
+        *(("other.txt", CHINESE.encode(encoding), "is not text in UTF-8.") for encoding in ("gbk", "utf-16")),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named_and_nothing_is_written(

@@ -8,7 +8,7 @@ import pytest
 
 from crawler_dedup import Config
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
-from crawler_dedup.inspection.lacks import Lack, find_lacks, turn
+from crawler_dedup.inspection.lacks import Lack, find_lacks, swap_pages
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import decide
 from crawler_dedup.rules.trimming import trim
@@ -19,7 +19,7 @@ from tests.support.sitepages import MENU, SITE, STORIES, listing, page
 SIGNER = Signer(Config(tokenizer="bigrams"))
 NUMBER = "another number in a sentence"
 NAME = "another name in a sentence"
-DENIAL = "a sentence that denies, or no longer denies"
+DENIAL = "a sentence with a negation, or no longer with it"
 TEAM = "You will join our team in {}, where forty colleagues load vehicles by day and by night."
 PRICE = "The jacket in recycled wool, which our readers tested on long walks, now costs {} in every shop."
 BRIDGE = "The board has {}approved the plan for the bridge over the river, which will be built this year."
@@ -69,11 +69,11 @@ def test_the_block_that_decided_is_named_in_both_directions(
     new_page, kept_page = inspect(new, "new"), inspect(kept, "kept")
     pair = pair_of(new_page, kept_page)
     assert [(lack.kind, lack.text) for lack in find_lacks(new_page, pair)] == [kept_lacks]
-    lacks = find_lacks(kept_page, turn(pair, kept_page))
+    lacks = find_lacks(kept_page, swap_pages(pair, kept_page))
     assert [(lack.kind, lack.text) for lack in lacks] == ([] if new_lacks is None else [new_lacks])
     # The two directions have contrary answers only where one page says more. Lists of an unknown site have to be equal.
     assert decide(pair)[1] is False
-    assert decide(turn(pair, kept_page))[1] is (new_lacks is None and not pair.are_thin)
+    assert decide(swap_pages(pair, kept_page))[1] is (new_lacks is None and not pair.are_thin)
 
 
 @pytest.mark.parametrize(

@@ -516,7 +516,7 @@ def test_journals_that_are_given_are_read(full: Path, tmp_path: Path) -> None:
     ("make", "arguments", "sentence"),
     [
         (make_index, ["--run", "0000000a"], "Nothing is known of a run 0000000a"),
-        (make_index, ["--run", "news"], "'news' is no run"),
+        (make_index, ["--run", "news"], "'news' is not the number of a run"),
         (make_index, ["--journal", "none.jsonl"], "none.jsonl cannot be read"),
         (make_index, ["-o", "no/such/folder.html"], "No such file or directory"),
         (lambda _: None, [], "no index"),

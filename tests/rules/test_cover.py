@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Deduplicator, Verdict
-from crawler_dedup.rules.cover import longest_rising
+from crawler_dedup.rules.cover import longest_increasing
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.blocks import MAX_BLOCKS
@@ -385,9 +385,9 @@ def test_one_other_line_of_very_many_makes_another_page(crawl: Crawl, place: int
 
 
 @given(st.lists(st.integers(0, 9), max_size=9))
-def test_the_longest_rising_part_is_found(places: Sequence[int]) -> None:
+def test_the_longest_increasing_part_is_found(places: Sequence[int]) -> None:
     pairs = list(enumerate(places))
-    longest = longest_rising(pairs)
+    longest = longest_increasing(pairs)
     assert set(longest) <= set(pairs)
     rising = [
         part

@@ -165,5 +165,5 @@ def test_a_distance_that_the_tables_do_not_find_is_refused_with_a_sentence(table
             scheme_of(f"simhash tables={tables}", near)
         assert str(refused.value) == (
             f"DEDUP_MAX_DISTANCE = {distance} is not allowed with the scheme simhash tables={tables};"
-            f" {tables} tables find 0 to {reach}."
+            f" {tables} tables find distances to {reach}."
         )

@@ -180,7 +180,9 @@ def test_no_index_is_made_with_a_lexicon_that_cannot_be_read(tmp_path: Path, kin
         path.write_bytes(NO_LEXICA[kind])
     with pytest.raises(ConfigError) as refused:
         Deduplicator.open(tmp_path / "index", config(f"ddw lexicon={path}"))
-    assert re.search(r"is no lexicon; `crawler-dedup lexicon build` makes one\.$|cannot be read: .", str(refused.value))
+    assert re.search(
+        r"is not a lexicon; `crawler-dedup lexicon build` makes one\.$|cannot be read: .", str(refused.value)
+    )
     assert str(path) in str(refused.value)
     assert not (tmp_path / "index").exists()
 

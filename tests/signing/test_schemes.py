@@ -409,7 +409,7 @@ SPECS_WITH_ERRORS = {
     "pinyin loaded_lexicon=x": "The scheme pinyin has no option loaded_lexicon=x; it has lexicon, ",
     "minhash name=y": "The scheme minhash has no option name=y",
     **{
-        f"minhash {word}": f"{word!r} is no option; write option=value"
+        f"minhash {word}": f"{word!r} is not an option; write option=value"
         for word in ("rows", "threshold:1", "rows=", "=")
     },
     "minhash rows=4 rows=4": "rows is given twice",
@@ -452,7 +452,7 @@ def test_an_entry_point_that_is_not_a_scheme_is_refused_and_none_replaces_a_sche
     assert isinstance(scheme_of("mine"), Mine)
     assert scheme_of("exact").name == "exact"
     for name in ("wrong", "maker", "yours"):
-        with pytest.raises(ConfigError, match=rf"'{name}' is .* no subclass of crawler_dedup\.Scheme"):
+        with pytest.raises(ConfigError, match=rf"'{name}' is .* not a subclass of crawler_dedup\.Scheme"):
             scheme_of(name)
     with pytest.raises(ConfigError, match=r"'unfinished' cannot be used: .*abstract"):
         scheme_of("unfinished")

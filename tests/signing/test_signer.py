@@ -18,7 +18,7 @@ from crawler_dedup.crawl.signers import share_signers
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.messages import SignJob
-from crawler_dedup.signing.parsing import parse, read_quickly
+from crawler_dedup.signing.parsing import parse, using_plain_elements
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS, Article
 from crawler_dedup.system import extras
@@ -184,7 +184,7 @@ def test_a_tree_that_was_signed_gives_the_spider_forms_and_fields(signer: Signer
 def test_forms_of_other_pages_of_a_shared_parser_are_never_without_methods() -> None:
     tree, other_tree = html.document_fromstring(FORM), html.document_fromstring(FORM)
     assert tree.getroottree().parser is other_tree.getroottree().parser
-    with read_quickly(tree):
+    with using_plain_elements(tree):
         form: Any = other_tree.xpath("//form")[0]  # type: ignore[index]
         assert form.action == "/in"
 

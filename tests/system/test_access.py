@@ -246,8 +246,8 @@ def test_a_run_of_another_user_whose_lock_cannot_be_read_is_an_error_at_the_star
     assert (status, output) == (1, "")
     sentence = errors.splitlines()[-1]
     assert sentence.startswith("crawler_dedup.errors.IndexUnusable: The lock file ")
-    assert f"{left} of another run, which belongs to the user root, may not be opened" in sentence
-    assert "remove the file if that run is over" in sentence
+    assert f"{left} of another run, which belongs to the user root, cannot be opened" in sentence
+    assert "remove the file if that run has ended" in sentence
     assert left.exists()
     left.unlink()
     assert run(USER, shared, NOBODY, "0", "a", "b")[:2] == (0, "unchanged\nnew\n")

@@ -210,14 +210,14 @@ def test_files_that_cannot_be_read_are_refused_in_a_sentence(tmp_path: Path, mon
     }
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(DedupError, match=r"^\S+ (cannot be read|is no text).*\.$"):
+        with pytest.raises(DedupError, match=r"^\S+ (cannot be read|is not text).*\.$"):
             read_document(name, read_content(tmp_path / name))
     monkeypatch.setattr("crawler_dedup.works.documents.MAX_BYTES", 2_000)
     with pytest.raises(DedupError, match=r"^book\.epub has too many bytes\.$"):
         read_document("book.epub", book)
     with pytest.raises(DedupError, match=r"has more than 0 MB\.$"):
         read_content(write_files(tmp_path, {"large.txt": bytes(3_000)}) / "large.txt")
-    with pytest.raises(DedupError, match=r"^a\.txt has fewer than 48 letters, the least that are compared\.$"):
+    with pytest.raises(DedupError, match=r"^a\.txt has fewer than 48 letters, the minimum for a comparison\.$"):
         sign_work("a.txt", digest_of(b"", "auto"), read_document("a.txt", b"tea"), None)
     monkeypatch.setattr("crawler_dedup.works.library._MAX_CHARS", 2_000)
     with pytest.raises(DedupError, match=r"^a\.txt has more than 2,000 characters\.$"):

@@ -57,7 +57,7 @@ def decode_line(line: bytes) -> dict[str, Any]:
         raise ValueError(f"{error.msg} at character {error.pos + 1}") from None
     if isinstance(fields, dict):
         return fields
-    raise ValueError(f"it is no object, but {type(fields).__name__}")
+    raise ValueError(f"it is not an object, but {type(fields).__name__}")
 
 
 def read_lines(path: Path, longest: int) -> Iterator[tuple[int, bytes | PassedOver]]:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from crawler_dedup.signing.text import write_html
-from crawler_dedup.urls import stand_in_address
+from crawler_dedup.urls import placeholder_address
 
 
 class Columns(msgspec.Struct, frozen=True):
@@ -102,7 +102,7 @@ def read_fields(record: int, fields: dict[str, Any], columns: Columns) -> InputP
         return PassedOver(record, f"no {columns.content}", name, is_bad=True, detail=detail)
     if not isinstance(content, str | bytes) or not isinstance(url, str | None):
         wrong = columns.url if isinstance(content, str | bytes) else columns.content
-        detail = f"{wrong} is no text, but {type(fields[wrong]).__name__}"
+        detail = f"{wrong} is not text, but {type(fields[wrong]).__name__}"
         return PassedOver(record, "a column of another type", name, is_bad=True, detail=detail)
     if not name:
         return PassedOver(
@@ -115,7 +115,7 @@ def read_fields(record: int, fields: dict[str, Any], columns: Columns) -> InputP
     return InputPage(
         record,
         None if identifier is None else str(identifier),
-        url or stand_in_address(name),
+        url or placeholder_address(name),
         body,
         encoding,
         seconds_of(fields.get(columns.time)) if columns.time else 0,

@@ -34,7 +34,7 @@ class NoCommitter:
 
     def submit(self, job: _Run, *, urgent: bool = True) -> Future[Any]:  # noqa: ARG002
         """Raise :class:`IndexUnusable`."""
-        raise IndexUnusable("The index is open to be read only.")
+        raise IndexUnusable("The index is open for reading only.")
 
     def close(self, timeout: float) -> bool:  # noqa: ARG002
         """Return ``True``: nothing waits."""

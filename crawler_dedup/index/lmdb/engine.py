@@ -35,8 +35,8 @@ _ADVICE_ON_MEMORY = (
     " its contents. A limit of this process allows less, usually `ulimit -v`: raise it, or set a smaller DEDUP_MAP_SIZE."
 )
 _ADVICE_ON_SAME_NUMBER = (
-    " Another process with the number of this one uses the index, as two containers may have: let them share their process"
-    " numbers (docker run --pid=host), or use an index on a server (DEDUP_INDEX)."
+    " Another process with the same process number uses the index, which is possible in two containers: let them share"
+    " their process numbers (docker run --pid=host), or use an index on a server (DEDUP_INDEX)."
 )
 _DAMAGE = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError)
 
@@ -47,7 +47,9 @@ def explain(error: Exception, env: lmdb.Environment, directory: Path) -> Excepti
     if isinstance(error, lmdb.MapFullError):
         return unusable_error(directory, f"is full: its map has {env.info()['map_size']} bytes {map_size}")
     if isinstance(error, lmdb.MapResizedError):
-        return unusable_error(directory, f"has outgrown our map of {env.info()['map_size']} bytes {map_size}")
+        return unusable_error(
+            directory, f"is larger than this process's map of {env.info()['map_size']} bytes {map_size}"
+        )
     if isinstance(error, lmdb.DiskError) or (isinstance(error, lmdb.Error) and _disk_is_full(directory)):
         return unusable_error(directory, "cannot be written: the disk is full")
     if isinstance(error, (*_DAMAGE, msgspec.DecodeError)):
@@ -83,7 +85,7 @@ def no_index_error(directory: Path) -> IndexMissing:
 def damaged_error(directory: Path, error: Exception | str) -> IndexDamaged:
     """Make an error that says that the index in *directory* is damaged, why, and the ways out."""
     return IndexDamaged(
-        f"The index in {directory} is damaged: {error}. Ways out: an export or copy of it, or another directory"
+        f"The index in {directory} is damaged: {error}. Use an export or a copy of it, or another directory"
         " (in a crawl DEDUP_DIR)."
     )
 
@@ -180,7 +182,7 @@ def require_pages(env: lmdb.Environment, directory: Path) -> None:
     if missing is not None:
         size = file.stat().st_size
         raise damaged_error(
-            directory, f"{DATA_FILE} was cut off: it has {size:,} bytes, and page {missing:,} is behind its end"
+            directory, f"{DATA_FILE} was cut off: it has {size:,} bytes, and page {missing:,} is beyond its end"
         )
 
 

@@ -88,7 +88,7 @@ class Environment:
             if environment is not None:
                 if environment.readonly and not readonly:
                     raise IndexUnusable(
-                        f"The index in {directory} is open in this process to be read: close that first."
+                        f"The index in {directory} is open for reading in this process: close it first."
                     )
                 environment._users += 1
                 return environment

@@ -121,7 +121,7 @@ class OpenFiles:
     def _join_others(self) -> None:
         if not self._lock.acquire_shared(_WAIT):
             raise IndexUnusable(
-                f"The index in {self._directory} is being compacted, or looked through, by another process."
+                f"The index in {self._directory} is being compacted, or checked for damage, by another process."
             )
 
     def _open_lock_file(self) -> IO[bytes]:
@@ -130,7 +130,7 @@ class OpenFiles:
 
     def _prepare(self, map_size: int) -> None:
         if Path(self._data_path).exists() and not _is_filled(self._data_path):
-            logger.warning("%s is empty. If there was an index, it is lost: a new one begins.", self._data_path)
+            logger.warning("%s is empty: any earlier index is lost. A new index is created.", self._data_path)
         shutil.rmtree(self._directory / COPY_DIRECTORY, ignore_errors=True)  # left by a compaction that was killed
         allocate_lock_file(Path(self._lock_path))
         is_new = not Path(self._data_path).exists()
@@ -179,9 +179,9 @@ class OpenFiles:
         try:
             data, lock = self._read_status()
         except OSError as error:
-            raise IndexGone(f"The index in {self._directory} was deleted, or its lock file: {error}.") from error
+            raise IndexGone(f"The index in {self._directory}, or its lock file, was deleted: {error}.") from error
         if (_identity(data), _identity(lock)) != self._identity:
-            raise IndexGone(f"The index in {self._directory} was deleted or replaced, or its lock file.")
+            raise IndexGone(f"The index in {self._directory} or its lock file was deleted or replaced.")
         if data.st_size < seen_data and not self._damage:
             self._damage = f"{DATA_FILE} was cut off from {seen_data:,} to {data.st_size:,} bytes while it was open"
         if self._damage:
@@ -262,7 +262,7 @@ def open_alone(directory: Path) -> Iterator[lmdb.Environment]:
     try:
         try:
             if not lock.acquire_exclusive():
-                raise IndexUnusable(f"The index in {directory} is open in another process: end that first.")
+                raise IndexUnusable(f"The index in {directory} is open in another process: end that process first.")
             env = open_lmdb(directory, KEEP_MAP_SIZE)
         except (OSError, lmdb.Error) as error:
             raise _not_opened(directory, error) from error

@@ -36,7 +36,7 @@ class PermutedIndex:
     """An index on disk that finds all 64-bit signatures within a Hamming distance of a given one: exact and durable.
 
     It has the tables of Manku, Jain and Das Sarma (WWW 2007, §3) in buckets of an LMDB database, as the crawl filter does.
-    Any number of threads and processes may use one directory; insertions of several threads at one time share a commit.
+    Any number of threads and processes may use one directory; concurrent insertions of several threads share a commit.
     A forked child must not use an index that its parent has open.
 
     >>> with PermutedIndex.open("signatures") as index:
@@ -160,9 +160,9 @@ class PermutedIndex:
         return problems
 
     def salvage(self) -> Numbers:
-        """Return every signature that is in any table, ascending, also if others cannot be read: to insert into a new index.
+        """Return every signature that is in any table, ascending, even if others cannot be read.
 
-        This takes about 100 bytes of memory a signature.
+        Insert them into a new index. This takes about 100 bytes of memory per signature.
         """
         with self.environment.read() as txn:
             return sort_distinct(np.concatenate([np.empty(0, dtype=np.uint64), *self._buckets.salvage(txn)]))

@@ -55,9 +55,9 @@ def _remove_if_dead(lock_file: Path) -> None:
             is_held_or_raise(lock_file)
     except PermissionError:
         raise IndexUnusable(
-            f"The lock file {lock_file} of another run, which belongs to {owner_of(lock_file)}, may not be opened, so that"
-            " nobody can tell whether that run is over. Ways out: run as that user; give the directory to a group that both"
-            " are in (chgrp, chmod g+rwxs) and its files too; or remove the file if that run is over."
+            f"The lock file {lock_file} of another run, which belongs to {owner_of(lock_file)}, cannot be opened"
+            " (permission denied), so it is unknown whether that run has ended. Run as that user; or give the directory and"
+            " its files to a group that both users are in (chgrp, chmod g+rwxs); or remove the file if that run has ended."
         ) from None
 
 

@@ -115,7 +115,7 @@ class _Walk:
         page = self._read(number)
         stored, _, flags, lower, _ = _HEADER.unpack_from(page)
         if stored != number or not flags & kind or not _HEADER.size <= lower <= len(page):
-            raise lmdb.CorruptedError(f"page {number} is not what it must be")
+            raise lmdb.CorruptedError(f"page {number} is not of the expected kind")
         return _Nodes(page, lower)
 
     def _read(self, number: int) -> bytes:

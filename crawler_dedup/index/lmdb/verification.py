@@ -85,7 +85,7 @@ def _check_records(
             findings.wrong["records are not found by their page key"] += 1
         representatives = tables.find_filed(scope, signature)
         if (number in representatives) != record.is_representative:
-            findings.wrong["records are not filed under their signature as they say"] += 1
+            findings.wrong["records are not filed under the signature that they contain"] += 1
         if number in representatives:
             places.append(place_entry(place_of_signature(scope, signature), number))
             if number == representatives[0]:

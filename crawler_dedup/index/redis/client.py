@@ -212,7 +212,7 @@ class Client:
             return True
         missed = State.decode(state).position - State.decode(self._state).position
         if missed > len(log or b""):
-            raise ConnectionLost(f"Nobody knows any more what the index in {self._connection.address} has stored.")
+            raise ConnectionLost(f"Cannot determine whether the last write to {self._connection.address} was applied.")
         return False
 
     def _note_done(self, changes: Changes, answer: list[Any]) -> None:

@@ -190,7 +190,7 @@ def require_server(connection: ServerConnection) -> list[str]:
     version = connection.info("server").get("redis_version", "0.0")
     if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < _OLDEST:
         raise IndexUnusable(
-            f"The server of the index in {address} has version {version}; 6.2 is the oldest that serves."
+            f"The server of the index in {address} has version {version}; the oldest that can be used is 6.2."
         )
     if connection.info("cluster").get("cluster_enabled") == "1":
         raise IndexUnusable(
@@ -206,7 +206,7 @@ def require_server(connection: ServerConnection) -> list[str]:
         []
         if _is_persistent(connection)
         else [
-            f"The server of the index in {address} stores nothing on disk: the index is lost with it. `appendonly yes`"
+            f"The server of the index in {address} stores nothing on disk: the index is lost when it stops. `appendonly yes`"
             " keeps it."
         ]
     )

@@ -53,7 +53,7 @@ class ServerIndex(Index):
         cache_bytes: how many bytes of the index this process keeps in memory at most.
         frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
         readonly: whether the index is only read.
-        one_life: whether reading fails once the index was emptied. If not, as in a crawl, the empty index is used then.
+        fails_if_emptied: whether reading fails once the index was emptied. If not, as in a crawl, the empty index is used.
     """
 
     _open: dict[ServerAddress, int] = {}  # noqa: RUF012  (how often each index is open in this process)
@@ -67,12 +67,12 @@ class ServerIndex(Index):
         cache_bytes: int = READING_BYTES,
         frozen: FrozenProfiles | None = None,
         readonly: bool = False,
-        one_life: bool = False,
+        fails_if_emptied: bool = False,
     ) -> None:
         super().__init__(header)
         self.address = address
         self._frozen = frozen
-        self._one_life = one_life
+        self._fails_if_emptied = fails_if_emptied
         self._epoch = b""
         self._quick = ServerConnection(address, _QUICK_SECONDS)
         self._is_closed = False
@@ -135,7 +135,7 @@ class ServerIndex(Index):
         """
         header = opening.read_header(address)
         check_header(str(address), header, header.expected(spec))
-        return cls(address, header, readonly=readonly, one_life=True)
+        return cls(address, header, readonly=readonly, fails_if_emptied=True)
 
     @classmethod
     def is_open(cls, address: ServerAddress) -> bool:
@@ -144,7 +144,7 @@ class ServerIndex(Index):
 
     @staticmethod
     def is_at(address: ServerAddress) -> bool:
-        """Return whether there is an index at *address*. Raises :class:`IndexUnusable` if the server is away."""
+        """Return whether there is an index at *address*. Raises :class:`IndexUnusable` without the server."""
         return opening.is_at(address)
 
     @property
@@ -198,7 +198,7 @@ class ServerIndex(Index):
 
     def _submit(self, job: Callable[[Tables], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
         if self._writer is None:
-            raise IndexUnusable("The index is open to be read only.")
+            raise IndexUnusable("The index is open for reading only.")
         return self._writer.submit(job, urgent=urgent, size=size)
 
     def _write(self, job: Callable[[Tables], _T], timeout: float | None = None) -> _T:
@@ -215,7 +215,7 @@ class ServerIndex(Index):
         client = Client(self.address, self.header, READING_BYTES)
         try:
             client.prepare()
-            if self._one_life:
+            if self._fails_if_emptied:
                 self._epoch = self._epoch or client.epoch
                 client.require_epoch(self._epoch)
             yield self._make_tables(ServerStorage(client, self.header, Offers(0), is_reading=True), SharedState())

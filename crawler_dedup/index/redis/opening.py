@@ -36,7 +36,7 @@ def empty(address: ServerAddress, header: Header) -> None:
 
 
 def is_at(address: ServerAddress) -> bool:
-    """Return whether there is an index at *address*. Raises :class:`IndexUnusable` if the server is away."""
+    """Return whether there is an index at *address*. Raises :class:`IndexUnusable` without the server."""
     with ServerConnection(address) as connection:
         return bool(connection.call(b"HEXISTS", meta_key(address), b"header"))
 

@@ -27,7 +27,7 @@ MOST_PAGES = 250
 """Maximum number of pages of a transaction of several jobs: the server does nothing else while it runs the script."""
 _MOST_ATTEMPTS = 200
 _RETRY_SECONDS = 0.5
-"""Seconds for which jobs fail at once after the server was found to be away."""
+"""Seconds for which jobs fail at once after the server was found to be unavailable."""
 
 
 class Writer(JobThread):
@@ -111,7 +111,7 @@ class Writer(JobThread):
             if attempt:
                 size = sum(job.size for job in first)
                 self._most_pages = max(min(self._most_pages, size) // 2, 1)
-        raise IndexUnusable(f"The index changed {_MOST_ATTEMPTS} times while a page was looked at.")
+        raise IndexUnusable(f"The index changed {_MOST_ATTEMPTS} times while a page was being decided.")
 
 
 def _count_first(jobs: Iterable[Job], most_pages: int) -> int:

@@ -75,7 +75,7 @@ def _read_spec(spec: str) -> tuple[str, dict[str, str]]:
     for word in words:
         option_name, _, value = word.partition("=")
         if not value:
-            raise ConfigError(f"DEDUP_SCHEME = {spec!r}: {word!r} is no option; write option=value.")
+            raise ConfigError(f"DEDUP_SCHEME = {spec!r}: {word!r} is not an option; write option=value.")
         if option_name in options:
             raise ConfigError(f"DEDUP_SCHEME = {spec!r}: {option_name} is given twice.")
         options[option_name] = value
@@ -86,7 +86,7 @@ def _class_of(name: str) -> type[Scheme]:
     is_own = name in _OWN
     scheme = getattr(import_module(f"{__name__}.{name}"), _OWN[name]) if is_own else _of_another_package(name)
     if not (isinstance(scheme, type) and issubclass(scheme, Scheme) and getattr(scheme, "name", None) == name):
-        raise ConfigError(f"The scheme {name!r} is {scheme!r}, no subclass of crawler_dedup.Scheme of this name.")
+        raise ConfigError(f"The scheme {name!r} is {scheme!r}, not a subclass of crawler_dedup.Scheme of this name.")
     return scheme
 
 

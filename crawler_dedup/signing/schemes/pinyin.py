@@ -299,7 +299,7 @@ class Pinyin(LexicalScheme, ValueScheme):
         if self.classes <= _NIBBLES:
             classes = np.stack([packed >> 4, packed & 15], axis=1).ravel()[: 2 * len(packed) - value[0]]
         if len(classes) < self.window or classes.max() >= self.classes:
-            raise ValueError("fewer letters than a window has, or classes that there are not")
+            raise ValueError("fewer letters than a window has, or classes that do not exist")
         return expected, classes
 
     # Windows

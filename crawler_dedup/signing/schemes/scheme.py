@@ -96,7 +96,7 @@ class Scheme(ABC):
     fixed: ClassVar[str] = ""
     """``name=value`` words in the index header beside the options: a change to them requires a new index."""
     bucket_limit: ClassVar[int | None] = 4_000
-    """About how many pages under one key a look-up reads: the first, so that a hot key costs no more. ``None``: all."""
+    """About how many pages a look-up reads under one key: the first, so that a frequent key costs no more. ``None``: all."""
     libraries: ClassVar[Sequence[str]] = ()
     """Distributions on whose version signatures depend."""
 
@@ -163,7 +163,7 @@ class Scheme(ABC):
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
         """Return the numbers to compare with *signature*, distinct, nearest first.
 
-        They are chosen from *filed*, the numbers in the probed buckets, which has a number once for each bucket.
+        They are chosen from *filed*, the numbers in the probed buckets: a number occurs once for each bucket that has it.
         """
 
     def finds(self, new: Signature, kept: Signature) -> bool:
@@ -203,7 +203,7 @@ class ValueScheme(Scheme):
 
     @abstractmethod
     def keys_of(self, value: bytes) -> Numbers:
-        """Return the keys of *value*, at least one, some perhaps twice. May raise :class:`ValueError` if it is damaged."""
+        """Return the keys of *value*, at least one, perhaps repeated. May raise :class:`ValueError` for a damaged value."""
 
     def probes_of(self, value: bytes) -> Numbers:
         """Return the buckets to search for pages that are similar to a page with *value*. Raises as :meth:`keys_of`."""

@@ -55,7 +55,7 @@ class SimHash(FeatureScheme):
         if config.max_distance > reach:
             raise ConfigError(
                 f"DEDUP_MAX_DISTANCE = {config.max_distance} is not allowed with the scheme simhash tables={scheme.tables};"
-                f" {scheme.tables} tables find 0 to {reach}."
+                f" {scheme.tables} tables find distances to {reach}."
             )
         return scheme
 

@@ -86,8 +86,8 @@ class Winnowing(ValueScheme):
         scheme = super().build(options, config)
         if scheme.guarantee < scheme.noise:
             raise ConfigError(
-                f"guarantee={scheme.guarantee} is not allowed with noise={scheme.noise}: a passage that is found has"
-                f" {scheme.noise} letters at least."
+                f"guarantee={scheme.guarantee} is not allowed with noise={scheme.noise}: a passage has at least"
+                f" {scheme.noise} letters."
             )
         return scheme
 

@@ -56,11 +56,11 @@ def test_a_host_can_be_forgotten_beside_page_keys_that_are_not_addresses(pages: 
     ("options", "sentence"),
     [
         ([], "Say what to forget: --url, --host, --older-than, --last or --run."),
-        (["--older-than", "90"], "'90' is no duration"),
-        (["--older-than", "d"], "'d' is no duration"),
-        (["--older-than", "-1d"], "'-1d' is no duration"),
-        (["--older-than", "ten days"], "'ten days' is no duration"),
-        (["--run", "xyz"], "'xyz' is no run"),
+        (["--older-than", "90"], "'90' is not a duration"),
+        (["--older-than", "d"], "'d' is not a duration"),
+        (["--older-than", "-1d"], "'-1d' is not a duration"),
+        (["--older-than", "ten days"], "'ten days' is not a duration"),
+        (["--run", "xyz"], "'xyz' is not the number of a run"),
     ],
 )
 def test_an_invalid_call_forgets_nothing(pages: Path, options: list[str], sentence: str) -> None:
