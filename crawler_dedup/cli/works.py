@@ -69,16 +69,16 @@ _paths_argument = click.argument(
     type=click.Choice(("auto", *SCHEMES)),
     default="auto",
     show_default=True,
-    help="What is compared. pinyin: initials of Chinese characters, which homophones have in common; winnowing: the letters"
-    " themselves; auto: pinyin for texts that are mostly Chinese.",
+    help="What is compared. pinyin: the initials of Chinese characters, which are the same for homophones; winnowing: the"
+    " letters themselves; auto: pinyin for texts that are mostly Chinese, else winnowing.",
 )
 @jobs_option
 def add(paths: Sequence[Path], library: Path, scheme: str, jobs: int) -> None:
     """Add works to a library.
 
-    WORK is a file: text or Markdown in any charset, HTML or EPUB, packed with gzip or not. Title and author come from its
-    metadata, or the title from its name. If it is a folder, all such files below it are added. A file that is in the
-    library and has not changed is left as it is; a changed one replaces its earlier state.
+    WORK is a file: text or Markdown in any charset, HTML or EPUB, also packed with gzip. Title and author come from its
+    metadata; without a title there, the name of the file is the title. If it is a folder, all such files below it are
+    added. A file that is in the library and has not changed is left as it is; a changed one replaces its earlier state.
 
     Exit status 0: done. 2: a file could not be read; the others were added.
 
@@ -178,7 +178,7 @@ def export_(library: Path, output: Path) -> None:
 def import_(file: Path, library: Path) -> None:
     """Add the works of an exported library to a library.
 
-    FILE is what `works export` has written. A work from the same file as one of the library replaces that.
+    FILE is what `works export` has written. A work replaces the work in the library that was made from the same file.
 
     \b
     Examples:
@@ -205,10 +205,10 @@ def check(inputs: Sequence[str], library: Path, json: bool, jobs: int) -> None:
 
     INPUT is a text, Markdown, HTML or EPUB file, a folder of them, a WARC, WACZ, JSON Lines or Parquet file, an address, a
     text file with an address in each line, or the directory of an index that was made with DEDUP_STORE_TEXT = True. Each
-    page is compared with all works; what matches is stored beside the library, and a match that is known is brought up to
-    date. Places are counted in characters of the text of a page and of a work.
+    page is compared with all works. Matches are stored beside the library; a match that is known is updated. Positions are
+    counted in characters of the text of a page and of a work.
 
-    Exit status 0: no new match. 1: there are new matches. 2: there are none, and an input could not be read.
+    Exit status 0: there is no new match. 1: there are new matches. 2: there are none, and an input could not be read.
 
     \b
     Examples:

@@ -59,7 +59,7 @@ def list_parts(name: str, jobs: int) -> list[Part]:
         return [Part(name, "url")]
     path = Path(name)
     if not path.exists():
-        raise DedupError(f"{name} does not exist, and is no address (http://…, https://…).")
+        raise DedupError(f"{name} does not exist, and is not an address (http://…, https://…).")
     if path.is_dir() and has_index(path):
         return [Part(name, "index", part, jobs) for part in range(jobs)]
     if path.is_dir():
