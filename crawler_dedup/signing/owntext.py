@@ -6,8 +6,8 @@ all texts outside of elements that are marked as something else; short blocks be
 of a list if it has most of them.
 
 What the site repeats is left out, unless hardly anything else remains: then the page itself is the text that other pages
-repeat, such as an imprint or a licence. Short repeated blocks stay between blocks of the page's own, and in lists and tables
-with such blocks: the headings and labels of many pages are the same.
+repeat, such as an imprint or a licence. Short repeated blocks stay between blocks of the page's own: the headings and labels
+of many pages are the same.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ _SECTION = 200
 _GAP, _GAP_LINKED = 100, 0.1
 _SERIES = 4
 _LABEL = 40
-_LISTS = frozenset(("dl", "ol", "table", "ul"))
 _OWN = 20
 _KEPT_BYTES, _OBJECT_BYTES = 16 << 20, 512  # of pages that were signed last; of each element, and each line of code
 _SITES = 64  # whose hashes are cached; of a hostile site they take 400 KB
@@ -269,17 +268,13 @@ class _Selector:
         members = [same for same in series.values() if len(same) >= _SERIES and 2 * len(same & chosen) >= len(same)]
         return set().union(*members)
 
-    def _find_labels(self, kept: Sequence[int], chosen: Iterable[int]) -> set[int]:
-        """Return the short blocks of *chosen* between two *kept* blocks, or in one list or table with a kept block."""
-        blocks, tags = self._blocks, self._elements.tags
-        short = {place for place in chosen if blocks[place].size <= _LABEL}.difference(kept)
-        lists = {blocks[place].group for place in kept if tags[blocks[place].group] in _LISTS}
-        labels = {place for place in short if blocks[place].group in lists}
+    def _find_labels(self, kept: Sequence[int], chosen: Iterable[int]) -> Iterator[int]:
+        """Yield the short blocks of *chosen* between two *kept* blocks with nothing else between them."""
+        short = {place for place in chosen if self._blocks[place].size <= _LABEL}
         for before, after in pairwise(kept):
             between = range(before + 1, after)
             if short.issuperset(between) and self.size_of(between) <= _LABEL:
-                labels.update(between)
-        return labels
+                yield from between
 
 
 def _find_beside(page: Outline, elements: Elements) -> list[bool]:
