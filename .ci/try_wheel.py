@@ -73,14 +73,14 @@ def main() -> None:
         Path("work.txt").write_text(TEXT, encoding="utf-8")
         run("demo", [COMMAND, "demo"], "13 dropped")
         with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory="site")) as server:
-            threading.Thread(target=server.serve_forever).start()
+            threading.Thread(target=server.serve_forever, daemon=True).start()
             address = f"http://127.0.0.1:{server.server_port}/a.html"
             run("crawl", [COMMAND, "crawl", address, "-o", "pages.jsonl", "-s", "DOWNLOAD_DELAY=0"], "1 dropped")
             server.shutdown()
         run("drops", [COMMAND, "drops"], "b.html")
         run("report", [COMMAND, "report", "-o", "report.html"], "report.html")
         review()
-        run("works add", [COMMAND, "works", "add", "work.txt", "--library", "works"], "1")
+        run("works add", [COMMAND, "works", "add", "work.txt", "--library", "works"], "1 work added")
         run("works check", [COMMAND, "works", "check", "site", "--library", "works"], "work", status=1)
         run("batch", [COMMAND, "batch", "run", "raw.jsonl", "-o", "job"], "")
         assert len(Path("job/clean/raw.jsonl").read_text(encoding="utf-8").splitlines()) == 2
