@@ -54,7 +54,7 @@ def test_an_export_leaves_out_records_that_cannot_be_read_and_counts_them(pages:
             txn.put(b"no number", b"garbage")
     assert "2 records cannot be read." in printed_text(cli("verify", pages, status=1))
     printed, new = carry(pages, tmp_path)
-    assert printed.endswith("Without 2 records that cannot be read.")
+    assert printed.endswith("Left out, because unreadable: 2 records.")
     assert kept(new) == set(PAGES) - {next(iter(PAGES))}
 
 
