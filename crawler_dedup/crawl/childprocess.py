@@ -1,4 +1,4 @@
-"""Start a signing process, and exchange messages with it without blocking the event loop."""
+"""Start a process beside the crawl, and exchange messages with it without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -10,35 +10,54 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from weakref import WeakSet, finalize
 
 import msgspec
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.signing.messages import HEAD, Answer
+from crawler_dedup.system.channel import HEAD, Failure
 
+SIGNING, DECIDING = "crawler_dedup.signing.process", "crawler_dedup.deciding.process"
+"""The modules that such processes run."""
 PATIENCE = 60.0
-"""Seconds that a signing process may take to start, or to load a dictionary."""
+"""Seconds that a process may take to start, or to load a dictionary."""
+MAX_DEATHS = 5
+DEATH_SECONDS = 60.0
+"""``MAX_DEATHS`` deaths of processes within this time are too many."""
 _PIECE = 256 << 10
 
 
-class ChildProcess:
-    """A signing process (:mod:`crawler_dedup.signing.process`). Belongs to one event loop, once it is attached to it.
+class Deaths:
+    """Counts how often processes have died lately."""
 
-    The process is ended with SIGKILL: it has nothing to store.
+    def __init__(self) -> None:
+        self._times: deque[float] = deque(maxlen=MAX_DEATHS)
+
+    def note(self) -> bool:
+        """Count a death, and return whether there were too many."""
+        self._times.append(time.monotonic())
+        return len(self._times) == MAX_DEATHS and self._times[0] >= self._times[-1] - DEATH_SECONDS
+
+
+class ChildProcess:
+    """A process that runs *module*. Belongs to one event loop, once it is attached to it.
+
+    The process is ended with SIGKILL: what it has to store is stored when it has answered.
 
     Raises:
         OSError: it cannot be started.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, module: str) -> None:
+        self.module = module
         self._socket, theirs = socket.socketpair()
         with theirs:
             try:
-                self._process = _start(theirs.fileno())
+                self._process = _start(module, theirs.fileno())
             except BaseException:
                 self._socket.close()
                 raise
@@ -59,7 +78,7 @@ class ChildProcess:
         return bool(self._unsent)
 
     def wait_until_ready(self, start: bytes) -> None:
-        """Block until the process is ready for the first page.
+        """Block until the process is ready for its first job.
 
         Args:
             start: the first message.
@@ -78,10 +97,10 @@ class ChildProcess:
             raise DedupError(f"It does not answer ({error})") from error
         if message:
             try:
-                answer = msgspec.msgpack.decode(message, type=Answer)
+                failure = msgspec.msgpack.decode(message, type=Failure)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 raise DedupError(f"It answers with something that is not a message ({error})") from error
-            raise DedupError(f"{answer.error}: {answer.message}")
+            raise DedupError(f"{failure.error}: {failure.message}")
 
     def attach(self, receive: Callable[[bytes], None], end: Callable[[], None]) -> None:
         """Use the running event loop.
@@ -167,25 +186,29 @@ _children: WeakSet[ChildProcess] = WeakSet()
 _started_ahead: list[ChildProcess] = []
 
 
-def start_ahead(settings: object) -> None:
-    """Start the first process of this program for the crawl with *settings*, while that imports what it needs itself."""
+def start_ahead(settings: object, modules: Sequence[str]) -> None:
+    """Start the first processes of this program, for the crawl with *settings*, while that imports what it needs itself."""
     if _children:
         return
+    finalize(settings, discard_ahead).atexit = False
     with suppress(OSError):  # which the crawl reports
-        child = ChildProcess()
-        _started_ahead.append(child)
-        finalize(settings, discard_ahead).atexit = False
+        for module in modules:
+            _started_ahead.append(ChildProcess(module))  # noqa: PERF401  (those that were started have to be ended)
 
 
 def discard_ahead() -> None:
-    """End the process that was started ahead, if no crawl has taken it."""
+    """End the processes that were started ahead and that no crawl has taken."""
     while _started_ahead:
         _started_ahead.pop().kill()
 
 
-def take_child() -> ChildProcess:
-    """Return the process that was started ahead, or a new one. Raises :class:`OSError`."""
-    return _started_ahead.pop() if _started_ahead else ChildProcess()
+def take_child(module: str) -> ChildProcess:
+    """Return the process that was started ahead with *module*, or a new one. Raises :class:`OSError`."""
+    for child in _started_ahead:
+        if child.module == module:
+            _started_ahead.remove(child)
+            return child
+    return ChildProcess(module)
 
 
 def _abandon_all() -> None:
@@ -199,12 +222,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_abandon_all)
 
 
-def _start(file_descriptor: int) -> subprocess.Popen[bytes]:
-    """Start a process that gets *file_descriptor*, and finds the modules that this process finds."""
+def _start(module: str, file_descriptor: int) -> subprocess.Popen[bytes]:
+    """Start a process that runs *module* with *file_descriptor*, and finds the modules that this process finds."""
     if os.name == "nt":
         raise OSError("On Windows a process cannot get a socket of its parent")
     # -P: the working directory is not searched for modules.
-    command = [sys.executable or "", "-P", "-m", "crawler_dedup.signing.process", str(file_descriptor)]
+    command = [sys.executable or "", "-P", "-m", module, str(file_descriptor)]
     path = os.pathsep.join(entry or os.curdir for entry in sys.path if isinstance(entry, str))
     # A process that is just starting must not be ended by Ctrl-C, which a terminal sends to all processes.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])

@@ -20,10 +20,9 @@ from scrapy.http import Request, Response
 
 from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.monitor import Monitor
-from crawler_dedup.crawl.offers import Offers
+from crawler_dedup.crawl.offers import DecidingIndex, Offers
 from crawler_dedup.crawl.outages import Outages
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
-from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import ConnectionLost, DedupError, IndexUnusable
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import hash_page_key
@@ -166,7 +165,7 @@ class Claims:
 
     def __init__(
         self,
-        deduplicator: Deduplicator,
+        index: DecidingIndex,
         monitor: Monitor,
         limit: int,
         *,
@@ -175,13 +174,13 @@ class Claims:
         count_coming: Callable[[], int],
         note_end: Callable[[Decision, bool], object],
     ) -> None:
-        self._deduplicator = deduplicator
+        self._index = index
         self._note_end = note_end
         self._monitor = monitor
         self._outages = outages
         self._limit = limit
         seconds = min(timeout, max(_ANSWER_SECONDS, timeout / 5))
-        self.offers = Offers(deduplicator, timeout=seconds, count_coming=count_coming)
+        self.offers = Offers(index, timeout=seconds, count_coming=count_coming)
         self._awaited: dict[bytes, asyncio.Event] = {}
         self._not_awaited: OrderedDict[bytes, str] = OrderedDict()
         self._waiting = 0
@@ -222,7 +221,7 @@ class Claims:
         known = self._sites.get(key)
         if known is None or decision.snapshot not in (0, known.snapshot):
             try:
-                known = await run_in_own_thread(self._deduplicator.repeated_blocks, decision.url, decision.scope)
+                known = await run_in_own_thread(self._index.repeated_blocks, decision.url, decision.scope)
             except DedupError:
                 return known or RepeatedBlocks()
             self._sites[key] = known
@@ -295,12 +294,12 @@ class Claims:
             )
 
     def _write_end(self, decision: Decision, *, settled: bool) -> None:
-        def note_outcome(future: Future[bool]) -> None:  # called in the index's thread
+        def note_outcome(future: Future[bool]) -> None:  # called in the thread that sets the future
             if not future.cancelled() and isinstance(future.exception(), IndexUnusable):
                 self._unwritten.append((decision, settled))
             self._ending.remove(future)
 
-        future = self._deduplicator.end_claim(decision, settled=settled)
+        future = self._index.end_claim(decision, settled=settled)
         self._ending.add(future)
         future.add_done_callback(note_outcome)
 

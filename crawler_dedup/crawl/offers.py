@@ -9,23 +9,39 @@ loop, nothing else would happen meanwhile.
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from crawler_dedup.decision import Decision
-from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import ConnectionLost, DedupError
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.owntext import RepeatedBlocks
 
 _T = TypeVar("_T")
 _SECONDS = 0.01
 _TURN_SECONDS = 0.02
 _WEIGHT = 1 / 16
 """Weight of the latest turn in the average."""
+
+
+class DecidingIndex(Protocol):
+    """An index that decides about pages: the open index itself, or the process that has it open."""
+
+    def submit(
+        self, batch: Sequence[SignedPage], *, claim: bool, aliases: Mapping[str, str] | None, is_dry: bool | None
+    ) -> Future[list[Decision]]:
+        """Decide about *batch*: :meth:`Deduplicator.submit`."""
+
+    def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
+        """End the claim of *decision*: :meth:`Deduplicator.end_claim`."""
+
+    def repeated_blocks(self, url: str, scope: str) -> RepeatedBlocks:
+        """Return what the site of an address repeats: :meth:`Deduplicator.repeated_blocks`."""
 
 
 class Gathering(Generic[_T]):
@@ -134,9 +150,9 @@ class Offers:
     """
 
     def __init__(
-        self, deduplicator: Deduplicator, *, timeout: float, count_coming: Callable[[], int], claim: bool = True
+        self, index: DecidingIndex, *, timeout: float, count_coming: Callable[[], int], claim: bool = True
     ) -> None:
-        self._deduplicator = deduplicator
+        self._index = index
         self._timeout = timeout
         self._claim = claim
         self._gathering: Gathering[_Offer] = Gathering(count_coming, self._submit_all)
@@ -176,7 +192,7 @@ class Offers:
         loop = asyncio.get_running_loop()
         aliases = {offer.page.key: offer.alias for offer in batch if offer.alias}
         try:
-            future = self._deduplicator.submit(
+            future = self._index.submit(
                 [offer.page for offer in batch], claim=self._claim, aliases=aliases, is_dry=batch[0].is_dry
             )
         except Exception as error:
@@ -184,7 +200,12 @@ class Offers:
             return
         timer = loop.call_at(deadline, _cancel, future, batch)
 
-        def wake_up(future: Future[list[Decision]]) -> None:  # called in the index's thread
+        thread = threading.get_ident()
+
+        def wake_up(future: Future[list[Decision]]) -> None:  # called in the thread that sets the future
+            if threading.get_ident() == thread:
+                self._answer(batch, future, timer)
+                return
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(self._answer, batch, future, timer)
 
@@ -209,7 +230,7 @@ class Offers:
         """Release the claim of a page that will not be handled, because nothing waits for its *decision*."""
         if decision.claim:
             with suppress(DedupError):  # the index was closed meanwhile, which releases the claim too
-                self._deduplicator.end_claim(decision, settled=False)
+                self._index.end_claim(decision, settled=False)
 
 
 def _cancel(future: Future[list[Decision]], batch: Sequence[_Offer]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.claims import Claims, release_claimed
 from crawler_dedup.crawl.compat import create_looping_call
+from crawler_dedup.crawl.deciding import DecidingProcess
 from crawler_dedup.crawl.feeds import FeedWatch
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.outages import Outages
@@ -66,11 +68,12 @@ class Session:
         self.deduplicator = outages.open(lambda: Deduplicator.open(location, config))
         # In case no signal is ever sent, because another component fails before the crawl begins.
         finalize(self, self.deduplicator.close, all_stored=False).atexit = False
+        self._process = self._start_deciding()
         self.signers = self._open_signers()
         self.restorations = Restorations(crawler, self.deduplicator, self.monitor, self._warc_directory)
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
         self.claims = Claims(
-            self.deduplicator,
+            self._process or self.deduplicator,
             self.monitor,
             limit,
             outages=outages,
@@ -94,12 +97,26 @@ class Session:
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
         crawler.signals.connect(self.engine_stopped, signal=signals.engine_stopped)
 
+    def _start_deciding(self) -> DecidingProcess | None:
+        """Start the process that decides about the pages, if the index is in a directory; ``None``: this process decides."""
+        if self._config.index or not self._config.processes or os.name == "nt":
+            return None
+        try:
+            process = DecidingProcess(self.deduplicator, self.monitor)
+        except (DedupError, OSError) as error:
+            self.monitor.log(logging.WARNING, "No deciding process can be started; the crawl itself decides: %s", error)
+            return None
+        finalize(self, process.kill).atexit = False
+        return process
+
     def _open_signers(self) -> Signers | LoopSigner:
         if not self._config.processes:
             return LoopSigner(self.deduplicator.signer)
         try:
             return share_signers(self.deduplicator.config, self.monitor)
         except DedupError:
+            if self._process is not None:
+                self._process.kill()
             self.deduplicator.close(all_stored=False)
             raise
 
@@ -160,7 +177,12 @@ class Session:
         self.signers.release(self.monitor)
         if all_stored:
             await asyncio.to_thread(self.restorations.write)
-        await asyncio.to_thread(self.deduplicator.close, all_stored=all_stored, finished=self._has_finished)
+        has_ended = self._process is not None and await self._process.close(
+            finished=self._has_finished if all_stored else None
+        )
+        await asyncio.to_thread(
+            self.deduplicator.close, all_stored=all_stored and not has_ended, finished=self._has_finished
+        )
         self.claims.report_unwritten()
         await self.monitor.close_journal()
         if self._warc is not None:

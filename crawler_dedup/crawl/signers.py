@@ -11,26 +11,25 @@ import logging
 import os
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 from weakref import WeakSet, finalize
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.childprocess import ChildProcess, take_child
+from crawler_dedup.config.settings import SIGNING_SETTINGS
+from crawler_dedup.crawl.childprocess import DEATH_SECONDS, MAX_DEATHS, SIGNING, ChildProcess, Deaths, take_child
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.signingqueue import Queue, Task
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.forms import CrawlSigner
-from crawler_dedup.signing.messages import SETTINGS, Answer, Job, SignJob, Start, TextJob, pack
+from crawler_dedup.signing.messages import Answer, Job, SignJob, Start, TextJob
 from crawler_dedup.signing.owntext import OwnText, OwnTextJob
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.system.channel import Failure, pack
 
-_MAX_DEATHS = 5
 _PLACES = 1_000  # addresses of pages, with the queues in which they were signed
-_DEATH_SECONDS = 60.0
-"""After ``_MAX_DEATHS`` deaths within this time, no page is signed for the same time."""
 
 
 class SigningError(DedupError):
@@ -41,9 +40,10 @@ class SigningError(DedupError):
         trace: its traceback.
     """
 
-    def __init__(self, answer: Answer) -> None:
-        super().__init__(answer.message)
-        self.name, self.trace = answer.error, answer.trace
+    def __init__(self, failure: Failure | None) -> None:
+        assert failure is not None
+        super().__init__(failure.message)
+        self.name, self.trace = failure.error, failure.trace
 
 
 class Signed(NamedTuple):
@@ -71,12 +71,12 @@ class Signers:
     def __init__(self, start: bytes, count: int) -> None:
         self.start = start
         self.users: WeakSet[Monitor] = WeakSet()
-        self._deaths: deque[float] = deque(maxlen=_MAX_DEATHS)
+        self._deaths = Deaths()
         self._resumes = 0.0
         children: list[ChildProcess] = []
         try:
             for _ in range(count):
-                children.append(take_child())  # noqa: PERF401  (those that were started have to be ended)
+                children.append(take_child(SIGNING))  # noqa: PERF401  (those that were started have to be ended)
             for child in children:
                 child.wait_until_ready(start)
         except (DedupError, OSError) as error:
@@ -104,21 +104,21 @@ class Signers:
             self._places.popitem(last=False)
         task, answer = await self._answer(job, body, seconds, queue)
         if answer.page is None:
-            raise SigningError(answer)
+            raise SigningError(answer.failure)
         return Signed(answer.page, answer.forms, task.began - task.added)
 
     async def extract_text(self, job: TextJob, body: bytes, seconds: float) -> str:
         """Extract the text of a page. Arguments and exceptions as for :meth:`sign`."""
         _, answer = await self._answer(job, body, seconds, self._shortest_queue())
-        if answer.error:
-            raise SigningError(answer)
+        if answer.failure is not None:
+            raise SigningError(answer.failure)
         return answer.text
 
     async def make_own_text(self, job: OwnTextJob, url: str, body: bytes, seconds: float) -> OwnText:
         """Make the own text of the page at *url*, in the process that has signed it. Exceptions as for :meth:`sign`."""
         _, answer = await self._answer(job, body, seconds, self._places.get(url) or self._shortest_queue())
         if answer.own_text is None:
-            raise SigningError(answer)
+            raise SigningError(answer.failure)
         return answer.own_text
 
     def _shortest_queue(self) -> Queue:
@@ -137,16 +137,14 @@ class Signers:
 
     def note_death(self) -> None:
         """Count a death of a process. If there are too many, none is started for a minute."""
-        now = time.monotonic()
-        self._deaths.append(now)
-        if self.is_pausing or len(self._deaths) < _MAX_DEATHS or self._deaths[0] < now - _DEATH_SECONDS:
+        if not self._deaths.note() or self.is_pausing:
             return
-        self._resumes = now + _DEATH_SECONDS
+        self._resumes = time.monotonic() + DEATH_SECONDS
         for monitor in self.users:
             monitor.log(
                 logging.WARNING,
                 "%d signing processes have died within a minute: pages pass unchecked for a minute",
-                _MAX_DEATHS,
+                MAX_DEATHS,
             )
 
     def note_restart(self) -> None:
@@ -199,7 +197,7 @@ def share_signers(config: Config, monitor: Monitor) -> Signers:
 
     They have to be released (:meth:`Signers.release`). Raises as :class:`Signers`.
     """
-    start = pack(Start({name: getattr(config, name) for name in SETTINGS}, os.getpid()))
+    start = pack(Start({name: getattr(config, name) for name in SIGNING_SETTINGS}, os.getpid()))
     key = (threading.get_ident(), config.processes, start)
     if key not in _shared:
         _shared[key] = Signers(start, config.processes)

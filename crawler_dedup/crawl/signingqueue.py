@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from crawler_dedup.crawl.childprocess import PATIENCE, ChildProcess
+from crawler_dedup.crawl.childprocess import PATIENCE, SIGNING, ChildProcess
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signing.messages import Answer
 
@@ -208,7 +208,7 @@ class Queue:
                 self._fail_all(PAUSED)
                 return
             try:
-                child = ChildProcess()
+                child = ChildProcess(SIGNING)
             except OSError:
                 self._owner.note_death()
                 continue

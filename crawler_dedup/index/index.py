@@ -426,6 +426,10 @@ class Index(ABC):
         except IndexUnusable:  # it is being closed
             self._doubtful += releases
 
+    def note_lost_claims(self) -> None:
+        """Note that another process has made claims of this run, and did not say which: the next run searches for them."""
+        self._has_lost_count = True
+
     def _note_end(self, end: Future[bool], claim: int) -> None:
         if not end.cancelled() and end.exception() is None:
             self._open_claims.discard(claim)

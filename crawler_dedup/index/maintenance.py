@@ -111,9 +111,9 @@ def open_pages(location: Location, spec: Mapping[str, str] | None = None) -> Ind
     return _attach(location, spec, readonly=True)
 
 
-def open_to_write(location: Location) -> Index:
-    """Open the index of pages at *location*, whatever its configuration. Raises as :func:`open_pages`."""
-    return _attach(location)
+def open_to_write(location: Location, spec: Mapping[str, str] | None = None) -> Index:
+    """Open the existing index of pages at *location*. Arguments and exceptions as for :func:`open_pages`."""
+    return _attach(location, spec)
 
 
 def _attach(location: Location, spec: Mapping[str, str] | None = None, *, readonly: bool = False) -> Index:

@@ -86,12 +86,13 @@ class Run(ABC):
 
     Attributes:
         number: the number of the run in its records.
+        offset: the time when :func:`time.monotonic` was 0, in seconds since 1970.
     """
 
     number: int
 
     def __init__(self, now: float | None = None) -> None:
-        self._began = (time() if now is None else now) - monotonic()
+        self.offset = (time() if now is None else now) - monotonic()
 
     def now(self) -> int:
         """Return the time in whole seconds since 1970, by a clock that nobody sets while the run lasts."""
@@ -99,7 +100,7 @@ class Run(ABC):
 
     def time_of(self, moment: float) -> int:
         """Return what :meth:`now` returned at *moment*, a time of :func:`time.monotonic`."""
-        return int(self._began + moment)
+        return int(self.offset + moment)
 
     @property
     @abstractmethod

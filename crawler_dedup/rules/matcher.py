@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from crawler_dedup.decision import Match
 from crawler_dedup.rules import table
@@ -15,14 +15,22 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 
 if TYPE_CHECKING:
+    from crawler_dedup.config import Config
     from crawler_dedup.index.profiles import Snapshot
-    from crawler_dedup.signing.signer import Signer
+    from crawler_dedup.signing.schemes import Scheme
+
+
+class Comparing(Protocol):
+    """How pages are compared: by a scheme, and a configuration. A signer knows both, and more."""
+
+    config: Config
+    scheme: Scheme
 
 
 class RuleMatcher(Lookup):
     """Answers the questions of the index about pages, from scheme and rules."""
 
-    def __init__(self, signer: Signer) -> None:
+    def __init__(self, signer: Comparing) -> None:
         super().__init__(signer.scheme)
         self._max_distance = signer.config.max_distance
 

@@ -32,7 +32,8 @@ _MODULES = {
     " throttle",
     "scrapy.downloadermiddlewares": "cookies httpcache httpcompression httpproxy redirect robotstxt",
     "twisted.internet": "asyncioreactor",
-    "crawler_dedup": "addon cli.drops cli.index cli.why crawl.childprocess middleware settling signing.process",
+    "crawler_dedup": "addon cli.drops cli.index cli.why crawl.childprocess deciding.process middleware settling"
+    " signing.process",
     "numpy": "ma",
 }
 _PRELOADED = ["pytest", *(f"{package}.{module}" for package, modules in _MODULES.items() for module in modules.split())]
@@ -41,7 +42,7 @@ _PRELOADED = ["pytest", *(f"{package}.{module}" for package, modules in _MODULES
 None of these modules starts a thread or installs a reactor, and none belongs to the tests.
 """
 _PYTHON = sys.executable
-_SIGNING = "crawler_dedup.signing.process"
+_PROCESSES = ("crawler_dedup.signing.process", "crawler_dedup.deciding.process")
 
 
 def serve() -> None:
@@ -156,8 +157,8 @@ def _run_to_the_end(program: Callable[[], object]) -> None:
     sys.exit(status)
 
 
-class _SigningProcess:
-    """A signing process that a crawl has forked, with the methods of :class:`subprocess.Popen` that the crawl calls.
+class _ChildProcess:
+    """A process that a crawl has forked, with the methods of :class:`subprocess.Popen` that the crawl calls.
 
     It differs from one that was started anew as a forked program does: the modules of the crawl are imported already.
     """
@@ -173,7 +174,7 @@ class _SigningProcess:
         os.closerange(socket_number + 1, 1 << 10)
         sys.argv[1:] = command[-1:]
         try:
-            _run_to_the_end(sys.modules[_SIGNING].main)
+            _run_to_the_end(sys.modules[command[-2]].main)
         finally:
             os._exit(1)
 
@@ -186,10 +187,10 @@ class _SigningProcess:
             os.waitpid(self.pid, 0)
 
 
-def _popen(command: Sequence[str], **options: Any) -> _SigningProcess | subprocess.Popen[bytes]:
-    """Fork a signing process instead of starting it anew; but with other threads a fork is not safe."""
-    if command[0] == _PYTHON and command[-2] == _SIGNING and threading.active_count() == 1:
-        return _SigningProcess(command, **options)
+def _popen(command: Sequence[str], **options: Any) -> _ChildProcess | subprocess.Popen[bytes]:
+    """Fork such a process instead of starting it anew; but with other threads a fork is not safe."""
+    if command[0] == _PYTHON and command[-2] in _PROCESSES and threading.active_count() == 1:
+        return _ChildProcess(command, **options)
     return subprocess.Popen(command, **options)
 
 

@@ -1,0 +1,298 @@
+"""Decide about pages in a process of their own (:mod:`crawler_dedup.deciding.process`), beside the event loop of the crawl.
+
+A thread of the crawl's process would take the interpreter lock, and the caches of the processor, from the event loop. If the
+process dies, another process gets the jobs that it has not answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import Any
+
+import msgspec
+
+from crawler_dedup import errors
+from crawler_dedup.crawl.childprocess import DECIDING, MAX_DEATHS, ChildProcess, Deaths, take_child
+from crawler_dedup.crawl.monitor import Monitor
+from crawler_dedup.deciding.messages import SETTINGS, Answer, Cancel, Close, End, Job, Jobs, Offer, Start
+from crawler_dedup.decision import Decision
+from crawler_dedup.deduplicator import Deduplicator
+from crawler_dedup.errors import DedupError, IndexUnusable
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.system.channel import Failure, pack
+
+_PATIENCE = 0.1
+"""Seconds that the end of a claim waits for an offer with which it is sent."""
+_STUCK = 5.0
+"""Seconds without an answer after which a process that reads nothing gets no further page."""
+_END_TIMEOUT = 15.0
+_MAX_TRIES = 2
+_ANSWERS = msgspec.msgpack.Decoder(list[Answer])
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """A job that is not answered.
+
+    Attributes:
+        future: gets the answer.
+        do_here: does the job in the process of the crawl.
+        tries: how many processes have got it.
+    """
+
+    job: Job
+    future: Future[Any]
+    do_here: Callable[[], Future[Any]]
+    tries: int = 0
+
+
+class DecidingProcess:
+    """Decides about the pages of one crawl, and ends their claims. Belongs to one event loop, which sets its futures.
+
+    If processes die too often, the process of the crawl decides.
+
+    Args:
+        deduplicator: has the index open, in a directory; the process joins its run.
+
+    Raises:
+        DedupError: the process cannot be started.
+        OSError: the same.
+    """
+
+    def __init__(self, deduplicator: Deduplicator, monitor: Monitor) -> None:
+        self._deduplicator = deduplicator
+        self._monitor = monitor
+        self._numbers = count(1)
+        self._starts = 0
+        self._deaths = Deaths()
+        self._waiting: dict[int, _Waiting] = {}
+        self._unsent: list[Job] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._heard = 0.0
+        self._is_attached = self._has_given_up = self._is_closed = False
+        self.repeated_blocks = deduplicator.repeated_blocks
+        self._child: ChildProcess | None = take_child(DECIDING)
+        try:
+            self._child.wait_until_ready(self._make_start())
+        except BaseException:
+            self.kill()
+            raise
+
+    def _make_start(self) -> bytes:
+        self._starts += 1
+        deduplicator = self._deduplicator
+        return pack(
+            Start(
+                {name: getattr(deduplicator.config, name) for name in SETTINGS},
+                deduplicator.index,
+                deduplicator.pages.header.spec,
+                deduplicator.run,
+                deduplicator.clock_offset,
+                self._starts,
+                os.getpid(),
+            )
+        )
+
+    def submit(
+        self,
+        batch: Sequence[SignedPage],
+        *,
+        claim: bool = False,
+        aliases: Mapping[str, str] | None = None,
+        is_dry: bool | None = None,
+    ) -> Future[list[Decision]]:
+        """Decide about *batch*: :meth:`Deduplicator.submit`."""
+        do_here = partial(self._deduplicator.submit, batch, claim=claim, aliases=aliases, is_dry=is_dry)
+        if self._has_given_up:
+            return do_here()
+        now = time.monotonic()
+        if not self._waiting:
+            self._heard = now
+        elif self._child is not None and self._child.is_sending and now > self._heard + _STUCK:
+            raise IndexUnusable("The process that has the index open does not answer.")
+        number = next(self._numbers)
+        future: Future[list[Decision]] = self._add(Offer(number, batch, claim, aliases, is_dry), do_here)
+        future.add_done_callback(partial(self._withdraw, number))
+        self._send()
+        return future
+
+    def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
+        """End the claim of *decision*: :meth:`Deduplicator.end_claim`."""
+        do_here = partial(self._deduplicator.end_claim, decision, settled=settled)
+        if self._has_given_up:
+            return do_here()
+        end = End(next(self._numbers), decision.scope, decision.key, decision.claim, settled)
+        future: Future[bool] = self._add(end, do_here)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_PATIENCE, self._send)
+        return future
+
+    def _add(self, job: Offer | End | Close, do_here: Callable[[], Future[Any]]) -> Future[Any]:
+        if self._is_closed:
+            raise IndexUnusable("The index is closed.")
+        future: Future[Any] = Future()
+        self._waiting[job.number] = _Waiting(job, future, do_here)
+        self._unsent.append(job)
+        return future
+
+    def _withdraw(self, number: int, future: Future[list[Decision]]) -> None:
+        if future.cancelled() and self._waiting.pop(number, None) is not None and self._child is not None:
+            self._unsent.append(Cancel(number))
+            self._send()
+
+    def _send(self) -> None:
+        """Send all jobs that were not sent yet; start a process if there is none."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._unsent:
+            return
+        child = self._child or self._restart()
+        if child is None:
+            return
+        if not self._is_attached:
+            child.attach(self._receive, self._died)
+            self._is_attached = True
+        jobs, self._unsent = self._unsent, []
+        for job in jobs:
+            if job.number in self._waiting:
+                self._waiting[job.number].tries += 1
+        child.send(pack(Jobs(self._deduplicator.stored_until, jobs)))
+
+    def _restart(self) -> ChildProcess | None:
+        while not self._has_given_up:
+            try:
+                self._child = ChildProcess(DECIDING)
+            except OSError:
+                self._note_death()
+                continue
+            self._child.attach(self._receive, self._died)
+            self._is_attached = True
+            self._child.send(self._make_start())
+            self._monitor.count("deciding/restarts")
+            return self._child
+        return None
+
+    def _receive(self, message: bytes) -> None:
+        if not message:  # it is ready
+            return
+        self._heard = time.monotonic()
+        for answer in _ANSWERS.decode(message):
+            waiting = self._waiting.pop(answer.number, None)
+            if waiting is None:
+                self._release(answer.decisions)
+            elif answer.failure is not None:
+                waiting.future.set_exception(_error_of(answer.failure))
+            else:
+                waiting.future.set_result(answer.decisions if isinstance(waiting.job, Offer) else answer.is_done)
+
+    def _release(self, decisions: Sequence[Decision]) -> None:
+        """Release the claims of pages that no longer wait for their decisions."""
+        for decision in decisions:
+            if decision.claim:
+                with suppress(DedupError):  # the index was closed meanwhile, which releases the claim too
+                    self.end_claim(decision, settled=False)
+
+    def _died(self) -> None:
+        """Let another process do what this one has not answered, except pages that have ended several processes perhaps."""
+        self.kill()
+        failed = [
+            waiting
+            for waiting in self._waiting.values()
+            if waiting.tries >= _MAX_TRIES and isinstance(waiting.job, Offer)
+        ]
+        for waiting in failed:
+            del self._waiting[waiting.job.number]
+        self._unsent = [waiting.job for waiting in self._waiting.values()]
+        self._note_death()
+        if self._unsent:
+            self._send()
+        for waiting in failed:
+            waiting.future.set_exception(IndexUnusable("The process that had the index open has died."))
+
+    def _note_death(self) -> None:
+        if not self._deaths.note():
+            return
+        self._monitor.log(
+            logging.WARNING,
+            "%d deciding processes have died within a minute: from now on the process of the crawl decides",
+            MAX_DEATHS,
+        )
+        self._has_given_up = True
+        self._deduplicator.pages.note_lost_claims()
+        left, self._waiting, self._unsent = list(self._waiting.values()), {}, []
+        for waiting in left:
+            if waiting.future.set_running_or_notify_cancel():
+                try:
+                    waiting.do_here().add_done_callback(partial(_copy, waiting.future))
+                except DedupError as error:
+                    waiting.future.set_exception(error)
+
+    async def close(self, *, finished: bool | None) -> bool:
+        """Finish the jobs, end the run, and close the index in the process.
+
+        Args:
+            finished: whether the run came to its end; ``None``: it is not ended, and counts as dead.
+
+        Returns:
+            Whether nothing remains to be done: the process has done so, or the index was locked for too long.
+        """
+        if self._has_given_up:
+            return False
+        if self._child is None and not self._waiting:
+            self._deduplicator.pages.note_lost_claims()
+            return False
+        future = self._add(Close(next(self._numbers), finished), _not_done)
+        self._is_closed = True
+        self._send()
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), _END_TIMEOUT)
+        except (DedupError, TimeoutError) as error:
+            self._monitor.log(
+                logging.WARNING,
+                "The end of the run could not be recorded, so that its last pages may be stored twice: %s",
+                error or "no answer in time",
+            )
+            return True
+        finally:
+            self.kill()
+            for waiting in self._waiting.values():
+                if not waiting.future.done():
+                    waiting.future.set_exception(IndexUnusable("The index is closed."))
+
+    def kill(self) -> None:
+        """End the process. Idempotent."""
+        if self._child is not None:
+            self._child.kill()
+            self._child = None
+
+
+def _not_done() -> Future[bool]:
+    future: Future[bool] = Future()
+    future.set_result(False)
+    return future
+
+
+def _copy(target: Future[Any], source: Future[Any]) -> None:
+    error = source.exception()
+    if error is None:
+        target.set_result(source.result())
+    else:
+        target.set_exception(error)
+
+
+def _error_of(failure: Failure) -> DedupError:
+    """Make the error that was raised in the process."""
+    kind = getattr(errors, failure.error, None)
+    if isinstance(kind, type) and issubclass(kind, DedupError):
+        return kind(failure.message)
+    return DedupError(f"{failure.error}: {failure.message}")

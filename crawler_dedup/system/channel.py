@@ -1,0 +1,82 @@
+"""Messages between a program and a process that it has started (``crawl/childprocess``), on the side of that process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from struct import Struct
+
+import msgspec
+
+HEAD = Struct("<II")
+"""Before each message: the length of the message, and that of the body that follows it."""
+_PR_SET_PDEATHSIG = 1
+
+
+class Failure(msgspec.Struct, array_like=True, frozen=True):
+    """An exception: its class, message and traceback."""
+
+    error: str
+    message: str
+    trace: str
+
+    @classmethod
+    def of(cls, error: Exception) -> Failure:
+        """Describe *error*, which is being handled."""
+        return cls(type(error).__name__, _escaped(str(error)), _escaped(traceback.format_exc()))
+
+
+def _escaped(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def pack(message: object, body_size: int = 0) -> bytes:
+    """Serialise *message*, which *body_size* bytes of a body will follow; ``None`` is the empty message."""
+    packed = b"" if message is None else msgspec.msgpack.encode(message)
+    return HEAD.pack(len(packed), body_size) + packed
+
+
+class Channel:
+    """The end of the socket in the process that was started."""
+
+    def __init__(self, file_descriptor: int) -> None:
+        self._socket = socket.socket(fileno=file_descriptor)
+        self._socket.set_inheritable(False)
+        self._stream = self._socket.makefile("rb", 1 << 18)
+
+    def read(self) -> tuple[bytes, bytes]:
+        """Wait for a message, and return it with its body. Raises :class:`EOFError` when the socket has ended."""
+        message_size, body_size = HEAD.unpack(self._read(HEAD.size))
+        return self._read(message_size), self._read(body_size)
+
+    def _read(self, size: int) -> bytes:
+        content: bytes = self._stream.read(size)
+        if len(content) < size:
+            raise EOFError
+        return content
+
+    def send(self, message: object) -> None:
+        """Send a message; ``None`` is the empty one."""
+        self._socket.sendall(pack(message))
+
+
+def serve(answer_all: Callable[[Channel], object]) -> None:
+    """Call *answer_all* with the socket whose file descriptor is the argument of the program, until the socket ends."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # a terminal or a service manager sends them to all processes
+        signal.signal(number, signal.SIG_IGN)
+    with suppress(EOFError, ConnectionError):
+        answer_all(Channel(int(sys.argv[1])))
+
+
+def end_with_parent(parent: int) -> None:
+    """End this process when its parent dies, even while it is busy. Elsewhere than on Linux it finishes its work first."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            raise EOFError
