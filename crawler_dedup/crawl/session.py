@@ -19,6 +19,7 @@ from crawler_dedup.crawl.compat import create_looping_call
 from crawler_dedup.crawl.deciding import DecidingProcess
 from crawler_dedup.crawl.feeds import FeedWatch
 from crawler_dedup.crawl.monitor import Monitor
+from crawler_dedup.crawl.offers import DecidingIndex
 from crawler_dedup.crawl.outages import Outages
 from crawler_dedup.crawl.restorations import Restorations
 from crawler_dedup.crawl.signals import near_duplicate_dropped
@@ -43,6 +44,7 @@ class Session:
 
     Attributes:
         deduplicator: the open index.
+        index: decides about pages: the open index, or the process that has joined its run.
         claims: asks the index about pages, and ends their claims.
         signers: sign pages.
         monitor: reports what happens.
@@ -69,11 +71,12 @@ class Session:
         # In case no signal is ever sent, because another component fails before the crawl begins.
         finalize(self, self.deduplicator.close, all_stored=False).atexit = False
         self._process = self._start_deciding()
+        self.index: DecidingIndex = self._process or self.deduplicator
         self.signers = self._open_signers()
         self.restorations = Restorations(crawler, self.deduplicator, self.monitor, self._warc_directory)
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
         self.claims = Claims(
-            self._process or self.deduplicator,
+            self.index,
             self.monitor,
             limit,
             outages=outages,

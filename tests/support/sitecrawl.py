@@ -72,8 +72,8 @@ class Crawled:
     """The results of a crawl: statistics, and drops (dropped URL, kept URL, distance, rule).
 
     What follows was measured from a number of responses on to the end: the number of pages, the seconds, the delays of the
-    event loop in seconds, and the processor time, in seconds, of the process, of each of its threads, and of its signing
-    processes.
+    event loop in seconds, and the processor time, in seconds, of the process, of each of its threads, of its signing
+    processes, and of its deciding process.
     """
 
     stats: dict[str, Any]
@@ -84,6 +84,7 @@ class Crawled:
     cpu: float
     threads: dict[str, float]
     signing: float
+    deciding: float
 
 
 def run(
@@ -164,7 +165,7 @@ class _Watch:
         self.stalls: list[float] = []
         self.cpu = 0.0
         self.threads: dict[str, float] = {}
-        self.signing = 0.0
+        self.signing = self.deciding = 0.0
         crawler.signals.connect(self.dropped, signal=near_duplicate_dropped)
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
         crawler.signals.connect(self.received, signal=signals.response_received)
@@ -177,7 +178,7 @@ class _Watch:
         self.drops.append(drop)
 
     def opened(self) -> None:
-        # A crawl that is bound to one core leaves the others to its signing processes.
+        # A crawl that is bound to one core leaves the others to its signing and deciding processes.
         for child in children(os.getpid()):
             os.sched_setaffinity(child, set(range(os.cpu_count() or 1)) - os.sched_getaffinity(0) or {0})
         self._probe = asyncio.ensure_future(self._sleep())
@@ -191,12 +192,13 @@ class _Watch:
     def _begin(self) -> None:
         self.stalls.clear()
         self.seconds, self.cpu, self._threads_before = -time.monotonic(), -time.process_time(), _time_of_threads()
-        self.signing = -_time_of_children()
+        self.signing, self.deciding = -_time_of_children("signing"), -_time_of_children("deciding")
 
     def closed(self) -> None:
         self.seconds += time.monotonic()
         self.cpu += time.process_time()
-        self.signing += _time_of_children()
+        self.signing += _time_of_children("signing")
+        self.deciding += _time_of_children("deciding")
         self.threads = {name: spent - self._threads_before.get(name, 0.0) for name, spent in _time_of_threads().items()}
         self._probe.cancel()
 
@@ -208,8 +210,11 @@ class _Watch:
             self.stalls.append(loop.time() - asked)
 
 
-def _time_of_children() -> float:
-    return sum(map(seconds_of, children(os.getpid())))
+def _time_of_children(package: str) -> float:
+    """Return the processor time of the processes that run a module of *package*, in seconds, unless they were forked."""
+    module = f"crawler_dedup.{package}.process".encode()
+    running = [pid for pid in children(os.getpid()) if module in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return sum(map(seconds_of, running))
 
 
 def _time_of_threads() -> dict[str, float]:
