@@ -1,13 +1,14 @@
 """A crawl with and without the filter: ``python -m benchmarks.speed [--rounds 4] [--site debian-faq] [--skip 100]``.
 
-The crawl has one core; the site's server, the signing and the deciding process share the other one. There are no delays. Four kinds of
-crawls alternate: without the filter (*off*), with it (*mark*), with a filter that signs on the event loop (*loop*:
-``DEDUP_PROCESSES = 0``), and with a filter that settles each page when it is seen (*no claims*), which shows the cost of
-claims. There are three spiders: ``links`` only follows links, so that all work of the filter is added work; ``site``
-extracts each page's main text with ``main_text``; ``extract`` follows links and extracts the text, without the filter with
-``trafilatura.extract`` in its callback, with the filter with ``main_text``. Processor time is that of the crawl's process,
-of its event loop and its writing thread, of the signing and of the deciding process. Stalls: a task on the event loop sleeps 5 ms again and
-again; the tables show how much later than asked it woke. With ``--skip``, all figures begin after that many pages.
+The crawl has one core; the site's server, the signing and the deciding process share the other one. There are no delays.
+Four kinds of crawls alternate: without the filter (*off*), with it (*mark*), with a filter that signs on the event loop
+(*loop*: ``DEDUP_PROCESSES = 0``), and with a filter that settles each page when it is seen (*no claims*), which shows the
+cost of claims. There are three spiders: ``links`` only follows links, so that all work of the filter is added work;
+``site`` extracts each page's main text with ``main_text``; ``extract`` follows links and extracts the text, without the
+filter with ``trafilatura.extract`` in its callback, with the filter with ``main_text``. Processor time is that of the
+crawl's process, of its event loop and its writing thread, of the signing and of the deciding process. Stalls: a task on the
+event loop sleeps 5 ms again and again; the tables show how much later than asked it woke. With ``--skip``, all figures
+begin after that many pages.
 """
 
 from __future__ import annotations

@@ -23,11 +23,11 @@ import msgspec
 from crawler_dedup import errors
 from crawler_dedup.crawl.childprocess import DECIDING, MAX_DEATHS, ChildProcess, Deaths, take_child
 from crawler_dedup.crawl.monitor import Monitor
-from crawler_dedup.deciding.messages import SETTINGS, Answer, Cancel, Close, End, Job, Jobs, Offer, Start
+from crawler_dedup.deciding.messages import SETTINGS, Answers, Cancel, Close, End, Job, Jobs, Offer, Start
 from crawler_dedup.decision import Decision
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexUnusable
-from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.system.channel import Failure, pack
 
 _PATIENCE = 0.1
@@ -36,7 +36,7 @@ _STUCK = 5.0
 """Seconds without an answer after which a process that reads nothing gets no further page."""
 _END_TIMEOUT = 15.0
 _MAX_TRIES = 2
-_ANSWERS = msgspec.msgpack.Decoder(list[Answer])
+_ANSWERS = msgspec.msgpack.Decoder(Answers)
 
 
 @dataclass(eq=False)
@@ -93,7 +93,7 @@ class DecidingProcess:
         return pack(
             Start(
                 {name: getattr(deduplicator.config, name) for name in SETTINGS},
-                deduplicator.index,
+                os.fsencode(deduplicator.pages.name),
                 deduplicator.pages.header.spec,
                 deduplicator.run,
                 deduplicator.clock_offset,
@@ -120,7 +120,8 @@ class DecidingProcess:
         elif self._child is not None and self._child.is_sending and now > self._heard + _STUCK:
             raise IndexUnusable("The process that has the index open does not answer.")
         number = next(self._numbers)
-        future: Future[list[Decision]] = self._add(Offer(number, batch, claim, aliases, is_dry), do_here)
+        clean = {key: clean_identifier(alias) for key, alias in (aliases or {}).items()}
+        future: Future[list[Decision]] = self._add(Offer(number, batch, claim, clean, is_dry), do_here)
         future.add_done_callback(partial(self._withdraw, number))
         self._send()
         return future
@@ -186,7 +187,9 @@ class DecidingProcess:
         if not message:  # it is ready
             return
         self._heard = time.monotonic()
-        for answer in _ANSWERS.decode(message):
+        decoded = _ANSWERS.decode(message)
+        self._deduplicator.pages.note_length(decoded.length)
+        for answer in decoded.answers:
             waiting = self._waiting.pop(answer.number, None)
             if waiting is None:
                 self._release(answer.decisions)
@@ -293,6 +296,6 @@ def _copy(target: Future[Any], source: Future[Any]) -> None:
 def _error_of(failure: Failure) -> DedupError:
     """Make the error that was raised in the process."""
     kind = getattr(errors, failure.error, None)
-    if isinstance(kind, type) and issubclass(kind, DedupError):
+    if isinstance(kind, type) and issubclass(kind, IndexUnusable):
         return kind(failure.message)
     return DedupError(f"{failure.error}: {failure.message}")

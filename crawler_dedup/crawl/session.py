@@ -14,6 +14,7 @@ from scrapy import Request, signals
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread
+from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.crawl.claims import Claims, release_claimed
 from crawler_dedup.crawl.compat import create_looping_call
 from crawler_dedup.crawl.deciding import DecidingProcess
@@ -73,6 +74,7 @@ class Session:
         self._process = self._start_deciding()
         self.index: DecidingIndex = self._process or self.deduplicator
         self.signers = self._open_signers()
+        discard_ahead()
         self.restorations = Restorations(crawler, self.deduplicator, self.monitor, self._warc_directory)
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
         self.claims = Claims(

@@ -1,8 +1,8 @@
 """Messages between a crawl and its deciding process, in MessagePack.
 
 A crawl sends a :class:`Start`, then any number of :class:`Jobs`. The process sends an empty message when it is ready, or a
-:class:`~crawler_dedup.system.channel.Failure`. Then it sends lists of :class:`Answer`, in any order: one for each job whose
-changes are stored, or which has failed.
+:class:`~crawler_dedup.system.channel.Failure`. Then it sends :class:`Answers`, in any order: one for each job whose changes
+are stored, or which has failed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crawler_dedup.decision import Decision
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.channel import Failure
 
-SETTINGS = (*SIGNING_SETTINGS, "action", "expire_days", "grace", "never_drop")
+SETTINGS = (*SIGNING_SETTINGS, "action", "expire_days", "grace", "map_size", "never_drop")
 """The fields of :class:`Config` that decisions depend on, or a scheme of another package may depend on."""
 
 
@@ -26,7 +26,7 @@ class Start(msgspec.Struct, array_like=True, frozen=True):
 
     Attributes:
         settings: the settings of :data:`SETTINGS`.
-        directory: the directory of the index, which the parent process has open.
+        directory: the directory of the index, which the parent process has open, encoded for the file system.
         spec: what signatures in it depend on.
         run: number of the run.
         offset: the offset of its clock (:class:`~crawler_dedup.index.runs.Run`).
@@ -35,7 +35,7 @@ class Start(msgspec.Struct, array_like=True, frozen=True):
     """
 
     settings: dict[str, Any]
-    directory: str
+    directory: bytes
     spec: Mapping[str, str]
     run: int
     offset: float
@@ -49,7 +49,7 @@ class Offer(msgspec.Struct, array_like=True, frozen=True, tag=True):
     number: int
     pages: Sequence[SignedPage]
     claim: bool
-    aliases: Mapping[str, str] | None
+    aliases: Mapping[str, str]
     is_dry: bool | None
 
 
@@ -93,3 +93,10 @@ class Answer(msgspec.Struct, array_like=True, frozen=True):
     decisions: Sequence[Decision] = ()
     is_done: bool = True
     failure: Failure | None = None
+
+
+class Answers(msgspec.Struct, array_like=True, frozen=True):
+    """Answers, and the length of the file of the index (:attr:`Index.known_length`)."""
+
+    length: int
+    answers: Sequence[Answer]

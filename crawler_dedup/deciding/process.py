@@ -21,7 +21,7 @@ import msgspec
 
 from crawler_dedup.config import Config
 from crawler_dedup.deciding.indexrun import IndexRun
-from crawler_dedup.deciding.messages import Answer, Cancel, Close, Job, Jobs, Offer, Start
+from crawler_dedup.deciding.messages import Answer, Answers, Cancel, Close, Job, Jobs, Offer, Start
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import IndexGone
 from crawler_dedup.index.maintenance import open_to_write
@@ -51,7 +51,7 @@ class _Decider:
         self._answers: list[Answer] = []
         self._sending = threading.Lock()
         config = Config(**start.settings)
-        store = open_to_write(Path(start.directory), start.spec)
+        store = open_to_write(Path(os.fsdecode(start.directory)), start.spec, map_size=config.map_size)
         if start.number > 1:
             store.note_lost_claims()
         self._run = IndexRun.of(
@@ -117,7 +117,7 @@ class _Decider:
             if is_last:
                 answers, self._answers = self._answers, []
                 with suppress(ConnectionError):  # reading shows it
-                    self._channel.send(answers)
+                    self._channel.send(Answers(self._run.store.known_length, answers))
 
 
 def _decide_all(channel: Channel) -> None:

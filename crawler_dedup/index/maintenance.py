@@ -108,18 +108,20 @@ def open_pages(location: Location, spec: Mapping[str, str] | None = None) -> Ind
         IndexMismatch: the header has another *spec*, format or kind.
         IndexUnusable: it cannot be opened.
     """
-    return _attach(location, spec, readonly=True)
-
-
-def open_to_write(location: Location, spec: Mapping[str, str] | None = None) -> Index:
-    """Open the existing index of pages at *location*. Arguments and exceptions as for :func:`open_pages`."""
-    return _attach(location, spec)
-
-
-def _attach(location: Location, spec: Mapping[str, str] | None = None, *, readonly: bool = False) -> Index:
     if isinstance(location, ServerAddress):
-        return _server().attach(location, spec, readonly=readonly)
-    return DirectoryIndex.attach(location, spec, readonly=readonly)
+        return _server().attach(location, spec, readonly=True)
+    return DirectoryIndex.attach(location, spec, readonly=True)
+
+
+def open_to_write(location: Location, spec: Mapping[str, str] | None = None, *, map_size: int = 0) -> Index:
+    """Open the existing index of pages at *location*. Other arguments, and exceptions, as for :func:`open_pages`.
+
+    Args:
+        map_size: largest size of the file, in a directory; 0: that with which it was used last.
+    """
+    if isinstance(location, ServerAddress):
+        return _server().attach(location, spec)
+    return DirectoryIndex.attach(location, spec, map_size=map_size)
 
 
 def _server() -> type[ServerIndex]:

@@ -20,6 +20,7 @@ from scrapy.http import HtmlResponse
 from crawler_dedup import Config, SignedPage, main_text
 from crawler_dedup.crawl import signers as signers_module
 from crawler_dedup.crawl import signingqueue, text
+from crawler_dedup.crawl.childprocess import MAX_DEATHS
 from crawler_dedup.crawl.signers import Signers, SigningError, find_signers, share_signers
 from crawler_dedup.crawl.signingqueue import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned
 from crawler_dedup.errors import DedupError
@@ -258,7 +259,7 @@ def test_the_text_of_a_page_that_takes_too_much_memory_is_an_error(signers: Sign
 
 def test_while_processes_die_often_no_text_is_extracted(signers: Signers) -> None:
     """Not in the crawl's process either, which the page may end: its callback fails, and it represents no page."""
-    for _ in range(signers_module._MAX_DEATHS):
+    for _ in range(MAX_DEATHS):
         signers.note_death()
     (pid,) = pids(signers)
     os.kill(pid, signal.SIGKILL)

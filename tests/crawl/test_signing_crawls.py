@@ -1,4 +1,4 @@
-"""Crawls and their signing processes: no page is lost and no process is left, whatever happens to either."""
+"""Crawls and the processes beside them: no page is lost and no process is left, whatever happens to either."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ ARTICLES = {f"/{number}": html(article(number)) for number in range(30)}
 MANY: dict[str, Any] = {"CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
 CHILDREN = """
 import os
-from tests.support.processes import children
+from crawler_dedup.crawl.childprocess import SIGNING
+from tests.support.processes import children, children_with
 from tests.support.walker import Walker
 
 class Children:
     def parse(self, response):
-        self.notes.append(children(os.getpid()))
+        self.notes.append([children_with(SIGNING), children(os.getpid())])
         yield from super().parse(response)
 """
 SPIDER = f"{CHILDREN}\nclass Spider(Children, Walker):\n    pass\n"
@@ -67,19 +68,21 @@ def _runs(pid: int) -> bool:
 def test_without_processes_pages_are_signed_on_the_event_loop(tmp_path: Path) -> None:
     crawl = crawl_pages(tmp_path, ARTICLES, SPIDER, {**MANY, "DEDUP_PROCESSES": 0})
     assert crawl.counts() == {"checked": 30, "kept": 30}
-    assert crawl.notes == 30 * [[]]
+    assert crawl.notes == 30 * [[[], []]]
     assert "signing: on the event loop" in crawl.log
 
 
-def test_crawls_of_one_process_share_one_signing_process_which_ends_with_them(tmp_path: Path) -> None:
+def test_crawls_of_one_process_share_one_signing_process_and_have_a_deciding_process_each(tmp_path: Path) -> None:
     spiders = CHILDREN + "".join(
         f"class {name}(Children, Walker):\n    name = '{name}'\n" for name in ("First", "Second")
     )
     with Site(ARTICLES) as site:
         crawls = run_scripts(tmp_path, spiders, MANY, site=site.url, paths=list(ARTICLES)).values()
     assert [crawl.counts() for crawl in crawls] == 2 * [{"checked": 30, "kept": 30}]
-    (pids,) = {tuple(note) for crawl in crawls for note in crawl.notes}
-    assert len(pids) == 1
+    notes = [note for crawl in crawls for note in crawl.notes]
+    ((signing,),) = {tuple(pids) for pids, _ in notes}
+    pids = {pid for _, pids in notes for pid in pids}
+    assert len(pids - {signing}) == 2
     assert are_running([*pids]) == []
     assert all("signing: in 1 process" in crawl.log for crawl in crawls)
 
@@ -88,7 +91,8 @@ def test_crawls_of_one_process_share_one_signing_process_which_ends_with_them(tm
 KILLER = """
 import os, signal, random
 from crawler_dedup.crawl import signingqueue
-from tests.support.processes import children
+from crawler_dedup.crawl.childprocess import SIGNING
+from tests.support.processes import children_with
 from tests.support.walker import Walker
 
 signingqueue.PATIENCE = 15
@@ -100,7 +104,7 @@ class Spider(Walker):
 
     def parse(self, response):
         if source.random() < 0.3 and self.kills < 4:
-            for pid in children(os.getpid())[:1]:
+            for pid in children_with(SIGNING):
                 os.kill(pid, SIGNALS[self.kills % 3])
                 self.kills += 1
         yield from super().parse(response)
@@ -146,7 +150,7 @@ def test_no_process_is_left_when_a_crawl_is_interrupted_or_killed(end: str, tmp_
             time.sleep(0.01)
         time.sleep(0.5)
         pids = processes.children(running.pid)
-        assert len(pids) == 1
+        assert len(pids) == 2
         if end == "kill":
             running.kill()
         else:

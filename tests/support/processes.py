@@ -173,6 +173,13 @@ def children(parent: int) -> list[int]:
     return running
 
 
+def children_with(module: str) -> list[int]:
+    """Return the numbers of the processes that a crawl in this process has started with *module*."""
+    from crawler_dedup.crawl import childprocess  # this module is imported where Scrapy is not
+
+    return sorted(child.pid for child in childprocess._children if child.module == module and not child._has_ended)
+
+
 def seconds_of(process: int) -> float:
     """Return the processor time that a process has used, on Linux."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()

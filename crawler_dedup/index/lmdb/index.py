@@ -69,7 +69,12 @@ class DirectoryIndex(Index):
 
     @classmethod
     def attach(
-        cls, directory: Path, spec: Mapping[str, str] | None = None, *, readonly: bool = False
+        cls,
+        directory: Path,
+        spec: Mapping[str, str] | None = None,
+        *,
+        map_size: int = KEEP_MAP_SIZE,
+        readonly: bool = False,
     ) -> DirectoryIndex:
         """Open an existing index of pages.
 
@@ -83,7 +88,7 @@ class DirectoryIndex(Index):
             IndexMismatch: the header has another *spec*, format or kind.
             IndexUnusable: it cannot be opened.
         """
-        environment = Environment.open(directory, map_size=KEEP_MAP_SIZE, readonly=readonly)
+        environment = Environment.open(directory, map_size=map_size, readonly=readonly)
         try:
             header = environment.existing_header()
             check_header(environment.directory, header, header.expected(spec))
@@ -99,6 +104,13 @@ class DirectoryIndex(Index):
     @property
     def stored_bytes(self) -> int:
         return disk_bytes(self.directory)
+
+    @property
+    def known_length(self) -> int:
+        return self.environment.files.known_length
+
+    def note_length(self, length: int) -> None:
+        self.environment.files.known_length = length
 
     def measure(self) -> FileFigures:
         return self.environment.measure()
