@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from os import PathLike
 from pathlib import Path
@@ -13,7 +13,6 @@ from types import TracebackType
 
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope, scope_of
-from crawler_dedup.deciding.indexrun import IndexRun, make_context
 from crawler_dedup.decision import Decision, Match, Verdict
 from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index.index import Index
@@ -21,6 +20,7 @@ from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.maintenance import make_pages, open_pages, read_profiles
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.rules.matcher import RuleMatcher
@@ -63,12 +63,12 @@ def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str 
 
 def preview_in(store: Index, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
     """Return what :func:`preview` returns, from an open index."""
-    return store.preview(page, RuleMatcher(signer), make_context(signer.config), alias=clean_identifier(alias))
+    return store.preview(page, RuleMatcher(signer), RunContext.of(signer.config), alias=clean_identifier(alias))
 
 
 @dataclass(frozen=True)
 class _Opened:
-    """The open index, and the run that has it open.
+    """The open index, and the contexts in which this run offers pages: to be settled at once, or to claim their places.
 
     Attributes:
         is_emptied: whether it was emptied when it was opened.
@@ -76,7 +76,8 @@ class _Opened:
 
     store: Index
     lock: Run
-    run: IndexRun
+    context: RunContext
+    claiming: RunContext
     is_emptied: bool
 
 
@@ -165,10 +166,9 @@ class Deduplicator:
             moment = self._stored_until  # read once: the event loop sets it, and this is the writing thread
             return None if moment is None else lock.time_of(moment)
 
-        run = IndexRun.of(
-            store, self._matcher, config, lock.number, self._claim_numbers, clock=lock.now, stored_until=stored_until
-        )
-        return _Opened(store, lock, run, is_emptied)
+        context = RunContext.of(config, run=lock.number, clock=lock.now, stored_until=stored_until)
+        claiming = replace(context, next_claim=self._claim_numbers.__next__)
+        return _Opened(store, lock, context, claiming, is_emptied)
 
     def reopen(self) -> None:
         """Open an index on a server again, after it was emptied, or after this run was declared dead.
@@ -194,7 +194,7 @@ class Deduplicator:
     @property
     def run(self) -> int:
         """Number of this run, which the records of the pages that it files contain."""
-        return self._opened.lock.number
+        return self._opened.context.run
 
     @property
     def clock_offset(self) -> float:
@@ -204,7 +204,7 @@ class Deduplicator:
     @property
     def stored_until(self) -> int | None:
         """The time of :meth:`note_stored`, in seconds since 1970."""
-        return self._opened.run.context.stored_until()
+        return self._opened.context.stored_until()
 
     @property
     def has_emptied_index(self) -> bool:
@@ -318,7 +318,12 @@ class Deduplicator:
                 ``None``: as ``Config.action`` says.
         """
         self._profile_check.add(batch)
-        return self._opened.run.submit(batch, claim=claim, aliases=aliases, is_dry=is_dry)
+        opened = self._opened
+        context = opened.claiming if claim else opened.context
+        if is_dry is not None and is_dry != context.is_dry:
+            context = replace(context, is_dry=is_dry)
+        clean = {key: clean_identifier(alias) for key, alias in (aliases or {}).items()}
+        return opened.store.offer(batch, self._matcher, context, aliases=clean)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """Return the match if *kept* covers *new* by the rules of a crawl, without site profiles; else ``None``."""
@@ -326,7 +331,7 @@ class Deduplicator:
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
         """Settle or release the claim of *decision* without waiting; it is written a moment later, with other changes."""
-        return self._opened.run.end_claim(decision, settled=settled)
+        return self._end_claim(decision, settled=settled, urgent=False)
 
     @contextmanager
     def handling(self, decision: Decision) -> Iterator[None]:
@@ -347,11 +352,15 @@ class Deduplicator:
 
         Returns ``False`` if the page is not in the index, or is there by another claim.
         """
-        return self._opened.run.end_claim(decision, settled=True, urgent=True).result()
+        return self._end_claim(decision, settled=True, urgent=True).result()
 
     def release(self, decision: Decision) -> bool:
         """Forget the page of *decision*, which was not handled, so that it represents nothing. Returns as :meth:`settle`."""
-        return self._opened.run.end_claim(decision, settled=False, urgent=True).result()
+        return self._end_claim(decision, settled=False, urgent=True).result()
+
+    def _end_claim(self, decision: Decision, *, settled: bool, urgent: bool) -> Future[bool]:
+        opened = self._opened
+        return opened.store.end_claim(decision, self._matcher, opened.context, settled=settled, urgent=urgent)
 
     def note_stored(self, until: float | None) -> None:
         """Note the time until which everything that this run has settled is stored.
@@ -369,7 +378,7 @@ class Deduplicator:
 
         Such pages represent nothing even before this call. *advance* is called with the number of pages that were read.
         """
-        return self._opened.store.tidy(self._matcher, self._opened.run.context.max_age, advance)
+        return self._opened.store.tidy(self._matcher, self._opened.context.max_age, advance)
 
     @property
     def stored_bytes(self) -> int:
@@ -399,7 +408,7 @@ class Deduplicator:
         opened = self._opened
         try:
             if all_stored and opened.lock.is_held:
-                opened.run.end(finished=finished)
+                opened.store.end_run(opened.context, finished=finished)
         except IndexGone:
             pass  # and with it all that the run has settled
         except IndexUnusable as error:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ import msgspec
 from crawler_dedup import errors
 from crawler_dedup.crawl.childprocess import DECIDING, MAX_DEATHS, ChildProcess, Deaths, take_child
 from crawler_dedup.crawl.monitor import Monitor
-from crawler_dedup.deciding.messages import SETTINGS, Answers, Cancel, Close, End, Job, Jobs, Offer, Start
+from crawler_dedup.deciding.messages import SETTINGS, Answer, Cancel, Close, End, Jobs, Offer, Start
 from crawler_dedup.decision import Decision
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexUnusable
@@ -36,22 +36,15 @@ _STUCK = 5.0
 """Seconds without an answer after which a process that reads nothing gets no further page."""
 _END_TIMEOUT = 15.0
 _MAX_TRIES = 2
-_ANSWERS = msgspec.msgpack.Decoder(Answers)
+_ANSWERS = msgspec.msgpack.Decoder(list[Answer])
 
 
 @dataclass(eq=False)
 class _Waiting:
-    """A job that is not answered.
+    """A job that is not answered, the future that gets the answer, and how many processes have got the job."""
 
-    Attributes:
-        future: gets the answer.
-        do_here: does the job in the process of the crawl.
-        tries: how many processes have got it.
-    """
-
-    job: Job
+    job: Offer | End | Close
     future: Future[Any]
-    do_here: Callable[[], Future[Any]]
     tries: int = 0
 
 
@@ -75,7 +68,7 @@ class DecidingProcess:
         self._starts = 0
         self._deaths = Deaths()
         self._waiting: dict[int, _Waiting] = {}
-        self._unsent: list[Job] = []
+        self._unsent: list[Offer | End | Cancel | Close] = []
         self._timer: asyncio.TimerHandle | None = None
         self._heard = 0.0
         self._is_attached = self._has_given_up = self._is_closed = False
@@ -89,64 +82,47 @@ class DecidingProcess:
 
     def _make_start(self) -> bytes:
         self._starts += 1
-        deduplicator = self._deduplicator
-        return pack(
-            Start(
-                {name: getattr(deduplicator.config, name) for name in SETTINGS},
-                os.fsencode(deduplicator.pages.name),
-                deduplicator.pages.header.spec,
-                deduplicator.run,
-                deduplicator.clock_offset,
-                self._starts,
-                os.getpid(),
-            )
-        )
+        opened = self._deduplicator
+        settings = {name: getattr(opened.config, name) for name in SETTINGS}
+        directory, spec = os.fsencode(opened.pages.name), opened.pages.header.spec
+        return pack(Start(settings, directory, spec, opened.run, opened.clock_offset, self._starts, os.getpid()))
 
     def submit(
-        self,
-        batch: Sequence[SignedPage],
-        *,
-        claim: bool = False,
-        aliases: Mapping[str, str] | None = None,
-        is_dry: bool | None = None,
+        self, batch: Sequence[SignedPage], *, claim: bool, aliases: Mapping[str, str], is_dry: bool
     ) -> Future[list[Decision]]:
         """Decide about *batch*: :meth:`Deduplicator.submit`."""
-        do_here = partial(self._deduplicator.submit, batch, claim=claim, aliases=aliases, is_dry=is_dry)
         if self._has_given_up:
-            return do_here()
+            return self._deduplicator.submit(batch, claim=claim, aliases=aliases, is_dry=is_dry)
         now = time.monotonic()
         if not self._waiting:
             self._heard = now
         elif self._child is not None and self._child.is_sending and now > self._heard + _STUCK:
             raise IndexUnusable("The process that has the index open does not answer.")
         number = next(self._numbers)
-        clean = {key: clean_identifier(alias) for key, alias in (aliases or {}).items()}
-        future: Future[list[Decision]] = self._add(Offer(number, batch, claim, clean, is_dry), do_here)
+        clean = {key: clean_identifier(alias) for key, alias in aliases.items()}
+        future: Future[list[Decision]] = self._add(Offer(number, batch, claim, clean, is_dry))
         future.add_done_callback(partial(self._withdraw, number))
         self._send()
         return future
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
         """End the claim of *decision*: :meth:`Deduplicator.end_claim`."""
-        do_here = partial(self._deduplicator.end_claim, decision, settled=settled)
         if self._has_given_up:
-            return do_here()
-        end = End(next(self._numbers), decision.scope, decision.key, decision.claim, settled)
-        future: Future[bool] = self._add(end, do_here)
+            return self._deduplicator.end_claim(decision, settled=settled)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_PATIENCE, self._send)
-        return future
+        return self._add(End(next(self._numbers), decision.scope, decision.key, decision.claim, settled))
 
-    def _add(self, job: Offer | End | Close, do_here: Callable[[], Future[Any]]) -> Future[Any]:
+    def _add(self, job: Offer | End | Close) -> Future[Any]:
         if self._is_closed:
             raise IndexUnusable("The index is closed.")
         future: Future[Any] = Future()
-        self._waiting[job.number] = _Waiting(job, future, do_here)
+        self._waiting[job.number] = _Waiting(job, future)
         self._unsent.append(job)
         return future
 
     def _withdraw(self, number: int, future: Future[list[Decision]]) -> None:
-        if future.cancelled() and self._waiting.pop(number, None) is not None and self._child is not None:
+        if future.cancelled() and self._waiting.pop(number, None) is not None:
             self._unsent.append(Cancel(number))
             self._send()
 
@@ -155,72 +131,66 @@ class DecidingProcess:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if not self._unsent:
+        if not self._unsent or (self._child is None and not self._restart()):
             return
-        child = self._child or self._restart()
-        if child is None:
-            return
+        assert self._child is not None
         if not self._is_attached:
-            child.attach(self._receive, self._died)
+            self._child.attach(self._receive, self._died)
             self._is_attached = True
         jobs, self._unsent = self._unsent, []
         for job in jobs:
             if job.number in self._waiting:
                 self._waiting[job.number].tries += 1
-        child.send(pack(Jobs(self._deduplicator.stored_until, jobs)))
+        self._child.send(pack(Jobs(self._deduplicator.stored_until, jobs)))
 
-    def _restart(self) -> ChildProcess | None:
-        while not self._has_given_up:
+    def _restart(self) -> bool:
+        """Start another process, and return whether there is one."""
+        while self._child is None and not self._has_given_up:
             try:
                 self._child = ChildProcess(DECIDING)
             except OSError:
                 self._note_death()
-                continue
-            self._child.attach(self._receive, self._died)
-            self._is_attached = True
-            self._child.send(self._make_start())
-            self._monitor.count("deciding/restarts")
-            return self._child
-        return None
+        if self._child is None:
+            return False
+        self._child.attach(self._receive, self._died)
+        self._is_attached = True
+        self._child.send(self._make_start())
+        self._monitor.count("deciding/restarts")
+        return True
 
     def _receive(self, message: bytes) -> None:
         if not message:  # it is ready
             return
         self._heard = time.monotonic()
-        decoded = _ANSWERS.decode(message)
-        self._deduplicator.pages.note_length(decoded.length)
-        for answer in decoded.answers:
+        self._deduplicator.pages.note_length()
+        for answer in _ANSWERS.decode(message):
             waiting = self._waiting.pop(answer.number, None)
-            if waiting is None:
-                self._release(answer.decisions)
-            elif answer.failure is not None:
-                waiting.future.set_exception(_error_of(answer.failure))
+            if waiting is None:  # withdrawn too late
+                self._release(answer.result)
+            elif isinstance(answer.result, Failure):
+                waiting.future.set_exception(_error_of(answer.result))
             else:
-                waiting.future.set_result(answer.decisions if isinstance(waiting.job, Offer) else answer.is_done)
+                waiting.future.set_result(answer.result)
 
-    def _release(self, decisions: Sequence[Decision]) -> None:
+    def _release(self, result: Sequence[Decision] | bool | Failure) -> None:
         """Release the claims of pages that no longer wait for their decisions."""
-        for decision in decisions:
+        for decision in result if isinstance(result, list) else ():
             if decision.claim:
                 with suppress(DedupError):  # the index was closed meanwhile, which releases the claim too
                     self.end_claim(decision, settled=False)
 
     def _died(self) -> None:
-        """Let another process do what this one has not answered, except pages that have ended several processes perhaps."""
+        """Let another process do what this one has not answered, except offers that may have ended two processes."""
         self.kill()
-        failed = [
-            waiting
-            for waiting in self._waiting.values()
-            if waiting.tries >= _MAX_TRIES and isinstance(waiting.job, Offer)
-        ]
+        self._deduplicator.pages.note_lost_claims()  # in case this process ends the run
+        self._note_death()
+        left = self._waiting.values()
+        failed = [waiting for waiting in left if waiting.tries >= _MAX_TRIES and isinstance(waiting.job, Offer)]
         for waiting in failed:
             del self._waiting[waiting.job.number]
         self._unsent = [waiting.job for waiting in self._waiting.values()]
-        self._note_death()
-        if self._unsent:
-            self._send()
-        for waiting in failed:
-            waiting.future.set_exception(IndexUnusable("The process that had the index open has died."))
+        self._send()
+        _fail(failed, "The process that had the index open has died.")
 
     def _note_death(self) -> None:
         if not self._deaths.note():
@@ -231,14 +201,11 @@ class DecidingProcess:
             MAX_DEATHS,
         )
         self._has_given_up = True
-        self._deduplicator.pages.note_lost_claims()
+        self._fail_all("The processes that had the index open have died.")
+
+    def _fail_all(self, reason: str) -> None:
         left, self._waiting, self._unsent = list(self._waiting.values()), {}, []
-        for waiting in left:
-            if waiting.future.set_running_or_notify_cancel():
-                try:
-                    waiting.do_here().add_done_callback(partial(_copy, waiting.future))
-                except DedupError as error:
-                    waiting.future.set_exception(error)
+        _fail(left, reason)
 
     async def close(self, *, finished: bool | None) -> bool:
         """Finish the jobs, end the run, and close the index in the process.
@@ -247,30 +214,27 @@ class DecidingProcess:
             finished: whether the run came to its end; ``None``: it is not ended, and counts as dead.
 
         Returns:
-            Whether nothing remains to be done: the process has done so, or the index was locked for too long.
+            Whether nothing remains to be done: the process has done so, or could not because the index was locked.
         """
-        if self._has_given_up:
+        if self._has_given_up or (self._child is None and not self._waiting):
             return False
-        if self._child is None and not self._waiting:
-            self._deduplicator.pages.note_lost_claims()
-            return False
-        future = self._add(Close(next(self._numbers), finished), _not_done)
+        future = self._add(Close(next(self._numbers), finished))
         self._is_closed = True
         self._send()
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(future), _END_TIMEOUT)
+            await asyncio.wait_for(asyncio.wrap_future(future), _END_TIMEOUT)
         except (DedupError, TimeoutError) as error:
+            if self._has_given_up:
+                return False
             self._monitor.log(
                 logging.WARNING,
                 "The end of the run could not be recorded, so that its last pages may be stored twice: %s",
-                error or "no answer in time",
+                str(error) or "no answer in time",
             )
-            return True
         finally:
             self.kill()
-            for waiting in self._waiting.values():
-                if not waiting.future.done():
-                    waiting.future.set_exception(IndexUnusable("The index is closed."))
+            self._fail_all("The index is closed.")
+        return True
 
     def kill(self) -> None:
         """End the process. Idempotent."""
@@ -279,18 +243,10 @@ class DecidingProcess:
             self._child = None
 
 
-def _not_done() -> Future[bool]:
-    future: Future[bool] = Future()
-    future.set_result(False)
-    return future
-
-
-def _copy(target: Future[Any], source: Future[Any]) -> None:
-    error = source.exception()
-    if error is None:
-        target.set_result(source.result())
-    else:
-        target.set_exception(error)
+def _fail(jobs: Sequence[_Waiting], reason: str) -> None:
+    for waiting in jobs:
+        if not waiting.future.done():
+            waiting.future.set_exception(IndexUnusable(reason))
 
 
 def _error_of(failure: Failure) -> DedupError:

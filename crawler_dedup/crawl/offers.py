@@ -12,36 +12,25 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
+from crawler_dedup.crawl.deciding import DecidingProcess
 from crawler_dedup.decision import Decision
+from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import ConnectionLost, DedupError
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.owntext import RepeatedBlocks
+
+DecidingIndex = Deduplicator | DecidingProcess
+"""What decides about pages: the open index, or the process that has joined its run."""
 
 _T = TypeVar("_T")
 _SECONDS = 0.01
 _TURN_SECONDS = 0.02
 _WEIGHT = 1 / 16
 """Weight of the latest turn in the average."""
-
-
-class DecidingIndex(Protocol):
-    """An index that decides about pages: the open index itself, or the process that has it open."""
-
-    def submit(
-        self, batch: Sequence[SignedPage], *, claim: bool, aliases: Mapping[str, str] | None, is_dry: bool | None
-    ) -> Future[list[Decision]]:
-        """Decide about *batch*: :meth:`Deduplicator.submit`."""
-
-    def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
-        """End the claim of *decision*: :meth:`Deduplicator.end_claim`."""
-
-    def repeated_blocks(self, url: str, scope: str) -> RepeatedBlocks:
-        """Return what the site of an address repeats: :meth:`Deduplicator.repeated_blocks`."""
 
 
 class Gathering(Generic[_T]):

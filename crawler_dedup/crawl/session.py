@@ -45,7 +45,7 @@ class Session:
 
     Attributes:
         deduplicator: the open index.
-        index: decides about pages: the open index, or the process that has joined its run.
+        index: decides about pages: the open index, or a process that has joined its run.
         claims: asks the index about pages, and ends their claims.
         signers: sign pages.
         monitor: reports what happens.

@@ -1,8 +1,8 @@
 """Messages between a crawl and its deciding process, in MessagePack.
 
 A crawl sends a :class:`Start`, then any number of :class:`Jobs`. The process sends an empty message when it is ready, or a
-:class:`~crawler_dedup.system.channel.Failure`. Then it sends :class:`Answers`, in any order: one for each job whose changes
-are stored, or which has failed.
+:class:`~crawler_dedup.system.channel.Failure`. Then it sends lists of :class:`Answer`, in any order: one for each job whose
+changes are stored, or which has failed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Offer(msgspec.Struct, array_like=True, frozen=True, tag=True):
     pages: Sequence[SignedPage]
     claim: bool
     aliases: Mapping[str, str]
-    is_dry: bool | None
+    is_dry: bool
 
 
 class End(msgspec.Struct, array_like=True, frozen=True, tag=True):
@@ -90,13 +90,4 @@ class Answer(msgspec.Struct, array_like=True, frozen=True):
     """The answer to the job of this number: the decisions, whether a claim was ended, or the exception."""
 
     number: int
-    decisions: Sequence[Decision] = ()
-    is_done: bool = True
-    failure: Failure | None = None
-
-
-class Answers(msgspec.Struct, array_like=True, frozen=True):
-    """Answers, and the length of the file of the index (:attr:`Index.known_length`)."""
-
-    length: int
-    answers: Sequence[Answer]
+    result: Sequence[Decision] | bool | Failure

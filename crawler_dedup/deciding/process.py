@@ -11,7 +11,7 @@ import threading
 import time
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -20,17 +20,17 @@ from typing import Any
 import msgspec
 
 from crawler_dedup.config import Config
-from crawler_dedup.deciding.indexrun import IndexRun
-from crawler_dedup.deciding.messages import Answer, Answers, Cancel, Close, Job, Jobs, Offer, Start
+from crawler_dedup.deciding.messages import Answer, Cancel, Close, End, Jobs, Offer, Start
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import IndexGone
 from crawler_dedup.index.maintenance import open_to_write
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 from crawler_dedup.system.channel import Channel, Failure, end_with_parent, serve
 
 _CLAIM_BITS = 32
-"""Numbers of claims: those of a process begin above all those of the processes before it, and of the crawl's process."""
+"""The claims of a process have greater numbers than those of the processes before it, and of the crawl's process."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class _Comparing:
 
 
 class _Decider:
-    """Answers jobs: each message of jobs with one message, when the last job of it is done, or with fewer."""
+    """Does the jobs of a crawl, and sends the answers to the jobs of a message together, after the last one of them."""
 
     def __init__(self, channel: Channel, start: Start) -> None:
         self._channel = channel
@@ -51,15 +51,14 @@ class _Decider:
         self._answers: list[Answer] = []
         self._sending = threading.Lock()
         config = Config(**start.settings)
-        store = open_to_write(Path(os.fsdecode(start.directory)), start.spec, map_size=config.map_size)
+        self._matcher = RuleMatcher(_Comparing(config, scheme_of(config.scheme, config)))
+        self._store = open_to_write(Path(os.fsdecode(start.directory)), start.spec, map_size=config.map_size)
         if start.number > 1:
-            store.note_lost_claims()
-        self._run = IndexRun.of(
-            store,
-            RuleMatcher(_Comparing(config, scheme_of(config.scheme, config))),
+            self._store.note_lost_claims()
+        self._next_claim = count(start.number << _CLAIM_BITS).__next__
+        self._context = RunContext.of(
             config,
-            start.run,
-            count(start.number << _CLAIM_BITS),
+            run=start.run,
             clock=lambda: int(start.offset + time.monotonic()),
             stored_until=lambda: self._stored_until,
         )
@@ -68,56 +67,46 @@ class _Decider:
         """Begin the jobs of a message."""
         self._stored_until = message.stored_until
         for job in message.jobs:
-            self._begin(job, is_last=job is message.jobs[-1])
+            if isinstance(job, Cancel):
+                if offer := self._offers.pop(job.number, None):
+                    offer.cancel()
+                continue
+            try:
+                future = self._begin(job)
+            except Exception as error:
+                future = Future()
+                future.set_exception(error)
+            future.add_done_callback(partial(self._answer, job.number, job is message.jobs[-1]))
 
-    def _begin(self, job: Job, *, is_last: bool) -> None:
-        if isinstance(job, Cancel):
-            if offer := self._offers.pop(job.number, None):
-                offer.cancel()
-            return
-        try:
-            if isinstance(job, Close):
-                self._close(job)
-                self._answer(Answer(job.number), is_last=True)
-                return
-            future: Future[Any]
-            if isinstance(job, Offer):
-                future = self._run.submit(job.pages, claim=job.claim, aliases=job.aliases, is_dry=job.is_dry)
-                self._offers[job.number] = future
-            else:
-                decision = Decision(Verdict.NEW, "", job.key, job.scope, claim=job.claim)
-                future = self._run.end_claim(decision, settled=job.settled)
-        except Exception as error:
-            self._answer(Answer(job.number, failure=Failure.of(error)), is_last=is_last)
-        else:
-            future.add_done_callback(partial(self._note_done, job.number, is_last))
-
-    def _close(self, job: Close) -> None:
+    def _begin(self, job: Offer | End | Close) -> Future[Any]:
+        if isinstance(job, Offer):
+            next_claim = self._next_claim if job.claim else None
+            context = replace(self._context, next_claim=next_claim, is_dry=job.is_dry)
+            offer = self._store.offer(job.pages, self._matcher, context, aliases=job.aliases)
+            self._offers[job.number] = offer
+            return offer
+        if isinstance(job, End):
+            decision = Decision(Verdict.NEW, "", job.key, job.scope, claim=job.claim)
+            return self._store.end_claim(decision, self._matcher, self._context, settled=job.settled)
         if job.finished is not None:
             with suppress(IndexGone):  # and with it all that the run has settled
-                self._run.end(finished=job.finished)
-        self._run.store.close()
+                self._store.end_run(self._context, finished=job.finished)
+        self._store.close()
+        closed: Future[bool] = Future()
+        closed.set_result(True)
+        return closed
 
-    def _note_done(self, number: int, is_last: bool, future: Future[Any]) -> None:  # called in the writing thread
+    def _answer(self, number: int, is_last: bool, future: Future[Any]) -> None:  # called in the writing thread
         self._offers.pop(number, None)
         if future.cancelled():
             return
-        try:
-            result = future.result()
-        except Exception as error:
-            answer = Answer(number, failure=Failure.of(error))
-        else:
-            answer = Answer(number, is_done=result) if isinstance(result, bool) else Answer(number, result)
-        self._answer(answer, is_last=is_last)
-
-    def _answer(self, answer: Answer, *, is_last: bool) -> None:
-        """Send *answer* with the last one of its message: each message wakes the event loop of the crawl."""
+        error = future.exception()
         with self._sending:
-            self._answers.append(answer)
+            self._answers.append(Answer(number, future.result() if error is None else Failure.of(error)))
             if is_last:
                 answers, self._answers = self._answers, []
                 with suppress(ConnectionError):  # reading shows it
-                    self._channel.send(Answers(self._run.store.known_length, answers))
+                    self._channel.send(answers)
 
 
 def _decide_all(channel: Channel) -> None:
@@ -137,7 +126,7 @@ def _decide_all(channel: Channel) -> None:
 
 
 def main() -> None:
-    """Decide until the socket ends; jobs that have not begun are not run then."""
+    """Decide until the socket ends; jobs that have not begun are not done then."""
     try:
         serve(_decide_all)
     finally:

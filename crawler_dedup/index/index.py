@@ -65,13 +65,8 @@ class Index(ABC):
     def stored_bytes(self) -> int:
         """Size of the index in bytes. In a directory it is read in microseconds, on a server with round trips."""
 
-    @property
-    def known_length(self) -> int:
-        """In a directory, the greatest length of the file of the index that this process knows of, in bytes."""
-        return 0
-
-    def note_length(self, length: int) -> None:  # noqa: B027  (on a server nothing depends on it)
-        """Note a length of the file that another process has seen: if it becomes shorter, it was cut off."""
+    def note_length(self) -> None:  # noqa: B027  (on a server nothing depends on it)
+        """Note the length of the files, which another process writes: if they become shorter, they were cut off."""
 
     @abstractmethod
     def measure(self) -> FileFigures | None:

@@ -12,10 +12,11 @@ from typing import Any, Protocol
 
 import msgspec
 
+from crawler_dedup.config import Config
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.limits import MAX_COMPARED
-from crawler_dedup.index.overrides import NO_OVERRIDES, Override, Overrides
+from crawler_dedup.index.overrides import NO_OVERRIDES, Override, Overrides, make_override
 from crawler_dedup.index.profiles import CountsReader, Snapshot, site_key
 from crawler_dedup.index.records import Record, name_page, shorten_key
 from crawler_dedup.index.runs import RecordState, RunStates, wall_clock
@@ -78,6 +79,13 @@ class RunContext:
     clock: Callable[[], int] = wall_clock
     stored_until: Callable[[], int | None] = lambda: None
     overrides: Overrides = NO_OVERRIDES
+
+    @classmethod
+    def of(cls, config: Config, **fields: Any) -> RunContext:
+        """Make the context in which pages are offered with *config*; *fields*: what depends on the run."""
+        overrides = Overrides(make_override("below", [prefix]) for prefix in config.never_drop)
+        max_age = round(86_400 * config.expire_days)
+        return cls(grace=config.grace, max_age=max_age, is_dry=config.is_dry, overrides=overrides, **fields)
 
     @property
     def makes_claims(self) -> bool:

@@ -19,7 +19,7 @@ HEAD = Struct("<II")
 _PR_SET_PDEATHSIG = 1
 
 
-class Failure(msgspec.Struct, array_like=True, frozen=True):
+class Failure(msgspec.Struct, frozen=True):
     """An exception: its class, message and traceback."""
 
     error: str
@@ -27,9 +27,10 @@ class Failure(msgspec.Struct, array_like=True, frozen=True):
     trace: str
 
     @classmethod
-    def of(cls, error: Exception) -> Failure:
-        """Describe *error*, which is being handled."""
-        return cls(type(error).__name__, _escaped(str(error)), _escaped(traceback.format_exc()))
+    def of(cls, error: BaseException) -> Failure:
+        """Describe *error*."""
+        trace = "".join(traceback.format_exception(error))
+        return cls(type(error).__name__, _escaped(str(error)), _escaped(trace))
 
 
 def _escaped(text: str) -> str:

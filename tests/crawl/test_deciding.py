@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -118,13 +119,14 @@ def decide(directory: Path, ask: Any) -> None:
 
 def test_the_place_of_a_withdrawn_page_is_free(tmp_path: Path) -> None:
     async def ask(deduplicator: Deduplicator, process: DecidingProcess) -> None:
+        submit = partial(process.submit, claim=True, aliases={}, is_dry=False)
         pages = [deduplicator.sign(f"http://h/{name}", article(name[0]).encode()) for name in ("a", "b", "a again")]
         (pid,) = children_with(DECIDING)
         os.kill(pid, signal.SIGSTOP)
-        assert process.submit(pages[:1], claim=True).cancel()
+        assert submit(pages[:1]).cancel()
         os.kill(pid, signal.SIGCONT)
         for page in pages[1:]:
-            (decision,) = await asyncio.wrap_future(process.submit([page], claim=True))
+            (decision,) = await asyncio.wrap_future(submit([page]))
             assert decision.verdict == "new"
 
     decide(tmp_path, ask)

@@ -201,7 +201,7 @@ class _Process:
             self._deduplicator.close(finished=finished)
 
     def _event(self, kind: str, arguments: Any) -> Any:
-        now = self._deduplicator._opened.run.context.clock()
+        now = self._deduplicator._opened.context.clock()
         return self._recorder.event(Event(kind, self._deduplicator.run, now, self._clocks.time(), arguments))
 
 

@@ -58,12 +58,12 @@ class Environment:
         self.readonly = readonly
         self._users = 0
         self._forked = False
-        self.files = OpenFiles(directory, map_size, readonly=readonly)
-        self._readers = Readers(self.files, self._require, readonly=readonly)
-        self._lmdb = self.files.env
+        self._files = OpenFiles(directory, map_size, readonly=readonly)
+        self._readers = Readers(self._files, self._require, readonly=readonly)
+        self._lmdb = self._files.env
         self.shared = SharedState()
         self._header_row = HeaderRow(self._lmdb, directory, self.shared)
-        require, extend = self.files.require_intact, self.files.make_extend_job
+        require, extend = self._files.require_intact, self._files.make_extend_job
         self._committer = (
             NoCommitter() if readonly else Committer(self._lmdb, self._explain, require, extend, self.shared)
         )
@@ -132,7 +132,7 @@ class Environment:
         if self._forked:
             return
         if self._committer.close(_CLOSE_TIMEOUT):
-            self.files.close()
+            self._files.close()
         else:  # closing under a thread that waits inside LMDB would crash the process
             self._left_open.append(self)
             logger.warning("The index in %s is locked by another process; it was left open.", self.directory)
@@ -154,13 +154,13 @@ class Environment:
     @property
     def is_gone(self) -> bool:
         """Whether the open files are no longer the files in the directory, so that what is written is lost."""
-        return self._readers.has_lost_map or self.files.is_gone
+        return self._readers.has_lost_map or self._files.is_gone
 
     def _require(self) -> None:
         """Raise an error unless the files may be used. Called before each use of LMDB."""
         if self._readers.has_lost_map:
             raise IndexGone(f"The index in {self.directory} was deleted or replaced.")
-        self.files.require_intact()
+        self._files.require_intact()
 
     def iterate_checked(self, items: Iterable[_T]) -> Iterator[_T]:
         """Yield *items*, which one long transaction reads; check between them that the index may still be used.
@@ -299,7 +299,7 @@ def _after_fork() -> None:
     # open, also when the parent has closed it since; without this function, the child would wait for a thread that it
     # does not have.
     for environment in (*Environment._shared.values(), *Environment._left_open):
-        environment.files.close_in_child()
+        environment._files.close_in_child()
         environment._forked = True
         Environment._open_in_parent.add(environment.directory)
         # Never close it in the child, not even when nothing refers to it: closing would wait for ever for a thread that was

@@ -105,12 +105,8 @@ class DirectoryIndex(Index):
     def stored_bytes(self) -> int:
         return disk_bytes(self.directory)
 
-    @property
-    def known_length(self) -> int:
-        return self.environment.files.known_length
-
-    def note_length(self, length: int) -> None:
-        self.environment.files.known_length = length
+    def note_length(self) -> None:
+        _ = self.environment.is_gone  # looks at the files
 
     def measure(self) -> FileFigures:
         return self.environment.measure()

@@ -191,18 +191,6 @@ class OpenFiles:
         if data.st_size > seen_data or lock.st_size > seen_lock:
             self._seen = data.st_size, lock.st_size
 
-    @property
-    def known_length(self) -> int:
-        """The greatest length of the data file that this process knows of, in bytes. It is damaged if it becomes shorter.
-
-        Where another process writes for this one, that process knows more, and this one is told.
-        """
-        return self._seen[0]
-
-    @known_length.setter
-    def known_length(self, length: int) -> None:
-        self._seen = max(length, self._seen[0]), self._seen[1]
-
     def _read_status(self) -> tuple[os.stat_result, os.stat_result]:
         """Return the status of the data file and of the lock file; the first one twice if no lock file is used."""
         data = os.stat(self._data_path)
