@@ -300,6 +300,25 @@ def test_claims_that_are_open_when_a_run_is_closed_are_removed_by_the_next_tidyi
     assert (answer(run, "5", "x"), answer(run, "6", "z")) == ("duplicate", "new")
 
 
+@pytest.mark.parametrize("is_tidied", [False, True])
+def test_what_a_run_still_writes_when_others_know_that_it_is_dead_counts_as_lost(
+    opening_here: Open, is_tidied: bool
+) -> None:
+    """Its deciding process may write for a moment after the crawl was killed."""
+    dead = opening_here()
+    claimed = offer(dead, "1", "one")
+    dead._opened.lock.release()
+    other = opening_here()
+    if is_tidied:
+        assert other.tidy() == 1
+    assert dead.settle(claimed) is not is_tidied
+    assert dead.settle(offer(dead, "2", "two"))
+    assert offer(dead, "3", "three").claim
+    assert [answer(other, f"copy of {text}", text) for text in ("one", "two", "three")] == ["new"] * 3
+    other.tidy()
+    assert len(other) == 3
+
+
 def test_an_exception_does_not_end_a_run_regularly(tmp_path: Path) -> None:
     def crawl(error: BaseException | None) -> None:
         with Deduplicator.open(tmp_path, CONFIG) as run:
