@@ -1,7 +1,7 @@
 """Where the filter's processor time goes in a crawl: ``python -m benchmarks.profile [--site devtang-2015] [--processes 1]``.
 
 A saved site is crawled by a spider that only follows links, without delays. Pages are signed on the event loop, so that the
-steps of signing are measured, too, or in signing processes. The
+steps of signing and deciding are measured, too, or in processes of their own. The
 processor time of each step is measured within its thread, without the steps inside it. Measuring a call takes one or two
 microseconds, which count for the step around it. Therefore compare steps, not sums; ``python -m benchmarks.speed`` compares
 whole crawls.
@@ -47,6 +47,9 @@ STEPS = {
         "crawl.signingqueue:Queue.add",
         "crawl.signingqueue:Queue._receive",
         "crawl.decider:Decider._sign",
+    ],
+    "sending to the deciding process": [
+        f"crawl.deciding:DecidingProcess.{name}" for name in ("submit", "end_claim", "_send", "_receive")
     ],
     "claims": ["crawl.claims:Claims.decide", "crawl.claims:Claims.end"],
     "settling": [
