@@ -3,16 +3,14 @@
 Writes a line for each page. The links of near-duplicates are not followed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys
-from urllib.parse import urldefrag, urljoin, urlsplit
+from contextlib import suppress
+from urllib.parse import urldefrag, urlsplit
 
 import httpx
 from parsel import Selector
-from w3lib.html import get_base_url
 
 from crawler_dedup import BEING_HANDLED, Decision, Deduplicator
 
@@ -21,31 +19,33 @@ async def decide(deduplicator: Deduplicator, response: httpx.Response) -> Decisi
     """Sign a page in a thread, and decide about it once no similar page is being handled."""
     url, encoding = str(response.url), response.charset_encoding
     page = await asyncio.to_thread(deduplicator.sign, url, response.content, encoding=encoding)
-    while True:
-        (decision,) = await asyncio.wrap_future(deduplicator.submit([page], claim=True))
-        if decision.reason != BEING_HANDLED:
-            return decision
+    while (decision := (await asyncio.wrap_future(deduplicator.submit([page], claim=True)))[0]).reason == BEING_HANDLED:
         await asyncio.sleep(0.05)
+    return decision
 
 
 async def crawl(start: str, deduplicator: Deduplicator, workers: int) -> None:
-    """Crawl the host of *start*, *workers* pages at a time."""
     seen, waiting = {start}, asyncio.Queue[str]()
     waiting.put_nowait(start)
 
+    async def visit(client: httpx.AsyncClient, url: str) -> None:
+        response = await client.get(url)
+        if not response.is_success or "html" not in response.headers.get("content-type", ""):
+            return
+        decision = await decide(deduplicator, response)
+        with deduplicator.handling(decision):  # store the page here: an exception lets its copies pass
+            print(json.dumps({"url": decision.url, "duplicate_of": decision.duplicate_of}))
+        tree = Selector(response.text).root
+        tree.make_links_absolute(decision.url, handle_failures="discard")
+        for link in (urldefrag(href).url for href in tree.xpath("//a/@href") if decision.passes):
+            if urlsplit(link).netloc == urlsplit(start).netloc and link not in seen:
+                seen.add(link)
+                waiting.put_nowait(link)
+
     async def work(client: httpx.AsyncClient) -> None:
         while True:
-            response = await client.get(await waiting.get())
-            if response.is_success and "html" in response.headers.get("content-type", ""):
-                decision = await decide(deduplicator, response)
-                with deduplicator.handling(decision):  # store the page here: an exception lets its copies pass
-                    print(json.dumps({"url": decision.url, "duplicate_of": decision.duplicate_of}))
-                base = get_base_url(response.text, decision.url)
-                for href in Selector(response.text).css("a::attr(href)").getall() if decision.passes else []:
-                    url = urldefrag(urljoin(base, href)).url
-                    if urlsplit(url).netloc == urlsplit(start).netloc and url not in seen:
-                        seen.add(url)
-                        waiting.put_nowait(url)
+            with suppress(httpx.HTTPError):
+                await visit(client, await waiting.get())
             waiting.task_done()
 
     async with httpx.AsyncClient(follow_redirects=True) as client, asyncio.TaskGroup() as group:
