@@ -106,7 +106,7 @@ def parse_pairs(words: Sequence[str], noun: str, example: str) -> dict[str, str]
     """
     for word in words:
         if "=" not in word:
-            raise click.BadParameter(f"{text_without_credentials(word)!r} is no {noun}; an example is {example}.")
+            raise click.BadParameter(f"{text_without_credentials(word)!r} is not a {noun}; an example is {example}.")
     return dict(word.split("=", 1) for word in words)
 
 

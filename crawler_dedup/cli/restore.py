@@ -74,7 +74,7 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if arguments and spider is None:
         raise click.UsageError("-a is for the spider of --now.")
     of_crawl = parse_pairs(settings, "setting", "DOWNLOAD_DELAY=0.2") if spider is not None else {}
-    of_spider = parse_pairs(arguments, "argument of a spider", "section=city")
+    of_spider = parse_pairs(arguments, "spider argument", "section=city")
     is_complete = True
     if selects:
         # Without a crawl, another setting would have no effect, and is refused as by all commands.

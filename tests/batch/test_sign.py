@@ -138,7 +138,7 @@ def test_an_interrupted_call_leaves_complete_shards_and_can_be_continued(
     if ending == "interrupt":
         assert (process.returncode, errors.strip()) == (130, "Interrupted.")
         assert not list(signed.glob("*.part"))
-    with pytest.raises(DedupError, match=rf"not whole(.|\n)*not signed yet: {large}\Z"):
+    with pytest.raises(DedupError, match=rf"not complete(.|\n)*not signed yet: {large}\Z"):
         find(signed, tmp_path / "decisions")
     write_pages(large, PAGES[:1])
     signing = sign([small, large], signed)

@@ -402,7 +402,7 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
     assert "Name the addresses" in invoke("restore", *index, status=2).stderr
     assert "leave out --index" in invoke("restore", "--now", "news", *index, status=2).stderr
     assert "'JOBDIR' is not a setting" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr
-    assert "'x' is no argument of a spider" in invoke("restore", "--now", "news", "-a", "x", status=2).stderr
+    assert "'x' is not a spider argument" in invoke("restore", "--now", "news", "-a", "x", status=2).stderr
     assert "-a is for the spider of --now" in invoke("restore", "http://a.org/", "-a", "x=1", status=2).stderr
     refused = invoke("restore", f"{site.url}/a", "-s", "LOG_LEVEL=INFO", *index, status=2).stderr
     assert "'LOG_LEVEL=INFO' is not a setting" in refused
