@@ -216,7 +216,7 @@ def test_the_commands_say_list_and_take_back(tmp_path: Path, monkeypatch: pytest
     ("arguments", "error"),
     [
         (["keep"], "Name the addresses"),
-        (["keep", "a.org/1"], "no address"),
+        (["keep", "a.org/1"], "not an address"),
         (["keep", "--below", "http://a.org/x"], "does not end with a slash"),
         (["keep", "--below", "http://"], "does not end with a slash"),
         (["separate", "http://a.org/1"], "Two different addresses"),
