@@ -88,10 +88,10 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     """Compare two pages by the rules of the crawl.
 
     The command tells whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page is
-    an HTML file or an address. Both main texts are printed side by side, with the boilerplate that is not compared, the
-    tokens that differ, and the answer of each rule. The command knows nothing about the sites, like a crawl at its start.
-    With --index it uses what the index knows about them now or, if a journal beside it says that NEW was a duplicate of
-    KEPT, what the index knew then.
+    an HTML file or an address. Both main texts are printed side by side, with the boilerplate around them, the tokens
+    that differ, and the answer of each rule. The command knows nothing about the sites, like a crawl at its start. With
+    --index it uses what the index knows about them now or, if a journal beside it says that NEW was a duplicate of KEPT,
+    what the index knew then.
 
     Exit status 0: dropped. 1: not dropped. 2: a page cannot be read or compared.
 
