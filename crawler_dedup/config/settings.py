@@ -195,7 +195,7 @@ class Config:
         PROCESSES,
         "Number of processes that sign pages and extract texts. All crawls of one process share them "
         "([processors and memory](../how-to/where-it-runs.md#processors-and-memory)). With 0, nothing protects the crawl "
-        "from a page that takes long, crashes or takes memory.",
+        "from a page that takes long, crashes or needs too much memory.",
         shown="`1` (0 on Windows)",
     )
     journal: JournalPath = _setting(
