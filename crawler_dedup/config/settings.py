@@ -90,7 +90,7 @@ class Config:
     )
     index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "without waiting"})] = _setting(
         60.0,
-        "Seconds for which a crawl waits in each outage of the server of its index; this time does not count as part of "
+        "Seconds for which a crawl waits in each outage of the server of its index; this time does not count towards "
         "`DEDUP_TIMEOUT`. After that, pages pass as `unchecked`, and a crawl that starts ends with an error "
         "([outages](../how-to/machines.md#outages)).",
     )
@@ -177,7 +177,7 @@ class Config:
     )
     dropped_warc: Size = _setting(
         0,
-        "Largest size of the WARC files to which each dropped duplicate is appended, beside the index (for an index on a "
+        "Largest total size of the WARC files that get each dropped duplicate, beside the index (for an index on a "
         'server, beside the journal): `"1 GB"`, for example. The oldest file is removed first. 0: none are written. Needs '
         "the extra `warc` ([dropped pages as WARC](../how-to/operating.md#dropped-pages-as-warc)).",
     )
@@ -187,15 +187,14 @@ class Config:
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
         "Seconds that a signing process may take for a page, without loading a dictionary. After that the process is "
-        "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this time or 6 "
-        "seconds, whichever is longer, but never longer than this time; if the server of the index is unavailable, then as "
-        "`DEDUP_INDEX_WAIT` says.",
+        "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this time, at "
+        "least 6 seconds but at most this time; if its server is unavailable, then as `DEDUP_INDEX_WAIT` says.",
     )
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
         PROCESSES,
         "Number of processes that sign pages and extract texts. All crawls of one process share them "
         "([processors and memory](../how-to/where-it-runs.md#processors-and-memory)). With 0, nothing protects the crawl "
-        "from a page that takes long, crashes or needs too much memory.",
+        "from a page that takes long, crashes or takes too much memory.",
         shown="`1` (0 on Windows)",
     )
     journal: JournalPath = _setting(

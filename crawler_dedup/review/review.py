@@ -92,9 +92,7 @@ class Review:
         with self._lock:
             drop = self.table.get(number)
         if drop is None:
-            raise DedupError(
-                "There is no such drop, or it was replaced: the page was dropped again for another reason."
-            )
+            raise DedupError("There is no such drop, or it was replaced: the page was dropped again later.")
         return drop
 
     def mirrors(self) -> list[Mirror]:

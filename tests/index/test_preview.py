@@ -281,7 +281,7 @@ def test_a_reading_transaction_keeps_its_map_and_its_state(small: Path) -> None:
         records = opened.records(10)
         first = next(records)
         grow(small, 2, 5_000)
-        with pytest.raises(IndexUnusable, match="is larger than this process's map"):
+        with pytest.raises(IndexUnusable, match="is larger than its map"):
             opened.preview(page(0, 4_900 << 32), ByDistance(0))
         assert [record.page.key for batch in (first, *records) for record in batch] == [shorten_key("1")]
         assert len(opened) == 4_999

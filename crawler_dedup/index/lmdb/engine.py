@@ -47,9 +47,7 @@ def explain(error: Exception, env: lmdb.Environment, directory: Path) -> Excepti
     if isinstance(error, lmdb.MapFullError):
         return unusable_error(directory, f"is full: its map has {env.info()['map_size']} bytes {map_size}")
     if isinstance(error, lmdb.MapResizedError):
-        return unusable_error(
-            directory, f"is larger than this process's map of {env.info()['map_size']} bytes {map_size}"
-        )
+        return unusable_error(directory, f"is larger than its map of {env.info()['map_size']} bytes {map_size}")
     if isinstance(error, lmdb.DiskError) or (isinstance(error, lmdb.Error) and _disk_is_full(directory)):
         return unusable_error(directory, "cannot be written: the disk is full")
     if isinstance(error, (*_DAMAGE, msgspec.DecodeError)):
