@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -22,14 +23,16 @@ from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.fetching import fetch_page
-from crawler_dedup.inspection.lacks import find_lacks, find_nearest
+from crawler_dedup.inspection.lacks import find_lacks, find_nearest, find_similar
 from crawler_dedup.inspection.sites import PairSites
 from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.inspection.why import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
 from crawler_dedup.journal.entry import Entry
+from crawler_dedup.rules.matcher import ConfiguredScheme
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import decide
 from crawler_dedup.rules.trimming import trim
+from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.signer import Signer, config_from_spec
 
 _LISTED = 10
@@ -100,6 +103,8 @@ def why(
         _print_history(page, history.url, scope, listed=None if everything else _LISTED)
         if fetch and page.kept is not None:
             _print_nearest(page.kept, config, target)
+        elif page.kept is not None:
+            _print_similar(page, history)
         else:
             _print_difference(page, config, target, fetches=fetch)
 
@@ -114,7 +119,11 @@ def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
             start("reading the index", len(pages)),
             start("reading the journal", JOURNAL_PASSES * target.journals.size),
         )
-        return history, config_from_spec(pages.header.spec, target.config)
+        config = config_from_spec(pages.header.spec, target.config)
+        comparing = ConfiguredScheme(config, scheme_of(config.scheme, config))
+        for page in history.scopes.values():
+            page.similar = find_similar(pages, comparing, page.kept.page) if page.kept else ""
+        return history, config
 
 
 def _page_fields(page: PageHistory, url: str, scope: str) -> dict[str, Any]:
@@ -127,6 +136,7 @@ def _page_fields(page: PageHistory, url: str, scope: str) -> dict[str, Any]:
         "representative": _record_fields(page.representative),
         "events": page.entries,
         "duplicates": list(page.duplicates),
+        "similar": page.similar,
     }
 
 
@@ -250,6 +260,16 @@ def _print_difference(page: PageHistory, config: Config, target: Target, *, fetc
         return
     dropped = target.find_stored().find(id_of(last)) if page.representative else None
     print_difference(last, page.representative, dropped, Signer(config), page.sites)
+
+
+def _print_similar(page: PageHistory, history: AddressHistory) -> None:
+    """Print which other kept page is most similar to a kept page, and the command that compares them."""
+    if page.similar:
+        command = printable(shlex.join(["crawler-dedup", "compare", history.url, page.similar]))
+        click.echo(f"The most similar kept page is {printable(page.similar)}.")
+        click.echo(f"`{command}` shows what each lacks of the other.")
+    elif not history.overrides:  # with one, the page is perhaps not compared
+        click.echo("No other kept page is similar.")
 
 
 def _print_nearest(record: Record, config: Config, target: Target) -> None:

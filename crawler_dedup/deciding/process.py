@@ -11,7 +11,7 @@ import threading
 import time
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -25,20 +25,12 @@ from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import IndexGone
 from crawler_dedup.index.maintenance import open_to_write
 from crawler_dedup.index.verdicts import RunContext
-from crawler_dedup.rules.matcher import RuleMatcher
-from crawler_dedup.signing.schemes import Scheme, scheme_of
+from crawler_dedup.rules.matcher import ConfiguredScheme, RuleMatcher
+from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.system.channel import Channel, Failure, end_with_parent, serve
 
 _CLAIM_BITS = 32
 """The claims of a process have greater numbers than those of the processes before it, and of the crawl's process."""
-
-
-@dataclass
-class _Comparing:
-    """What the rules need of a signer, which would load a parser."""
-
-    config: Config
-    scheme: Scheme
 
 
 class _Decider:
@@ -51,7 +43,7 @@ class _Decider:
         self._answers: list[Answer] = []
         self._sending = threading.Lock()
         config = Config(**start.settings)
-        self._matcher = RuleMatcher(_Comparing(config, scheme_of(config.scheme, config)))
+        self._matcher = RuleMatcher(ConfiguredScheme(config, scheme_of(config.scheme, config)))
         self._store = open_to_write(Path(os.fsdecode(start.directory)), start.spec, map_size=config.map_size)
         if start.number > 1:
             self._store.note_lost_claims()

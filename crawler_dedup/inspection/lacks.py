@@ -15,7 +15,7 @@ from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.sites import PairSites
 from crawler_dedup.rules.cover import is_part_of
 from crawler_dedup.rules.limits import ALIKE
-from crawler_dedup.rules.matcher import RuleMatcher
+from crawler_dedup.rules.matcher import Comparing, RuleMatcher
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import NAMES, decide
 from crawler_dedup.rules.trimming import trim
@@ -138,17 +138,32 @@ def find_nearest(pages: Index, signer: Signer, page: SignedPage, recorded: str) 
     Args:
         recorded: the address under which the page was kept, from which it may be redirected now.
     """
-    matcher = _RecordingMatcher(signer)
-    pages.preview(msgspec.structs.replace(page, key=""), matcher)
-    others = [pair for pair in matcher.pairs if pair.kept.url not in (page.url, recorded)]
+    others = _list_candidates(pages, signer, page, recorded)
     return max(others, key=lambda pair: NAMES.index(decide(pair)[0]), default=None)
+
+
+def find_similar(pages: Index, comparing: Comparing, page: SignedPage) -> str:
+    """Return the address of the other kept page that resembles a kept *page* most; ``""`` if there is no candidate.
+
+    The index no longer has all that the rules need of a new page.
+    """
+    others = _list_candidates(pages, comparing, page, page.url)
+    nearest = max(others, key=lambda pair: pair.resemblance, default=None)
+    return "" if nearest is None else nearest.kept.url
+
+
+def _list_candidates(pages: Index, comparing: Comparing, page: SignedPage, recorded: str) -> list[Pair]:
+    """Return *page* with each other kept page that a crawl would compare it with, in the same order."""
+    matcher = _RecordingMatcher(comparing)
+    pages.preview(msgspec.structs.replace(page, key=""), matcher)
+    return [pair for pair in matcher.pairs if pair.kept.url not in (page.url, recorded)]
 
 
 class _RecordingMatcher(RuleMatcher):
     """Notes the pairs that would be compared, and calls none a duplicate."""
 
-    def __init__(self, signer: Signer) -> None:
-        super().__init__(signer)
+    def __init__(self, comparing: Comparing) -> None:
+        super().__init__(comparing)
         self.pairs: list[Pair] = []
 
     def choose(

@@ -32,6 +32,7 @@ class PageHistory:
         duplicates: the journal entries of other pages, by address: if the page is kept, its duplicates; if not, the other
             duplicates of its representative. Only entries since the kept page or the representative was filed.
         sites: if another page represents it, the profiles of both sites at the time of that decision.
+        similar: if it is kept, the address of the other kept page that resembles it most; ``""``: none, or not looked for.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -39,6 +40,7 @@ class PageHistory:
     representative: Record | None = None
     duplicates: dict[str, Entry] = field(default_factory=dict)
     sites: PairSites = field(default_factory=PairSites)
+    similar: str = ""
 
     @property
     def last_entry(self) -> Entry | None:

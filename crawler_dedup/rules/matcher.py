@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from crawler_dedup.decision import Match
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 
 class Comparing(Protocol):
     """How pages are compared: by a scheme, and a configuration. A signer knows both, and more."""
+
+    config: Config
+    scheme: Scheme
+
+
+@dataclass
+class ConfiguredScheme:
+    """What the rules need of a signer, which would load a parser and needs the tokenizer of the index."""
 
     config: Config
     scheme: Scheme

@@ -194,6 +194,36 @@ def test_many_duplicates_are_listed_on_request(tmp_path: Path) -> None:
     assert all_.count("(rule") == 13
 
 
+# The most similar page
+
+
+STORIES = "".join(f'<li><a href="/{number}">Story {number}</a></li>' for number in range(9))
+LIST = f"<title>Stories</title><h1>Stories</h1><ul>{STORIES}</ul>"
+
+
+@pytest.mark.parametrize("action", ["drop", "mark"])
+@pytest.mark.parametrize(
+    ("kept", "page"), [(article(1), article(1).replace("</article>", "<p>In Leith</p>")), (LIST, f"{LIST}<p>In Leith")]
+)
+def test_a_kept_page_is_reported_with_the_most_similar_one_and_the_command_that_compares_both(
+    tmp_path: Path, action: str, kept: str, page: str
+) -> None:
+    url, index = "http://a.org/print?page=1&of=2", tmp_path / "index"
+    check_pages(index, {KEPT: kept, url: page, OTHER: article(2)}, DEDUP_ACTION=action)
+    assert lines(why(url, index))[-2:] == [
+        f"The most similar kept page is {KEPT}.",
+        f"`crawler-dedup compare '{url}' {KEPT}` shows what each lacks of the other.",
+    ]
+    assert lines(why(OTHER, index))[-1] == "No other kept page is similar."
+    assert [json_lines("why", each, index, "--json")[0]["similar"] for each in (url, KEPT, OTHER)] == [KEPT, url, ""]
+
+
+def test_of_a_page_that_is_kept_by_an_override_it_is_not_said_that_no_page_is_similar(index: Path) -> None:
+    assert lines(why(OTHER, index))[-1] == "No other kept page is similar."
+    invoke("keep", OTHER, "--index", index)
+    assert "similar" not in why(OTHER, index).stdout
+
+
 # Journals
 
 
