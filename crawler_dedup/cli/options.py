@@ -37,6 +37,12 @@ class IndexType(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from crawler_dedup.index.location import find_location  # noqa: PLC0415
 
+        if str(value).startswith(("http://", "https://")):
+            self.fail(
+                f"{value!r} is the address of a page, not an index; `crawler-dedup compare NEW KEPT` compares two pages.",
+                param,
+                ctx,
+            )
         location = find_location(value)
         return super().convert(value, param, ctx) if isinstance(location, Path) else location
 

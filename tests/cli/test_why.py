@@ -224,6 +224,14 @@ def test_of_a_page_that_is_kept_by_an_override_it_is_not_said_that_no_page_is_si
     assert "similar" not in why(OTHER, index).stdout
 
 
+def test_a_second_address_is_not_taken_for_an_index(index: Path) -> None:
+    printed = printed_text(why(KEPT, COPY, status=2))
+    assert printed.endswith(
+        f"'{COPY}' is the address of a page, not an index; `crawler-dedup compare NEW KEPT` compares two pages."
+    )
+    assert "no index" not in printed
+
+
 # Journals
 
 
