@@ -190,7 +190,8 @@ def _print_summary(summary: DropSummary, size: int) -> None:
     console = make_console()
     if len(summary.runs) > size:
         console.print(f"The latest {size:,} of {len(summary.runs):,} runs:")
-    column = "drops" if not summary.marked else "marked" if summary.marked == summary.drops else "dropped or marked"
+    is_either = not summary.drops or 0 < summary.marked < summary.drops
+    column = "dropped or marked" if is_either else "marked" if summary.marked else "drops"
     console.print(_runs_table(summary.runs[-size:], column))
     if summary.earlier_runs:
         console.print("Runs before the index was emptied, which are not counted here:")

@@ -84,6 +84,7 @@ class _Collector:
         self._index = index
         self._run = run
         self._emptied = past.emptied
+        self._is_dry = run in past.dry_runs if run else past.only_dry and bool(past.dry_runs)
         self._apart = frozenset[str]() if run or past.only_dry else past.dry_runs
         self._entries = 0
         self._total = PageCounts()
@@ -213,6 +214,7 @@ class _Collector:
         return ReportData(
             index=self._index,
             run=self._run,
+            is_dry=self._is_dry,
             total=self._total,
             open_claims=self._open_claims,
             dropped=self._saved["drop"],

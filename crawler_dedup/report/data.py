@@ -158,6 +158,7 @@ class ReportData:
     Attributes:
         index: the index itself.
         run: the only run that is reported, 8 hexadecimal digits; ``""``: all runs.
+        is_dry: whether these runs dropped nothing, because the action was "mark".
         total: all pages.
         open_claims: kept pages that are not settled.
         dropped: the cost saved by dropping duplicates.
@@ -195,6 +196,7 @@ class ReportData:
 
     index: IndexInfo
     run: str
+    is_dry: bool
     total: PageCounts
     open_claims: int
     dropped: Savings

@@ -59,6 +59,10 @@ def test_pages_of_a_dry_run_are_never_called_drops(tmp_path: Path) -> None:
     assert "Marked as duplicates, and passed: 6 pages." in summed.stdout
     assert not re.search("drop", listed.stderr + summed.stdout)
     assert invoke("judge", tmp_path / "index", typed="q\n").stderr.startswith("6 marked pages in run ")
+    write(tmp_path / "index" / SECOND, [run_started(0xABC, "site", is_dry=True)])
+    empty = invoke("drops", tmp_path / "index", "--summary", "--run", "abc").stdout
+    assert "No page was dropped or marked: run 00000abc" in empty
+    assert "┃ dropped or marked ┃" in empty
 
 
 def test_an_explanation_has_the_titles_and_all_measures(dropped: Path) -> None:

@@ -471,6 +471,18 @@ def test_the_report_of_the_latest_run_covers_no_other_run(several: Path, tmp_pat
     assert "cannot be combined" in printed_text(cli(several, "--last", "--run", "f", status=2))
 
 
+@pytest.mark.parametrize(("others", "run"), [([], ""), ([run_started(OTHER_RUN, "news")], f"{RUN:08x}")])
+def test_a_dry_run_that_has_marked_nothing_is_reported_as_a_dry_run(
+    tmp_path: Path, others: list[Entry], run: str
+) -> None:
+    directory = make_index(tmp_path / "index", [record(1, 1)], [run_started(RUN, "news", is_dry=True), *others])
+    root = parsed(render(gathered(directory, run), CONFIG.max_distance, BEGAN))
+    assert "A dry run: no duplicate was dropped. No page was marked as a duplicate" in text_of(root)
+    assert texts(root, "//*[@class='duplicates']") == ["Duplicates 0 0% of the checked, would be dropped"]
+    assert "links, once duplicates are dropped" in text_of(root)
+    assert "why a page was dropped" not in text_of(root)
+
+
 def test_the_written_file_is_reported_as_a_json_line(several: Path, tmp_path: Path) -> None:
     (line,) = json_lines("report", several, "-o", tmp_path / "report.html", "--json")
     assert line.pop("bytes") == (tmp_path / "report.html").stat().st_size
