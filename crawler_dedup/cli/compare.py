@@ -38,7 +38,7 @@ from crawler_dedup.inspection.compare import (
     inspect_page,
 )
 from crawler_dedup.inspection.fetching import FetchedPage, as_fetched, is_address, load_page
-from crawler_dedup.inspection.lacks import Lack, find_lacks, inspect_stored, swap_pages
+from crawler_dedup.inspection.lacks import Lack, find_compared, find_lacks, inspect_stored, swap_pages
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.rules.pair import Pair
@@ -88,7 +88,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     """Compare two pages by the rules of the crawl.
 
     The command tells whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page is
-    an HTML file or an address. Both main texts are printed side by side, with the boilerplate around them, the tokens
+    an HTML file or an address. Both main texts are printed side by side, then the blocks beside them, the tokens
     that differ, and the answer of each rule. The command knows nothing about the sites, like a crawl at its start. With
     --index it uses what the index knows about them now or, if a journal beside it says that NEW was a duplicate of KEPT,
     what the index knew then.
@@ -126,7 +126,8 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     else:
         console = make_console()
         if not brief:
-            _print_texts(console, new_page, kept_page)
+            print_side_by_side(console, new_page.text, kept_page.text, folded=False)
+            _print_beside(console, comparison)
         print_comparison(console, comparison)
         if target is not None:
             click.echo(sites.source)
@@ -158,7 +159,7 @@ def _find_sites(target: Target, new: SignedPage, kept: SignedPage) -> PairSites:
 
 @dataclass(frozen=True)
 class ComparedPage:
-    """One of the two pages of a comparison; ``text`` and ``boilerplate`` are ``None`` if they are not asked for."""
+    """One of the two pages of a comparison; ``None``: texts that were not asked for."""
 
     url: str
     title: str
@@ -170,6 +171,7 @@ class ComparedPage:
     is_list: bool
     signature: str
     text: str | None
+    beside: Sequence[str] | None
     boilerplate: Sequence[str] | None
     tokens_only_here: Mapping[str, int]
 
@@ -196,12 +198,13 @@ class Comparison:
 
 def compare_pages(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool = False) -> Comparison:
     """Compare two pages; *brief*: without their texts."""
+    swapped = swap_pages(pair, kept)
     is_signed = not (pair.new.unsigned or pair.kept.unsigned)
     rules = apply_rules(pair)
     deciding = next((rule for rule in rules if is_signed and rule.decides), None)
     return Comparison(
-        new=_describe_page(new, kept, brief=brief),
-        kept=_describe_page(kept, new, brief=brief),
+        new=_describe_page(new, kept, pair, brief=brief),
+        kept=_describe_page(kept, new, swapped, brief=brief),
         duplicate=deciding.duplicate if deciding else None,
         rule=deciding.rule if deciding else None,
         distance=pair.distance if is_signed else None,
@@ -209,7 +212,7 @@ def compare_pages(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief:
         coverage=pair.coverage if is_signed else None,
         signatures=compare_signatures(pair),
         kept_lacks=find_lacks(new, pair),
-        new_lacks=find_lacks(kept, swap_pages(pair, kept)),
+        new_lacks=find_lacks(kept, swapped),
         same_links=pair.same_links if is_signed else None,
         snapshot=pair.new_site.number,
         kept_snapshot=pair.kept_site.number,
@@ -217,8 +220,8 @@ def compare_pages(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief:
     )
 
 
-def _describe_page(inspected: InspectedPage, other: InspectedPage, *, brief: bool) -> ComparedPage:
-    page = inspected.page
+def _describe_page(inspected: InspectedPage, other: InspectedPage, pair: Pair, *, brief: bool) -> ComparedPage:
+    page, compared = inspected.page, find_compared(inspected, pair)
     return ComparedPage(
         url=page.url,
         title=page.title,
@@ -230,7 +233,8 @@ def _describe_page(inspected: InspectedPage, other: InspectedPage, *, brief: boo
         is_list=is_list(page),
         signature=f"{page.signature:016x}",
         text=None if brief else inspected.text,
-        boilerplate=None if brief else inspected.boilerplate,
+        beside=None if brief else [text for text in inspected.beside if text in compared],
+        boilerplate=None if brief else [text for text in inspected.beside if text not in compared],
         tokens_only_here=dict(inspected.tokens_missing_in(other)),
     )
 
@@ -273,12 +277,13 @@ def print_difference(
             click.echo("Changes of single words may be missing here, because the text of the kept page is not stored.")
 
 
-def _print_texts(console: Console, new: InspectedPage, kept: InspectedPage) -> None:
-    """Print both main texts side by side, and the boilerplate of each page."""
-    print_side_by_side(console, new.text, kept.text, folded=False)
-    for name, page in (("new", new), ("kept", kept)):
-        boilerplate = printable(" ⏐ ".join(page.boilerplate)) or "nothing"
-        console.print(Text.assemble((f"boilerplate of the {name} page: ", "bold"), (boilerplate, "dim")))
+def _print_beside(console: Console, comparison: Comparison) -> None:
+    """Print the blocks beside the main text of each page: those that are compared, and the others."""
+    for name, page in (("new", comparison.new), ("kept", comparison.kept)):
+        kinds = {"compared beside its main text": page.beside, "boilerplate, not compared": page.boilerplate}
+        for kind, blocks in kinds.items():
+            shown = printable(" ⏐ ".join(blocks or ())) or "nothing"
+            console.print(Text.assemble((f"{name} page, {kind}: ", "bold"), (shown, "dim")))
 
 
 def _figures(comparison: Comparison) -> Table:

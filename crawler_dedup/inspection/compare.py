@@ -32,15 +32,15 @@ class InspectedPage:
     Attributes:
         page: the page as the index would keep it.
         text: its main text; ``""`` if the page exceeds a limit that is checked before the extraction.
-        boilerplate: the blocks that it shows besides the main text, in document order.
-        tokens: number of each token in the text that is compared: the main text, or all text of a thin page;
+        beside: the blocks that it shows beside the main text, in document order.
+        tokens: number of each token in the text that is compared: the main text, or all blocks of a thin page;
             empty if that text is too long.
         blocks: the text of each block by its hash.
     """
 
     page: SignedPage
     text: str
-    boilerplate: tuple[str, ...]
+    beside: tuple[str, ...]
     tokens: Counter[str]
     blocks: Mapping[int, str]
 
@@ -97,13 +97,12 @@ def inspect_page(
     tree = parsing.parse(body, encoding)
     outline = read_outline(tree)
     blocks = texts_of_blocks(outline)
-    boilerplate = _boilerplate(tree, text)
-    compared = text if page.kind is PageKind.TEXT and not page.unsigned else "\n".join([text, *boilerplate])
+    compared = text if page.kind is PageKind.TEXT and not page.unsigned else "\n".join(blocks.values())
     try:
         tokens = signer.text_of(compared).tokens
     except BeyondLimits:
         tokens = []
-    return InspectedPage(page, text, boilerplate, Counter(tokens), blocks)
+    return InspectedPage(page, text, _find_beside(tree, text), Counter(tokens), blocks)
 
 
 def apply_rules(pair: Pair) -> list[RuleResult]:
@@ -139,7 +138,7 @@ def compare_signatures(pair: Pair) -> SignatureResult | None:
     )
 
 
-def _boilerplate(tree: HtmlElement, text: str) -> tuple[str, ...]:
+def _find_beside(tree: HtmlElement, text: str) -> tuple[str, ...]:
     """Return the blocks of *tree* that are not in the main text *text*. Changes *tree*."""
     for root in parsing.roots(tree):
         for element in root.iter(*_NEVER_MAIN_TEXT):

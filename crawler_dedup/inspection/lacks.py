@@ -74,6 +74,18 @@ def find_lacks(new: InspectedPage, pair: Pair) -> list[Lack]:
     return [_name_lack(block, new.blocks.get(number, ""), pair) for number, block in missing]
 
 
+def find_compared(new: InspectedPage, pair: Pair) -> frozenset[str]:
+    """Return those blocks of the *new* page, besides the words of its main text, that the kept page of *pair* may lack."""
+    if pair.new.unsigned or pair.kept.unsigned or pair.new.key == pair.kept.key:
+        return frozenset()
+    if pair.are_thin:
+        return frozenset(text for number, text in new.blocks.items() if number not in pair.site_of_new.furniture)
+    if not pair.are_texts:
+        return frozenset()
+    blocks = pair.cover.with_hashes([*pair.missing_headings, *pair.cover.compared])
+    return frozenset(new.blocks.get(number, "") for number, _ in blocks)
+
+
 def find_edits(new: InspectedPage, pair: Pair) -> list[Lack]:
     """Return the blocks of the *new* page that the kept page of *pair*, which covers it, has in other words.
 

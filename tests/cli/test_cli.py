@@ -103,8 +103,8 @@ def test_every_row_is_shown_and_the_deciding_one_marked(tmp_path: Path, kept: st
 
 def test_texts_boilerplate_and_tokens_that_differ_are_shown(tmp_path: Path, kept: str) -> None:
     shown = printed_text(compare(write(tmp_path, "new.html", article("x", changed=1, frame="Menu")), kept))
-    assert "boilerplate of the new page: Menu" in shown
-    assert "boilerplate of the kept page: Home News" in shown
+    assert "new page, boilerplate, not compared: Menu" in shown
+    assert "kept page, boilerplate, not compared: Home News" in shown
     assert "only in new: bungunro" in shown
     assert "only in kept: vesattat" in shown
 

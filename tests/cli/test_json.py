@@ -43,6 +43,33 @@ def test_a_comparison_is_printed_as_json_lines(tmp_path: Path, seed: str, status
     assert (brief["new"]["text"], brief["new"]["boilerplate"], brief["distance"]) == (None, None, line["distance"])
 
 
+STORIES = "".join(f"<li><a href='/{number}'>Story {number}</a></li>" for number in range(9))
+FACTS = ["Print view of my notes", "17 January 2026"]
+
+
+@pytest.mark.parametrize(
+    ("whole", "host", "are_compared"),
+    [
+        (article("x"), "a.org", True),
+        (article("x"), "b.org", False),
+        (f"<h1>Stories</h1><ul>{STORIES}</ul>", "a.org", True),
+    ],
+)
+def test_what_is_beside_the_main_text_is_called_boilerplate_only_if_the_rules_do_not_compare_it(
+    tmp_path: Path, whole: str, host: str, are_compared: bool
+) -> None:
+    frame = f"<nav>Menu</nav><div>{FACTS[0]}</div><div>{FACTS[1]}</div><footer>Imprint</footer>"
+    (tmp_path / "kept.html").write_text(whole, encoding="utf-8")
+    (tmp_path / "new.html").write_text(whole + frame, encoding="utf-8")
+    call = ("compare", tmp_path / "new.html", tmp_path / "kept.html", "-s", "DEDUP_TOKENIZER=bigrams", "--json")
+    addresses = ("--new-url", "http://a.org/new", "--kept-url", f"http://{host}/kept")
+    (line,) = json_lines(*call, *addresses, status=int(are_compared))
+    lacks = [lack["text"] for lack in line["kept_lacks"]]
+    beside, boilerplate = line["new"]["beside"], line["new"]["boilerplate"]
+    assert lacks == beside[-2:] == (FACTS if are_compared else [])
+    assert boilerplate == ["Menu", *([] if are_compared else FACTS), "Imprint"]
+
+
 def test_pages_that_cannot_be_compared_are_printed_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "short.html").write_text("<p>short</p>", encoding="utf-8")
     (line,) = json_lines("compare", tmp_path / "short.html", tmp_path / "short.html", "--json", status=2)
