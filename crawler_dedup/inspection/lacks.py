@@ -75,15 +75,15 @@ def find_lacks(new: InspectedPage, pair: Pair) -> list[Lack]:
 
 
 def find_compared(new: InspectedPage, pair: Pair) -> frozenset[str]:
-    """Return those blocks of the *new* page, besides the words of its main text, that the kept page of *pair* may lack."""
+    """Return those blocks of the *new* page that the rules look for on the kept page of *pair*."""
+    hashes: Iterable[int] = ()
     if pair.new.unsigned or pair.kept.unsigned or pair.new.key == pair.kept.key:
-        return frozenset()
-    if pair.are_thin:
-        return frozenset(text for number, text in new.blocks.items() if number not in pair.site_of_new.furniture)
-    if not pair.are_texts:
-        return frozenset()
-    blocks = pair.cover.with_hashes([*pair.missing_headings, *pair.cover.compared])
-    return frozenset(new.blocks.get(number, "") for number, _ in blocks)
+        pass  # compared not at all, or by its words
+    elif pair.are_thin:
+        hashes = new.blocks.keys() - pair.site_of_new.furniture
+    elif pair.are_texts:
+        hashes = (number for number, _ in pair.cover.with_hashes([*pair.missing_headings, *pair.cover.compared]))
+    return frozenset(new.blocks.get(number, "") for number in hashes)
 
 
 def find_edits(new: InspectedPage, pair: Pair) -> list[Lack]:
