@@ -98,7 +98,7 @@ def _describe_coverage(pair: Pair) -> str:
         return f"coverage {pair.whole_coverage:.2f} of all but furniture"
     if pair.missing_headings:
         return "the kept page lacks a heading"
-    if pair.words_covered and pair.cover.missing:
+    if pair.words_covered and pair.cover.missing and pair.new.key != pair.kept.key:
         return f"the kept page lacks {len(pair.cover.missing)} block{'s' * (len(pair.cover.missing) > 1)}"
     least = f"least {MIN_COVERAGE:.2f}" if pair.is_estimated else f"decided by {pair.scheme.spec}"
     return f"coverage {pair.coverage:.2f}, {least}"

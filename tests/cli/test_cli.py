@@ -119,6 +119,16 @@ def test_measures_of_the_scheme_are_shown_even_if_its_look_up_does_not_find_the_
         assert float(figures["coverage by it"]) == 1
 
 
+def test_no_block_is_called_missing_on_a_page_that_is_visited_again(tmp_path: Path, kept: str) -> None:
+    path = write(tmp_path, "new.html", article("x").replace("</article>", "<p>In Leith</p></article>"))
+    again, another = (
+        compare(path, kept, "--new-url", "http://a.org/1", "--kept-url", url, status=status)
+        for url, status in (("http://a.org/1", 0), ("http://a.org/2", 1))
+    )
+    assert "lacks 1 block" not in again.stdout
+    assert table(another)["not covered"][2] == "the kept page lacks 1 block"
+
+
 def test_a_brief_answer_leaves_the_texts_out_and_a_gzipped_file_is_unpacked(tmp_path: Path, kept: str) -> None:
     whole = gzip.compress(article("x").encode())
     (tmp_path / "new.html.gz").write_bytes(whole)

@@ -59,6 +59,7 @@ def test_what_is_beside_the_main_text_is_called_boilerplate_only_if_the_rules_do
     tmp_path: Path, whole: str, host: str, are_compared: bool
 ) -> None:
     frame = f"<nav>Menu</nav><div>{FACTS[0]}</div><div>{FACTS[1]}</div><footer>Imprint</footer>"
+    whole += "<div>Harbour notes</div>"
     (tmp_path / "kept.html").write_text(whole, encoding="utf-8")
     (tmp_path / "new.html").write_text(whole + frame, encoding="utf-8")
     call = ("compare", tmp_path / "new.html", tmp_path / "kept.html", "-s", "DEDUP_TOKENIZER=bigrams", "--json")
@@ -67,7 +68,8 @@ def test_what_is_beside_the_main_text_is_called_boilerplate_only_if_the_rules_do
     lacks = [lack["text"] for lack in line["kept_lacks"]]
     beside, boilerplate = line["new"]["beside"], line["new"]["boilerplate"]
     assert lacks == beside[-2:] == (FACTS if are_compared else [])
-    assert boilerplate == ["Menu", *([] if are_compared else FACTS), "Imprint"]
+    assert ("Harbour notes" in beside) == are_compared
+    assert boilerplate == (["Menu", "Imprint"] if are_compared else ["Harbour notes", "Menu", *FACTS, "Imprint"])
 
 
 def test_pages_that_cannot_be_compared_are_printed_with_the_reason(tmp_path: Path) -> None:

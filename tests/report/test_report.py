@@ -386,6 +386,7 @@ def test_a_section_without_data_says_so_and_draws_nothing(
     assert texts(root, "//figure/figcaption") == charts
     assert [sentence for sentence in sentences if sentence not in text_of(root)] == []
     assert ("Duplicates" in texts(root, "//dt")) == bool(entries)
+    assert ("A dry run" in text_of(root)) == any(each.event == "mark" for each in entries or ())
     assert ("Hosts of which one represents another" in text_of(root)) == bool(entries)
 
 
