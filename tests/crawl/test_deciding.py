@@ -65,7 +65,7 @@ def crawl_twice(directory: Path, program: str, **settings: Any) -> Crawl:
     assert crawl.stats["finish_reason"] == "finished"
     assert crawl.counts()["checked"] == 60
     assert {path.removeprefix("/copy") for path in crawl.paths()} == set(ARTICLES)
-    assert again.counts()["kept"] == crawl.counts()["unchecked"]
+    assert again.counts()["kept"] <= crawl.counts()["unchecked"]  # an unchecked page may be a copy
     return crawl
 
 
