@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -221,11 +222,13 @@ class _Replay:
             lock.release()
 
 
-def contents(backend: Index) -> tuple[list[Record], list[StoredSite]]:
-    """Return what an index has filed, and what it knows of sites.
+def _without_addresses(result: Any) -> Any:
+    """Return decisions without addresses of duplicates: each process stores those of many decisions together."""
+    return [replace(decision, also_at=()) for decision in result] if isinstance(result, list) else result
 
-    The addresses of duplicates are left out: each process stores those of many decisions together, which is no event.
-    """
+
+def contents(backend: Index) -> tuple[list[Record], list[StoredSite]]:
+    """Return what an index has filed, without addresses of duplicates, and what it knows of sites."""
     records = [msgspec.structs.replace(record, also_at=()) for batch in backend.records(100) for record in batch]
     return sorted(records, key=lambda record: (record.page.scope, record.page.key)), sorted(
         backend.sites(), key=lambda site: site.key
@@ -250,7 +253,7 @@ def replay_and_compare(folder: Path, location: Location, monkeypatch: pytest.Mon
         events = read_events(location)
         for number, event in enumerate(events):
             history = "\n".join(map(str, events[: number + 1]))
-            assert replay.apply(event) == event.result, history
+            assert _without_addresses(replay.apply(event)) == _without_addresses(event.result), history
             _count(event)
         assert contents(replay.store) == contents(original)
         assert verify(original, FILING) == []
