@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Any
+from weakref import proxy
 
 import msgspec
 
@@ -63,7 +64,7 @@ class DecidingProcess:
 
     def __init__(self, deduplicator: Deduplicator, monitor: Monitor) -> None:
         self._deduplicator = deduplicator
-        self._monitor = monitor
+        self._monitor: Monitor = proxy(monitor)  # which holds the crawl: its end must end this process
         self._numbers = count(1)
         self._starts = 0
         self._deaths = Deaths()

@@ -8,6 +8,7 @@ import signal
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
+from weakref import ref
 
 import pytest
 
@@ -113,8 +114,19 @@ def decide(directory: Path, ask: Any) -> None:
             process.kill()
 
     with Deduplicator.open(directory, Config(tokenizer="bigrams")) as deduplicator:
-        process = DecidingProcess(deduplicator, cast("Any", Log()))
+        log = Log()
+        process = DecidingProcess(deduplicator, cast("Any", log))
         asyncio.run(call())
+
+
+def test_the_process_does_not_keep_an_ended_crawl_in_memory(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
+        log = Log()
+        process = DecidingProcess(deduplicator, cast("Any", log))
+        crawl = ref(log)
+        del log
+        assert crawl() is None
+        process.kill()
 
 
 def test_the_place_of_a_withdrawn_page_is_free(tmp_path: Path) -> None:
