@@ -218,6 +218,7 @@ class DecidingProcess:
             Whether nothing remains to be done: the process has done so, or could not because the index was locked.
         """
         if self._has_given_up or (self._child is None and not self._waiting):
+            self._is_closed = True
             return False
         future = self._add(Close(next(self._numbers), finished))
         self._is_closed = True

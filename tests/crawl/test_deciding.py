@@ -15,6 +15,7 @@ import pytest
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.crawl.childprocess import DECIDING
 from crawler_dedup.crawl.deciding import DecidingProcess
+from crawler_dedup.errors import IndexUnusable
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
 from tests.support.processes import children_with
 from tests.support.signing import Log
@@ -140,5 +141,20 @@ def test_the_place_of_a_withdrawn_page_is_free(tmp_path: Path) -> None:
         for page in pages[1:]:
             (decision,) = await asyncio.wrap_future(submit([page]))
             assert decision.verdict == "new"
+
+    decide(tmp_path, ask)
+
+
+def test_nothing_starts_a_process_after_the_close(tmp_path: Path) -> None:
+    async def ask(deduplicator: Deduplicator, process: DecidingProcess) -> None:
+        page = deduplicator.sign("http://h/", article("page").encode())
+        (decision,) = await asyncio.wrap_future(process.submit([page], claim=True, aliases={}, is_dry=False))
+        (pid,) = children_with(DECIDING)
+        os.kill(pid, signal.SIGKILL)
+        while process._child is not None:
+            await asyncio.sleep(0.01)
+        assert not await process.close(finished=True)
+        with pytest.raises(IndexUnusable, match="is closed"):
+            process.end_claim(decision, settled=True)
 
     decide(tmp_path, ask)
