@@ -34,7 +34,9 @@ _CLAIM_BITS = 32
 
 
 class _Decider:
-    """Does the jobs of a crawl, and sends the answers to the jobs of a message together, after the last one of them."""
+    """Does the jobs of a crawl. Ends of claims, for which no page waits, are answered together with the next offer, or once
+    all jobs of their message are done.
+    """
 
     def __init__(self, channel: Channel, start: Start) -> None:
         self._channel = channel
@@ -58,6 +60,7 @@ class _Decider:
     def begin(self, message: Jobs) -> None:
         """Begin the jobs of a message."""
         self._stored_until = message.stored_until
+        left = {job.number for job in message.jobs if not isinstance(job, Cancel)}
         for job in message.jobs:
             if isinstance(job, Cancel):
                 if offer := self._offers.pop(job.number, None):
@@ -68,7 +71,7 @@ class _Decider:
             except Exception as error:
                 future = Future()
                 future.set_exception(error)
-            future.add_done_callback(partial(self._answer, job.number, job is message.jobs[-1]))
+            future.add_done_callback(partial(self._answer, job, left))
 
     def _begin(self, job: Offer | End | Close) -> Future[Any]:
         if isinstance(job, Offer):
@@ -88,14 +91,14 @@ class _Decider:
         closed.set_result(True)
         return closed
 
-    def _answer(self, number: int, is_last: bool, future: Future[Any]) -> None:  # called in the writing thread
-        self._offers.pop(number, None)
-        if future.cancelled():
-            return
-        error = future.exception()
+    def _answer(self, job: Offer | End | Close, left: set[int], future: Future[Any]) -> None:  # called in both threads
+        self._offers.pop(job.number, None)
         with self._sending:
-            self._answers.append(Answer(number, future.result() if error is None else Failure.of(error)))
-            if is_last:
+            left.remove(job.number)
+            if not future.cancelled():
+                error = future.exception()
+                self._answers.append(Answer(job.number, future.result() if error is None else Failure.of(error)))
+            if self._answers and (isinstance(job, Offer) or not left):
                 answers, self._answers = self._answers, []
                 with suppress(ConnectionError):  # reading shows it
                     self._channel.send(answers)

@@ -145,6 +145,19 @@ def test_the_place_of_a_withdrawn_page_is_free(tmp_path: Path) -> None:
     decide(tmp_path, ask)
 
 
+def test_the_end_of_a_claim_is_answered_even_if_it_is_sent_with_a_withdrawal(tmp_path: Path) -> None:
+    async def ask(deduplicator: Deduplicator, process: DecidingProcess) -> None:
+        submit = partial(process.submit, claim=True, aliases={}, is_dry=False)
+        page, copy = [deduplicator.sign(f"http://h/{name}", article("page").encode()) for name in ("page", "copy")]
+        (decision,) = await asyncio.wrap_future(submit([page]))
+        offer = submit([copy])
+        end = process.end_claim(decision, settled=True)
+        assert offer.cancel()
+        assert await asyncio.wrap_future(end)
+
+    decide(tmp_path, ask)
+
+
 def test_nothing_starts_a_process_after_the_close(tmp_path: Path) -> None:
     async def ask(deduplicator: Deduplicator, process: DecidingProcess) -> None:
         page = deduplicator.sign("http://h/", article("page").encode())
