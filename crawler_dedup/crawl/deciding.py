@@ -37,7 +37,7 @@ _STUCK = 5.0
 """Seconds without an answer after which a process that reads nothing gets no further page."""
 _END_TIMEOUT = 15.0
 _MAX_TRIES = 2
-_ANSWERS = msgspec.msgpack.Decoder(list[Answer])
+_MESSAGES: msgspec.msgpack.Decoder[list[Answer] | Failure] = msgspec.msgpack.Decoder(list[Answer] | Failure)
 
 
 @dataclass(eq=False)
@@ -164,7 +164,11 @@ class DecidingProcess:
             return
         self._heard = time.monotonic()
         self._deduplicator.pages.note_length()
-        for answer in _ANSWERS.decode(message):
+        answers = _MESSAGES.decode(message)
+        if isinstance(answers, Failure):  # it ends now
+            self._monitor.log(logging.WARNING, "No deciding process can be started: %s", answers.message)
+            return
+        for answer in answers:
             waiting = self._waiting.pop(answer.number, None)
             if waiting is None:  # withdrawn too late
                 self._release(answer.result)

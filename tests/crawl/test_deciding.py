@@ -105,8 +105,8 @@ def test_pages_pass_unchecked_while_the_deciding_process_does_not_answer(tmp_pat
 # Without a crawl
 
 
-def decide(directory: Path, ask: Any) -> None:
-    """Call *ask* with a deduplicator and its deciding process."""
+def decide(directory: Path, ask: Any) -> Log:
+    """Call *ask* with a deduplicator and its deciding process, and return what the process has logged."""
 
     async def call() -> None:
         try:
@@ -118,6 +118,7 @@ def decide(directory: Path, ask: Any) -> None:
         log = Log()
         process = DecidingProcess(deduplicator, cast("Any", log))
         asyncio.run(call())
+    return log
 
 
 def test_the_process_does_not_keep_an_ended_crawl_in_memory(tmp_path: Path) -> None:
@@ -171,3 +172,17 @@ def test_nothing_starts_a_process_after_the_close(tmp_path: Path) -> None:
             process.end_claim(decision, settled=True)
 
     decide(tmp_path, ask)
+
+
+def test_it_is_logged_why_a_process_that_died_cannot_be_replaced(tmp_path: Path) -> None:
+    async def ask(deduplicator: Deduplicator, process: DecidingProcess) -> None:
+        page = deduplicator.sign("http://h/", article("page").encode())
+        (pid,) = children_with(DECIDING)
+        os.kill(pid, signal.SIGSTOP)
+        offer = process.submit([page], claim=True, aliases={}, is_dry=False)
+        (tmp_path / "index").rename(tmp_path / "moved")
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(IndexUnusable):
+            await asyncio.wrap_future(offer)
+
+    assert "No deciding process can be started: There is no index in" in decide(tmp_path / "index", ask).lines[0]
