@@ -35,7 +35,8 @@ _PATIENCE = 0.1
 """Seconds that the end of a claim waits for an offer with which it is sent."""
 _STUCK = 5.0
 """Seconds without an answer after which a process that reads nothing gets no further page."""
-_END_TIMEOUT = 15.0
+_END_TIMEOUT = 16.0
+"""Seconds for the end of the run and the close. They take up to 15 while another process locks the index."""
 _MAX_TRIES = 2
 _MESSAGES: msgspec.msgpack.Decoder[list[Answer] | Failure] = msgspec.msgpack.Decoder(list[Answer] | Failure)
 

@@ -83,10 +83,12 @@ class _Decider:
         if isinstance(job, End):
             decision = Decision(Verdict.NEW, "", job.key, job.scope, claim=job.claim)
             return self._store.end_claim(decision, self._matcher, self._context, settled=job.settled)
-        if job.finished is not None:
-            with suppress(IndexGone):  # and with it all that the run has settled
-                self._store.end_run(self._context, finished=job.finished)
-        self._store.close()
+        try:
+            if job.finished is not None:
+                with suppress(IndexGone):  # and with it all that the run has settled
+                    self._store.end_run(self._context, finished=job.finished)
+        finally:
+            self._store.close()
         closed: Future[bool] = Future()
         closed.set_result(True)
         return closed
@@ -98,7 +100,7 @@ class _Decider:
             if not future.cancelled():
                 error = future.exception()
                 self._answers.append(Answer(job.number, future.result() if error is None else Failure.of(error)))
-            if self._answers and (isinstance(job, Offer) or not left):
+            if self._answers and not (left and isinstance(job, End)):
                 answers, self._answers = self._answers, []
                 with suppress(ConnectionError):  # reading shows it
                     self._channel.send(answers)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any, cast
 from weakref import ref
 
@@ -16,6 +18,7 @@ from crawler_dedup import Config, Deduplicator
 from crawler_dedup.crawl.childprocess import DECIDING
 from crawler_dedup.crawl.deciding import DecidingProcess
 from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.index.index import _END_TIMEOUT
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
 from tests.support.processes import children_with
 from tests.support.signing import Log
@@ -186,3 +189,25 @@ def test_it_is_logged_why_a_process_that_died_cannot_be_replaced(tmp_path: Path)
             await asyncio.wrap_future(offer)
 
     assert "No deciding process can be started: There is no index in" in decide(tmp_path / "index", ask).lines[0]
+
+
+@pytest.mark.slow
+def test_the_end_of_a_claim_is_stored_even_if_the_end_of_the_run_cannot_be(tmp_path: Path) -> None:
+    async def ask(deduplicator: Deduplicator, process: DecidingProcess) -> None:
+        page = deduplicator.sign("http://h/", article("page").encode())
+        (decision,) = await asyncio.wrap_future(process.submit([page], claim=True, aliases={}, is_dry=False))
+        locked = Event()
+
+        def hold_the_lock(_: object) -> None:
+            locked.set()
+            time.sleep(_END_TIMEOUT + 1)
+
+        holding = asyncio.ensure_future(asyncio.to_thread(deduplicator.pages._write, hold_the_lock))
+        await asyncio.to_thread(locked.wait)
+        end = process.end_claim(decision, settled=True)
+        process._send()
+        assert await process.close(finished=True)
+        await holding
+        assert end.result()
+
+    assert len(decide(tmp_path, ask).lines) == 1
