@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from crawler_dedup import Decision, SignedPage
-from crawler_dedup.index.index import Index
+from crawler_dedup.index.index import _MANY_DROPPED, Index
 from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.verdicts import RunContext
@@ -63,3 +63,15 @@ def test_the_addresses_of_a_page_are_bounded(places: Places) -> None:
             offer(pages, path)
     with opened(places()) as pages:
         assert offer(pages, "1").also_at == addresses(*map(str, range(2, MAX_ALSO_AT + 2)))
+
+
+def test_many_addresses_are_stored_before_the_run_ends(places: Places) -> None:
+    assert 3 * (MAX_ALSO_AT - 1) > _MANY_DROPPED
+    place = places()
+    with opened(place) as pages, closing(open_backend(place)) as other:
+        for number in range(3):
+            for copy in range(MAX_ALSO_AT):
+                offer(pages, f"{number}/{copy}", signature=0xFF << 16 * number)
+        pages._write(lambda _: None)
+        expected = addresses(*(f"0/{copy}" for copy in range(1, MAX_ALSO_AT)))
+        assert offer(other, "0/0", signature=0xFF).also_at == expected
