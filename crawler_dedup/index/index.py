@@ -17,7 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from crawler_dedup.decision import Decision
-from crawler_dedup.errors import IndexMissing, IndexUnusable
+from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_OPEN_CLAIMS, MAX_OVERRIDES
 from crawler_dedup.index.overrides import Override
@@ -453,14 +453,15 @@ def _end_claim(txn: Tables, decision: Decision, matcher: Matcher, context: RunCo
 
 
 def _add_addresses(txn: Tables, dropped: Sequence[tuple[SignedPage, str]]) -> None:
-    """Add the address of each duplicate to the record of its representative, up to a limit."""
+    """Add the address of each duplicate to the record of its representative, up to a limit, if that can be read."""
     for kept, url in dropped:
-        recorded = txn.find(kept.scope, kept.key)
-        if recorded is None:
-            continue
-        number, record = recorded
-        if len(record.also_at) < MAX_ALSO_AT and url not in record.also_at and len(url) <= MAX_ADDRESS_CHARS:
-            txn.replace(number, msgspec.structs.replace(record, also_at=(*record.also_at, url)))
+        with suppress(msgspec.DecodeError, IndexDamaged):
+            recorded = txn.find(kept.scope, kept.key)
+            if recorded is None:
+                continue
+            number, record = recorded
+            if len(record.also_at) < MAX_ALSO_AT and url not in record.also_at and len(url) <= MAX_ADDRESS_CHARS:
+                txn.replace(number, msgspec.structs.replace(record, also_at=(*record.also_at, url)))
 
 
 def _touch_run(txn: Tables, context: RunContext) -> int:

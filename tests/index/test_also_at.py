@@ -10,6 +10,8 @@ from crawler_dedup import Decision, SignedPage
 from crawler_dedup.index.index import _MANY_DROPPED, Index
 from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT
 from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.index.storage import RECORDS
+from crawler_dedup.index.tables import Tables, number_name
 from crawler_dedup.index.verdicts import RunContext
 from tests.support.indexing import FILING, ByDistance, open_backend
 from tests.support.places import Places
@@ -75,3 +77,16 @@ def test_many_addresses_are_stored_before_the_run_ends(places: Places) -> None:
         pages._write(lambda _: None)
         expected = addresses(*(f"0/{copy}" for copy in range(1, MAX_ALSO_AT)))
         assert offer(other, "0/0", signature=0xFF).also_at == expected
+
+
+def test_a_damaged_record_takes_no_addresses_from_other_pages(places: Places) -> None:
+    def damage(txn: Tables) -> None:
+        (number,) = (number for number, record in txn.items() if record and record.page.url.endswith("/0/1"))
+        txn._storage.write(RECORDS, number_name(number), b"damaged")
+
+    with opened(places()) as pages:
+        for path, signature in (("0/1", 7), ("1/1", 7 << 40), ("0/2", 7), ("1/2", 7 << 40)):
+            offer(pages, path, signature)
+        pages._write(damage)
+    with opened(places()) as pages:
+        assert offer(pages, "1/1", 7 << 40).also_at == addresses("1/2")
