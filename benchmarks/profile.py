@@ -75,7 +75,7 @@ STEPS = {
     "writing thread: candidates": ["index.tables:Tables.read_buckets"],
     "writing thread: rules": ["rules.matcher:RuleMatcher.choose"],
     "writing thread: filing": ["index.tables:Tables.add"],
-    "writing thread: settling": ["index.index:_end_claim"],
+    "writing thread: settling": ["index.unfinished:end_claim"],
     "writing thread: what is kept once settled": ["rules.matcher:RuleMatcher.trim"],
     "writing thread: learning the site": ["index.sitetables:SiteTables.count_page"],
     "writing thread: counts of sites": ["index.storage:SharedState.finish"],

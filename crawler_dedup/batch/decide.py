@@ -15,11 +15,12 @@ from crawler_dedup.batch.rows import StoredPages, format_memory
 from crawler_dedup.batch.shard import decode_page
 from crawler_dedup.decision import Match, Verdict
 from crawler_dedup.errors import DedupError
+from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import NO_RUNS
 from crawler_dedup.index.storage import SharedState
-from crawler_dedup.index.tables import RecentRows, Tables
+from crawler_dedup.index.tables import Tables
 from crawler_dedup.index.verdicts import RunContext, Verdicts
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import SignedPage

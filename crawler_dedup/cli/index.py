@@ -33,6 +33,7 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb import compaction
+from crawler_dedup.index.lmdb.engine import DATA_FILE
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import Contents, PagesOfRun
@@ -231,7 +232,7 @@ def compact(index: Location | None) -> None:
     directory = _find_directory(index)
     find_index(directory)
     with progress_bars() as start:
-        before, after = compaction.compact(directory, start("compacting", maintenance.file_size(directory)))
+        before, after = compaction.compact(directory, start("compacting", (directory / DATA_FILE).stat().st_size))
     click.echo(f"The index took {decimal(before)} before, and takes {decimal(after)} now.")
 
 

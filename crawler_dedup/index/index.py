@@ -1,107 +1,42 @@
-"""The operations on the pages of an index, each in one transaction or in several.
-
-A backend (:mod:`crawler_dedup.index.lmdb`, :mod:`crawler_dedup.index.redis`) defines how transactions are made, and how they
-read and write.
-"""
+"""The operations on the pages of an index, each in one transaction or in several."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, suppress
 from functools import partial
 from itertools import islice
-from typing import TypeVar
-
-import msgspec
 
 from crawler_dedup.decision import Decision
-from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
-from crawler_dedup.index.header import FileFigures, Header
-from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_OPEN_CLAIMS, MAX_OVERRIDES
+from crawler_dedup.errors import IndexMissing, IndexUnusable
+from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.header import Header
+from crawler_dedup.index.limits import MAX_OVERRIDES
+from crawler_dedup.index.matcher import Filing, Matcher
 from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import Run, RunEntry, wall_clock
-from crawler_dedup.index.tables import Filing, Tables
-from crawler_dedup.index.verdicts import Matcher, RunContext, Verdicts
+from crawler_dedup.index.runs import RunEntry, wall_clock
+from crawler_dedup.index.tables import Tables
+from crawler_dedup.index.unfinished import Unfinished, end_claim, touch_run
+from crawler_dedup.index.verdicts import RunContext, Verdicts
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
-_T = TypeVar("_T")
-_Release = Callable[[Tables], object]
 _SLICE = 500
 _SITES_SLICE = 256
 """Number of sites that are merged in one transaction: each may take 400 KB."""
 _MAX_SITES = 100_000
 """Number of sites that are removed with their last pages at a time. With more, the others keep their profiles."""
-_MANY_DROPPED = 64
-"""Number of addresses of duplicates that are stored together."""
 _END_TIMEOUT = 5.0
 
 
-class Index(ABC):
-    """The pages of one open index, which is only read and changed in transactions.
-
-    Attributes:
-        header: what the index is.
-    """
+class Index(Backend):
+    """The pages of one open index."""
 
     def __init__(self, header: Header) -> None:
-        self.header = header
-        self._open_claims: set[int] = set()
-        self._has_lost_count = False
-        self._doubtful: list[_Release] = []
-        self._dropped: list[tuple[SignedPage, str]] = []  # kept pages, and the addresses of their duplicates
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Name of the index in messages: its location, without user names and passwords."""
-
-    @property
-    @abstractmethod
-    def stored_bytes(self) -> int:
-        """Size of the index in bytes. In a directory it is read in microseconds, on a server with round trips."""
-
-    def note_length(self) -> None:  # noqa: B027  (on a server nothing depends on it)
-        """Note the length of the files, which another process writes: if they become shorter, they were cut off."""
-
-    @abstractmethod
-    def measure(self) -> FileFigures | None:
-        """Measure the file of the index; return ``None`` if it is on a server."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close this opening of the index."""
-
-    @abstractmethod
-    def begin_run(self) -> Run:
-        """Begin a new run of this index. Raises :class:`IndexUnusable`."""
-
-    @abstractmethod
-    def _submit(self, job: Callable[[Tables], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
-        """Run *job* in the next write transaction; its future is done once that is stored.
-
-        A job that is not *urgent* waits a moment for others with which it is written. It is about *size* pages.
-        """
-
-    @abstractmethod
-    def _write(self, job: Callable[[Tables], _T], timeout: float | None = None) -> _T:
-        """Run *job* in the next write transaction and wait until that is stored.
-
-        Raises:
-            IndexUnusable: the transaction did not begin within *timeout* seconds (``None``: 30); *job* is not run then.
-        """
-
-    @abstractmethod
-    def _read(self) -> AbstractContextManager[Tables]:
-        """Begin a read transaction, which sees what is stored now."""
-
-    def _now(self) -> int:
-        """Return the time by the clock of the index, in seconds since 1970."""
-        return wall_clock()
+        super().__init__(header)
+        self._unfinished = Unfinished(self._submit)
 
     def read_header(self) -> Header:
         """Read the header as it is now. Raises :class:`IndexUnusable` if the index was emptied meanwhile."""
@@ -123,14 +58,12 @@ class Index(ABC):
         now = self._now()
 
         def job(txn: Tables) -> None:
-            for release in self._doubtful:
-                release(txn)
-            _add_addresses(txn, self._dropped)
+            self._unfinished.write(txn)
             txn.end_run(
                 context.run,
                 now,
                 has_finished=finished,
-                is_tidy=not self._open_claims and not self._has_lost_count,
+                is_tidy=not self._unfinished.may_have_claims,
                 stored_until=context.stored_until(),
             )
 
@@ -159,14 +92,14 @@ class Index(ABC):
                 raise IndexUnusable(f"The index in {self.name} was emptied for another configuration meanwhile.")
             first = txn.choose_first(pages)
             txn.read_ahead(first, matcher)
-            now = _touch_run(txn, context)
+            now = touch_run(txn, context)
             verdicts = Verdicts(txn, matcher, context, now=now, runs=txn.run_states())
             decided.extend(verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in first)
-            self._note_dropped(verdicts.dropped)
+            self._unfinished.note_dropped(verdicts.dropped)
             return list(decided)
 
         future = self._submit(job, size=len(pages))
-        future.add_done_callback(lambda offer: self._note_offer(offer, decided, matcher, context))
+        future.add_done_callback(lambda offer: self._unfinished.note_offer(offer, decided, matcher, context))
         return future
 
     def preview(
@@ -192,9 +125,9 @@ class Index(ABC):
         Args:
             settled: whether the page was handled, so that the claim is settled; if not, it is released.
         """
-        job = partial(_end_claim, decision=decision, matcher=matcher, context=context, settled=settled)
+        job = partial(end_claim, decision=decision, matcher=matcher, context=context, settled=settled)
         future = self._submit(job, urgent=urgent)
-        future.add_done_callback(lambda end: self._note_end(end, decision.claim))
+        future.add_done_callback(lambda end: self._unfinished.note_end(end, decision.claim))
         return future
 
     def forget(self, select: Callable[[Record], bool], filing: Filing, advance: Advance = ignore_progress) -> int:
@@ -377,106 +310,9 @@ class Index(ABC):
         with self._read() as txn:
             return txn.count()
 
-    def _note_offer(
-        self, offer: Future[list[Decision]], decided: Sequence[Decision], matcher: Matcher, context: RunContext
-    ) -> None:
-        """Remember which claims this run has made. Called in the writing thread.
-
-        A claim stays open for ever if another middleware discards the page. If there are too many such claims, only their
-        existence is remembered: the next run searches for them. If it is not known whether an offer was stored, its pages
-        pass without a claim, and are released with the next offer that succeeds.
-        """
-        if offer.cancelled():
-            return
-        if offer.exception() is not None:
-            doubtful = [decision for decision in decided if decision.claim]
-            self._doubtful += [
-                partial(_end_claim, decision=decision, matcher=matcher, context=context, settled=False)
-                for decision in doubtful[: MAX_OPEN_CLAIMS - len(self._doubtful)]
-            ]
-            return
-        self._open_claims.update(decision.claim for decision in decided if decision.claim)
-        if len(self._open_claims) > MAX_OPEN_CLAIMS:
-            self._has_lost_count = True
-            self._open_claims.clear()
-        if self._doubtful:
-            self._release_doubtful()
-
-    def _note_dropped(self, dropped: Sequence[tuple[SignedPage, str]]) -> None:
-        """Remember the addresses of duplicates. They are stored together, so that a duplicate costs no commit of its own.
-
-        Those that are not stored yet are lost if the process dies.
-        """
-        self._dropped += dropped
-        if len(self._dropped) >= _MANY_DROPPED:
-            dropped, self._dropped = self._dropped, []
-            with suppress(IndexUnusable):  # it is being closed
-                self._submit(partial(_add_addresses, dropped=dropped), urgent=False)
-
-    def _release_doubtful(self) -> None:
-        releases, self._doubtful = self._doubtful, []
-
-        def note(future: Future[None]) -> None:
-            if future.cancelled() or future.exception() is not None:
-                self._doubtful += releases
-
-        def job(txn: Tables) -> None:
-            for release in releases:
-                release(txn)
-
-        try:
-            self._submit(job).add_done_callback(note)
-        except IndexUnusable:  # it is being closed
-            self._doubtful += releases
-
     def note_lost_claims(self) -> None:
         """Note that another process has made claims of this run, and did not say which: the next run searches for them."""
-        self._has_lost_count = True
-
-    def _note_end(self, end: Future[bool], claim: int) -> None:
-        if not end.cancelled() and end.exception() is None:
-            self._open_claims.discard(claim)
-
-
-def _end_claim(txn: Tables, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool) -> bool:
-    recorded = txn.find(decision.scope, decision.key)
-    if recorded is None:
-        return False
-    number, record = recorded
-    if decision.claim and (record.run, record.claim) != (context.run, decision.claim):
-        return False
-    if not settled:
-        txn.remove(number, record, matcher)
-    elif decision.claim and not record.settled:
-        _settle(txn, number, record, matcher, _touch_run(txn, context))
-    return True
-
-
-def _add_addresses(txn: Tables, dropped: Sequence[tuple[SignedPage, str]]) -> None:
-    """Add the address of each duplicate to the record of its representative, up to a limit, if that can be read."""
-    for kept, url in dropped:
-        with suppress(msgspec.DecodeError, IndexDamaged):
-            recorded = txn.find(kept.scope, kept.key)
-            if recorded is None:
-                continue
-            number, record = recorded
-            if len(record.also_at) < MAX_ALSO_AT and url not in record.also_at and len(url) <= MAX_ADDRESS_CHARS:
-                txn.replace(number, msgspec.structs.replace(record, also_at=(*record.also_at, url)))
-
-
-def _touch_run(txn: Tables, context: RunContext) -> int:
-    """Note that the run is alive, and return the time of the transaction."""
-    now = context.clock()
-    if not context.run:
-        return now
-    return txn.touch_run(context.run, context.grace, now, stored_until=context.stored_until())
-
-
-def _settle(txn: Tables, number: int, record: Record, matcher: Matcher, now: int) -> None:
-    page = record.page
-    kept = matcher.trim(page)
-    txn.count_page(page, matcher, now)
-    txn.replace(number, msgspec.structs.replace(record, settled=now, page=kept))
+        self._unfinished.note_lost_claims()
 
 
 def _forget(

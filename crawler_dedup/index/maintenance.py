@@ -21,9 +21,9 @@ from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import DATA_FILE, damaged_error
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location, ServerAddress
+from crawler_dedup.index.matcher import Filing
 from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, StoredSite
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.tables import Filing
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.extras import require_extra
 from crawler_dedup.urls import identifier_without_credentials, without_credentials
@@ -157,11 +157,6 @@ def require_index(location: Location, journals: Sequence[Path] = ()) -> None:
     raise IndexMissing(f"There is no index in {location}.")
 
 
-def file_size(directory: Path) -> int:
-    """Return the length of the file of the index in *directory*."""
-    return (directory / DATA_FILE).stat().st_size
-
-
 def count_entries(pages: Index) -> int | None:
     """Return how many pages an index has; ``None`` if their number is damaged."""
     try:
@@ -247,15 +242,12 @@ def import_index(
         raise ExportUnreadable(f"{export.path} cannot be imported: what is known of a site is damaged.")
     header, overrides = export.header, list(export.overrides())
     filing, new = filing_of(header.spec), 0
-    pages = make_pages(location, header.spec, header.libraries)
-    try:
+    with closing(make_pages(location, header.spec, header.libraries)) as pages:
         for block in _counted(export.blocks(), advance):
             rows = decode_records(export, block)
             new += sum(pages.merge(rows[at : at + _MERGED], filing) for at in range(0, len(rows), _MERGED))
         pages.merge_sites(export.sites())
         pages.add_overrides(overrides)
-    finally:
-        pages.close()
     return total, new
 
 

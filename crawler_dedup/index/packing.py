@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.index.layout import decode_struct
+from crawler_dedup.index.overrides import NO_OVERRIDES, Overrides
 from crawler_dedup.index.records import KEY_BYTES, Addresses, Aliases, Record, RunNumber, checked, shorten_key
 from crawler_dedup.signedpage import BLOCK_BYTES, Count, PageKind, SignedPage
 from crawler_dedup.system.compression import StreamDamaged, deflate, inflate
@@ -18,6 +19,8 @@ _Time = Annotated[int, msgspec.Meta(ge=-_MAX_TIME, le=_MAX_TIME)]
 _HASH_BYTES = 4
 _MARK_BYTES = BLOCK_BYTES - _HASH_BYTES
 _MANY_BLOCKS = 16
+_REMEMBERED = 128  # records that were read or written last; up to twice as many are kept
+_MOST_REMEMBERED = 8_000  # bytes; larger records are not kept
 
 
 class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
@@ -158,6 +161,45 @@ def as_unpacked(record: Record) -> Record | None:
         return record if checked(record) is record else None
     except msgspec.DecodeError:
         return None
+
+
+class RecentRows:
+    """A cache of rows by their stored content: several threads read.
+
+    It has the records that were read or written last: a representative is read for each of its duplicates, and a claimed
+    record is read again when it is settled.
+
+    Attributes:
+        overrides: the overrides and their version.
+    """
+
+    def __init__(self) -> None:
+        self.overrides: tuple[bytes, Overrides] = b"", NO_OVERRIDES
+        self._latest: dict[bytes, Record] = {}
+        self._before: dict[bytes, Record] = {}
+
+    def unpack(self, content: bytes) -> Record:
+        """Return what :func:`unpack` returns, from the cache if it is there."""
+        record = self._latest.get(content)
+        if record is None:
+            record = self._before.get(content) or unpack(content)
+            self._add(content, record)
+        return record
+
+    def pack(self, record: Record) -> bytes:
+        """Return what :func:`pack` returns, and cache it."""
+        content = pack(record)
+        unpacked = as_unpacked(record)
+        if unpacked is not None:
+            self._add(content, unpacked)
+        return content
+
+    def _add(self, content: bytes, record: Record) -> None:
+        if len(content) > _MOST_REMEMBERED:
+            return
+        if len(self._latest) >= _REMEMBERED:
+            self._before, self._latest = self._latest, {}
+        self._latest[content] = record
 
 
 def _split_blocks(blocks: bytes) -> tuple[bytes, bytes]:

@@ -8,7 +8,7 @@ feeds are buffered, and the links of its pages may not have been followed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from enum import Enum
 from time import monotonic, time
 
@@ -16,6 +16,7 @@ import msgspec
 
 from crawler_dedup.index.layout import decode_struct
 from crawler_dedup.index.records import Record
+from crawler_dedup.index.storage import RUNS, SharedState, Storage
 from crawler_dedup.signedpage import Count
 
 
@@ -63,19 +64,14 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
         return self.grace > 0 and record.settled >= self.last - self.grace
 
 
-DAMAGED_RUN = RunEntry(0, 0, stored_until=0)
+_DAMAGED_RUN = RunEntry(0, 0, stored_until=0)
 """Replaces the entry of a run that cannot be read: once the run is over, nothing that it settled counts as stored."""
 
 RUN_NAME_BYTES = 4
 """Length of the number of a run as a name, in bytes."""
 
-encode_run = msgspec.msgpack.Encoder().encode
-_decoder = msgspec.msgpack.Decoder(RunEntry)
-
-
-def decode_run(content: bytes | memoryview) -> RunEntry:
-    """Decode an entry that :func:`encode_run` made; raise :class:`msgspec.DecodeError` for anything else."""
-    return decode_struct(_decoder.decode, content)
+_encode_run = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(RunEntry).decode
 
 
 class Run(ABC):
@@ -175,3 +171,91 @@ class RunStates:
 
 NO_RUNS = RunStates(lambda _: None, lambda _: None)
 """The states of an index without runs: all settled pages count."""
+
+
+class RunTables:
+    """The entries of runs, within one transaction."""
+
+    _storage: Storage
+    _shared: SharedState
+
+    def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
+        """Note that a run is alive, and return the time for its records, which never goes back, even if clocks do."""
+        self._storage.require_own_run(number)
+        call = number, grace, now, stored_until
+        last = self._shared.touched.get(call)
+        if last is None:
+            run = self.find_run(number)
+            touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
+            if touched != run:
+                self._storage.write(RUNS, _run_name(number), _encode_run(touched))
+            last = touched.last
+            self._shared.touched = {call: last}
+        return last
+
+    def end_run(
+        self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
+    ) -> None:
+        """End a run. All recorded pages that it settled are stored, except those settled after *stored_until*."""
+        self._shared.touched.clear()
+        ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
+        if ended.has_finished and ended.is_tidy:
+            self._storage.delete(RUNS, _run_name(number))
+        else:
+            self._storage.write(RUNS, _run_name(number), _encode_run(ended))
+
+    def find_run(self, number: int) -> RunEntry | None:
+        """Return the entry of a run, or ``None``."""
+        content = self._storage.read(RUNS, _run_name(number))
+        return None if content is None else _decode_run(content)
+
+    def find_dead_runs(self) -> dict[int, RunEntry]:
+        """Find the runs that are over and did not finish, or left claims behind.
+
+        A run that ends at this moment seems dead too, unless this transaction may write: its entry changes before it is
+        released. So the entry of such a run differs in the next transaction, that of a dead run does not.
+        """
+        runs = {
+            int.from_bytes(name, "big"): _decode_run(content)
+            for name, content in self._storage.scan(RUNS)
+            if len(name) == RUN_NAME_BYTES
+        }
+        return {number: run for number, run in runs.items() if self._storage.is_alive(number) is False}
+
+    def count_unreadable_runs(self) -> int:
+        """Count the entries that cannot be read."""
+        return sum(
+            len(name) != RUN_NAME_BYTES or _decode_run(content) is _DAMAGED_RUN
+            for name, content in self._storage.scan(RUNS)
+        )
+
+    def run_states(self) -> RunStates:
+        """Return the states of the runs as they are now; for a transaction that may write.
+
+        Whether a run is alive is determined once for all jobs of the transaction.
+        """
+        return RunStates(self.find_run, self._storage.is_alive, self._shared.alive)
+
+    def run_states_in_reading(self, dead: Container[int]) -> RunStates:
+        """Return the states of the runs, for a transaction that may not write.
+
+        Args:
+            dead: the runs that had died before. What it reads of other runs is from a time when they were alive.
+        """
+
+        def is_alive(number: int) -> bool | None:
+            return False if number in dead else None if self._storage.is_alive(number) is None else True
+
+        return RunStates(self.find_run, is_alive)
+
+
+def _run_name(number: int) -> bytes:
+    """Return the name of the entry of a run."""
+    return (number & 0xFFFFFFFF).to_bytes(RUN_NAME_BYTES, "big")
+
+
+def _decode_run(content: bytes | memoryview) -> RunEntry:
+    try:
+        return decode_struct(_decode, content)
+    except msgspec.DecodeError:
+        return _DAMAGED_RUN

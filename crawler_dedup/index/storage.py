@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import Header
+from crawler_dedup.index.matcher import Probing
+from crawler_dedup.index.profiles import Encodable
 from crawler_dedup.signedpage import SignedPage
 
 RowTable = Literal[b"records", b"runs", b"sites", b"counts", b"snapshots", b"overrides"]
@@ -33,16 +35,6 @@ SIGNATURES: BucketTable = b"tables"
 
 PAYLOAD_BYTES = 8
 """Bytes of a payload in a bucket."""
-
-
-class Probing(Protocol):
-    """Determines which buckets a decision about a page reads."""
-
-    def probes(self, page: SignedPage) -> Iterable[int]:
-        """Return the buckets that contain the candidates for *page*."""
-
-    def title_key(self, page: SignedPage) -> int:
-        """Return the 64-bit key of the title under which *page* is also filed; 0 if none."""
 
 
 class Storage(ABC):
@@ -112,13 +104,6 @@ class Storage(ABC):
 
     def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:  # noqa: B027
         """Read in advance what decisions about *pages* will need, if that is cheaper."""
-
-
-class Encodable(Protocol):
-    """An object that can be stored as a row."""
-
-    def encode(self) -> bytes:
-        """Serialise."""
 
 
 _Write = Callable[[bytes, bytes], None]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Protocol
 
 import msgspec
 
@@ -19,14 +18,14 @@ from crawler_dedup.index.layout import (
     place_of_signature,
 )
 from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UNDER_TITLE
-from crawler_dedup.index.overrides import NO_OVERRIDES, Override, Overrides
-from crawler_dedup.index.packing import as_unpacked, pack, unpack, unpack_sound
+from crawler_dedup.index.matcher import Filing
+from crawler_dedup.index.overrides import Override, Overrides
+from crawler_dedup.index.packing import RecentRows, unpack_sound
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record, hash_scope, name_page
-from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, RunEntry, RunStates, decode_run, encode_run
+from crawler_dedup.index.runs import RunTables
 from crawler_dedup.index.sitetables import SiteTables
-from crawler_dedup.index.storage import NUMBERS, OVERRIDES, RECORDS, RUNS, SIGNATURES, SharedState, Storage
-from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.index.storage import NUMBERS, OVERRIDES, RECORDS, SIGNATURES, SharedState, Storage
 
 _VERSION, _VERSION_BYTES = b"version", 8
 _decode_override = msgspec.msgpack.Decoder(Override).decode
@@ -34,52 +33,7 @@ _SCOPE = 0
 """The scope of the buckets of numbers: places are hashes that include a scope."""
 
 
-class Filing(Protocol):
-    """Determines where the index files a page."""
-
-    def keys(self, page: SignedPage) -> Sequence[int]:
-        """Return the buckets under which *page* is filed. They are the same for pages with the same signature."""
-
-    def title_key(self, page: SignedPage) -> int:
-        """Return the 64-bit key of the title under which *page* is also filed; 0 if none. Only the page determines it."""
-
-
-_REMEMBERED = 128  # records that were read or written last; up to twice as many are kept
-_MOST_REMEMBERED = 8_000  # bytes; larger records are not kept
-
-
-class RecentRows:
-    """A cache of rows by their stored content: several threads read.
-
-    It has the records that were read or written last: a representative is read for each of its duplicates, and a claimed
-    record is read again when it is settled.
-
-    Attributes:
-        overrides: the overrides and their version.
-    """
-
-    def __init__(self) -> None:
-        self.overrides: tuple[bytes, Overrides] = b"", NO_OVERRIDES
-        self._latest: dict[bytes, Record] = {}
-        self._before: dict[bytes, Record] = {}
-
-    def find(self, content: bytes) -> Record | None:
-        """Return the record that is stored as *content*, if it is in the cache."""
-        latest = self._latest.get(content)
-        if latest is None and (latest := self._before.get(content)) is not None:
-            self.add(content, latest)
-        return latest
-
-    def add(self, content: bytes, record: Record) -> None:
-        """Remember *record*, which is stored as *content*."""
-        if len(content) > _MOST_REMEMBERED:
-            return
-        if len(self._latest) >= _REMEMBERED:
-            self._before, self._latest = self._latest, {}
-        self._latest[content] = record
-
-
-class Tables(SiteTables):
+class Tables(RunTables, SiteTables):
     """What is stored in an index, within one transaction.
 
     The number of a record is at the places of its page key and of its aliases, and, if the page is a representative,
@@ -110,25 +64,11 @@ class Tables(SiteTables):
     def get(self, number: int) -> Record | None:
         """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` if it is unreadable."""
         stored = self._storage.read(RECORDS, number_name(number))
-        if stored is None:
-            return None
-        content = bytes(stored)
-        record = self._recent.find(content)
-        if record is None:
-            record = unpack(content)
-            self._recent.add(content, record)
-        return record
+        return None if stored is None else self._recent.unpack(bytes(stored))
 
     def replace(self, number: int, record: Record) -> None:
         """Replace the record with *number* by *record*, which is of the same page."""
-        self._write_record(number, record, is_new=False)
-
-    def _write_record(self, number: int, record: Record, *, is_new: bool) -> None:
-        content = pack(record)
-        self._storage.write(RECORDS, number_name(number), content, is_new=is_new)
-        unpacked = as_unpacked(record)
-        if unpacked is not None:
-            self._recent.add(content, unpacked)
+        self._storage.write(RECORDS, number_name(number), self._recent.pack(record))
 
     def items(self) -> Iterator[tuple[int, Record | None]]:
         """Yield (number, record) in ascending order; ``None`` for a record that cannot be read, or has no number."""
@@ -172,7 +112,7 @@ class Tables(SiteTables):
         number = self._storage.new_number(self._highest)
         for place in places:
             self._put(place, number)
-        self._write_record(number, record, is_new=True)
+        self._storage.write(RECORDS, number_name(number), self._recent.pack(record), is_new=True)
         return number
 
     def _without_taken_aliases(self, record: Record, places: list[int]) -> Record:
@@ -347,77 +287,6 @@ class Tables(SiteTables):
         self._storage.write(OVERRIDES, _VERSION, os.urandom(_VERSION_BYTES))
         return True
 
-    # Runs
-
-    def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
-        """Note that a run is alive, and return the time for its records, which never goes back, even if clocks do."""
-        self._storage.require_own_run(number)
-        call = number, grace, now, stored_until
-        last = self._shared.touched.get(call)
-        if last is None:
-            run = self.find_run(number)
-            touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
-            if touched != run:
-                self._storage.write(RUNS, run_name(number), encode_run(touched))
-            last = touched.last
-            self._shared.touched = {call: last}
-        return last
-
-    def end_run(
-        self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
-    ) -> None:
-        """End a run. All recorded pages that it settled are stored, except those settled after *stored_until*."""
-        self._shared.touched.clear()
-        ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
-        if ended.has_finished and ended.is_tidy:
-            self._storage.delete(RUNS, run_name(number))
-        else:
-            self._storage.write(RUNS, run_name(number), encode_run(ended))
-
-    def find_run(self, number: int) -> RunEntry | None:
-        """Return the entry of a run, or ``None``."""
-        content = self._storage.read(RUNS, run_name(number))
-        return None if content is None else _decode_run(content)
-
-    def find_dead_runs(self) -> dict[int, RunEntry]:
-        """Find the runs that are over and did not finish, or left claims behind.
-
-        A run that ends at this moment seems dead too, unless this transaction may write: its entry changes before it is
-        released. So the entry of such a run differs in the next transaction, that of a dead run does not.
-        """
-        runs = {
-            int.from_bytes(name, "big"): _decode_run(content)
-            for name, content in self._storage.scan(RUNS)
-            if len(name) == RUN_NAME_BYTES
-        }
-        return {number: run for number, run in runs.items() if self._storage.is_alive(number) is False}
-
-    def count_unreadable_runs(self) -> int:
-        """Count the entries that cannot be read."""
-        return sum(
-            len(name) != RUN_NAME_BYTES or _decode_run(content) is DAMAGED_RUN
-            for name, content in self._storage.scan(RUNS)
-        )
-
-    def run_states(self) -> RunStates:
-        """Return the states of the runs as they are now; for a transaction that may write.
-
-        Whether a run is alive is determined once for all jobs of the transaction.
-        """
-        return RunStates(self.find_run, self._storage.is_alive, self._shared.alive)
-
-    def run_states_in_reading(self, dead: Container[int]) -> RunStates:
-        """Return the states of the runs, for a transaction that may not write.
-
-        Args:
-            dead: the runs that had died before. What it reads of other runs is from a time when they were alive.
-        """
-
-        def is_alive(number: int) -> bool | None:
-            return False if number in dead else None if self._storage.is_alive(number) is None else True
-
-        return RunStates(self.find_run, is_alive)
-
 
 def _require_readable(override: Override | None) -> Override:
     if override is None:
@@ -431,18 +300,6 @@ def number_name(number: int) -> bytes:
         return number.to_bytes(NUMBER_BYTES, "big")
     except OverflowError as error:
         raise msgspec.DecodeError(f"{number} is no number of a record") from error
-
-
-def run_name(number: int) -> bytes:
-    """Return the name of the entry of a run."""
-    return (number & 0xFFFFFFFF).to_bytes(RUN_NAME_BYTES, "big")
-
-
-def _decode_run(content: bytes | memoryview) -> RunEntry:
-    try:
-        return decode_run(content)
-    except msgspec.DecodeError:
-        return DAMAGED_RUN
 
 
 def name_of(record: Record) -> bytes:

@@ -5,53 +5,25 @@ The kept pages are in an index, which is read and changed within one transaction
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from crawler_dedup.config import Config
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
-from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.limits import MAX_COMPARED
+from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.overrides import NO_OVERRIDES, Override, Overrides, make_override
-from crawler_dedup.index.profiles import CountsReader, Snapshot, site_key
+from crawler_dedup.index.profiles import Snapshot, site_key
 from crawler_dedup.index.records import Record, name_page, shorten_key
 from crawler_dedup.index.runs import RecordState, RunStates, wall_clock
-from crawler_dedup.index.tables import Filing, Tables
+from crawler_dedup.index.tables import Tables
 from crawler_dedup.signedpage import PageKind, SignedPage
 
 _MAX_SNAPSHOTS = 256  # that are remembered; the snapshot of a hostile site takes 400 KB
-
-
-class Matcher(Filing, CountsReader, Protocol):
-    """Answers the questions of the index about signatures and pages; the index knows neither scheme nor rules."""
-
-    def prepare(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
-        """Return *page* with the keys for filing and look-up, by what is known about its site now."""
-
-    def trim(self, page: SignedPage) -> SignedPage:
-        """Return *page*, which was handled, without data that no rule uses."""
-
-    def bucket_limit(self, page: SignedPage) -> int | None:
-        """Return the maximum number of pages under one key that are read; ``None``: all."""
-
-    def probes(self, page: SignedPage) -> Iterable[int]:
-        """Return the buckets that contain the candidates for *page*."""
-
-    def near(self, page: SignedPage, filed: Numbers) -> Sequence[int]:
-        """Return the signatures of *filed* that are candidates, each once, nearest first."""
-
-    def choose(
-        self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
-    ) -> tuple[SignedPage, Match] | None:
-        """Return the first of the *kept* pages that covers *new*, with the match. They come nearest first.
-
-        Args:
-            snapshot_of: returns what is known about the site of a page.
-        """
 
 
 @dataclass(frozen=True)
@@ -86,11 +58,6 @@ class RunContext:
         overrides = Overrides(make_override("below", [prefix]) for prefix in config.never_drop)
         max_age = round(86_400 * config.expire_days)
         return cls(grace=config.grace, max_age=max_age, is_dry=config.is_dry, overrides=overrides, **fields)
-
-    @property
-    def makes_claims(self) -> bool:
-        """Whether a page that passes is settled later and not at once."""
-        return self.next_claim is not None
 
 
 @dataclass
@@ -208,7 +175,7 @@ class Verdicts:
         A page that is being handled is not kept yet: the present visit replaces it, however the other visit ends.
         """
         state = self._state_of(record)
-        if state is RecordState.CLAIMED and self._context.makes_claims:
+        if state is RecordState.CLAIMED and self._context.next_claim is not None:
             changes.outdated[number] = record
             return self._file_as(Verdict.UNCHANGED, page, changes, record.page, match=match)
         earlier = (

@@ -15,11 +15,13 @@ from crawler_dedup.batch.memorystorage import MemoryStorage
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.limits import MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.lmdb.index import DirectoryIndex
+from crawler_dedup.index.matcher import Matcher
+from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.runs import NO_RUNS
 from crawler_dedup.index.storage import SharedState
-from crawler_dedup.index.tables import RecentRows, Tables
-from crawler_dedup.index.verdicts import Matcher, RunContext, Verdicts
+from crawler_dedup.index.tables import Tables
+from crawler_dedup.index.verdicts import RunContext, Verdicts
 from tests.support.indexing import SPEC, ByDistance
 
 NOTHING_KNOWN = FrozenProfiles({})

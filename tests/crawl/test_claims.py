@@ -36,7 +36,7 @@ def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_for
         pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(18)]
         for page in pages:
             (decision,) = deduplicator.submit([page], claim=True).result()
-            assert len(deduplicator._opened.store._open_claims) <= 5
+            assert len(deduplicator._opened.store._unfinished._open_claims) <= 5
         assert deduplicator.settle(decision)
     with Deduplicator.open(tmp_path, config) as deduplicator:
         assert deduplicator.tidy() == 17

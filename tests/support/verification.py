@@ -10,9 +10,10 @@ import numpy as np
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.lmdb.index import DirectoryIndex
+from crawler_dedup.index.matcher import Filing
 from crawler_dedup.index.records import hash_scope, name_page
 from crawler_dedup.index.storage import NUMBERS, SIGNATURES
-from crawler_dedup.index.tables import Filing, Tables
+from crawler_dedup.index.tables import Tables
 
 if TYPE_CHECKING:
     from crawler_dedup.index.redis.client import Client

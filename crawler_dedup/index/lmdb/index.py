@@ -19,9 +19,11 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.runlocks import RunLock
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
+from crawler_dedup.index.matcher import Filing
+from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.storage import SharedState
-from crawler_dedup.index.tables import Filing, RecentRows, Tables
+from crawler_dedup.index.tables import Tables
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _T = TypeVar("_T")

@@ -13,15 +13,7 @@ from crawler_dedup.index.layout import NUMBER_BYTES, count_chunks, decode_number
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.runlocks import is_run_alive
-from crawler_dedup.index.storage import (
-    NUMBERS,
-    RECORDS,
-    ROW_TABLES,
-    SIGNATURES,
-    BucketTable,
-    RowTable,
-    Storage,
-)
+from crawler_dedup.index.storage import NUMBERS, RECORDS, ROW_TABLES, SIGNATURES, BucketTable, RowTable, Storage
 
 
 class Databases:

@@ -14,9 +14,10 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.layout import place_entry, place_of_signature
 from crawler_dedup.index.lmdb.buckets import Tally, tally
 from crawler_dedup.index.lmdb.storage import Databases
+from crawler_dedup.index.matcher import Filing
 from crawler_dedup.index.records import Record, hash_scope
 from crawler_dedup.index.storage import NUMBERS, SIGNATURES
-from crawler_dedup.index.tables import Filing, Tables, places_of
+from crawler_dedup.index.tables import Tables, places_of
 from crawler_dedup.system.callbacks import Advance
 
 _SLICE = 10_000
@@ -33,11 +34,7 @@ class _Findings:
 
 
 def find_problems(
-    txn: lmdb.Transaction,
-    databases: Databases,
-    tables: Tables,
-    filing: Filing,
-    advance: Advance,
+    txn: lmdb.Transaction, databases: Databases, tables: Tables, filing: Filing, advance: Advance
 ) -> list[str]:
     """Return the faults of an index, a sentence each.
 
@@ -67,12 +64,7 @@ def find_problems(
     return sentences
 
 
-def _check_records(
-    batch: Iterable[_Numbered],
-    tables: Tables,
-    filing: Filing,
-    findings: _Findings,
-) -> None:
+def _check_records(batch: Iterable[_Numbered], tables: Tables, filing: Filing, findings: _Findings) -> None:
     places: list[tuple[int, int]] = []
     filed: list[tuple[int, int, int]] = []
     for number, record in batch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -17,6 +18,8 @@ from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FORMAT, KIND, FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.index.matcher import Filing, Matcher
+from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.redis import opening, scripts
@@ -29,8 +32,8 @@ from crawler_dedup.index.redis.runs import ServerRun, show_life_soon
 from crawler_dedup.index.redis.storage import UNDIVIDED, ServerStorage
 from crawler_dedup.index.redis.writer import MOST_JOBS, MOST_PAGES, Writer
 from crawler_dedup.index.storage import SharedState
-from crawler_dedup.index.tables import Filing, RecentRows, Tables
-from crawler_dedup.index.verdicts import Matcher, RunContext
+from crawler_dedup.index.tables import Tables
+from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -76,7 +79,7 @@ class ServerIndex(Index):
         self._epoch = b""
         self._quick = ServerConnection(address, _QUICK_SECONDS)
         self._is_closed = False
-        self._offers = Offers(MOST_JOBS)
+        self._offers: Offers = deque(maxlen=MOST_JOBS)
         self._recent = RecentRows()
         self._writer = None if readonly else Writer(self._make_client(cache_bytes), self._begin, self._make_tables)
         with self._counting:
@@ -180,7 +183,7 @@ class ServerIndex(Index):
         aliases: Mapping[str, str] | None = None,
     ) -> Future[list[Decision]]:
         def offer(pages: Sequence[SignedPage]) -> Future[list[Decision]]:
-            self._offers.add(pages, matcher)
+            self._offers.append((pages, matcher))
             return Index.offer(self, pages, matcher, context, aliases=aliases)
 
         return offer(pages) if len(pages) <= UNDIVIDED else offer_in_pieces(offer, pages, MOST_PAGES)
@@ -190,11 +193,8 @@ class ServerIndex(Index):
         return sum(Index.merge(self, part, filing) for part in parts)
 
     def _now(self) -> int:
-        connection = ServerConnection(self.address)
-        try:
+        with ServerConnection(self.address) as connection:
             return int(read_time(connection))
-        finally:
-            connection.drop()
 
     def _submit(self, job: Callable[[Tables], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
         if self._writer is None:
@@ -218,7 +218,7 @@ class ServerIndex(Index):
             if self._fails_if_emptied:
                 self._epoch = self._epoch or client.epoch
                 client.require_epoch(self._epoch)
-            yield self._make_tables(ServerStorage(client, self.header, Offers(0), is_reading=True), SharedState())
+            yield self._make_tables(ServerStorage(client, self.header, deque(), is_reading=True), SharedState())
         except msgspec.DecodeError as error:
             raise client.damaged_error(error) from error
         finally:

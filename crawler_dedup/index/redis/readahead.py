@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from crawler_dedup.index.layout import place_entry, place_of_name, place_of_signature
+from crawler_dedup.index.matcher import Probing
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import hash_scope, name_page
 from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.storage import NUMBERS, SIGNATURES, SITES, Probing
+from crawler_dedup.index.storage import NUMBERS, SIGNATURES, SITES
 from crawler_dedup.signedpage import SignedPage
 
 _MOST_PAGES = 250  # for which cells are read together: about as many as in one transaction
-_Offer = tuple[Sequence[SignedPage], Probing]
-
-
-class Offers:
-    """The latest offers for which nothing was read in advance yet.
-
-    Args:
-        most: maximum number of offers. The cells for older offers are not read together with those for others.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._waiting: deque[_Offer] = deque(maxlen=most)
-
-    def add(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
-        """Note that decisions will be made about *pages*. May be called by any thread."""
-        self._waiting.append((pages, lookup))
-
-    def clear(self) -> None:
-        """Forget the offers."""
-        self._waiting.clear()
-
-    def take(self) -> Iterator[_Offer]:
-        """Yield and forget the first offers, up to 250 pages. Called only by the thread that makes transactions."""
-        pages = 0
-        while self._waiting and pages < _MOST_PAGES:
-            offer = self._waiting.popleft()
-            pages += len(offer[0])
-            yield offer
+Offers = deque[tuple[Sequence[SignedPage], Probing]]
+"""The latest offers for which nothing was read in advance yet. The cells for older ones are not read together."""
 
 
 class ReadAhead:
@@ -64,7 +39,11 @@ class ReadAhead:
             self._offers.clear()
             return
         names: list[bytes] = []
-        for some, probing in ((pages, lookup), *self._offers.take()):
+        together, count = [(pages, lookup)], 0
+        while self._offers and count < _MOST_PAGES:
+            together.append(self._offers.popleft())
+            count += len(together[-1][0])
+        for some, probing in together:
             if id(some) not in self._done:
                 self._done[id(some)] = some
                 for page in some:

@@ -11,21 +11,12 @@ from crawler_dedup.errors import IndexGone
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.layout import NUMBER_BYTES, limit_payloads
+from crawler_dedup.index.matcher import Probing
 from crawler_dedup.index.redis.changes import ChangedBucket, Changes
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.readahead import Offers, ReadAhead
 from crawler_dedup.index.redis.runs import is_held_here
-from crawler_dedup.index.storage import (
-    COUNTS,
-    PAYLOAD_BYTES,
-    RECORDS,
-    RUNS,
-    SITES,
-    BucketTable,
-    Probing,
-    RowTable,
-    Storage,
-)
+from crawler_dedup.index.storage import COUNTS, PAYLOAD_BYTES, RECORDS, RUNS, SITES, BucketTable, RowTable, Storage
 from crawler_dedup.signedpage import SignedPage
 
 _PAYLOAD = np.dtype("<u8")

@@ -1,0 +1,148 @@
+"""What an opening of an index has begun: the claims that are open, and what is written with one of its next transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from crawler_dedup.decision import Decision
+from crawler_dedup.errors import IndexDamaged, IndexUnusable
+from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_OPEN_CLAIMS
+from crawler_dedup.index.matcher import Matcher
+from crawler_dedup.index.tables import Tables
+from crawler_dedup.index.verdicts import RunContext
+from crawler_dedup.signedpage import SignedPage
+
+MANY_DROPPED = 64
+"""Number of addresses of duplicates that are stored together."""
+
+
+class Unfinished:
+    """The open claims of an opening, the offers that may not have been stored, and addresses that are not stored yet.
+
+    Args:
+        submit: runs a job in the next write transaction (:meth:`~crawler_dedup.index.backend.Backend._submit`).
+
+    Attributes:
+        may_have_claims: whether a claim is open, or was at a time when there were too many to remember them.
+    """
+
+    def __init__(self, submit: Callable[..., Future[Any]]) -> None:
+        self._submit = submit
+        self._open_claims: set[int] = set()
+        self._has_lost_count = False
+        self._doubtful: list[Callable[[Tables], object]] = []
+        self._dropped: list[tuple[SignedPage, str]] = []  # kept pages, and the addresses of their duplicates
+
+    @property
+    def may_have_claims(self) -> bool:
+        return self._has_lost_count or bool(self._open_claims)
+
+    def write(self, txn: Tables) -> None:
+        """Release the claims of offers that may not have been stored, and store all addresses."""
+        for release in self._doubtful:
+            release(txn)
+        _add_addresses(txn, self._dropped)
+
+    def note_offer(
+        self, offer: Future[list[Decision]], decided: Sequence[Decision], matcher: Matcher, context: RunContext
+    ) -> None:
+        """Remember which claims this run has made. Called in the writing thread.
+
+        A claim stays open for ever if another middleware discards the page. If there are too many such claims, only their
+        existence is remembered: the next run searches for them. If it is not known whether an offer was stored, its pages
+        pass without a claim, and are released with the next offer that succeeds.
+        """
+        if offer.cancelled():
+            return
+        claims = [decision for decision in decided if decision.claim]
+        if offer.exception() is not None:
+            self._doubtful += [
+                partial(end_claim, decision=decision, matcher=matcher, context=context, settled=False)
+                for decision in claims[: MAX_OPEN_CLAIMS - len(self._doubtful)]
+            ]
+            return
+        self._open_claims.update(decision.claim for decision in claims)
+        if len(self._open_claims) > MAX_OPEN_CLAIMS:
+            self.note_lost_claims()
+            self._open_claims.clear()
+        if self._doubtful:
+            self._release_doubtful()
+
+    def note_lost_claims(self) -> None:
+        """Note that there are claims of this run that are not known."""
+        self._has_lost_count = True
+
+    def note_end(self, end: Future[bool], claim: int) -> None:
+        """Forget a claim if it has ended."""
+        if not end.cancelled() and end.exception() is None:
+            self._open_claims.discard(claim)
+
+    def note_dropped(self, dropped: Sequence[tuple[SignedPage, str]]) -> None:
+        """Remember the addresses of duplicates. They are stored together, so that a duplicate costs no commit of its own.
+
+        Those that are not stored yet are lost if the process dies.
+        """
+        self._dropped += dropped
+        if len(self._dropped) >= MANY_DROPPED:
+            dropped, self._dropped = self._dropped, []
+            with suppress(IndexUnusable):  # it is being closed
+                self._submit(partial(_add_addresses, dropped=dropped), urgent=False)
+
+    def _release_doubtful(self) -> None:
+        releases, self._doubtful = self._doubtful, []
+
+        def note(future: Future[None]) -> None:
+            if future.cancelled() or future.exception() is not None:
+                self._doubtful += releases
+
+        def job(txn: Tables) -> None:
+            for release in releases:
+                release(txn)
+
+        try:
+            self._submit(job).add_done_callback(note)
+        except IndexUnusable:  # it is being closed
+            self._doubtful += releases
+
+
+def end_claim(txn: Tables, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool) -> bool:
+    """Settle or release the claim of *decision*; return whether its page is recorded with this claim."""
+    recorded = txn.find(decision.scope, decision.key)
+    if recorded is None:
+        return False
+    number, record = recorded
+    if decision.claim and (record.run, record.claim) != (context.run, decision.claim):
+        return False
+    if not settled:
+        txn.remove(number, record, matcher)
+    elif decision.claim and not record.settled:
+        now = touch_run(txn, context)
+        txn.count_page(record.page, matcher, now)
+        txn.replace(number, msgspec.structs.replace(record, settled=now, page=matcher.trim(record.page)))
+    return True
+
+
+def _add_addresses(txn: Tables, dropped: Sequence[tuple[SignedPage, str]]) -> None:
+    """Add the address of each duplicate to the record of its representative, up to a limit, if that can be read."""
+    for kept, url in dropped:
+        with suppress(msgspec.DecodeError, IndexDamaged):
+            recorded = txn.find(kept.scope, kept.key)
+            if recorded is None:
+                continue
+            number, record = recorded
+            if len(record.also_at) < MAX_ALSO_AT and url not in record.also_at and len(url) <= MAX_ADDRESS_CHARS:
+                txn.replace(number, msgspec.structs.replace(record, also_at=(*record.also_at, url)))
+
+
+def touch_run(txn: Tables, context: RunContext) -> int:
+    """Note that the run is alive, and return the time of the transaction."""
+    now = context.clock()
+    if not context.run:
+        return now
+    return txn.touch_run(context.run, context.grace, now, stored_until=context.stored_until())
