@@ -29,18 +29,6 @@ _STUCK = 5.0
 _Run = Callable[[lmdb.Transaction], Any]
 
 
-class NoCommitter:
-    """A committer that refuses all jobs, for an index that was opened to be read only."""
-
-    def submit(self, job: _Run, *, urgent: bool = True) -> Future[Any]:  # noqa: ARG002
-        """Raise :class:`IndexUnusable`."""
-        raise IndexUnusable("The index is open for reading only.")
-
-    def close(self, timeout: float) -> bool:  # noqa: ARG002
-        """Return ``True``: nothing waits."""
-        return True
-
-
 class Committer(JobThread):
     """The writing thread of an environment."""
 

@@ -23,7 +23,7 @@ import msgspec
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, Kind, check_header
-from crawler_dedup.index.lmdb.committer import Committer, NoCommitter
+from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.engine import HeaderRow, explain, measure_file, no_index_error
 from crawler_dedup.index.lmdb.locks import ProcessLock
 from crawler_dedup.index.lmdb.openfiles import OpenFiles, Readers, open_alone
@@ -64,9 +64,7 @@ class Environment:
         self.shared = SharedState()
         self._header_row = HeaderRow(self._lmdb, directory, self.shared)
         require, extend = self._files.require_intact, self._files.make_extend_job
-        self._committer = (
-            NoCommitter() if readonly else Committer(self._lmdb, self._explain, require, extend, self.shared)
-        )
+        self._committer = None if readonly else Committer(self._lmdb, self._explain, require, extend, self.shared)
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int, readonly: bool = False) -> Environment:
@@ -131,7 +129,7 @@ class Environment:
             del self._shared[self.directory]
         if self._forked:
             return
-        if self._committer.close(_CLOSE_TIMEOUT):
+        if self._committer is None or self._committer.close(_CLOSE_TIMEOUT):
             self._files.close()
         else:  # closing under a thread that waits inside LMDB would crash the process
             self._left_open.append(self)
@@ -183,11 +181,6 @@ class Environment:
         """The database that holds the header."""
         return self._header_row.database
 
-    @property
-    def has_several_openings(self) -> bool:
-        """Whether this process has opened it more than once."""
-        return self._users > 1
-
     def prepare(self, kind: Kind, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool) -> Header:
         """Write the header, or compare a stored header with it; return the stored header.
 
@@ -200,7 +193,7 @@ class Environment:
         """
         header = Header(FORMAT, dict(spec), dict(libraries), kind)
         stored = self.stored_header()
-        if stored is None or (fresh and not self.has_several_openings):
+        if stored is None or (fresh and self._users == 1):
             # Another process may have been faster: its header is checked like any other.
             stored = self.write(partial(self._header_row.begin, header=header, fresh=fresh))
         check_header(self.directory, stored, header)
@@ -240,6 +233,8 @@ class Environment:
         """
         if self._readers.has_lost_map:
             self._require()  # raises
+        if self._committer is None:
+            raise IndexUnusable("The index is open for reading only.")
         return self._committer.submit(job, urgent=urgent)
 
     def write(self, job: Callable[[lmdb.Transaction], _T], timeout: float | None = None) -> _T:

@@ -14,22 +14,10 @@ from crawler_dedup.system.files import opener
 from crawler_dedup.system.mounts import find_mount
 
 # Two hosts that map one file do not see each other's changes, and locks often have no effect.
-_NETWORK = {"9p", "afs", "beegfs", "ceph", "cifs", "gfs", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4"}
-_NETWORK |= {
-    "afpfs",
-    "davfs",
-    "ocfs2",
-    "orangefs",
-    "prl_fs",
-    "remote",
-    "smb",
-    "smb2",
-    "smb3",
-    "smbfs",
-    "vboxsf",
-    "vmhgfs",
-    "webdav",
-}
+_NETWORK = set(
+    "9p afs beegfs ceph cifs gfs gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 afpfs davfs ocfs2 orangefs"
+    " prl_fs remote smb smb2 smb3 smbfs vboxsf vmhgfs webdav".split()
+)
 _NETWORK |= {f"fuse.{name}" for name in (*_NETWORK, "ceph-fuse", "gcsfuse", "juicefs", "rclone", "s3fs", "sshfs")}
 
 

@@ -46,7 +46,9 @@ class OpenFiles:
     """LMDB's two files in a directory, open and checked.
 
     Attributes:
-        env: LMDB's environment. Call :meth:`require_intact` before it is used.
+        data_path: path of the data file.
+        env: LMDB's environment. Call :meth:`require_intact` before it is used. Once its map could not be moved, nothing
+            may use it.
     """
 
     def __init__(self, directory: Path, map_size: int, *, readonly: bool = False) -> None:
@@ -61,7 +63,7 @@ class OpenFiles:
         """
         self._directory = directory
         self._readonly = readonly
-        self._data_path, self._lock_path = str(directory / DATA_FILE), str(directory / LOCK_FILE)
+        self.data_path, self._lock_path = str(directory / DATA_FILE), str(directory / LOCK_FILE)
         self._seen = 0, 0
         self._damage = ""
         try:
@@ -91,7 +93,7 @@ class OpenFiles:
                 self._prepare(map_size)
             # Check the files only now: a compaction in between replaces the data file.
             self._join_others()
-            missing = [path for path in (self._data_path, self._lock_path) if not _is_filled(path)]
+            missing = [path for path in (self.data_path, self._lock_path) if not _is_filled(path)]
             if not missing:
                 return
         raise IndexUnusable(
@@ -105,7 +107,7 @@ class OpenFiles:
         Where that file is missing or may not be written, lock the directory for this process alone and return ``None``.
         """
         self._join_others()
-        if not _is_filled(self._data_path):
+        if not _is_filled(self.data_path):
             raise no_index_error(self._directory)
         with suppress(OSError):  # the file or the file system may be read-only
             if _is_filled(self._lock_path):
@@ -114,7 +116,7 @@ class OpenFiles:
             raise IndexUnusable(
                 f"The index in {self._directory} is open in another process, and its lock file {self._lock_path} is missing"
                 f" or may not be written by this user. Read it after that process has ended, or as"
-                f" {owner_of(Path(self._data_path))}."
+                f" {owner_of(Path(self.data_path))}."
             )
         return None
 
@@ -129,15 +131,15 @@ class OpenFiles:
         return open(self._lock_path, "r+b", buffering=0)
 
     def _prepare(self, map_size: int) -> None:
-        if Path(self._data_path).exists() and not _is_filled(self._data_path):
-            logger.warning("%s is empty: any earlier index is lost. A new index is created.", self._data_path)
+        if Path(self.data_path).exists() and not _is_filled(self.data_path):
+            logger.warning("%s is empty: any earlier index is lost. A new index is created.", self.data_path)
         shutil.rmtree(self._directory / COPY_DIRECTORY, ignore_errors=True)  # left by a compaction that was killed
         allocate_lock_file(Path(self._lock_path))
-        is_new = not Path(self._data_path).exists()
+        is_new = not Path(self.data_path).exists()
         with open_lmdb(self._directory, map_size) as env:
             extend_file(env, self._directory)
         if is_new:
-            inherit_access(Path(self._data_path), self._directory)
+            inherit_access(Path(self.data_path), self._directory)
 
     def _open_lmdb(self, map_size: int) -> None:
         try:
@@ -193,16 +195,8 @@ class OpenFiles:
 
     def _read_status(self) -> tuple[os.stat_result, os.stat_result]:
         """Return the status of the data file and of the lock file; the first one twice if no lock file is used."""
-        data = os.stat(self._data_path)
+        data = os.stat(self.data_path)
         return data, data if self._lock_file is None else os.stat(self._lock_path)
-
-    def enlarge_map(self) -> None:
-        """Make the map twice as large as the data file is now. No transaction may be open in this process.
-
-        Raises:
-            lmdb.Error: there is no memory for it; nothing may use :attr:`env` any more.
-        """
-        self.env.set_mapsize(2 * os.stat(self._data_path).st_size)
 
     def make_extend_job(self) -> Callable[[lmdb.Transaction], None] | None:
         """Return a job that makes the data file as long as LMDB says, after a commit that has not written its last page.
@@ -216,7 +210,7 @@ class OpenFiles:
         """Make the data file as long as LMDB says, in a write transaction: no other process makes it longer meanwhile."""
         length = file_length(self.env)
         if self._seen[0] < length:
-            os.truncate(self._data_path, length)
+            os.truncate(self.data_path, length)
 
     def close(self) -> None:
         """Close the files. Nothing may use :attr:`env` any more."""
@@ -340,7 +334,7 @@ class Readers:
         with self._counting:
             if self._readonly and self.count == 1:
                 try:
-                    self._files.enlarge_map()
+                    self._files.env.set_mapsize(2 * os.stat(self._files.data_path).st_size)
                 except lmdb.Error:
                     self.has_lost_map = True
                     raise

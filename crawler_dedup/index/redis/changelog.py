@@ -41,16 +41,10 @@ class State(NamedTuple):
         return cls(*_STATE.unpack_from(content))
 
 
-class Marks:
-    """Generates the marks of entries, unique among all clients (except with a probability of 2^-64)."""
-
-    def __init__(self) -> None:
-        self._writer = os.urandom(TOKEN_BYTES)
-        self._numbers = count(1)
-
-    def next(self) -> bytes:
-        """Return the next mark."""
-        return self._writer + next(self._numbers).to_bytes(TOKEN_BYTES, "little")
+def make_marks() -> Iterator[bytes]:
+    """Yield marks of entries, unique among all clients (except with a probability of 2^-64)."""
+    writer = os.urandom(TOKEN_BYTES)
+    return (writer + number.to_bytes(TOKEN_BYTES, "little") for number in count(1))
 
 
 def read_tokens(entries: bytes) -> Iterator[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Any
 
@@ -12,7 +12,7 @@ from crawler_dedup.errors import ConnectionLost, IndexDamaged, IndexGone, IndexU
 from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis import scripts
-from crawler_dedup.index.redis.changelog import RUNS, Marks, State, make_tokens, read_tokens
+from crawler_dedup.index.redis.changelog import RUNS, State, make_marks, make_tokens, read_tokens
 from crawler_dedup.index.redis.changes import Changes, KnownRuns
 from crawler_dedup.index.redis.connection import ANSWER_SECONDS, ServerConnection, ServerReadOnly, read_time
 from crawler_dedup.index.redis.keys import LAYOUT, Keys, meta_key
@@ -51,7 +51,7 @@ class Client:
         self.cells = KnownCells(self._connection, cache_bytes, may_assume=may_assume)
         self._opened = 0
         self._state = b""
-        self._marks = Marks()
+        self._marks = make_marks()
         self._reserved = range(0)
         self._ahead = 0.0
         self._created = monotonic()
@@ -119,8 +119,7 @@ class Client:
             ConnectionLost: it is not known whether the changes were made.
             ServerReadOnly: the changes were not made.
         """
-        mark = self._marks.next()
-        arguments = self._arguments(changes, mark)
+        mark = next(self._marks)
         keys = [
             self.keys.state,
             self.keys.log,
@@ -128,8 +127,11 @@ class Client:
             *(name for name, _ in changes.added),
             *changes.written,
         ]
+        # If the server was stopped and runs the script too late, nothing is changed: nobody waits for the answer any more.
+        until = int(1000 * (monotonic() + self._ahead + ANSWER_SECONDS))
+        arguments = [self.keys.prefix, self._state, until, *self._arguments(changes, mark)]
         try:
-            answer = self._evaluate(keys, arguments)
+            answer: list[Any] = self._connection.evaluate(scripts.COMMIT, keys, arguments)
         except ServerReadOnly:
             raise
         except ConnectionLost:
@@ -145,13 +147,6 @@ class Client:
             case _:
                 self.forget()
         return False
-
-    def _evaluate(self, keys: Sequence[bytes], arguments: Sequence[bytes | str | int]) -> list[Any]:
-        # If the server was stopped and runs the script too late, nothing is changed: nobody waits for the answer any more.
-        until = int(1000 * (monotonic() + self._ahead + ANSWER_SECONDS))
-        known = (self.keys.prefix, self._state, until)
-        answer: list[Any] = self._connection.evaluate(scripts.COMMIT, keys, [*known, *arguments])
-        return answer
 
     def read_state(self) -> State:
         """Return the state of the index. Raises :class:`IndexGone` if the index was emptied meanwhile."""
