@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from os import PathLike
 from pathlib import Path
@@ -13,14 +13,13 @@ from types import TracebackType
 
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope, scope_of
-from crawler_dedup.decision import Decision, Match, Verdict
-from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
+from crawler_dedup.decision import Decision, Match
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress, find_location
-from crawler_dedup.index.maintenance import make_pages, open_pages, read_profiles
+from crawler_dedup.index.maintenance import make_pages, read_profiles
+from crawler_dedup.index.opening import Opening
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.rules.matcher import RuleMatcher
@@ -33,52 +32,6 @@ from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Advance, ignore_progress
-from crawler_dedup.system.logs import logger_without_credentials
-
-logger = logger_without_credentials(__name__)
-
-
-def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
-    """Return the decision that a crawl which begins now would make about *page*, and change nothing.
-
-    Works while a crawl uses the index. If there is no index, the page is new, and no directory is created.
-
-    Args:
-        signer: the signer that has signed the page. Use :func:`with_tokenizer_of_index` to make it and to call this.
-        alias: another key of the page: that of an address that redirected to it.
-
-    Raises:
-        IndexMismatch: the index was made with another configuration.
-        IndexUnusable: it cannot be read.
-    """
-    try:
-        store = open_pages(location, signer.spec)
-    except IndexMissing:
-        return Decision(
-            Verdict.UNCHECKED if page.unsigned else Verdict.NEW, page.url, page.key, page.scope, page.unsigned
-        )
-    with closing(store):
-        return preview_in(store, signer, page, alias=alias)
-
-
-def preview_in(store: Index, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
-    """Return what :func:`preview` returns, from an open index."""
-    return store.preview(page, RuleMatcher(signer), RunContext.of(signer.config), alias=clean_identifier(alias))
-
-
-@dataclass(frozen=True)
-class _Opened:
-    """The open index, and the contexts in which this run offers pages: to be settled at once, or to claim their places.
-
-    Attributes:
-        is_emptied: whether it was emptied when it was opened.
-    """
-
-    store: Index
-    lock: Run
-    context: RunContext
-    claiming: RunContext
-    is_emptied: bool
 
 
 class Deduplicator:
@@ -139,36 +92,17 @@ class Deduplicator:
 
         def open_with(resolved: Config) -> Deduplicator:
             signer = Signer(resolved)
-            return cls(
-                location, signer, None if profiles is None else read_profiles(Path(profiles), signer.spec, can_read)
-            )
+            frozen = None if profiles is None else read_profiles(Path(profiles), signer.spec, can_read)
+            return cls(location, signer, frozen)
 
         return with_tokenizer_of_index(config or Config(), open_with)
 
-    def _open(self, *, fresh: bool, lock: Run | None = None) -> _Opened:
-        signer, config = self.signer, self.signer.config
+    def _open(self, *, fresh: bool, lock: Run | None = None) -> Opening:
+        signer, config = self.signer, self.config
         store = make_pages(
-            self._location,
-            signer.spec,
-            signer.libraries,
-            map_size=config.map_size,
-            fresh=fresh,
-            frozen=self._profiles,
+            self._location, signer.spec, signer.libraries, map_size=config.map_size, fresh=fresh, frozen=self._profiles
         )
-        try:
-            is_emptied = fresh and not len(store)  # it is not emptied if another crawl of this process uses it
-            lock = lock or store.begin_run()
-        except BaseException:
-            store.close()
-            raise
-
-        def stored_until() -> int | None:
-            moment = self._stored_until  # read once: the event loop sets it, and this is the writing thread
-            return None if moment is None else lock.time_of(moment)
-
-        context = RunContext.of(config, run=lock.number, clock=lock.now, stored_until=stored_until)
-        claiming = replace(context, next_claim=self._claim_numbers.__next__)
-        return _Opened(store, lock, context, claiming, is_emptied)
+        return Opening.begin(store, config, self._claim_numbers, lambda: self._stored_until, fresh=fresh, lock=lock)
 
     def reopen(self) -> None:
         """Open an index on a server again, after it was emptied, or after this run was declared dead.
@@ -214,17 +148,13 @@ class Deduplicator:
     @property
     def scheme(self) -> str:
         """The signature scheme in a few words."""
-        config = self.signer.config
-        return (
-            f"{config.scheme}, distance {config.max_distance}"
-            if self.signer.scheme.name == SimHash.name
-            else config.scheme
-        )
+        has_distance = self.signer.scheme.name == SimHash.name
+        return self.config.scheme + (f", distance {self.config.max_distance}" if has_distance else "")
 
     @property
     def tokenizer(self) -> str:
         """Name of the tokenizer, which cuts Chinese into words, as in the header of the index."""
-        return self.signer.config.tokenizer
+        return self.config.tokenizer
 
     @property
     def config(self) -> Config:
@@ -329,9 +259,13 @@ class Deduplicator:
         """Return the match if *kept* covers *new* by the rules of a crawl, without site profiles; else ``None``."""
         return table.compare(Pair(new, trim(kept), self.signer.config.max_distance, self.signer.scheme))
 
-    def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
-        """Settle or release the claim of *decision* without waiting; it is written a moment later, with other changes."""
-        return self._end_claim(decision, settled=settled, urgent=False)
+    def end_claim(self, decision: Decision, *, settled: bool, urgent: bool = False) -> Future[bool]:
+        """Settle or release the claim of *decision* without waiting.
+
+        Unless *urgent*, it is written a moment later, with other changes. The result is that of :meth:`settle`.
+        """
+        opened = self._opened
+        return opened.store.end_claim(decision, self._matcher, opened.context, settled=settled, urgent=urgent)
 
     @contextmanager
     def handling(self, decision: Decision) -> Iterator[None]:
@@ -352,15 +286,11 @@ class Deduplicator:
 
         Returns ``False`` if the page is not in the index, or is there by another claim.
         """
-        return self._end_claim(decision, settled=True, urgent=True).result()
+        return self.end_claim(decision, settled=True, urgent=True).result()
 
     def release(self, decision: Decision) -> bool:
         """Forget the page of *decision*, which was not handled, so that it represents nothing. Returns as :meth:`settle`."""
-        return self._end_claim(decision, settled=False, urgent=True).result()
-
-    def _end_claim(self, decision: Decision, *, settled: bool, urgent: bool) -> Future[bool]:
-        opened = self._opened
-        return opened.store.end_claim(decision, self._matcher, opened.context, settled=settled, urgent=urgent)
+        return self.end_claim(decision, settled=False, urgent=True).result()
 
     def note_stored(self, until: float | None) -> None:
         """Note the time until which everything that this run has settled is stored.
@@ -405,19 +335,7 @@ class Deduplicator:
             return
         self._closed = True
         self._profile_check.finish()
-        opened = self._opened
-        try:
-            if all_stored and opened.lock.is_held:
-                opened.store.end_run(opened.context, finished=finished)
-        except IndexGone:
-            pass  # and with it all that the run has settled
-        except IndexUnusable as error:
-            logger.warning(
-                "The end of the run could not be recorded, so that its last pages may be stored twice: %s", error
-            )
-        finally:
-            opened.store.close()
-            opened.lock.release()
+        self._opened.end(all_stored=all_stored, finished=finished)
 
     def __enter__(self) -> Deduplicator:
         return self

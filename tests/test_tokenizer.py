@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch
-from crawler_dedup.deduplicator import preview
+from crawler_dedup.crawl.preview import preview
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from scrapy.http import Request, Response
@@ -16,8 +17,12 @@ from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.startup import data_directory
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
-from crawler_dedup.deduplicator import preview
-from crawler_dedup.index.location import find_location
+from crawler_dedup.errors import IndexMissing
+from crawler_dedup.index.location import Location, find_location
+from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.verdicts import RunContext
+from crawler_dedup.rules.matcher import RuleMatcher
+from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.logs import logger_without_credentials
@@ -29,6 +34,28 @@ logger = logger_without_credentials("crawler_dedup.middleware")
 
 _INTERNAL_REQUESTS = ("inline", "no_callback")
 """Reasons why responses that Scrapy, a middleware or a callback has requested, such as ``robots.txt``, are not checked."""
+
+
+def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
+    """Return the decision that a crawl which begins now would make about *page*, and change nothing.
+
+    Works while a crawl uses the index. If there is no index, the page is new, and no directory is created.
+
+    Args:
+        signer: the signer that has signed the page. Use :func:`with_tokenizer_of_index` to make it and to call this.
+        alias: another key of the page: that of an address that redirected to it.
+
+    Raises:
+        IndexMismatch: the index was made with another configuration.
+        IndexUnusable: it cannot be read.
+    """
+    try:
+        store = open_pages(location, signer.spec)
+    except IndexMissing:
+        verdict = Verdict.UNCHECKED if page.unsigned else Verdict.NEW
+        return Decision(verdict, page.url, page.key, page.scope, page.unsigned)
+    with closing(store):
+        return store.preview(page, RuleMatcher(signer), RunContext.of(signer.config), alias=clean_identifier(alias))
 
 
 class Preview:

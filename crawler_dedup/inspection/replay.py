@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from crawler_dedup.decision import Decision, Verdict
-from crawler_dedup.deduplicator import preview_in
 from crawler_dedup.index.index import Index
+from crawler_dedup.index.verdicts import RunContext
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer
 
 if TYPE_CHECKING:
@@ -37,10 +38,11 @@ def replay(
         counts: counts the ``pages``, and the ``duplicates`` with the present settings. The other pages would pass: their
             representative was forgotten, or an override was added.
     """
+    deciding = [(RuleMatcher(signer), RunContext.of(signer.config)) for signer in (present, other)]
     for stored in dropped:
         drop = stored.drop
         page, _ = present.sign(drop.url, stored.body, encoding=drop.charset or None, key=drop.key, scope=drop.scope)
-        before, after = (preview_in(index, signer, page) for signer in (present, other))
+        before, after = (index.preview(page, matcher, context) for matcher, context in deciding)
         counts["pages"] += 1
         if before.verdict is Verdict.DUPLICATE:
             counts["duplicates"] += 1

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, IndexMismatch, IndexUnusable, SignedPage, Verdict
+from crawler_dedup.crawl.preview import preview
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.deduplicator import preview
 from crawler_dedup.errors import IndexDamaged, IndexMissing
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb import runlocks
