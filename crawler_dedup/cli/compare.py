@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +13,7 @@ from rich.text import Text
 
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.options import IndexType, json_option, settings_option
-from crawler_dedup.cli.project import Target, find_target, read_config
+from crawler_dedup.cli.project import Target, TargetOptions, read_config
 from crawler_dedup.cli.terminal import (
     make_console,
     make_table,
@@ -29,20 +28,14 @@ from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.compare import (
-    InspectedPage,
-    RuleResult,
-    SignatureResult,
-    apply_rules,
-    compare_signatures,
-    inspect_page,
-)
+from crawler_dedup.inspection.compare import RuleResult, inspect_page
+from crawler_dedup.inspection.comparison import Comparison, compare_pages
 from crawler_dedup.inspection.fetching import FetchedPage, as_fetched, is_address, load_page
-from crawler_dedup.inspection.lacks import Lack, find_compared, find_lacks, inspect_stored, swap_pages
+from crawler_dedup.inspection.lacks import Lack, inspect_stored
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.trimming import is_list, trim
+from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.text import unpack_text
@@ -101,7 +94,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
       crawler-dedup compare https://example.com/a https://example.com/b --brief
       crawler-dedup compare new.html kept.html --index .scrapy/dedup
     """
-    target = None if index is None else find_target(index, (), settings)
+    target = None if index is None else TargetOptions(index, settings=settings).find()
     config = read_config(settings) if target is None else _config_of(target)
     signer = Signer(config)
     # Without addresses, the pages are on two different hosts: nothing is known about their sites.
@@ -155,88 +148,6 @@ def _config_of(target: Target) -> Config:
 def _find_sites(target: Target, new: SignedPage, kept: SignedPage) -> PairSites:
     with closing(maintenance.open_pages(target.index)) as pages:
         return find_sites(pages, target.journals, new.scope, new.url, kept.url)
-
-
-@dataclass(frozen=True)
-class ComparedPage:
-    """One of the two pages of a comparison; ``None``: texts that were not asked for."""
-
-    url: str
-    title: str
-    kind: str
-    unsigned: str
-    chars: int
-    features: int
-    links: int
-    is_list: bool
-    signature: str
-    text: str | None
-    beside: Sequence[str] | None
-    boilerplate: Sequence[str] | None
-    tokens_only_here: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two pages and how they agree; a measure is ``None`` if a page could not be signed."""
-
-    new: ComparedPage
-    kept: ComparedPage
-    duplicate: bool | None
-    rule: str | None
-    distance: int | None
-    resemblance: float | None
-    coverage: float | None
-    signatures: SignatureResult | None
-    kept_lacks: Sequence[Lack]
-    new_lacks: Sequence[Lack]
-    same_links: bool | None
-    snapshot: int
-    kept_snapshot: int
-    rules: Sequence[RuleResult]
-
-
-def compare_pages(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool = False) -> Comparison:
-    """Compare two pages; *brief*: without their texts."""
-    swapped = swap_pages(pair, kept)
-    is_signed = not (pair.new.unsigned or pair.kept.unsigned)
-    rules = apply_rules(pair)
-    deciding = next((rule for rule in rules if is_signed and rule.decides), None)
-    return Comparison(
-        new=_describe_page(new, kept, pair, brief=brief),
-        kept=_describe_page(kept, new, swapped, brief=brief),
-        duplicate=deciding.duplicate if deciding else None,
-        rule=deciding.rule if deciding else None,
-        distance=pair.distance if is_signed else None,
-        resemblance=pair.resemblance if is_signed else None,
-        coverage=pair.coverage if is_signed else None,
-        signatures=compare_signatures(pair),
-        kept_lacks=find_lacks(new, pair),
-        new_lacks=find_lacks(kept, swapped),
-        same_links=pair.same_links if is_signed else None,
-        snapshot=pair.new_site.number,
-        kept_snapshot=pair.kept_site.number,
-        rules=rules,
-    )
-
-
-def _describe_page(inspected: InspectedPage, other: InspectedPage, pair: Pair, *, brief: bool) -> ComparedPage:
-    page, compared = inspected.page, find_compared(inspected, pair)
-    return ComparedPage(
-        url=page.url,
-        title=page.title,
-        kind=page.kind.name.lower(),
-        unsigned=page.unsigned,
-        chars=page.chars,
-        features=page.features,
-        links=page.link_count,
-        is_list=is_list(page),
-        signature=f"{page.signature:016x}",
-        text=None if brief else inspected.text,
-        beside=None if brief else [text for text in inspected.beside if text in compared],
-        boilerplate=None if brief else [text for text in inspected.beside if text not in compared],
-        tokens_only_here=dict(inspected.tokens_missing_in(other)),
-    )
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -21,11 +20,10 @@ from crawler_dedup.cli.journals import (
     drop_options,
     print_damage,
 )
-from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
+from crawler_dedup.cli.options import json_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_target, read_config
+from crawler_dedup.cli.project import TargetOptions, read_config, target_options
 from crawler_dedup.cli.terminal import iso_time, make_console, make_table, print_json, printable, quantity
-from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.drops import DropCounts, DropReader, DropSummary, RunDrops, summarise_drops
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, Selection, sample
@@ -36,7 +34,6 @@ _WIDE = 100  # columns that a terminal must have for the time to be printed
 
 
 @click.command()
-@index_argument
 @click.option("--summary", is_flag=True, help="Count the drops by rule, host, representative and run.")
 @click.option(
     "--top", metavar="N", type=click.IntRange(1), default=10, show_default=True, help="Rows per table of --summary."
@@ -46,10 +43,9 @@ _WIDE = 100  # columns that a terminal must have for the time to be printed
 @click.option("--seed", type=int, help="Seed of --sample: the same number draws the same pages.")
 @click.option("--explain", is_flag=True, help="Print titles and all measures, in three lines per page.")
 @json_option
-@journal_option
-@settings_option
-def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
-    index: Location | None,
+@target_options
+def drops(
+    options: TargetOptions,
     summary: bool,
     top: int,
     wanted: WantedDrops,
@@ -57,8 +53,6 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     seed: int | None,
     explain: bool,
     json: bool,
-    journal: Sequence[Path],
-    settings: Sequence[str],
 ) -> None:
     """List dropped pages, with the page that represents each.
 
@@ -77,13 +71,11 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     """
     if summary and (size or explain):
         raise click.UsageError("--summary cannot be combined with --sample or --explain.")
-    if journal and index is None:
-        read_config(settings)  # raises for a wrong setting
-        journals = Journals(journal)
+    if options.journal and options.index is None:
+        read_config(options.settings)  # raises for a wrong setting
+        journals = Journals(options.journal)
     else:
-        target = find_target(index, journal, settings)
-        target.require_journal()
-        journals = target.journals
+        journals = options.find(needs_journal=True).journals
     # Wrong options are refused before the journal is read.
     selection = wanted.select(journals)
     reader = DropReader(selection)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from contextlib import closing
 from pathlib import Path
 
 import click
 
 from crawler_dedup.cli.journals import choose_run, describe_crawl, describe_decision, describe_time, print_damage
-from crawler_dedup.cli.options import index_argument, journal_option, json_option, parse_duration, settings_option
+from crawler_dedup.cli.options import json_option, parse_duration
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import Target, find_target
+from crawler_dedup.cli.project import Target, TargetOptions, target_options
 from crawler_dedup.cli.terminal import print_json, printable, quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.reader import Journals, ScopedUrl, find_duplicates
 from crawler_dedup.signing.lookup import lookup_of
@@ -30,7 +29,6 @@ RecordTest = Callable[[Record], bool]
 
 
 @click.command()
-@index_argument
 @click.option("--url", metavar="URL", default="", help="The page with this address.")
 @click.option("--host", metavar="HOST", default="", help="Pages of this host.")
 @click.option("--older-than", metavar="AGE", default="", help="Pages filed longer ago than this: 90d, 12h, 2w.")
@@ -44,19 +42,9 @@ RecordTest = Callable[[Record], bool]
     help="Write the addresses of the duplicates of these pages to a file, one per line.",
 )
 @json_option
-@journal_option
-@settings_option
-def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
-    index: Location | None,
-    url: str,
-    host: str,
-    older_than: str,
-    last: bool,
-    run: str,
-    export: Path | None,
-    json: bool,
-    journal: Sequence[Path],
-    settings: Sequence[str],
+@target_options
+def forget(
+    url: str, host: str, older_than: str, last: bool, run: str, export: Path | None, json: bool, options: TargetOptions
 ) -> None:
     """Remove pages from the index, so that they can be crawled again.
 
@@ -79,9 +67,7 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     url = without_credentials(url)
     if not (older_than or url or host or run or last):
         raise click.UsageError("Say what to forget: --url, --host, --older-than, --last or --run.")
-    target = find_target(index, journal, settings)
-    if export is not None:
-        target.require_journal()
+    target = options.find(needs_journal=export is not None)
     with closing(maintenance.open_to_write(target.index)) as pages:
         chosen = choose_run(run, last, target.journals, pages)
         is_selected = _record_test(older_than, url, host, chosen)

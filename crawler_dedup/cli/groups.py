@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 from rich.text import Text
 
-from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
+from crawler_dedup.cli.options import json_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_target
+from crawler_dedup.cli.project import TargetOptions, target_options
 from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable, quantity
-from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.inspection.mirrors import find_redundant_hosts
 
 if TYPE_CHECKING:
     from crawler_dedup.inspection.droptable import DropTable
 
 
 @click.command()
-@index_argument
 @click.option("--json", "--jsonl", "json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
-@journal_option
-@settings_option
-def groups(index: Location | None, journal: Sequence[Path], settings: Sequence[str], *, json: bool) -> None:
+@target_options
+def groups(json: bool, options: TargetOptions) -> None:
     """List each representative with the pages that it represents.
 
     The addresses below a kept page are those at which its content was also found; a search engine can store them with the
@@ -38,7 +35,7 @@ def groups(index: Location | None, journal: Sequence[Path], settings: Sequence[s
       crawler-dedup groups
       crawler-dedup groups --jsonl > groups.jsonl
     """
-    with _read_drops(index, journal, settings) as table:
+    with _read_drops(options) as table:
         if json:
             print_json("group", map(vars, table.groups()))
             return
@@ -49,7 +46,6 @@ def groups(index: Location | None, journal: Sequence[Path], settings: Sequence[s
 
 
 @click.command()
-@index_argument
 @click.option(
     "--list",
     "listed",
@@ -57,16 +53,8 @@ def groups(index: Location | None, journal: Sequence[Path], settings: Sequence[s
     help="Print only hosts, one per line: those that need not be crawled, or all others.",
 )
 @json_option
-@journal_option
-@settings_option
-def mirrors(
-    index: Location | None,
-    listed: Literal["deny", "allow"] | None,
-    journal: Sequence[Path],
-    settings: Sequence[str],
-    *,
-    json: bool,
-) -> None:
+@target_options
+def mirrors(listed: Literal["deny", "allow"] | None, json: bool, options: TargetOptions) -> None:
     """List hosts whose pages are represented by pages of another host.
 
     The share of a host is the part of its known pages (kept or dropped) that pages of the other host represent. A host is
@@ -81,9 +69,7 @@ def mirrors(
     """
     if json and listed:
         raise click.UsageError("--json and --list cannot be combined.")
-    from crawler_dedup.inspection.droptable import find_redundant_hosts  # noqa: PLC0415  (slow to load)
-
-    with _read_drops(index, journal, settings) as table:
+    with _read_drops(options) as table:
         hosts_with_mirrors = table.mirrors()
         hosts = table.hosts()
     redundant = find_redundant_hosts(hosts_with_mirrors)
@@ -104,12 +90,11 @@ def mirrors(
 
 
 @contextmanager
-def _read_drops(index: Location | None, journal: Sequence[Path], settings: Sequence[str]) -> Iterator[DropTable]:
+def _read_drops(options: TargetOptions) -> Iterator[DropTable]:
     """Read the drops of an index."""
     from crawler_dedup.inspection.droptable import DropTable  # noqa: PLC0415  (slow to load)
 
-    target = find_target(index, journal, settings)
-    target.require_journal()
+    target = options.find(needs_journal=True)
     with closing(DropTable(target.config.max_distance)) as table:
         with progress_bars() as start, closing(open_pages(target.index)) as pages:
             table.read_index(pages, start("reading the index", len(pages)))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import click
 
-from crawler_dedup.cli.options import add_options, last_option, parse_time, run_option
+from crawler_dedup.cli.options import gather_options, last_option, parse_time, run_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.errors import DedupError
@@ -22,23 +20,10 @@ from crawler_dedup.urls import host_of
 if TYPE_CHECKING:
     from crawler_dedup.index.index import Index
 
-_OPTIONS = (
-    last_option,
-    run_option,
-    click.option(
-        "--since",
-        metavar="TIME",
-        default="",
-        help="Only drops since this time (2026-11-21T18:00, in UTC), or of the last 2h, 3d or 1w.",
-    ),
-    click.option("--host", metavar="HOST", default="", help="Only pages of this host."),
-    click.option("--rule", metavar="NAME", default="", help="Only pages that this rule decided."),
-)
-
 
 @dataclass(frozen=True)
 class WantedDrops:
-    """The values of :func:`drop_options`, which select the drops that a command is about; ``""``: all."""
+    """The values of :data:`drop_options`, which select the drops that a command is about; ``""``: all."""
 
     last: bool
     run: str
@@ -60,18 +45,28 @@ class WantedDrops:
         since = f"{parse_time(self.since):%Y-%m-%dT%H:%M:%S}" if self.since else ""
         host = host_of(self.host) if "//" in self.host else self.host
         run = choose_run(self.run, self.last, journals)
-        return Selection(DUPLICATES, host, self.rule, since, run, "" if run else _find_emptying(journals))
+        selection = Selection(DUPLICATES, host, self.rule, since, run)
+        if run:
+            return selection
+        with progress_bars() as start:
+            return replace(selection, emptied=journals.find_past(start("finding the runs", journals.size)).emptied)
 
 
-def drop_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that select drops: the argument ``wanted``, :class:`WantedDrops`."""
-
-    @wraps(command)
-    def call(**values: Any) -> Any:
-        own = {field.name: values.pop(field.name) for field in fields(WantedDrops)}
-        return command(wanted=WantedDrops(**own), **values)
-
-    return add_options(*_OPTIONS)(call)
+drop_options = gather_options(
+    "wanted",
+    WantedDrops,
+    last_option,
+    run_option,
+    click.option(
+        "--since",
+        metavar="TIME",
+        default="",
+        help="Only drops since this time (2026-11-21T18:00, in UTC), or of the last 2h, 3d or 1w.",
+    ),
+    click.option("--host", metavar="HOST", default="", help="Only pages of this host."),
+    click.option("--rule", metavar="NAME", default="", help="Only pages that this rule decided."),
+)
+"""Decorator that gives a command the options that select drops: the argument ``wanted``, :class:`WantedDrops`."""
 
 
 def choose_run(run: str, last: bool, journals: Journals, pages: Index | None = None) -> str:
@@ -113,12 +108,6 @@ def _parse_run(text: str) -> str:
     if not re.fullmatch("[0-9a-fA-F]{1,8}", text):
         raise click.BadParameter(f"{text!r} is not the number of a run; `crawler-dedup index stats` lists the runs.")
     return text.lower().zfill(8)
-
-
-def _find_emptying(journals: Journals) -> str:
-    """Return when the index was emptied last (ISO 8601, UTC), with a progress bar; ``""``: never, or it is not known."""
-    with progress_bars() as start:
-        return journals.find_emptying(start("finding the runs", journals.size))
 
 
 def describe_earlier(runs: RunPeriods) -> str:

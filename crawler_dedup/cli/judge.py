@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,14 +24,13 @@ from crawler_dedup.cli.journals import (
     drop_options,
     print_damage,
 )
-from crawler_dedup.cli.options import answers_option, index_argument, journal_option, settings_option
+from crawler_dedup.cli.options import answers_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import JUDGED, Target, find_target
+from crawler_dedup.cli.project import JUDGED, Target, TargetOptions, target_options
 from crawler_dedup.cli.terminal import make_console, printable, quantity
 from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.evaluation.answers import Answers, PageContent, contents_of
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.drops import DropReader
 from crawler_dedup.inspection.fetching import as_fetched, fetch_page
@@ -43,7 +42,6 @@ from crawler_dedup.signing.signer import Signer, config_from_spec
 
 
 @click.command()
-@index_argument
 @drop_options
 @click.option(
     "--sample",
@@ -57,17 +55,9 @@ from crawler_dedup.signing.signer import Signer, config_from_spec
 @click.option("--seed", type=int, help="Seed of --sample: the same number draws the same pages.")
 @click.option("--fetch", is_flag=True, help="Fetch both pages again, show where they differ, and save them.")
 @answers_option
-@journal_option
-@settings_option
+@target_options
 def judge(
-    index: Location | None,
-    wanted: WantedDrops,
-    size: int,
-    seed: int | None,
-    fetch: bool,
-    folder: Path | None,
-    journal: Sequence[Path],
-    settings: Sequence[str],
+    wanted: WantedDrops, size: int, seed: int | None, fetch: bool, folder: Path | None, options: TargetOptions
 ) -> None:
     """Review drops one by one, and estimate their precision.
 
@@ -85,15 +75,15 @@ def judge(
       crawler-dedup judge --host example.org --sample 50
       crawler-dedup evaluate
     """
-    target = find_target(index, journal, settings)
-    target.require_journal()
+    target = options.find(needs_journal=True)
     selection = wanted.select(target.journals)
     answers = Answers(folder or target.directory / JUDGED)
     reader = DropReader(selection)
     with progress_bars() as start:
         drops = reader.select(target.journals.entries(start("reading the journal", target.journals.size)))
         unanswered = (entry for entry in drops if entry not in answers)
-        entries = _without_repetitions(sample(unanswered, size, random.Random(seed)))  # noqa: S311  (no secret)
+        drawn = sample(unanswered, size, random.Random(seed))  # noqa: S311  (no secret)
+        entries = [*{(entry.url, entry.duplicate_of): entry for entry in drawn}.values()]
     print_damage(target.journals)
     tally, earlier = reader.selected, describe_earlier(reader.earlier.runs)
     click.echo(f"{describe_drops(tally.drops, tally.marked)} in {describe_coverage(tally.runs)}.{earlier}", err=True)
@@ -140,10 +130,6 @@ def _print_answers(answers: Answers) -> None:
         click.echo(f"`crawler-dedup evaluate {answers.folder}` uses those with both pages.")
     if missing:
         click.echo("`crawler-dedup judge --fetch` fetches the pages that are missing.")
-
-
-def _without_repetitions(entries: Iterable[Entry]) -> list[Entry]:
-    return list({(entry.url, entry.duplicate_of): entry for entry in entries}.values())
 
 
 @dataclass(frozen=True)

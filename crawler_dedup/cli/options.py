@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
-from functools import reduce
+from functools import reduce, wraps
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,20 @@ def output_file_option(default: str, text: str) -> Option:
 def add_options(*options: Option) -> Option:
     """Return a decorator that gives a command all *options*, in this order."""
     return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
+def gather_options(name: str, values: type, *options: Option) -> Option:
+    """Return a decorator that gives a command *options*. Their values are its argument *name*, of the dataclass *values*."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def call(**given: Any) -> Any:
+            gathered = values(**{field.name: given.pop(field.name) for field in fields(values)})
+            return command(**{name: gathered}, **given)
+
+        return add_options(*options)(call)
+
+    return decorate
 
 
 def parse_pairs(words: Sequence[str], noun: str, example: str) -> dict[str, str]:

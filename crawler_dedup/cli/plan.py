@@ -43,11 +43,7 @@ class _Design:
 
 @click.command()
 @click.option(
-    "--pages",
-    metavar="N",
-    type=NumberRange(1, 1e16),
-    default=1e6,
-    help="Number of signatures.  [default: 1e6]",
+    "--pages", metavar="N", type=NumberRange(1, 1e16), default=1e6, help="Number of signatures.  [default: 1e6]"
 )
 @click.option(
     "--distance",

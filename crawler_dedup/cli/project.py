@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from crawler_dedup.cli.options import gather_options, index_argument, journal_option, settings_option
 from crawler_dedup.cli.terminal import print_note
 from crawler_dedup.config import PREFIX, Config, nearest_settings
 from crawler_dedup.errors import ConfigError, DedupError
@@ -50,31 +51,48 @@ class Target:
             print_note(problem)
         return stored
 
-    def require_journal(self) -> None:
-        """Raise :class:`DedupError` if there is no journal to read."""
-        if not self.journals.files:
+
+@dataclass(frozen=True)
+class TargetOptions:
+    """The values of :data:`target_options`, which name the index on which a command works.
+
+    Attributes:
+        index: the index; ``None``: that of the project.
+        journal: files of the journal; none: those beside the index.
+        settings: ``NAME=VALUE`` words, which take precedence over the settings of the project.
+    """
+
+    index: Location | None
+    journal: Sequence[Path] = ()
+    settings: Sequence[str] = ()
+
+    def find(self, *, needs_journal: bool = False) -> Target:
+        """Find the index, the settings and the journals.
+
+        Args:
+            needs_journal: whether there must be a journal.
+
+        Raises:
+            DedupError: there is no index, no project, or no journal; a setting is not allowed.
+        """
+        config = read_config(self.settings)
+        index = find_index(self.index, config)
+        directory = index if isinstance(index, Path) else usual_directory(config)
+        journals = self.find_journals(directory, config)
+        if needs_journal and not journals.files:
             raise DedupError(
-                f"There is no journal beside the index in {self.directory}: no crawl has written one, or DEDUP_JOURNAL"
+                f"There is no journal beside the index in {directory}: no crawl has written one, or DEDUP_JOURNAL"
                 " was empty or names another place (--journal names a file)."
             )
+        return Target(index, directory, config, journals)
+
+    def find_journals(self, directory: Path, config: Config) -> Journals:
+        """Find the journals that are there now."""
+        return Journals(self.journal) if self.journal else Journals.beside(directory, config.journal)
 
 
-def find_target(index: Location | None, journal_files: Sequence[Path], settings: Sequence[str]) -> Target:
-    """Find the index, the settings and the journals that the options of a command name.
-
-    Args:
-        index: the index; ``None``: that of the project.
-        journal_files: files of the journal; none: those beside the index.
-        settings: ``NAME=VALUE`` words, which take precedence over the settings of the project.
-
-    Raises:
-        DedupError: there is no index, or no project; a setting is not allowed.
-    """
-    config = read_config(settings)
-    index = find_index(index, config)
-    directory = index if isinstance(index, Path) else usual_directory(config)
-    journals = Journals(journal_files) if journal_files else Journals.beside(directory, config.journal)
-    return Target(index, directory, config, journals)
+target_options = gather_options("options", TargetOptions, index_argument, journal_option, settings_option)
+"""Decorator that gives a command the argument ``options``, :class:`TargetOptions`."""
 
 
 def find_index(index: Location | None, config: Config | None = None, *, must_exist: bool = True) -> Location:

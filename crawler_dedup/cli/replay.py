@@ -9,7 +9,7 @@ from contextlib import closing
 import click
 
 from crawler_dedup.cli.options import index_argument, json_option, settings_option
-from crawler_dedup.cli.project import find_target, read_config
+from crawler_dedup.cli.project import TargetOptions, read_config
 from crawler_dedup.cli.terminal import print_json, print_note, printable, quantity
 from crawler_dedup.config.settings import setting_name
 from crawler_dedup.decision import Decision
@@ -49,7 +49,7 @@ def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
     allowed = [setting_name(name) for name in REPLAYED]
     if not settings or not all(word.partition("=")[0] in allowed for word in settings):
         raise click.UsageError(f"-s is needed, and takes {', '.join(allowed)}: nothing else can be replayed.")
-    target = find_target(index, (), settings)
+    target = TargetOptions(index, settings=settings).find()
     stored = DroppedPages(target.warc_directory)
     counts, changes = Counter[str](), Counter[str]()
     shown = defaultdict[str, list[str]](list)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -13,19 +12,10 @@ import click
 from rich.filesize import decimal
 
 from crawler_dedup.cli.journals import choose_run
-from crawler_dedup.cli.options import (
-    index_argument,
-    journal_option,
-    json_option,
-    last_option,
-    output_file_option,
-    run_option,
-    settings_option,
-)
+from crawler_dedup.cli.options import json_option, last_option, output_file_option, run_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_target
+from crawler_dedup.cli.project import TargetOptions, target_options
 from crawler_dedup.cli.terminal import iso_time, print_json, quantity
-from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.journal.runs import describe_runs
 from crawler_dedup.system.extras import require_extra
@@ -36,22 +26,12 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@index_argument
 @output_file_option("report.html", "HTML file to write.")
 @last_option
 @run_option
 @json_option
-@journal_option
-@settings_option
-def report(
-    index: Location | None,
-    output: Path,
-    last: bool,
-    run: str,
-    json: bool,
-    journal: Sequence[Path],
-    settings: Sequence[str],
-) -> None:
+@target_options
+def report(output: Path, last: bool, run: str, json: bool, options: TargetOptions) -> None:
     """Write a report of what the filter did, as one HTML file.
 
     The report has totals, hosts, rules, the largest groups of duplicates, and how near decisions came to the thresholds. It
@@ -66,15 +46,16 @@ def report(
       crawler-dedup report --last -o last-run.html
     """
     require_extra("report", "crawler-dedup report")
-    from crawler_dedup import report  # noqa: PLC0415  (it needs the extra)
+    from crawler_dedup.report.collector import JOURNAL_PASSES, collect  # noqa: PLC0415  (it needs the extra)
+    from crawler_dedup.report.rendering import render  # noqa: PLC0415
 
-    target = find_target(index, journal, settings)
+    target = options.find()
     run = choose_run(run, last, target.journals)
-    journal_bytes = report.JOURNAL_PASSES * target.journals.size
+    journal_bytes = JOURNAL_PASSES * target.journals.size
     with progress_bars() as start, closing(open_pages(target.index)) as pages:
         read_records, read_journals = start("index", len(pages)), start("journal", journal_bytes)
-        figures = report.collect(pages, target.journals, run, read_records, read_journals)
-        content = report.render(figures, target.config.max_distance, datetime.now(UTC)).encode()
+        figures = collect(pages, target.journals, run, read_records, read_journals)
+        content = render(figures, target.config.max_distance, datetime.now(UTC)).encode()
         with open_replacement(output) as file:
             file.write(content)
     if json:

@@ -15,7 +15,7 @@ import click
 from crawler_dedup.cli.journals import WantedDrops, drop_options, print_damage
 from crawler_dedup.cli.options import IndexType, journal_option, parse_pairs, settings_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_target
+from crawler_dedup.cli.project import TargetOptions
 from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.config import PREFIX
 from crawler_dedup.index import maintenance
@@ -79,8 +79,7 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if selects:
         # Without a crawl, another setting would have no effect, and is refused as by all commands.
         of_filter = [word for word in settings if spider is None or word.startswith(PREFIX)]
-        target = find_target(index, journal, of_filter)
-        target.require_journal()
+        target = TargetOptions(index, journal, of_filter).find(needs_journal=True)
         selection = wanted.select(target.journals)
         if urls:  # refused with a sentence; other options select duplicates only
             selection = replace(selection, events={*selection.events, "unchanged_dropped"})

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import click
 
-from crawler_dedup.cli.options import answers_option, index_argument, journal_option, settings_option
+from crawler_dedup.cli.options import answers_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import JUDGED, find_target
-from crawler_dedup.index.location import Location
+from crawler_dedup.cli.project import JUDGED, TargetOptions, target_options
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.system.extras import require_extra
 
 
 @click.command()
-@index_argument
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=0, show_default="any free port", help="Port of the pages."
 )
 @answers_option
-@journal_option
-@settings_option
-def review(
-    index: Location | None, port: int, folder: Path | None, journal: Sequence[Path], settings: Sequence[str]
-) -> None:
+@target_options
+def review(port: int, folder: Path | None, options: TargetOptions) -> None:
     """Look at drops in the browser, and correct them.
 
     The command prints an address of this machine. Its pages list the drops, the most doubtful first, and show each beside
@@ -44,11 +38,10 @@ def review(
     from crawler_dedup.review.review import Review  # noqa: PLC0415  (it needs the extra)
     from crawler_dedup.review.server import serve  # noqa: PLC0415
 
-    target = find_target(index, journal, settings)
-    target.require_journal()
+    target = options.find(needs_journal=True)
 
     def find_journals() -> Journals:  # a crawl that runs meanwhile adds a file
-        return Journals(journal) if journal else Journals.beside(target.directory, target.config.journal)
+        return options.find_journals(target.directory, target.config)
 
     answers = folder or target.directory / JUDGED
     with closing(Review(target.index, find_journals, target.config, target.warc_directory, answers)) as opened:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import click
 
-from crawler_dedup.cli.compare import compare_pages, describe_lacks, print_comparison, print_difference
+from crawler_dedup.cli.compare import describe_lacks, print_comparison, print_difference
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.journals import describe_crawl, describe_decision, describe_time, print_damage
-from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
+from crawler_dedup.cli.options import json_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import Target, find_target
+from crawler_dedup.cli.project import Target, TargetOptions, target_options
 from crawler_dedup.cli.terminal import format_time, iso_time, make_console, print_json, printable, quantity
 from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
+from crawler_dedup.inspection.comparison import compare_pages
 from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.inspection.lacks import find_lacks, find_nearest, find_similar
 from crawler_dedup.inspection.sites import PairSites
@@ -40,7 +38,6 @@ _LISTED = 10
 
 @click.command()
 @click.argument("url")
-@index_argument
 @click.option(
     "--fetch",
     is_flag=True,
@@ -48,17 +45,8 @@ _LISTED = 10
 )
 @click.option("--all", "everything", is_flag=True, help=f"List more than {_LISTED} duplicates.")
 @json_option
-@journal_option
-@settings_option
-def why(
-    url: str,
-    index: Location | None,
-    fetch: bool,
-    everything: bool,
-    json: bool,
-    journal: Sequence[Path],
-    settings: Sequence[str],
-) -> None:
+@target_options
+def why(url: str, fetch: bool, everything: bool, json: bool, options: TargetOptions) -> None:
     """Explain why a page was kept, dropped or not checked.
 
     URL is the address of the page as the crawl knew it (after redirections). The command tells when the decision was made,
@@ -74,7 +62,7 @@ def why(
     """
     if json and fetch:
         raise click.UsageError("--json and --fetch cannot be combined.")
-    target = find_target(index, journal, settings)
+    target = options.find()
     history, config = _find_history(url, target)
     if len(history.similar) == 1:
         click.echo(f"The known address is {printable(history.similar[0])}:", err=json)

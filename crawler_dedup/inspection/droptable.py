@@ -20,6 +20,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.index import Index
 from crawler_dedup.inspection.doubts import find_doubts
+from crawler_dedup.inspection.mirrors import MIN_MIRROR_PAGES, MIN_MIRROR_SHARE, Mirror
 from crawler_dedup.journal.entry import Entry, decode_entry
 from crawler_dedup.journal.reader import Journals, read_lines
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -56,7 +57,6 @@ _CONDITIONS = {
 }
 _MEMBER = ("url", "rule", "time", "event")
 _MAX_ID = (1 << 63) - 1
-MIN_MIRROR_SHARE, MIN_MIRROR_PAGES = 0.5, 10
 _MAX_WORDS = 4_000  # characters of title and addresses that are searched
 
 
@@ -106,28 +106,6 @@ class Group:
     url: str
     is_kept: bool
     duplicates: Sequence[Mapping[str, str]]
-
-
-@dataclass(frozen=True)
-class Mirror:
-    """A host of which pages are represented by pages of another host.
-
-    Attributes:
-        host: the host.
-        mirrors: the other host.
-        duplicates: how many pages of *host* are represented there.
-        pages: how many pages of *host* are known: kept or represented.
-    """
-
-    host: str
-    mirrors: str
-    duplicates: int
-    pages: int
-
-    @property
-    def share(self) -> float:
-        """The share of the pages of the host that the other host represents."""
-        return self.duplicates / self.pages
 
 
 class DropTable:
@@ -343,18 +321,3 @@ def _is_replaced(path: Path, inode: int, size: int) -> bool:
     except FileNotFoundError:
         return True
     return now.st_ino != inode or now.st_size < size
-
-
-def find_redundant_hosts(mirrors: Sequence[Mirror]) -> list[str]:
-    """Return the hosts that need not be crawled: each mirrors a host that is none of them.
-
-    Args:
-        mirrors: the largest share first.
-    """
-    redundant: dict[str, None] = {}
-    needed: set[str] = set()
-    for mirror in mirrors:
-        if mirror.host not in needed and mirror.mirrors not in redundant:
-            redundant[mirror.host] = None
-            needed.add(mirror.mirrors)
-    return list(redundant)

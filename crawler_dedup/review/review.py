@@ -16,9 +16,10 @@ from crawler_dedup.evaluation.counts import Share
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages, open_to_write
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
-from crawler_dedup.inspection.droptable import Drop, DropTable, Mirror, Search
+from crawler_dedup.inspection.droptable import Drop, DropTable, Search
 from crawler_dedup.inspection.fetching import as_fetched, fetch_page
 from crawler_dedup.inspection.lacks import Lack, inspect_stored
+from crawler_dedup.inspection.mirrors import Mirror
 from crawler_dedup.inspection.restore import restore
 from crawler_dedup.inspection.sites import find_sites_then
 from crawler_dedup.inspection.stored import StoredPages, id_of
