@@ -15,7 +15,6 @@ from crawler_dedup.report.data import (
     CrossHostDuplicates,
     DuplicateGroup,
     FormCase,
-    HostPair,
     IndexInfo,
     PageCounts,
     ReportData,
@@ -248,31 +247,19 @@ class _Collector:
             damaged=dict(journals.damaged),
         )
 
-    def _host_pairs(self) -> list[HostPair]:
+    def _host_pairs(self) -> list[list[CrossHostDuplicates]]:
         """Return the pairs of hosts with most duplicates between them, adding up both directions."""
-        counts: Counter[tuple[str, str]] = Counter()
-        for (host, kept_host), count, _ in self._cross_host.top(len(self._cross_host)):
-            counts[min(host, kept_host), max(host, kept_host)] += count
-        largest = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_ROWS]
-        return [self._host_pair(*hosts) for hosts, _ in largest]
-
-    def _host_pair(self, first: str, second: str) -> HostPair:
-        duplicates_of_first = self._cross_host.get((first, second)) or CrossHostDuplicates()
-        duplicates_of_second = self._cross_host.get((second, first)) or CrossHostDuplicates()
-        return HostPair(
-            first,
-            second,
-            duplicates_of_first.count,
-            duplicates_of_second.count,
-            duplicates_of_first.count / max(1, self._count_pages(first)),
-            duplicates_of_second.count / max(1, self._count_pages(second)),
-            duplicates_of_first.example,
-            duplicates_of_second.example,
-        )
-
-    def _count_pages(self, host: str) -> int:
-        pages = self._hosts.get(host)
-        return pages.all_pages if pages else 0
+        pairs: dict[tuple[str, str], list[CrossHostDuplicates]] = {}
+        totals = Counter[tuple[str, str]]()
+        for (host, kept_host), count, duplicates in self._cross_host.top(len(self._cross_host)):
+            pages = self._hosts.get(host) or PageCounts()
+            duplicates.host, duplicates.kept_host = host, kept_host
+            duplicates.share = duplicates.count / max(1, pages.all_pages)
+            pair = min(host, kept_host), max(host, kept_host)
+            pairs.setdefault(pair, []).append(duplicates)
+            totals[pair] += count
+        largest = sorted(totals, key=lambda pair: (-totals[pair], pair))[:MAX_ROWS]
+        return [sorted(pairs[pair], key=lambda duplicates: -duplicates.count) for pair in largest]
 
 
 def _count(pages: PageCounts, outcome: str) -> None:

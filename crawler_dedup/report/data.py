@@ -77,32 +77,19 @@ class DuplicateGroup:
 
 @dataclass
 class CrossHostDuplicates:
-    """Duplicates on one host whose kept pages are on another: their number, and the address of the first."""
-
-    count: int = 0
-    example: str = ""
-
-
-class HostPair(NamedTuple):
-    """Two hosts, of which at least one has duplicates whose kept pages are on the other.
+    """Duplicates on a host whose kept pages are on another host.
 
     Attributes:
-        duplicates_of_first: duplicates on the first host whose kept page is on the second.
-        duplicates_of_second: duplicates on the second host whose kept page is on the first.
-        share_of_first: ``duplicates_of_first`` as a share of all pages of the first host.
-        share_of_second: ``duplicates_of_second`` as a share of all pages of the second host.
-        example_of_first: the address of one of these duplicates on the first host; ``""``: there are none.
-        example_of_second: the address of one of these duplicates on the second host; ``""``: there are none.
+        count: their number.
+        share: their share of all pages of the host.
+        example: the address of the first.
     """
 
-    first: str
-    second: str
-    duplicates_of_first: int
-    duplicates_of_second: int
-    share_of_first: float
-    share_of_second: float
-    example_of_first: str
-    example_of_second: str
+    host: str = ""
+    kept_host: str = ""
+    count: int = 0
+    share: float = 0.0
+    example: str = ""
 
 
 class WatchdogCase(NamedTuple):
@@ -175,7 +162,7 @@ class ReportData:
         groups: (address, duplicates) of the kept pages with several duplicates, largest first.
         group_count: how many kept pages have duplicates.
         several_count: how many kept pages have more than one duplicate.
-        host_pairs: pairs of hosts with most duplicates between them.
+        host_pairs: the pairs of hosts with most duplicates between them: those on one of the hosts, and those on the other.
         watchdog_cases: the latest cases of the watchdog.
         watchdog_count: how many cases of the watchdog there are.
         forms: the largest groups of kept pages that differ by nothing but facts.
@@ -213,7 +200,7 @@ class ReportData:
     groups: Sequence[tuple[str, DuplicateGroup]]
     group_count: int
     several_count: int
-    host_pairs: Sequence[HostPair]
+    host_pairs: Sequence[Sequence[CrossHostDuplicates]]
     watchdog_cases: Sequence[WatchdogCase]
     watchdog_count: int
     forms: Sequence[FormCase]

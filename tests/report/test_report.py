@@ -26,9 +26,9 @@ from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.entry import VERSION, Entry, Event, run_started
 from crawler_dedup.journal.reader import Journals
-from crawler_dedup.report import ReportData, collect, render
-from crawler_dedup.report.data import PageCounts
-from crawler_dedup.report.rendering import plain
+from crawler_dedup.report.collector import collect
+from crawler_dedup.report.data import PageCounts, ReportData
+from crawler_dedup.report.rendering import plain, render
 from crawler_dedup.signedpage import PageKind
 from tests.support.commandline import invoke, json_lines, printed_text, write
 from tests.support.indexing import FILING, clusters
@@ -183,12 +183,11 @@ def test_figures_equal_those_of_a_plain_count(tmp_path: Path) -> None:
         between: dict[tuple[str, str], list[str]] = defaultdict(list)
         for duplicate in duplicates:
             between[urlsplit(duplicate.url).netloc, urlsplit(duplicate.duplicate_of).netloc].append(duplicate.url)
-        for pair in report.host_pairs:
-            of_first, of_second = between[pair.first, pair.second], between[pair.second, pair.first]
-            assert (pair.duplicates_of_first, pair.duplicates_of_second) == (len(of_first), len(of_second))
-            assert pair.share_of_first == len(of_first) / by_host[pair.first]
-            assert pair.share_of_second == len(of_second) / by_host[pair.second]
-            assert (pair.example_of_first, pair.example_of_second) == ([*of_first, ""][0], [*of_second, ""][0])
+        assert report.host_pairs
+        for of_host in (of_host for pair in report.host_pairs for of_host in pair):
+            urls = between[of_host.host, of_host.kept_host]
+            assert (of_host.count, of_host.example) == (len(urls), urls[0])
+            assert of_host.share == len(urls) / by_host[of_host.host]
         assert {number for number, _ in report.runs} == ({run} if run else {f"{RUN:08x}", f"{OTHER_RUN:08x}"})
         assert sum((counts_of_run.pages for _, counts_of_run in report.runs), PageCounts()) == report.total
 
