@@ -17,7 +17,8 @@ from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.initials import LETTERS, find_initials
 from crawler_dedup.signing.lexicon import Lexicon, general
 from crawler_dedup.signing.schemes import scheme_of
-from crawler_dedup.signing.schemes.pinyin import MAX_LETTERS, MAX_PROBES, Layout, Pinyin, VectorIndex
+from crawler_dedup.signing.schemes.pinyin import MAX_LETTERS, MAX_PROBES, Pinyin
+from crawler_dedup.signing.schemes.windowvectors import Layout, VectorIndex
 from tests.support.chinese import chinese, with_homophones
 from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, prose, sentences, text_of
@@ -228,7 +229,7 @@ def test_a_limited_number_of_windows_is_looked_up_and_always_the_same() -> None:
     scheme = Pinyin()
     raw = "".join(random.Random(1).choices([chr(code) for code in range(0x4E00, 0x9000)], k=9_000))
     signature, longer = (scheme.sign(text_of(text)) for text in (raw, "茶馆" * 50 + raw))
-    numbers = scheme.keys_of_vectors(scheme.rolling(signature.value).numbers).tolist()
+    numbers = scheme.layout.keys(scheme.rolling(signature.value).numbers).tolist()
     assert list(scheme.probes(signature)) == sorted(sorted(set(numbers), key=slow_mixed)[:MAX_PROBES])
     assert len(scheme.probes(signature)) == MAX_PROBES
     assert len(set(scheme.probes(signature)) & set(scheme.probes(longer))) > 0.9 * MAX_PROBES
@@ -293,13 +294,13 @@ def test_windows_are_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     for starts in (np.arange(453), np.arange(0, 453, 24)):
         whole = layout.count(letters, expected, 48, starts)
         for together in (1, 7, 200):
-            monkeypatch.setattr("crawler_dedup.signing.schemes.pinyin._TOGETHER", together)
+            monkeypatch.setattr("crawler_dedup.signing.schemes.windowvectors._TOGETHER", together)
             assert layout.count(letters, expected, 48, starts).tolist() == whole.tolist()
         monkeypatch.undo()
 
 
 def test_equal_windows_match_however_many_have_the_same_half(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler_dedup.signing.schemes.pinyin.MAX_PAIRS", 100)
+    monkeypatch.setattr("crawler_dedup.signing.schemes.windowvectors.MAX_PAIRS", 100)
     source = np.random.default_rng(2)
     vectors = np.unique(np.uint64(7) << np.uint64(32) | source.integers(0, 2**32, 5_000, dtype=np.uint64))
     index = VectorIndex(Layout(16, 15), vectors, 4)
