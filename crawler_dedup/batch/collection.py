@@ -113,10 +113,6 @@ class Shard:
     bad: Path
     receipt: Path
 
-    def read_receipt(self) -> Receipt | None:
-        """Return the receipt, or ``None`` if the shard is not signed or its receipt cannot be read."""
-        return _read_receipt(self.receipt)
-
     def is_whole(self, receipt: Receipt) -> bool:
         """Return whether the file of signed pages has the length and checksum in *receipt*: reads all of it."""
         try:
@@ -173,7 +169,7 @@ class Collection:
     def discard_without_pages(self) -> bool:
         """Remove all files of the collection unless a page was signed; return whether they were removed."""
         receipts = [*self.directory.glob(f"*{_RECEIPT}")]
-        if any(receipt is None or receipt.pages for receipt in map(_read_receipt, receipts)):
+        if any(receipt is None or receipt.pages for receipt in map(read_receipt, receipts)):
             return False
         shards = {source.shard for source in self.header.sources}
         shards |= {receipt.name.removesuffix(_RECEIPT) for receipt in receipts}
@@ -200,7 +196,7 @@ class Collection:
         """
         receipts, missing, damaged = [], [], []
         for shard in self.shards:
-            receipt = shard.read_receipt()
+            receipt = read_receipt(shard.receipt)
             if receipt is None:
                 missing.append(shard.source.path)
             elif not shard.is_whole(receipt):
@@ -244,7 +240,8 @@ def write_json(path: Path, content: msgspec.Struct) -> None:
         file.write(msgspec.json.format(msgspec.json.encode(content)))
 
 
-def _read_receipt(path: Path) -> Receipt | None:
+def read_receipt(path: Path) -> Receipt | None:
+    """Return the receipt in a file, or ``None`` if the shard is not signed or its receipt cannot be read."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=Receipt)
     except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):

@@ -21,6 +21,7 @@ from crawler_dedup.batch.collection import (
     checksum_of,
     count_reasons,
     name_shard,
+    read_receipt,
     write_json,
 )
 from crawler_dedup.batch.readers import find_format, format_of, reader_of
@@ -93,14 +94,14 @@ def sign_collection(
     """
     scope = scope or default_scope(config)
     signer = Signer(resolve_tokenizer(config))
-    sources = _find_sources(inputs, input_format)
+    sources = [Source(str(path), input_format or format_of(path), name_shard(path)) for path in find_files(inputs)]
     header = CollectionHeader(FORMAT, signer.spec, signer.libraries, columns, scope, sources)
     collection = Collection.create(directory, header)
     shards = collection.shards
     advance = start("checking", len(shards))
     waiting, damaged = [], []
     for shard in shards:
-        receipt = shard.read_receipt()
+        receipt = read_receipt(shard.receipt)
         if receipt is None or not shard.is_current(receipt):
             waiting.append(shard)
         elif not shard.is_whole(receipt):
@@ -117,10 +118,6 @@ def sign_collection(
         return _sum_up(shards, len(waiting), damaged, collection.dropped, ignored)
     finally:
         collection.discard_without_pages()
-
-
-def _find_sources(inputs: Sequence[Path], input_format: str | None) -> list[Source]:
-    return [Source(str(path), input_format or format_of(path), name_shard(path)) for path in find_files(inputs)]
 
 
 def find_files(inputs: Sequence[Path]) -> list[Path]:
@@ -145,7 +142,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 def _sum_up(
     shards: Sequence[Shard], signed_now: int, damaged: list[Path], dropped: Sequence[str], ignored: int
 ) -> Signing:
-    receipts = [receipt for shard in shards if (receipt := shard.read_receipt()) is not None]
+    receipts = [receipt for shard in shards if (receipt := read_receipt(shard.receipt)) is not None]
     signing = Signing(
         inputs=len(shards),
         signed_now=signed_now,

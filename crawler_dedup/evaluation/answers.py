@@ -82,7 +82,8 @@ class Answers:
         if has_pairs and not (folder / ANSWERS).exists():
             raise DedupError(f"{folder} holds labelled pages that are no answers of `judge`: name another folder.")
         self._answers = {_pair_of(answer.entry): answer for answer in _read(folder / ANSWERS)}
-        self._with_pages = set(_read_pairs(folder)) if has_pairs else set()
+        sets = read_folder(folder) if has_pairs else ()
+        self._with_pages = {_addresses_of(labelled, pair) for labelled in sets for pair in labelled.pairs}
 
     def __contains__(self, entry: Entry) -> bool:
         """Return whether a person has answered about the two pages of *entry*."""
@@ -188,13 +189,6 @@ def _decode(line: bytes, line_name: str) -> Answer:
     if entry is None or stored.label is None:
         raise DedupError(f"{line_name}: the answer is not complete; remove the line.")
     return Answer(entry, stored.label)
-
-
-def _read_pairs(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the addresses of the labelled pairs in *folder*."""
-    for labelled in read_folder(folder):
-        for pair in labelled.pairs:
-            yield _addresses_of(labelled, pair)
 
 
 def _addresses_of(labelled: LabelledSet, pair: LabelledPair) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from crawler_dedup.errors import BeyondLimits, DedupError
@@ -76,10 +76,7 @@ def _in_folder(folder: Path, signer: Signer) -> Iterator[str]:
 
 
 def _in_index(directory: Path) -> Iterator[str]:
-    pages = open_pages(directory)
-    try:
+    with closing(open_pages(directory)) as pages:
         for block in pages.records(_BLOCK, handled_only=True):
             for record in block:
                 yield unpack_text(record.page.text)
-    finally:
-        pages.close()

@@ -29,15 +29,6 @@ _STEP = 1_000  # lines between two calls that report progress
 _Line = TypeVar("_Line")
 
 
-def read(path: Path) -> Iterator[Entry | None]:
-    """Yield the entries of one file; ``None`` for a line that was cut off or is no entry.
-
-    Raises:
-        DedupError: the file cannot be read, or was written by a version with another schema.
-    """
-    return _read(path, decode_entry, ignore_progress)
-
-
 def _read(path: Path, decode: Callable[[bytes], _Line], advance: Advance) -> Iterator[_Line]:
     bytes_read = 0
     for number, (line, decoded) in enumerate(read_lines(path, decode), 1):
@@ -50,7 +41,11 @@ def _read(path: Path, decode: Callable[[bytes], _Line], advance: Advance) -> Ite
 
 
 def read_lines(path: Path, decode: Callable[[bytes], _Line], start: int = 0) -> Iterator[tuple[bytes, _Line]]:
-    """Yield each line from the place *start* on, also decoded. Raises as :func:`read`."""
+    """Yield each line from the place *start* on, also decoded.
+
+    Raises:
+        DedupError: the file cannot be read, or was written by a version with another schema.
+    """
     number = 0
     try:
         with path.open("rb") as file:
@@ -112,10 +107,6 @@ class Journals:
         for line in self._read(decode_run, advance):
             runs.note(line.run, parse_time(line.time), line.spider)
         return runs
-
-    def find_emptying(self, advance: Advance = ignore_progress) -> str:
-        """Return when the index was emptied last (ISO 8601, UTC), or ``""``: arguments and errors as of :meth:`entries`."""
-        return self.find_past(advance).emptied
 
     def find_past(self, advance: Advance = ignore_progress) -> Past:
         """Find what concerns earlier runs as a whole: arguments and errors as of :meth:`entries`."""

@@ -18,7 +18,7 @@ from crawler_dedup.urls import site_of
 
 # Plain numbers: to combine flags takes a microsecond.
 _ENTRY, _HEADING, _MAIN, _NAME = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN, Trait.NAME))
-_HIDDEN, _EMBEDDED, _NUMBER = map(int, (Trait.HIDDEN, Trait.EMBEDDED, Trait.NUMBER))
+_HIDDEN, _EMBEDDED = map(int, (Trait.HIDDEN, Trait.EMBEDDED))
 _LINKED_HEADING = int(Trait.ENTRY | Trait.HEADING)
 _MARK = int(Trait.HEADING | Trait.NUMBER)
 _NO_TEXT = int(Trait.NAME | Trait.EMBEDDED)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawler_dedup.journal.reader import Journals, read
+from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.writer import safe_name
 from tests.support.crawling import WALK, Site, article, html, run_script
 
@@ -72,8 +72,8 @@ def test_the_journal_of_a_spider_with_an_unsafe_name_stays_in_its_directory(tmp_
     pages = {"/first": html(article("one")), "/copy": html(article("one", frame="copy"))}
     with Site(pages) as site:
         run_script(tmp_path, source, {"DEDUP_JOURNAL": "%(name)s.jsonl"}, site=site.url, paths=list(pages))
-    written = read(tmp_path / "index" / f"{safe_name('../x')}.jsonl")
-    assert [(entry and entry.event, entry and entry.spider) for entry in written] == [
+    written = Journals([tmp_path / "index" / f"{safe_name('../x')}.jsonl"]).entries()
+    assert [(entry.event, entry.spider) for entry in written] == [
         ("started", "../x"),
         ("drop", "../x"),
     ]

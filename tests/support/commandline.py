@@ -16,8 +16,8 @@ from click.testing import CliRunner, Result
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.cli import app
-from crawler_dedup.journal.entry import Entry, Event, entry_of
-from crawler_dedup.journal.reader import read
+from crawler_dedup.journal.entry import Entry, Event, decode_entry, entry_of
+from crawler_dedup.journal.reader import read_lines
 from crawler_dedup.journal.writer import JournalWriter
 from tests.support import processes
 
@@ -141,7 +141,7 @@ def write(path: Path, entries: Iterable[Entry]) -> None:
 
 def entries_of(path: Path) -> list[Entry]:
     """Return the entries of a journal; a line that cannot be read fails the test."""
-    return [_whole(entry) for entry in read(path)]
+    return [_whole(entry) for _, entry in read_lines(path, decode_entry)]
 
 
 def _whole(entry: Entry | None) -> Entry:
