@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +66,6 @@ def test_sign_is_pure_and_decide_files(deduplicator: Deduplicator) -> None:
     ]
 
 
-def test_a_decision_is_frozen_and_survives_pickling(deduplicator: Deduplicator) -> None:
-    check(deduplicator, "http://a/1", article("x"))
-    decision = check(deduplicator, "http://a/2", article("x"))
-    assert pickle.loads(pickle.dumps(decision)) == decision
-    with pytest.raises(AttributeError):
-        decision.verdict = Verdict.NEW  # type: ignore[misc]
-
-
 def test_a_page_whose_handling_fails_represents_nothing(deduplicator: Deduplicator) -> None:
     def offer(name: str) -> Decision:
         page = deduplicator.sign(f"https://example.com/{name}", article("x").encode())
@@ -89,21 +80,3 @@ def test_a_page_whose_handling_fails_represents_nothing(deduplicator: Deduplicat
     with pytest.raises(KeyError), deduplicator.handling(offer("b")):  # unchanged: it has no claim, and stays
         raise KeyError
     assert offer("c").duplicate_of == "https://example.com/b"
-
-
-def test_closing_twice_does_not_affect_another_user_of_the_index(tmp_path: Path) -> None:
-    config = Config(tokenizer="bigrams")
-    first, second = Deduplicator.open(tmp_path, config), Deduplicator.open(tmp_path, config)
-    first.close()
-    first.close()
-    assert second
-    assert check(second, "http://a/1", article("x")).verdict is Verdict.NEW
-    second.close()
-
-
-def test_the_index_survives_its_process(tmp_path: Path) -> None:
-    config = Config(tokenizer="bigrams")
-    with Deduplicator.open(tmp_path, config) as first:
-        check(first, "http://a/1", article("x"))
-    with Deduplicator.open(tmp_path, config) as second:
-        assert check(second, "http://a/2", article("x")).duplicate_of == "http://a/1"

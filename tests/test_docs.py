@@ -124,12 +124,6 @@ def test_every_logger_is_documented() -> None:
     assert named == set(re.findall(r"`(crawler_dedup\.[a-z_.]+)`", section))
 
 
-@pytest.mark.parametrize("page", CURRENT, ids=page_id)
-def test_settings_in_the_documents_exist(page: Path) -> None:
-    known = {f"DEDUP_{name.upper()}" for name in Config.__dataclass_fields__}
-    assert set(re.findall(r"(?<!CRAWLER_)DEDUP_[A-Z_]*[A-Z]", page.read_text(encoding="utf-8"))) <= known
-
-
 def texts_of(tree: ast.AST) -> Iterator[str]:
     """Yield the strings in the code of a module without its docstrings."""
     docstrings = {
@@ -235,13 +229,7 @@ def test_the_change_log_keeps_to_its_form_and_its_newest_section_is_this_version
         assert version("crawler-dedup") == declared
 
 
-# Names of modules, files and sections
-
-
-@pytest.mark.parametrize("page", CURRENT, ids=page_id)
-def test_every_module_that_a_page_names_can_be_imported(page: Path) -> None:
-    for name in set(re.findall(r"\bcrawler_dedup(?:\.\w+)+", page.read_text(encoding="utf-8"))) - {schemes.GROUP}:
-        assert resolve(name) is not None
+# Names of settings, modules, files and sections
 
 
 def resolve(name: str) -> object:
@@ -260,8 +248,12 @@ def resolve(name: str) -> object:
 
 
 @pytest.mark.parametrize("page", CURRENT, ids=page_id)
-def test_every_file_that_a_page_names_exists(page: Path) -> None:
+def test_every_setting_module_and_file_that_a_page_names_exists(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
+    known = {f"DEDUP_{name.upper()}" for name in Config.__dataclass_fields__}
+    assert set(re.findall(r"(?<!CRAWLER_)DEDUP_[A-Z_]*[A-Z]", text)) <= known
+    for name in set(re.findall(r"\bcrawler_dedup(?:\.\w+)+", text)) - {schemes.GROUP}:
+        assert resolve(name) is not None
     folders = "benchmarks|crawler_dedup|docs|settings|spiders|tests"
     for name in re.findall(rf"`[^`\n]*?\b((?:{folders})/[\w./-]*)", text):
         assert (ROOT / name).exists(), name
@@ -289,15 +281,14 @@ def links(page: Path) -> list[str]:
     return re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r"^\[[^\]]+\]: (\S+)", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_every_relative_link_has_a_target(page: Path) -> None:
-    for link in links(page):
+def test_every_relative_link_has_a_target() -> None:
+    for page, link in ((source, link) for source in PAGES for link in links(source)):
         if re.match(r"[a-z]+:", link):
             continue
         name, _, anchor = link.partition("#")
         target = (page.parent / name).resolve() if name else page
-        assert target.exists(), link
-        assert not anchor or anchor in anchors(target), link
+        assert target.exists(), (page, link)
+        assert not anchor or anchor in anchors(target), (page, link)
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:

@@ -32,18 +32,3 @@ def test_the_root_of_the_repository_has_no_other_files() -> None:
 def test_tests_import_only_from_support() -> None:
     for file in {*TESTS.rglob("*.py")} - {Path(__file__)}:
         assert _FOREIGN.findall(file.read_text(encoding="utf-8")) == [], file
-
-
-@pytest.mark.parametrize(
-    ("line", "is_foreign"),
-    [
-        ("from tests.index.test_store import batch", True),
-        ("from tests import index", True),
-        ("    from . import test_store", True),
-        ("import os, benchmarks", True),
-        ("from tests.support import peak", False),
-        ("import os, benchmarks_of_others", False),
-    ],
-)
-def test_an_import_from_elsewhere_is_detected(line: str, is_foreign: bool) -> None:
-    assert bool(_FOREIGN.search(f"import os\n{line}\n")) is is_foreign

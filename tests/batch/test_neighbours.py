@@ -13,9 +13,7 @@ from crawler_dedup.batch import neighbours
 from crawler_dedup.batch.neighbours import (
     ResidentSignatures,
     find_neighbours,
-    flag_runs,
     is_among,
-    is_repeated,
     tables_for,
 )
 from crawler_dedup.hamming import BITS, Numbers
@@ -44,18 +42,6 @@ def test_signatures_that_agree_in_many_bits_are_not_compared_with_all_others(bit
     values = np.unique(np.random.default_rng(1).integers(0, 1 << bits, size, dtype=np.uint64)) << np.uint64(9)
     near = [(np.bitwise_count(values ^ value) <= max_distance).sum() > 1 for value in values]
     assert find_neighbours(values, max_distance).tolist() == near
-
-
-def test_signatures_of_a_long_run_that_were_not_compared_are_flagged() -> None:
-    generator = np.random.default_rng(1)
-    sparse = np.unique(generator.integers(0, 1 << 40, 3_000, dtype=np.uint64))
-    bits = np.uint64(1) << np.arange(50, dtype=np.uint64)
-    dense = np.unique((bits[:, None] | bits) | np.uint64(1 << 60))
-    values = np.concatenate([sparse, dense])
-    flags = np.zeros(len(values), dtype=bool)
-    unfinished = flag_runs(values, 60, 3, flags)
-    assert unfinished.tolist() == [True] * len(sparse) + [False] * len(dense)
-    assert flags[len(sparse) :].all()
 
 
 @pytest.mark.parametrize("max_distance", range(1, 8))
@@ -107,20 +93,6 @@ def test_signatures_that_agree_in_many_bits_are_not_all_compared(bits: int, max_
     resident = ResidentSignatures(new, max_distance)
     assert resident.pass_by(existing).tolist() == near(existing, new, max_distance)
     assert resident.flags.tolist() == near(new, existing, max_distance)
-
-
-NUMBERS = st.lists(st.integers(0, 40) | st.integers(0, (1 << 64) - 1), max_size=80)
-
-
-@given(numbers=NUMBERS, members=NUMBERS)
-def test_numbers_are_members_as_in_a_set(numbers: list[int], members: list[int]) -> None:
-    flags = is_among(np.array(numbers, dtype=np.uint64), np.array(members, dtype=np.uint64))
-    assert flags.tolist() == [number in members for number in numbers]
-
-
-@given(numbers=NUMBERS)
-def test_repeated_numbers_are_flagged(numbers: list[int]) -> None:
-    assert is_repeated(np.array(numbers, dtype=np.uint64)).tolist() == [numbers.count(number) > 1 for number in numbers]
 
 
 def test_many_numbers_are_looked_up_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

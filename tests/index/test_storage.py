@@ -204,16 +204,25 @@ def test_memory_contains_what_was_written(steps: Sequence[Operation]) -> None:
         compare(storage, model)
 
 
+def assert_limits(storage: Storage, model: Model) -> None:
+    compare(storage, model)
+    for limit in (1, 251, 252, 900, 5000):
+        read = storage.read_buckets(SIGNATURES, 1, [5], limit).tolist()
+        assert read == model.buckets[SIGNATURES, 1, 5][: limit_payloads(limit)]
+
+
 def test_a_long_bucket_keeps_its_order_and_is_read_up_to_a_limit(places: Places) -> None:
     model, place = Model(), places()
     steps = [append(SIGNATURES, 1, [5], number) for number in range(1200)]
     steps += [take(SIGNATURES, 1, [5], number) for number in (0, 1199, 600, 251, 250)]
     work(place, model, [steps])
     with closing(open_backend(place)) as backend, backend._read() as reading:
-        compare(reading._storage, model)
-        for limit in (1, 251, 252, 900, 5000):
-            read = reading._storage.read_buckets(SIGNATURES, 1, [5], limit).tolist()
-            assert read == model.buckets[SIGNATURES, 1, 5][: limit_payloads(limit)]
+        assert_limits(reading._storage, model)
+    with tempfile.TemporaryFile() as file:
+        storage, model = MemoryStorage(file), Model()
+        for operate in steps:
+            operate(storage, model)
+        assert_limits(storage, model)
 
 
 WRITER = """

@@ -3,15 +3,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from crawler_dedup.errors import DedupError
-from crawler_dedup.journal.entry import DUPLICATES, VERSION, Entry, Event
-from crawler_dedup.journal.reader import Journals, Selection, find_duplicates, sample
+from crawler_dedup.journal.entry import VERSION, Entry, Event
+from crawler_dedup.journal.reader import Journals, find_duplicates, sample
 from crawler_dedup.journal.writer import JournalWriter
 from tests.support.commandline import FIRST, SECOND, write
 
@@ -93,49 +91,6 @@ def test_reading_again_does_not_count_damaged_lines_twice(tmp_path: Path) -> Non
     assert journals.damaged == {tmp_path / FIRST: 1}
 
 
-def test_a_missing_file_is_reported_in_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(DedupError, match="cannot be read"):
-        list(Journals([tmp_path / "none.jsonl"]).entries())
-
-
-@pytest.mark.parametrize(
-    ("time", "seconds"),
-    [
-        ("1970-01-01T00:00:10.500Z", 10.5),
-        ("2026-11-21T18:00:00.000Z", datetime(2026, 11, 21, 18, tzinfo=UTC).timestamp()),
-        ("2026-11-21T19:00:00.000+01:00", datetime(2026, 11, 21, 18, tzinfo=UTC).timestamp()),
-        ("", 0),
-        ("yesterday", 0),
-    ],
-)
-def test_the_time_of_an_entry_is_read_in_seconds(time: str, seconds: float) -> None:
-    assert entry("http://a.org/1", time=time).seconds == seconds
-
-
-# Selection
-
-
-@pytest.mark.parametrize(
-    ("selection", "selected"),
-    [
-        (Selection(DUPLICATES), True),
-        (Selection(["unchecked", "unchanged", "watchdog"]), False),
-        (Selection(DUPLICATES, host="a.org"), True),
-        (Selection(DUPLICATES, host="b.org"), False),
-        (Selection(DUPLICATES, rule="alike"), True),
-        (Selection(DUPLICATES, rule="same bytes"), False),
-        (Selection(DUPLICATES, since="2026-11-21T18:00:00"), True),
-        (Selection(DUPLICATES, since="2026-11-21T18:00:01"), False),
-        (Selection(DUPLICATES, run="0000abcd"), True),
-        (Selection(DUPLICATES, run="0000abce"), False),
-        (Selection(DUPLICATES, "a.org", "alike", "2026-11-21", "0000abcd"), True),
-        (Selection(DUPLICATES, "a.org", "alike", "2026-11-21", "00000001"), False),
-    ],
-)
-def test_an_entry_must_meet_all_conditions_of_a_selection(selection: Selection, selected: bool) -> None:
-    assert (entry("http://www.a.org/1") in selection) is selected
-
-
 # A sample
 
 
@@ -153,12 +108,6 @@ def test_a_sample_has_the_requested_size_and_the_order_of_the_entries(size: int,
     drawn_urls = [int(entry.url) for entry in sample(iter(entries), size, random.Random(size))]
     assert len(set(drawn_urls)) == drawn
     assert drawn_urls == sorted(drawn_urls)
-
-
-def test_a_seed_draws_the_same_sample_again() -> None:
-    entries = [entry(str(number)) for number in range(100)]
-    first, second, third = (urls(sample(entries, 10, random.Random(seed))) for seed in (1, 1, 2))
-    assert first == second != third
 
 
 # The duplicates of a page

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from crawler_dedup.journal import runs
-from crawler_dedup.journal.entry import VERSION, Entry, run_started
+from crawler_dedup.journal.entry import VERSION, Entry
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.runs import RunPeriods, parse_time
 from tests.support.commandline import FIRST, SECOND, write
@@ -25,16 +25,6 @@ def runs_in(directory: Path, *files: Sequence[Entry]) -> RunPeriods:
     return Journals.beside(directory, "journal-%(time)s.jsonl").runs()
 
 
-def test_a_run_lasts_from_its_first_line_to_its_last(tmp_path: Path) -> None:
-    runs = runs_in(tmp_path, [drop("0000000a", "10:00"), drop("0000000b", "10:30"), drop("0000000a", "11:00", "other")])
-    first, second = runs.in_order()
-    assert (first[0], second[0]) == ("0000000a", "0000000b")
-    assert second[1].first == second[1].last == parse_time("2026-11-21T10:30:00Z")
-    assert first[1].last - first[1].first == 3600
-    assert first[1].spiders == {"site", "other"}
-    assert runs.span == (first[1].first, first[1].last)
-
-
 @pytest.mark.parametrize(
     ("lines", "latest"),
     [
@@ -50,15 +40,6 @@ def test_a_run_lasts_from_its_first_line_to_its_last(tmp_path: Path) -> None:
 )
 def test_the_latest_run_is_the_one_that_began_last(tmp_path: Path, lines: list[tuple[str, str]], latest: str) -> None:
     assert runs_in(tmp_path, [drop(*line) for line in lines]).latest == latest
-
-
-def test_the_order_of_files_does_not_matter(tmp_path: Path) -> None:
-    assert runs_in(tmp_path, [drop("0000000b", "11:00")], [drop("0000000a", "10:00")]).latest == "0000000b"
-
-
-def test_a_run_without_drops_is_a_run(tmp_path: Path) -> None:
-    later = replace(run_started(0xB, "site"), time="2026-11-21T11:00:00.000Z")
-    assert runs_in(tmp_path, [drop("0000000a", "10:00"), later]).latest == "0000000b"
 
 
 def test_a_time_that_cannot_be_read_makes_no_run_the_latest(tmp_path: Path) -> None:

@@ -44,20 +44,18 @@ def exactly(markup: str) -> HtmlElement:
 # Blocks
 
 
-@pytest.mark.parametrize("tag", INLINE)
-def test_an_inline_element_does_not_split_a_block(tag: str) -> None:
-    assert texts(f"<p>un<{tag}>brok</{tag}>en line</p>") == ["unbroken line"]
+def test_an_inline_element_does_not_split_a_block_and_every_other_one_is_a_block_of_its_own() -> None:
+    for tag in INLINE:
+        assert texts(f"<p>un<{tag}>brok</{tag}>en line</p>") == ["unbroken line"]
+    for tag in (*OWN_BLOCK, *LISTS, "center", "my-element", "unheardof"):
+        blocks = read_outline(exactly(f"<div>a<{tag}>b</{tag}>c</div>")).blocks
+        assert [block.text for block in blocks] == ["a", "b", "c"], tag
 
 
-@pytest.mark.parametrize("tag", [*OWN_BLOCK, *LISTS, "center", "my-element", "unheardof"])
-def test_every_other_element_is_a_block_of_its_own_even_an_unknown_one(tag: str) -> None:
-    assert [block.text for block in read_outline(exactly(f"<div>a<{tag}>b</{tag}>c</div>")).blocks] == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize("tag", HIDDEN)
-def test_elements_that_are_not_text_are_skipped_with_their_content(tag: str) -> None:
-    markup = f"<div>before <{tag}>hidden <b>deep</b><p>deeper</p></{tag}>after</div>"
-    assert [block.text for block in read_outline(exactly(markup)).blocks] == ["before after"]
+def test_elements_that_are_not_text_are_skipped_with_their_content() -> None:
+    for tag in HIDDEN:
+        markup = f"<div>before <{tag}>hidden <b>deep</b><p>deeper</p></{tag}>after</div>"
+        assert [block.text for block in read_outline(exactly(markup)).blocks] == ["before after"], tag
 
 
 TEXT = "What stands in the harbour house: ropes, blocks and cleats, and above all hemp. " * 3

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler_dedup import Config, Deduplicator, IndexUnusable
+from crawler_dedup import Config, Deduplicator
 from crawler_dedup.index.lmdb import compaction
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.system import files
@@ -269,9 +269,3 @@ def test_during_a_run_such_a_lock_file_counts_as_that_of_a_living_run(
 def test_the_owner_of_a_file_is_named_or_called_another_user(tmp_path: Path) -> None:
     assert files.owner_of(tmp_path / "gone") == "another user"
     assert files.owner_of(tmp_path).startswith("the user ")
-
-
-def test_an_index_that_may_not_be_opened_is_reported_in_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(IndexUnusable, match="cannot be opened"):
-        Deduplicator.open(tmp_path / "file", Config(tokenizer="bigrams"))
