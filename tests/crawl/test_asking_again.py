@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from tests.support.crawling import Answer, Crawl, Page, article, crawl_pages, html, redirect
+from tests.support.crawling import Answer, Page, Site, article, crawl_pages, html, redirect, run_scripts
 
 PRODUCTS = [f"/product/{number}" for number in range(6)]
 MARK = "Just a moment"
 LONG_BAN = article("ban", count=120).replace("<h1>", f"<h1>{MARK} ")
 TINY_BAN = f"<title>{MARK}</title><h1>{MARK}</h1><p>Checking your browser. This takes a few seconds.</p>"
 
-SPIDER = f"""
+SPIDERS = f"""
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from tests.support.walker import Walker, seen
 
@@ -26,68 +24,92 @@ def replaced(response):
     return response.request.replace(dont_filter=True)
 
 
-class Spider(Walker):
+class Banned:
+    def request(self, path, **options):
+        return super().request(f"/{{self.name}}{{path}}", **options)
+
     def parse(self, response):
         yield from self.handle_ban(response) if MARK in response.text else [seen(response)]
 
     def handle_ban(self, response):
         yield from filter(None, [get_retry_request(response.request, spider=self)])
+
+
+class OfALongPage(Banned, Walker):
+    name = "long"
 """
-AT_ANOTHER_ADDRESS = """
+FURTHER_SPIDERS = """
+
+class OfATinyPage(Banned, Walker):
+    name = "tiny"
+
+
+class AtAnotherAddress(Banned, Walker):
+    name = "elsewhere"
+
     def handle_ban(self, response):
         yield get_retry_request(response.request, spider=self).replace(url=response.url + "?again=1")
-"""
-BY_REPLACE = """
-    async def parse(self, response):
-        if MARK in response.text:
-            yield replaced(response)
-        else:
-            yield seen(response)
-"""
-AT_THE_FIRST_ADDRESS = """
+
+
+class AtTheFirstAddress(Banned, Walker):
+    name = "redirected"
+
     def handle_ban(self, response):
         yield response.request.replace(url=response.meta["redirect_urls"][0], dont_filter=True)
-"""
-WITH_MIDDLEWARE = """
-    handle_ban = lambda self, response: {ban}
+
+
+class ByReplace(Banned, Walker):
+    name = "replaced"
+
+    async def parse(self, response):
+        yield replaced(response) if MARK in response.text else seen(response)
+
+
+class WithMiddleware(Banned):
+    def handle_ban(self, response):
+        return []
 
     @classmethod
     def update_settings(cls, settings):
-        settings.set("SPIDER_MIDDLEWARES", {{Middleware: 600}}, priority="spider")
+        settings.set("SPIDER_MIDDLEWARES", {cls.Middleware: 600}, priority="spider")
 
     def failed(self, failure):
         yield replaced(failure.value.response)
 
 
-class Middleware:
-{method}
+class InTheOutputOfAMiddleware(WithMiddleware, Walker):
+    name = "output"
+
+    class Middleware:
+        async def process_spider_output(self, response, result, spider=None):
+            async for output in result:
+                yield output
+            if MARK in response.text:
+                yield replaced(response)
+
+
+class InAMiddlewareForAnException(WithMiddleware, Walker):
+    name = "exception"
+
+    def handle_ban(self, response):
+        raise ValueError
+
+    class Middleware:
+        def process_spider_exception(self, response, exception, spider=None):
+            return [replaced(response)]
+
+
+class InTheErrback(WithMiddleware, Walker):
+    name = "errback"
+
+    class Middleware:
+        def process_spider_input(self, response, spider=None):
+            if MARK in response.text:
+                error = ValueError("a ban")
+                error.response = response
+                raise error
 """
-IN_OUTPUT = """
-    async def process_spider_output(self, response, result, spider=None):
-        async for output in result:
-            yield output
-        if MARK in response.text:
-            yield replaced(response)
-"""
-FOR_AN_EXCEPTION = """
-    def process_spider_exception(self, response, exception, spider=None):
-        return [replaced(response)]
-"""
-IN_INPUT = """
-    def process_spider_input(self, response, spider=None):
-        if MARK in response.text:
-            error = ValueError("a ban")
-            error.response = response
-            raise error
-"""
-WAYS = {
-    "get_retry_request": "",
-    "another address": AT_ANOTHER_ADDRESS,
-    "replace": BY_REPLACE,
-    "the output of a middleware": WITH_MIDDLEWARE.format(ban="[]", method=IN_OUTPUT),
-    "a middleware for an exception": WITH_MIDDLEWARE.format(ban="[1 / 0]", method=FOR_AN_EXCEPTION),
-    "the errback": WITH_MIDDLEWARE.format(ban="[]", method=IN_INPUT),
-}
+NAMES = ("long", "tiny", "elsewhere", "redirected", "replaced", "output", "exception", "errback")
 
 
 def banned_at_first(path: str, ban: str, times: int = 1) -> Callable[[], Answer]:
@@ -96,26 +118,22 @@ def banned_at_first(path: str, ban: str, times: int = 1) -> Callable[[], Answer]
     return lambda: next(answers, html(article(path)))
 
 
-def crawl_products(tmp_path: Path, way: str, pages: Mapping[str, Page], **settings: object) -> Crawl:
-    again = {f"{path}?again=1": html(article(path)) for path in pages}
-    concurrent = {"CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8, **settings}
-    return crawl_pages(tmp_path, {**pages, **again}, SPIDER + way, concurrent, paths=PRODUCTS)
-
-
-@pytest.mark.parametrize(("way", "ban"), [("get_retry_request", TINY_BAN), *((way, LONG_BAN) for way in WAYS)])
-def test_a_ban_page_that_is_asked_for_again_represents_no_other(tmp_path: Path, way: str, ban: str) -> None:
-    crawl = crawl_products(tmp_path, WAYS[way], {path: banned_at_first(path, ban) for path in PRODUCTS})
-    assert sorted(path.partition("?")[0] for path in crawl.paths()) == sorted(PRODUCTS)
-    counts = crawl.counts("handled/")
-    assert counts["badly"] == counts["well"] == counts["settled"] == len(PRODUCTS)
-
-
-def test_a_ban_page_behind_a_redirection_is_asked_for_again_at_its_first_address(tmp_path: Path) -> None:
+def test_a_ban_page_that_is_asked_for_again_in_any_way_represents_no_other(tmp_path: Path) -> None:
     pages: dict[str, Page] = {}
-    for path in PRODUCTS:
-        pages |= {path: redirect(f"{path}/final"), f"{path}/final": banned_at_first(path, LONG_BAN)}
-    crawl = crawl_products(tmp_path, AT_THE_FIRST_ADDRESS, pages)
-    assert sorted(crawl.paths()) == sorted(f"{path}/final" for path in PRODUCTS)
+    for path in (f"/{name}{product}" for name in NAMES for product in PRODUCTS):
+        banned = banned_at_first(path, TINY_BAN if path.startswith("/tiny") else LONG_BAN)
+        is_redirected = path.startswith("/redirected")
+        pages |= {path: redirect(f"{path}/final"), f"{path}/final": banned} if is_redirected else {path: banned}
+        pages[f"{path}?again=1"] = html(article(path))
+    settings = {"CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
+    with Site(pages) as site:
+        crawls = run_scripts(tmp_path, SPIDERS + FURTHER_SPIDERS, settings, site=site.url, paths=PRODUCTS)
+    assert crawls.keys() == {*NAMES}
+    for name, crawl in crawls.items():
+        paths = [path.partition("?")[0].removesuffix("/final") for path in crawl.paths()]
+        assert sorted(paths) == [f"/{name}{product}" for product in PRODUCTS]
+        counts = crawl.counts("handled/")
+        assert counts["badly"] == counts["well"] == counts["settled"] == len(PRODUCTS)
 
 
 ALSO_OTHER_REQUESTS = """
@@ -126,10 +144,11 @@ ALSO_OTHER_REQUESTS = """
 
 
 def test_a_ban_page_after_the_last_attempt_represents_no_other(tmp_path: Path) -> None:
-    pages = {path: banned_at_first(path, LONG_BAN, times=1 + 9 * (path == PRODUCTS[0])) for path in PRODUCTS}
-    settings = {"CONCURRENT_REQUESTS": 1, "RETRY_TIMES": 2, "RETRY_PRIORITY_ADJUST": 1}
-    crawl = crawl_products(tmp_path, ALSO_OTHER_REQUESTS, pages, **settings)
-    assert sorted(crawl.paths()) == sorted(PRODUCTS[1:])
+    products = [f"/long{product}" for product in PRODUCTS]
+    pages = {path: banned_at_first(path, LONG_BAN, times=1 + 9 * (path == products[0])) for path in products}
+    settings = {"RETRY_TIMES": 2, "RETRY_PRIORITY_ADJUST": 1}
+    crawl = crawl_pages(tmp_path, pages, SPIDERS + ALSO_OTHER_REQUESTS, settings, paths=PRODUCTS)
+    assert sorted(crawl.paths()) == products[1:]
 
 
 def test_a_page_that_links_to_itself_or_asks_for_it_again_with_an_item_was_handled(tmp_path: Path) -> None:

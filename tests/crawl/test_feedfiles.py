@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.crawling import Crawl, Site, article, html, run_script
+from tests.support.crawling import Crawl, article, crawl_pages, html
 
 SCRIPT = """
 import bz2
@@ -53,8 +53,7 @@ def crawl(directory: Path, files: Sequence[Appended]) -> Crawl:
         kind = file.name.partition(".")[2].replace("jsonl", "jsonlines")
         feeds[file.uri.format(directory) or str(directory / file.name)] = {"format": kind, **file.options}
     settings = {"FEEDS": feeds, "FEED_STORAGES": {"bz2": "script.Bz2"}}
-    with Site({"/": html(article("page"))}) as site:
-        done = run_script(directory / "crawl", SCRIPT, settings, site=site.url, paths=["/"])
+    done = crawl_pages(directory / "crawl", {"/": html(article("page"))}, SCRIPT, settings)
     assert not done.lines("ERROR", "")
     assert "dedup/not_stored" not in done.stats
     for file in files:

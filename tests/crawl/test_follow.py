@@ -9,7 +9,7 @@ import pytest
 
 from crawler_dedup import Config, Deduplicator, Verdict
 from tests.support.commandline import invoke, printed_text
-from tests.support.crawling import WALK, Crawl, Page, Site, article, crawl_pages, html, run_script
+from tests.support.crawling import WALK, Crawl, Page, Site, article, crawl_pages, html, run_script, run_scripts
 
 FOLLOW = {"DEDUP_ACTION": "follow"}
 LENGTH = 8
@@ -42,55 +42,51 @@ def test_a_page_with_more_than_two_links_represents_others(tmp_path: Path, kept:
 
 # Action "follow"
 
-COROUTINE = """
-from scrapy import Spider as Base
-from tests.support.walker import seen
+SPIDERS = """
+import scrapy
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
+from tests.support.walker import Walker, path_of, seen
 
-class Spider(Base):
-    name = "walker"
-
+class Starts:
     def __init__(self, site, paths):
         super().__init__()
         self.start_urls = [site + path for path in paths]
 
+class Coroutine(Starts, scrapy.Spider):
+    name = "coroutine"
+
     async def parse(self, response):
         return [seen(response), *response.follow_all(css='a')]
-"""
-GENERATOR = """
-from tests.support.walker import Walker, path_of, seen
 
-class Spider(Walker):
+class Generator(Walker):
+    name = "generator"
+
     async def parse(self, response):
         self.notes.append([path_of(response.url), response.meta["dedup"].verdict])
         yield seen(response)
         for request in response.follow_all(css="a"):
             yield request
-"""
-RULES = """
-from scrapy.linkextractors import LinkExtractor
-from scrapy.spiders import CrawlSpider, Rule
-from tests.support.walker import seen
 
-class Spider(CrawlSpider):
-    name = "walker"
+class Chooses(Generator):
+    name = "chooses"
+    custom_settings = {"DEDUP_ACTION": "drop"}
+
+    def request(self, path):
+        return super().request(path, meta={"dedup_action": "follow"})
+
+class Rules(Starts, CrawlSpider):
+    name = "rules"
     rules = (Rule(LinkExtractor(), callback="parse_item", follow=True),)
-
-    def __init__(self, site, paths):
-        super().__init__()
-        self.start_urls = [site + path for path in paths]
 
     def parse_start_url(self, response):
         return [seen(response)]
 
     def parse_item(self, response):
         yield seen(response)
-"""
-SITEMAP = """
-from scrapy.spiders import SitemapSpider
-from tests.support.walker import seen
 
-class Spider(SitemapSpider):
-    name = "walker"
+class Sitemap(SitemapSpider):
+    name = "sitemap"
 
     def __init__(self, site, paths):
         super().__init__()
@@ -100,7 +96,6 @@ class Spider(SitemapSpider):
         yield seen(response)
         yield from response.follow_all(css="a")
 """
-SPIDERS = {"coroutine": COROUTINE, "asynchronous generator": GENERATOR, "rules": RULES, "sitemap": SITEMAP}
 PAGES: dict[str, Page] = {
     "/first": html(article("first", links=["/behind-first", "/a", "/b"])),
     "/copy": html(article("first", frame="copy", links=["/behind-copy", "/a", "/b"])),
@@ -118,32 +113,21 @@ def with_sitemap(site: Site) -> dict[str, Page]:
     }
 
 
-@pytest.mark.parametrize("spider", SPIDERS)
-def test_requests_of_a_duplicate_are_followed_and_its_items_discarded(tmp_path: Path, spider: str) -> None:
+def test_requests_of_a_duplicate_are_followed_and_its_items_discarded(tmp_path: Path) -> None:
     with Site({}) as site:
         site.pages |= with_sitemap(site)
-        crawl = run_script(tmp_path, SPIDERS[spider], FOLLOW, site=site.url, paths=["/first", "/copy"])
-    assert sorted(crawl.paths()) == CONTENTS
-    counts = crawl.counts()
-    assert [counts[name] for name in ("dropped", "items_discarded", "links_followed", "links_dropped")] == [1, 1, 3, 0]
-    assert [drop["url"].rpartition("/")[2] for drop in crawl.drops] == ["copy"]
-    assert crawl.counts("handled/")["settled"] == len(CONTENTS)
-    assert "log_count/WARNING" not in crawl.stats
-
-
-def test_a_request_can_choose_the_action_its_callback_sees_the_decision_and_the_drop_is_recorded(
-    tmp_path: Path,
-) -> None:
-    source = f"""{GENERATOR}
-    def request(self, path):
-        return super().request(path, meta={{"dedup_action": "follow"}})
-"""
-    with Site(PAGES) as site:
-        crawl = run_script(tmp_path, source, site=site.url, paths=["/first", "/copy"])
-    assert sorted(crawl.paths()) == CONTENTS
-    assert ["/copy", "duplicate"] in crawl.notes
+        crawls = run_scripts(tmp_path, SPIDERS, FOLLOW, site=site.url, paths=["/first", "/copy"])
+    assert crawls.keys() == {"coroutine", "generator", "chooses", "rules", "sitemap"}
+    for crawl in crawls.values():
+        assert sorted(crawl.paths()) == CONTENTS
+        counts, names = crawl.counts(), ("dropped", "items_discarded", "links_followed", "links_dropped")
+        assert [counts[name] for name in names] == [1, 1, 3, 0]
+        assert [drop["url"].rpartition("/")[2] for drop in crawl.drops] == ["copy"]
+        assert crawl.counts("handled/")["settled"] == len(CONTENTS)
+        assert "log_count/WARNING" not in crawl.stats
+    assert ["/copy", "duplicate"] in crawls["generator"].notes
     printed = printed_text(invoke("why", f"{site.url}/copy", tmp_path / "index"))
-    assert printed.startswith(f"{site.url}/copy was dropped: a duplicate of {site.url}/first.")
+    assert printed.count(f"{site.url}/copy was dropped: a duplicate of {site.url}/first.") == len(crawls)
 
 
 def test_a_page_that_was_followed_once_and_is_new_when_its_request_is_sent_again_is_stored(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup.crawl.monitor import host_label
-from tests.support.crawling import WALK, Crawl, Page, Site, article, html, run_script
+from tests.support.crawling import WALK, Crawl, Page, Site, article, crawl_pages, html, run_script
 
 pty = pytest.importorskip("pty")
 
@@ -58,8 +58,7 @@ class Spider(Walker):
 
 
 def test_a_summary_is_logged_regularly_during_a_crawl(tmp_path: Path) -> None:
-    with Site(PAGES) as site:
-        done = run_script(tmp_path, SLOW, site=site.url, paths=["/first"])
+    done = crawl_pages(tmp_path, PAGES, SLOW, paths=["/first"])
     lines = summaries(done)
     assert len(lines) > 2
     assert all(line.startswith("checked 1 pages (at ") for line in lines)
@@ -71,8 +70,7 @@ def test_an_index_that_is_gone_does_not_prevent_the_summary(tmp_path: Path) -> N
         shutil.rmtree(tmp_path / "index")
         return SAME
 
-    with Site({"/first": PAGES["/other"], "/gone": gone}) as site:  # type: ignore[dict-item]
-        done = run_script(tmp_path, WALK, site=site.url, paths=["/first", "/gone"])
+    done = crawl_pages(tmp_path, {"/first": PAGES["/other"], "/gone": gone})  # type: ignore[dict-item]
     (line,) = summaries(done)
     assert re.search(r"unchecked 1; the index cannot be read; waited for signing .*; 0 pages waiting$", line)
     assert done.stats["finish_reason"] == "finished"
@@ -97,8 +95,7 @@ class Spider(Walker):
 
 
 def test_a_page_that_waits_for_an_alike_one_is_counted_as_waiting(tmp_path: Path) -> None:
-    with Site(PAGES) as site:
-        done = run_script(tmp_path, WAITING, site=site.url, paths=["/first", "/copy"])
+    done = crawl_pages(tmp_path, PAGES, WAITING, paths=["/first", "/copy"])
     assert done.counts()["dropped"] == 1
     assert done.notes[0] == 1
     assert summaries(done)[0].endswith("; 0 pages waiting")

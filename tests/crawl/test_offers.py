@@ -14,7 +14,7 @@ from typing import Any, cast
 import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict
-from crawler_dedup.crawl.offers import Gathering, Offers, Turns
+from crawler_dedup.crawl.offers import Offers, Turns
 from crawler_dedup.errors import ConnectionLost
 from tests.support.crawling import article
 
@@ -197,67 +197,15 @@ def test_a_page_that_is_abandoned_before_it_is_offered_is_not_offered(tmp_path: 
         assert watched.jobs == [["b"]]
 
 
-# Which pages are offered together
-
-NEVER_ALL = 1000
+# What comes after their decisions
 
 
 def run(function: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(function, 30))
 
 
-def test_a_page_does_not_wait_if_no_other_may_come() -> None:
-    for coming in (0, 1):
-        offered = list[list[int]]()
-        Gathering(lambda: coming, offered.append).add(1)  # noqa: B023  (called at once)
-        assert offered == [[1]]
-
-
-def test_pages_wait_until_the_last_expected_one_has_come() -> None:
-    async def offer() -> None:
-        offered = list[list[int]]()
-        gathering = Gathering(lambda: 3, offered.append)
-        gathering.add(1)
-        gathering.add(2)
-        await asyncio.sleep(0)
-        assert offered == []
-        gathering.add(3)
-        assert offered == [[1, 2, 3]]
-        gathering.add(4)
-        assert offered == [[1, 2, 3]]
-
-    run(offer())
-
-
-def test_pages_whose_expected_companions_do_not_come_are_soon_offered_together() -> None:
-    async def offer() -> None:
-        offered = asyncio.Queue[list[int]]()
-        gathering = Gathering[int](lambda: NEVER_ALL, offered.put_nowait)
-        for _ in range(2):  # also the next ones
-            for number in range(5):
-                gathering.add(number)
-            assert await offered.get() == [0, 1, 2, 3, 4]
-
-    run(offer())
-
-
-# What comes after their decisions
-
-
 def no_page_was_released(answer: object) -> None:
     raise AssertionError(answer)
-
-
-def test_a_single_page_waits_for_no_turn_of_the_loop() -> None:
-    async def go_on() -> None:
-        turns = Turns[int](no_page_was_released)
-        for number in range(3):
-            page = asyncio.get_running_loop().create_future()
-            turns.resume(page, number)
-            assert page.result() == number
-            await asyncio.sleep(0)
-
-    run(go_on())
 
 
 def test_as_many_pages_continue_in_a_turn_as_take_a_fiftieth_of_a_second() -> None:
@@ -288,23 +236,6 @@ def test_as_many_pages_continue_in_a_turn_as_take_a_fiftieth_of_a_second() -> No
     run(go_on(0.0048, 4))
     run(go_on(0.0195, 1))
     run(go_on(0.1, 1))
-
-
-def test_the_answer_of_an_abandoned_page_is_taken_back_and_takes_no_turn() -> None:
-    async def go_on() -> None:
-        released = list[int]()
-        turns = Turns(released.append)
-        pages = [asyncio.get_running_loop().create_future() for _ in range(4)]
-        for number, page in enumerate(pages):
-            turns.resume(page, number)
-        pages[1].cancel()
-        pages[2].cancel()
-        await asyncio.sleep(0)
-        assert pages[3].result() == 3
-        await asyncio.sleep(0)
-        assert released == [1, 2]
-
-    run(go_on())
 
 
 def test_pages_continue_even_if_an_answer_cannot_be_taken_back() -> None:

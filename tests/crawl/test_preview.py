@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -59,14 +60,23 @@ def _no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER", "true")
 
 
-@pytest.mark.parametrize("command", ALL)
-def test_the_decision_is_shown_the_page_passes_and_nothing_is_filed(tmp_path: Path, command: str) -> None:
+@pytest.fixture(scope="module")
+def after_a_crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Path]]:
+    """Yield a site, and a project that has crawled it."""
     with Site(PAGES) as site:
-        directory = project(tmp_path, site, SETTINGS)
+        directory = project(tmp_path_factory.mktemp("project"), site, SETTINGS)
         assert run_scrapy(directory, "crawl", "project").returncode == 0
-        before = files(index_of(directory))
-        url = f"{site.url}/copy"
-        done = run_scrapy(directory, *COMMANDS[command], "--spider", "project", url)
+        yield site, directory
+
+
+@pytest.mark.parametrize("command", ALL)
+def test_the_decision_is_shown_the_page_passes_and_nothing_is_filed(
+    after_a_crawl: tuple[Site, Path], command: str
+) -> None:
+    site, directory = after_a_crawl
+    before = files(index_of(directory))
+    url = f"{site.url}/copy"
+    done = run_scrapy(directory, *COMMANDS[command], "--spider", "project", url)
     assert decisions(done.stdout, command) == [
         f"duplicate {url} of {site.url}/page (distance 0, resemblance 1.00, coverage 1.00, rule 'alike'): a crawl would"
         " drop it. Nothing was filed; it was compared with pages of scope 'spider project'"

@@ -294,7 +294,7 @@ def test_processes_of_an_event_loop_that_has_ended_are_replaced(signers: Signers
     wait_for_end(pid)
 
 
-def test_crawls_with_the_same_settings_for_signing_share_processes_until_the_last_one_ends() -> None:
+def test_crawls_of_a_thread_with_the_same_settings_for_signing_share_processes_until_the_last_one_ends() -> None:
     logs = [Log() for _ in range(3)]
     configs = [
         ODD_CONFIG,
@@ -304,6 +304,11 @@ def test_crawls_with_the_same_settings_for_signing_share_processes_until_the_las
     first, same, other = (share_signers(config, log) for config, log in zip(configs, logs, strict=True))  # type: ignore[arg-type]
     assert first is same
     assert first is not other
+    in_another_thread: list[Signers | None] = []
+    thread = threading.Thread(target=lambda: in_another_thread.append(find_signers()))
+    thread.start()
+    thread.join()
+    assert in_another_thread == [None]
     (pid,) = pids(first)
     first.release(logs[0])  # type: ignore[arg-type]
     first.release(logs[0])  # type: ignore[arg-type]
@@ -313,15 +318,6 @@ def test_crawls_with_the_same_settings_for_signing_share_processes_until_the_las
     assert find_signers() is other
     other.release(logs[2])  # type: ignore[arg-type]
     assert signers_module._shared == {}
-
-
-def test_another_thread_has_processes_of_its_own(signers: Signers) -> None:
-    seen: list[Signers | None] = []
-    thread = threading.Thread(target=lambda: seen.append(find_signers()))
-    thread.start()
-    thread.join()
-    assert seen == [None]
-    assert find_signers() is signers
 
 
 def test_pages_are_signed_by_all_processes(log: Log) -> None:

@@ -143,7 +143,7 @@ def test_pages_that_crash_or_take_memory_cost_themselves(tmp_path: Path) -> None
 @pytest.mark.parametrize("end", ["once", "twice", "kill"])
 def test_no_process_is_left_when_a_crawl_is_interrupted_or_killed(end: str, tmp_path: Path) -> None:
     pages = {**ARTICLES, "/hangs": odd("loop in C"), "/after": html(article("after"))}
-    settings = {**MANY, "DEDUP_EXTRACTOR": ODD, "DEDUP_TIMEOUT": 3}
+    settings = {**MANY, "DEDUP_EXTRACTOR": ODD, "DEDUP_TIMEOUT": 1.5}
     with Site(pages) as site:
         running = start_script(tmp_path, SPIDER, settings, site=site.url, paths=list(pages))
         while not any("/hangs" in line for line in site.asked):
