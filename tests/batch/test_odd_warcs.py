@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import struct
 from pathlib import Path
 
@@ -33,12 +34,9 @@ def read(path: Path) -> list[InputPage | PassedOver]:
     return list(warc.read_pages(path, DEFAULT_COLUMNS, 1 << 20))
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("kind", ODD)
-def test_an_odd_record_is_read_where_it_can_be_and_costs_no_other_record(
-    tmp_path: Path, kind: str, suffix: str
-) -> None:
-    for at in (0, 2, 4):
+def test_an_odd_record_is_read_where_it_can_be_and_costs_no_other_record(tmp_path: Path, kind: str) -> None:
+    for suffix, at in itertools.product(SUFFIXES, (0, 2, 4)):
         records = read(write_with_neighbours(tmp_path / f"pages.warc{suffix}", ODD[kind].content, PAGES, at))
         assert [record.record for record in records] == list(range(len(records)))
         pages = [record for record in records if isinstance(record, InputPage)]

@@ -127,7 +127,7 @@ def test_an_interrupted_call_leaves_complete_shards_and_can_be_continued(
     large = write_pages(tmp_path / "b.jsonl", [Page(f"http://h/{number}", PAGES[0].html) for number in range(5_000)])
     signed = tmp_path / "signed"
     arguments = ["batch", "sign", str(small), str(large), "-o", str(signed), "-j", str(jobs)]
-    process = processes.start(["-m", "crawler_dedup", *arguments, "-s", "DEDUP_TOKENIZER=bigrams"], fresh=True)
+    process = processes.start(["-m", "crawler_dedup", *arguments, "-s", "DEDUP_TOKENIZER=bigrams"])
     deadline = time.monotonic() + 60
     while not (list(signed.glob("a.jsonl-*.receipt.json")) and list(signed.glob("b.jsonl-*.part"))):
         assert process.poll() is None

@@ -169,17 +169,16 @@ def test_an_emptied_index_leaves_no_keys_behind(address: ServerAddress, server: 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork")
-def test_a_child_process_has_no_open_index_and_can_empty_one(address: ServerAddress) -> None:
-    with closing(open_backend(address)) as store:
-        store.offer([page(1, 5)], NEAR).result()
-        child = os.fork()
-        if not child:
-            try:
-                with closing(open_backend(address, fresh=True)) as emptied:
-                    os._exit(len(emptied))
-            finally:
-                os._exit(100)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+def test_a_child_process_has_no_open_index_and_can_empty_one(store: Index, address: ServerAddress) -> None:
+    store.offer([page(1, 5)], NEAR).result()
+    child = os.fork()
+    if not child:
+        try:
+            with closing(open_backend(address, fresh=True)) as emptied:
+                os._exit(len(emptied))
+        finally:
+            os._exit(100)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_an_index_that_is_emptied_by_two_clients_at_once_loses_nothing_of_the_later_one(
@@ -202,14 +201,13 @@ def test_an_index_that_is_emptied_by_two_clients_at_once_loses_nothing_of_the_la
         assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
 
 
-def test_signatures_that_look_like_numbers_of_new_records_are_filed(address: ServerAddress) -> None:
-    with closing(open_backend(address)) as store:
-        signatures = [number << 40 | 1 << 39 for number in (0xABCDEF, 0x123456)]
-        for number, signature in enumerate(signatures):
-            assert store.offer([page(number, signature)], NEAR).result()[0].verdict is Verdict.NEW
-        for number, signature in enumerate(signatures):
-            assert store.offer([page(10 + number, signature)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-        assert verify(store, NEAR) == []
+def test_signatures_that_look_like_numbers_of_new_records_are_filed(store: Index) -> None:
+    signatures = [number << 40 | 1 << 39 for number in (0xABCDEF, 0x123456)]
+    for number, signature in enumerate(signatures):
+        assert store.offer([page(number, signature)], NEAR).result()[0].verdict is Verdict.NEW
+    for number, signature in enumerate(signatures):
+        assert store.offer([page(10 + number, signature)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+    assert verify(store, NEAR) == []
 
 
 def test_the_latest_page_has_the_highest_number_whichever_client_files_it(address: ServerAddress) -> None:

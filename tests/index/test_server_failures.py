@@ -15,6 +15,7 @@ import pytest
 from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
 from crawler_dedup.decision import BEING_HANDLED, NO_ANSWER
 from crawler_dedup.errors import ConnectionLost, IndexGone
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress, find_location
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.system.extras import has_extra
@@ -182,33 +183,32 @@ def test_a_server_that_was_stopped_for_long_does_not_declare_runs_dead(tmp_path:
     ):
         assert check(run, 1) == "new"
         for _ in range(2):
-            time.sleep(1.5)  # the server has run for as long as signs of life last
+            time.sleep(1.2)  # the server has run for as long as signs of life last
             server.signal(signal.SIGSTOP)
-            time.sleep(2)
+            time.sleep(1.4)
             server.signal(signal.SIGCONT)
             wait_for(lambda: is_answered(1))
             assert check(second_run, 2) == BEING_HANDLED
 
 
 def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transaction(
-    address: ServerAddress, server: Server
+    store: Index, server: Server
 ) -> None:
-    with closing(open_backend(address)) as store:
-        run = store.begin_run()
-        context = RunContext(run.number, 0, clock=run.now)
-        store.offer([page(1, 5)], NEAR, context).result()
-        assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-        key = next(name for name in server.key_names() if name[13:] == b"u")
-        server.run("HSET", key, run.number.to_bytes(4, "big"), b"damaged")
-        server.run("HSET", key, b"no run", b"damaged")
-        server.run("CLIENT", "KILL", "TYPE", "normal")  # so that what is known of runs is read again
-        wait_for(lambda: run.show_life() and store.offer([page(3, 5)], NEAR).exception() is None)
-        assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it is alive
-        assert verify(store, NEAR) == ["2 entries of runs cannot be read."]
-        run.release()
-        assert store.offer([page(4, 5)], NEAR).result()[0].verdict is Verdict.NEW
-        store.tidy(NEAR, 0)
-        assert [number_of(record.page) for block in store.records(9) for record in block] == [4]
+    run = store.begin_run()
+    context = RunContext(run.number, 0, clock=run.now)
+    store.offer([page(1, 5)], NEAR, context).result()
+    assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+    key = next(name for name in server.key_names() if name[13:] == b"u")
+    server.run("HSET", key, run.number.to_bytes(4, "big"), b"damaged")
+    server.run("HSET", key, b"no run", b"damaged")
+    server.run("CLIENT", "KILL", "TYPE", "normal")  # so that what is known of runs is read again
+    wait_for(lambda: run.show_life() and store.offer([page(3, 5)], NEAR).exception() is None)
+    assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it is alive
+    assert verify(store, NEAR) == ["2 entries of runs cannot be read."]
+    run.release()
+    assert store.offer([page(4, 5)], NEAR).result()[0].verdict is Verdict.NEW
+    store.tidy(NEAR, 0)
+    assert [number_of(record.page) for block in store.records(9) for record in block] == [4]
 
 
 # Unreachable servers
@@ -230,16 +230,15 @@ def test_while_the_server_is_away_offers_fail_soon_and_the_index_is_used_again_a
         assert verify(store, NEAR) == []
 
 
-def test_a_connection_that_is_closed_while_it_is_idle_costs_no_page(address: ServerAddress, server: Server) -> None:
-    with closing(open_backend(address)) as store:
-        run = store.begin_run()
-        for number in range(1, 4):
-            assert store.offer([page(number, 5)], NEAR, RunContext(run.number)).exception() is None
-            server.run("CLIENT", "KILL", "TYPE", "normal")
-            time.sleep(0.6)  # as idle as a connection is that a server closes by itself
-            assert run.show_life()
-        assert len(store) == 1
-        run.release()
+def test_a_connection_that_is_closed_while_it_is_idle_costs_no_page(store: Index, server: Server) -> None:
+    run = store.begin_run()
+    for number in range(1, 4):
+        assert store.offer([page(number, 5)], NEAR, RunContext(run.number)).exception() is None
+        server.run("CLIENT", "KILL", "TYPE", "normal")
+        time.sleep(0.6)  # as idle as a connection is that a server closes by itself
+        assert run.show_life()
+    assert len(store) == 1
+    run.release()
 
 
 def test_answered_pages_survive_kills_of_a_server_that_writes_at_once(tmp_path: Path) -> None:
@@ -353,7 +352,7 @@ def test_a_client_follows_its_address_from_a_demoted_server_to_the_new_one_and_r
 
 
 def test_a_connection_that_is_lost_after_the_answer_fails_no_offer(
-    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+    store: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from crawler_dedup.index.redis.scripts import RUNS
 
@@ -366,16 +365,15 @@ def test_a_connection_that_is_lost_after_the_answer_fails_no_offer(
             raise ConnectionLost("lost")
         return evaluate(connection, script, *arguments)  # type: ignore[arg-type]
 
-    with closing(open_backend(address)) as store:
-        assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
-        run = store.begin_run()
-        monkeypatch.setattr(ServerConnection, "evaluate", lose)
-        is_offered.set()
-        context = RunContext(run.number, 60, clock=run.now)
-        assert store.offer([page(2, 2**64 - 1)], NEAR, context).result()[0].verdict is Verdict.NEW
-        assert not is_offered.is_set()
-        assert store.offer([page(3, 2**64 - 1)], NEAR, context).result()[0].verdict is Verdict.DUPLICATE
-        run.release()
+    assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+    run = store.begin_run()
+    monkeypatch.setattr(ServerConnection, "evaluate", lose)
+    is_offered.set()
+    context = RunContext(run.number, 60, clock=run.now)
+    assert store.offer([page(2, 2**64 - 1)], NEAR, context).result()[0].verdict is Verdict.NEW
+    assert not is_offered.is_set()
+    assert store.offer([page(3, 2**64 - 1)], NEAR, context).result()[0].verdict is Verdict.DUPLICATE
+    run.release()
 
 
 def test_a_claim_that_may_have_been_filed_or_not_is_released_later(
@@ -466,15 +464,14 @@ def test_a_batch_that_a_stopped_server_receives_late_is_not_filed(
         assert store.offer([page(4, 2**64 - 1)], NEAR).result()[0].verdict is Verdict.NEW
 
 
-def test_the_clock_of_a_server_may_be_set(address: ServerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_of_a_server_may_be_set(store: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     from crawler_dedup.index.redis import client
 
-    with closing(open_backend(address)) as store:
-        with monkeypatch.context() as patched:
-            patched.setattr(client, "read_time", lambda _: 0.0)
-            assert isinstance(store.offer([page(1, 5)], NEAR).exception(), IndexUnusable)
-        assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
-        assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+    with monkeypatch.context() as patched:
+        patched.setattr(client, "read_time", lambda _: 0.0)
+        assert isinstance(store.offer([page(1, 5)], NEAR).exception(), IndexUnusable)
+    assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
+    assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
 
 
 def test_a_large_batch_is_decided_although_others_always_change_its_site(
@@ -543,15 +540,14 @@ def test_a_batch_that_fails_in_the_middle_is_answered_as_far_as_it_was_decided(t
         run.release()
 
 
-def test_an_export_misses_no_page_that_is_filed_again_during_it(address: ServerAddress) -> None:
-    with closing(open_backend(address)) as store:
-        store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 1200))], NEAR).result()
-        blocks = store.records(100)
-        read = [number_of(record.page) for record in next(blocks)]
-        assert store.forget(lambda record: number_of(record.page) == 1100, NEAR) == 1
-        assert store.offer([page(1100, 7)], NEAR).result()[0].verdict is Verdict.NEW
-        read += [number_of(record.page) for block in blocks for record in block]
-        assert sorted(read) == list(range(1200))
+def test_an_export_misses_no_page_that_is_filed_again_during_it(store: Index) -> None:
+    store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 1200))], NEAR).result()
+    blocks = store.records(100)
+    read = [number_of(record.page) for record in next(blocks)]
+    assert store.forget(lambda record: number_of(record.page) == 1100, NEAR) == 1
+    assert store.offer([page(1100, 7)], NEAR).result()[0].verdict is Verdict.NEW
+    read += [number_of(record.page) for block in blocks for record in block]
+    assert sorted(read) == list(range(1200))
 
 
 # Servers that take the place of others, or are busy

@@ -19,7 +19,7 @@ from crawler_dedup.signing.extractors import extract_with_trafilatura, find_extr
 from crawler_dedup.signing.maintext import find_main_blocks, join_text
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import MAX_NODES, check_attributes, check_body, check_depth, check_nodes, parse
-from tests.support.crawling import WALK, Site, article, html, run_script
+from tests.support.crawling import WALK, Site, article, crawl_pages, html, run_script
 from tests.support.versions import DETECTS_CHARSETS
 
 TEXT = "<html><head>{}<title>茶馆</title></head><body><p>河边的老茶馆又开门了</p></body></html>"
@@ -271,8 +271,7 @@ def test_main_text_for_callbacks_comes_from_trafilatura_whichever_extractor_comp
     # trafilatura leaves tables out, the filter does not.
     table = "".join(f"<tr><td>{cell}</td></tr>" for cell in article("table", count=40).split()[12:])
     body = article("x").replace("</article>", f"<table>{table}</table></article>")
-    with Site({"/1": html(body)}) as site:
-        crawl = run_script(tmp_path, MAIN_TEXT_SPIDER, site=site.url, paths=["/1"])
+    crawl = crawl_pages(tmp_path, {"/1": html(body)}, MAIN_TEXT_SPIDER)
     assert crawl.item("/1")["text"] == extract_with_trafilatura(parse(body.encode()))
 
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from crawler_dedup import ConfigError
 from crawler_dedup.signedpage import Signature
-from crawler_dedup.signing.initials import LETTERS, find_initials
+from crawler_dedup.signing.initials import LETTERS
 from crawler_dedup.signing.lexicon import Lexicon, general
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.schemes.pinyin import MAX_LETTERS, MAX_PROBES, Pinyin
 from crawler_dedup.signing.schemes.windowvectors import Layout, VectorIndex
 from tests.support.chinese import chinese, with_homophones
 from tests.support.examples import examples
-from tests.support.prose import ODD, SAMPLES, prose, sentences, text_of
+from tests.support.prose import SAMPLES, prose, sentences, text_of
 from tests.support.reference import slow_mixed
 from tests.support.shares import near, shares_of
 
@@ -70,15 +70,6 @@ def slow_vectors(
     return vectors
 
 
-def slow_keys(vectors: list[list[int]]) -> set[int]:
-    """Return the halves of each vector, four bits a number, the first one the lowest."""
-    return {
-        half << 40 | sum(component << 4 * at for at, component in enumerate(vector[8 * half : 8 * half + 8]))
-        for vector in vectors
-        for half in (0, 1)
-    }
-
-
 def slow_stored(count: int, window: int, overlap: float = 0.5) -> list[int]:
     return sorted({*range(0, count - window + 1, max(1, int(window * (1 - overlap)))), count - window})
 
@@ -88,54 +79,6 @@ def slow_value(letters: list[int], lexicon: Lexicon, window: int) -> bytes:
     classes = [slow_classes(lexicon)[letter] for letter in letters] + [0] * (len(letters) % 2)
     pairs = bytes(first << 4 | second for first, second in zip(classes[::2], classes[1::2], strict=True))
     return bytes([len(letters) % 2]) + bytes(slow_expected(lexicon, window)) + pairs
-
-
-@pytest.mark.parametrize("name", [*SAMPLES, "mixed scripts", "one line again and again", "numbers"])
-def test_a_text_has_the_value_the_keys_and_the_probes_of_a_slow_reference(name: str) -> None:
-    text, scheme = text_of({**SAMPLES, **ODD}[name]), Pinyin()
-    signature, letters = scheme.sign(text), find_initials(text.plain).tolist()
-    if len(letters) < 120:
-        assert signature.value == b""
-        return
-    stored = slow_stored(len(letters), 48)
-    assert signature.value == slow_value(letters, general(), 48)
-    assert list(scheme.keys(signature)) == sorted(slow_keys(slow_vectors(letters, stored, general(), 48)))
-    rolling = slow_vectors(letters, list(range(len(letters) - 47)), general(), 48)
-    assert list(scheme.probes(signature)) == sorted(slow_keys(rolling))
-    assert stored[1:-1] == list(range(24, stored[-1], 24))
-
-
-@pytest.mark.parametrize("count", [101, 102, 202, 301])
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "window=16",
-        "window=101",
-        "classes=20 largest=3 overlap=0",
-        "classes=20 largest=1 overlap=0.25",
-        "classes=21 largest=7 overlap=0.75",
-        "classes=26 largest=3",
-        "classes=5",
-        "classes=10 largest=3",
-    ],
-)
-def test_windows_are_stored_with_an_overlap_and_looked_up_at_every_letter(small: str, spec: str, count: int) -> None:
-    scheme = scheme_of(f"pinyin {spec} lexicon={small}")
-    assert isinstance(scheme, Pinyin)
-    letters = random.Random(spec).choices(range(26), k=count)
-    classes = slow_classes(scheme.loaded_lexicon, scheme.classes)
-    value = scheme.pack(np.array([classes[letter] for letter in letters], dtype=np.uint8))
-    stored, rolling = scheme.pieces_of_page(value), scheme.rolling(value)
-    assert stored.starts.tolist() == slow_stored(count, scheme.window, scheme.overlap)
-    assert rolling.starts.tolist() == list(range(count - scheme.window + 1))
-    bits = scheme.largest.bit_length()
-    for windows in (stored, rolling):
-        starts = windows.starts.tolist()
-        counts = slow_vectors(letters, starts, scheme.loaded_lexicon, scheme.window, scheme.classes, scheme.largest)
-        assert windows.numbers.tolist() == [
-            sum(component << bits * at for at, component in enumerate(row)) for row in counts
-        ]
-    assert scheme.shares(value, value) == (1, 1)
 
 
 @pytest.mark.parametrize(("classes", "largest", "bits"), [(26, 15, 104), (22, 7, 66), (5, 7, 15), (16, 1, 16)])
@@ -285,18 +228,6 @@ def test_size_and_keys_grow_with_the_letters_and_probes_do_not(name: str, letter
     assert 0.8 * keys_of_letter * letters < len(scheme.keys(signature)) <= 1.1 * keys_of_letter * letters + 10
     assert len(scheme.probes(signature)) <= 8_192
     assert scheme.finds(signature, signature)
-
-
-def test_windows_are_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    layout, source = Layout(16, 15), np.random.default_rng(1)
-    letters = source.integers(0, 16, 500).astype(np.uint8)
-    expected = np.full(16, 3, dtype=np.int32)
-    for starts in (np.arange(453), np.arange(0, 453, 24)):
-        whole = layout.count(letters, expected, 48, starts)
-        for together in (1, 7, 200):
-            monkeypatch.setattr("crawler_dedup.signing.schemes.windowvectors._TOGETHER", together)
-            assert layout.count(letters, expected, 48, starts).tolist() == whole.tolist()
-        monkeypatch.undo()
 
 
 def test_equal_windows_match_however_many_have_the_same_half(monkeypatch: pytest.MonkeyPatch) -> None:

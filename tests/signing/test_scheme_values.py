@@ -1,4 +1,4 @@
-"""Every scheme against a slow reference written from its description, bit by bit where it has bits."""
+"""Values, keys and agreement of every scheme: golden values, and slow references written from the descriptions."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import math
 import random
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable
-from itertools import pairwise
-from typing import Any, cast
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest, xxh3_128_digest
+from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.signedpage import Signature
-from crawler_dedup.signing.features import normalise, split_units, tokenise, weigh_tokens
-from crawler_dedup.signing.lexicon import Lexicon, general
+from crawler_dedup.signing.features import weigh_tokens
+from crawler_dedup.signing.lexicon import Lexicon
 from crawler_dedup.signing.schemes import Agreement, ValueScheme, scheme_of
 from crawler_dedup.signing.schemes.checksums import Checksums
 from crawler_dedup.signing.schemes.ddw import DDW
@@ -29,8 +27,8 @@ from crawler_dedup.signing.schemes.sentences import Sentences
 from crawler_dedup.signing.schemes.shingling import Shingling
 from crawler_dedup.signing.schemes.simhash import simhash
 from crawler_dedup.signing.tables import stop_words
-from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS
+from tests.support.chinese import chinese
 from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, prose, text_of
 from tests.support.reference import hash_of, slow_shingles
@@ -39,14 +37,8 @@ from tests.support.shares import near, shares_of
 
 _MASK = (1 << 64) - 1
 Numbers = NDArray[np.uint64]
-Signed = tuple[bytes, Iterable[int]]
-"""A value and its keys."""
 
 VOCABULARY = "tram depot the honey lime roof bee lantern 茶馆 开门 老 船夫 茶館 た ชา don't 3 3.5".split()
-TEXTS = st.lists(st.sampled_from([*VOCABULARY, ". ", "。", "\n", ", ", "！"]), max_size=60).map(" ".join) | st.text(
-    st.sampled_from("ab1 茶馆館。．｡.!？\n\t_é\u0301…"), max_size=120
-)
-"""Texts of few words, with repetitions in each text and between texts."""
 
 
 def array(numbers: Iterable[int]) -> Numbers:
@@ -104,6 +96,73 @@ def test_values_and_keys_are_the_golden_ones(spec: str) -> None:
     summaries = [summary(spec, raw) for raw in GOLDEN_TEXTS]
     odd = xxh3_64_hexdigest("".join(summary(spec, raw) for raw in ODD.values()).encode())
     assert " ".join([*summaries, odd]) == GOLDEN[spec]
+
+
+COUNTS = {"tram": 1, "depot": 3, "the": 990, "honey": 31, "lime": 250, "roof": 32, "bee": 5, "茶馆": 8, "老": 251}
+"""Documents of 1,000 that have each word. The lexicon lacks the other words of :data:`VOCABULARY`."""
+COMMON = sorted(slow_shingles(text_of(SAMPLES["English"]).units, 5))[::3]
+"""Shingles that the lexicon calls frequent."""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a lexicon of few words, as the option ``lexicon`` names it."""
+    words = sorted(COUNTS, key=hash_of)
+    path = tmp_path_factory.mktemp("lexicon") / "small"
+    counts = np.array([COUNTS[word] for word in words], dtype=np.uint32)
+    letters = np.array([at * 37 % 11 for at in range(26)], dtype=np.uint64)
+    Lexicon(1_000, array(map(hash_of, words)), counts, array(COMMON), letters).write(path)
+    return str(path)
+
+
+def drawn_text(number: int) -> str:
+    """Return a text of few words, with repetitions in it and in other texts."""
+    source = random.Random(number)
+    return " ".join(source.choices([*VOCABULARY, ". ", "。", "\n", ", ", "！"], k=source.randrange(60)))
+
+
+GOLDEN_WITH_OPTIONS = {
+    "minhash shingle=1 rows=1": "324c331f6388c970",
+    "minhash shingle=2 rows=0": "fe8092dd97be0542",
+    "minhash shingle=3 rows=3": "8dd4640645ec69ec",
+    "minhash shingle=5 rows=100": "2f9b7818cfbe62af",
+    "minhash shingle=2 rows=128": "5bb8f96edad5065a",
+    "shingling lookup=supershingles": "116ee3e5f5f31588",
+    "shingling lookup=minima": "f618e61c2ece038d",
+    "shingling lookup=mod": "f0776e8b2cf29372",
+    "checksums lists=2": "5db624fd917e57f4",
+    "checksums lists=3": "20069a3b149a9a25",
+    "checksums lists=64": "a263fe0ccd528e69",
+    "imatch low=0.2 high=0.84 lexica=0 drop=0 words=2": "775c961619eb76ed",
+    "imatch low=0.2 high=0.84 lexica=5 drop=0.3 words=2": "2362f6b6a4df5547",
+    "imatch low=0.2 high=0.84 lexica=3 drop=0.95 words=2": "c9d27e4ad62b323d",
+    "imatch low=0.201 high=0.498 words=1 lexica=0": "1d187f312297ebce",
+    "imatch low=0.202 high=0.497 words=1 lexica=0": "b347684f8466f03c",
+    "ddw terms=1 lead=0": "90485ab15a6b9116",
+    "ddw terms=3 lead=5": "56f649b9220ebdcc",
+    "ddw terms=20 lead=100": "6d94d6429f764bba",
+    "ddw threshold=0.1": "147765859438128b",
+    "ddw threshold=0.5": "336aae49ba1997cb",
+    "ddw threshold=1": "8373ed5df8eddfe5",
+    "sentences unit=longest most=1": "b4f4ef52eaa959d5",
+    "sentences unit=longest most=10": "56f2008ed2843f15",
+    "sentences unit=stops most=1": "69bef8ce7debc573",
+    "sentences unit=stops most=10": "1555a6d26bce4baa",
+    "pinyin window=16": "4ee43152edcff340",
+    "pinyin classes=20 largest=3 overlap=0": "b190923fc34f28bc",
+    "pinyin classes=21 largest=7 overlap=0.75": "ae38bab6bc657e34",
+    "pinyin classes=5": "dce7269900b253a6",
+    "winnowing noise=20 guarantee=40": "c22418ee04c7675b",
+    "winnowing noise=30 guarantee=30": "22f60f4499bf7504",
+}
+"""For each scheme with options, a hash of the signatures, keys and probes of many texts."""
+
+
+@pytest.mark.parametrize("spec", GOLDEN_WITH_OPTIONS)
+def test_values_and_keys_with_options_are_the_golden_ones(small: str, spec: str) -> None:
+    given = f"{spec} lexicon={small}" if spec.startswith(("shingling", "imatch", "ddw", "pinyin")) else spec
+    texts = [*map(drawn_text, range(60)), *SAMPLES.values(), prose(0, 1_100), chinese(0, 300)]
+    assert xxh3_64_hexdigest("".join(summary(given, raw) for raw in texts).encode()) == GOLDEN_WITH_OPTIONS[spec]
 
 
 SIMHASHES = {
@@ -168,230 +227,6 @@ def slow_rows(threshold: float) -> int:
         if 1 - (1 - threshold**rows) ** (BINS // rows) >= 0.95:
             most_rows = rows
     return most_rows
-
-
-def slow_exact(_: object, text: Text) -> Signed:
-    value = xxh3_128_digest(b"".join(hash_of(unit).to_bytes(8, "little") for unit in text.units))
-    return value, [int.from_bytes(value[:8], "little")]
-
-
-def slow_minhash(scheme: MinHash, text: Text) -> Signed:
-    runs, rows = slow_shingles(text.units, scheme.shingle), scheme.rows or slow_rows(scheme.threshold)
-    if not runs:
-        return b"", []
-    minima = slow_one_permutation(runs)
-    bands = []
-    for band in range(BINS // rows):
-        hashed = 0
-        for minimum in minima[band * rows : (band + 1) * rows]:
-            hashed = mix(hashed ^ minimum)
-        bands.append(hashed & 0xFFFFFFFF)
-    value = struct.pack(f"<I{len(bands)}I", len(runs), *bands) + bytes(minimum & 0xFF for minimum in minima)
-    return value, [number << 32 | band for number, band in enumerate(bands)]
-
-
-_SEEDS = [mix(number) for number in range(1, 169)]
-_PERMUTATIONS = [(factor | 1, term) for factor, term in zip(_SEEDS[:84], _SEEDS[84:], strict=True)]
-
-
-def slow_shingling(scheme: Shingling, text: Text) -> Signed:
-    hashes, lookup = slow_shingles(text.units, scheme.shingle), scheme.lookup
-    if scheme.needs_lexicon:
-        hashes -= set(COMMON)
-    if not hashes:
-        return b"", []
-    least = [min(number * factor + term & _MASK for number in hashes) for factor, term in _PERMUTATIONS]
-    if lookup == "mod":
-        keys = []
-    elif lookup == "minima":
-        keys = [number & 0xFFFFFFFF for number in least[:24]]
-    else:
-        keys = []
-        for at in range(6):
-            key = 0
-            for number in least[14 * at : 14 * at + 14]:
-                key = mix(key ^ number)
-            keys.append(key & 0xFFFFFFFF)
-    smallest = sorted(hashes)[:64]
-    mod = [number for number in sorted(hashes) if number % 25 == 0][:400]
-    value = struct.pack("<IBBH", len(hashes), len(keys), len(smallest), len(mod))
-    value += struct.pack(f"<{len(keys)}I", *keys)
-    value += b"".join(number.to_bytes(8, "big")[:5] for number in [*smallest, *mod])
-    if lookup == "mod":  # those of the sketches, and of a short text without any the four smallest
-        return value, [number >> 24 for number in [*mod, *smallest[:4]]]
-    return value, [number << 32 | key for number, key in enumerate(keys)]
-
-
-def slow_checksums(scheme: Checksums, text: Text) -> Signed:
-    """Divide the words by their mixed hashes, and return a mixed sum of 32 bits for each list."""
-    words, sums = set(text.tokens) - stop_words(), [0] * scheme.lists
-    if not words:
-        return b"", []
-    for word in words:
-        spread = mix(hash_of(word))
-        sums[spread % scheme.lists] += mix(spread)
-    checksums = [mix(list_sum & _MASK) >> 32 for list_sum in sums]
-    keys = [at << 32 | checksum for at, checksum in enumerate(checksums) if checksum]
-    return struct.pack(f"<{len(sums)}I", *checksums), keys
-
-
-COUNTS = {"tram": 1, "depot": 3, "the": 990, "honey": 31, "lime": 250, "roof": 32, "bee": 5, "茶馆": 8, "老": 251}
-"""Documents of 1,000 that have each word. The lexicon lacks the other words of :data:`VOCABULARY`."""
-COMMON = sorted(slow_shingles(text_of(SAMPLES["English"]).units, 5))[::3]
-"""Shingles that the lexicon calls frequent."""
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a lexicon of few words, as the option ``lexicon`` names it."""
-    words = sorted(COUNTS, key=hash_of)
-    path = tmp_path_factory.mktemp("lexicon") / "small"
-    counts = np.array([COUNTS[word] for word in words], dtype=np.uint32)
-    Lexicon(1_000, array(map(hash_of, words)), counts, array(COMMON), np.zeros(26, dtype=np.uint64)).write(path)
-    return str(path)
-
-
-def rarity_of(scheme: IMatch | DDW, text: Text) -> dict[str, float]:
-    """Return the rarity of each word that the lexicon has."""
-    words = set(text.tokens)
-    if scheme.lexicon == "general":
-        rarities = {word: float(general().rarity(array([hash_of(word)]))[0]) for word in words}
-        return {word: rarity for word, rarity in rarities.items() if not math.isnan(rarity)}
-    known = {word: round(1000 * (1 - math.log(count, 1_000))) / 1000 for word, count in COUNTS.items()}
-    return {word: known[word] for word in words if word in known}
-
-
-def slow_imatch(scheme: IMatch, text: Text) -> Signed:
-    """Return a digest of the words inside the band, and of those that each lexicon leaves."""
-    rarities = rarity_of(scheme, text).items()
-    hashes_in_band = [hash_of(word) for word, rarity in rarities if scheme.low <= rarity <= scheme.high]
-    digests = []
-    for number in range(scheme.lexica + 1):
-        seeded = [mix(word_hash ^ number) for word_hash in hashes_in_band]
-        kept = [digest for digest in seeded if not number or mix(digest) >= int(scheme.drop * 2**64)]
-        digests.append(mix(sum(kept) & _MASK) if len(kept) >= scheme.words else 0)
-    return struct.pack(f"<{len(digests)}Q", *digests) if any(digests) else b"", [digest for digest in digests if digest]
-
-
-_UNKNOWN = 0.5
-"""Rarity of what the lexicon lacks."""
-
-
-def slow_ddw(scheme: DDW, text: Text) -> Signed:
-    """Return the heaviest words by tf-idf, each with its share of a vector of length 1; the rarest first."""
-    rarity = rarity_of(scheme, text)
-    counts = Counter(word for word in text.tokens if word not in stop_words())
-    size = len(counts)
-    for word in set(tokenise(text.plain[: scheme.lead], text.cut_han)):
-        counts[word] += word in counts
-    weights = {word: count * rarity.get(word, _UNKNOWN) for word, count in (+counts).items()}
-    heaviest = sorted(weights, key=lambda word: (-weights[word], hash_of(word)))[: scheme.terms]
-    ordered = sorted(heaviest, key=lambda word: (-rarity.get(word, _UNKNOWN), hash_of(word)))
-    length = math.sqrt(math.fsum(weights[word] ** 2 for word in ordered))
-    if not length:
-        return b"", []
-    vector = [(hash_of(word) >> 32, weights[word] / length) for word in ordered]
-    value = struct.pack("<I", size) + b"".join(struct.pack("<IH", term, round(60_000 * part)) for term, part in vector)
-    left = [math.sqrt(sum(part**2 for _, part in vector[at:])) for at in range(len(vector))]
-    # Weights are rounded when they are stored: the end of the prefix may be off by one term.
-    for slack in (-1e-4, 1e-6, 1e-4):
-        keys = sorted({term for (term, _), norm in zip(vector, left, strict=True) if norm >= scheme.threshold - slack})
-        if keys == list(scheme.keys(scheme.sign(text))):
-            break
-    return value, keys
-
-
-def split_at(raw: str, ends: str) -> list[str]:
-    """Split at *ends*, and at each full stop before white space."""
-    parts = [""]
-    for character, following in zip(raw, [*raw[1:], " "], strict=False):
-        if character in ends or (character == "." and following.isspace()):
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
-
-
-def slow_longest(text: Text) -> list[int]:
-    lengths = {}
-    for line in split_at(text.raw, "。！？!?…\n"):
-        cut_up = split_units(normalise(line))
-        if len(cut_up) >= 6:
-            lengths[hash_of(" ".join(cut_up))] = sum(map(len, cut_up))
-    return sorted(lengths, key=lambda digest: (-lengths[digest], digest))
-
-
-def slow_stops(text: Text) -> list[int]:
-    plain = ["".join(filter(str.isalnum, normalise(line))) for line in split_at(text.raw, "。．｡")]
-    around = {f"{before[-5:]}.{after[:5]}" for before, after in pairwise(plain)}
-    return sorted(mix(hash_of(junction)) for junction in around if len(junction) == 11)
-
-
-def slow_sentences(scheme: Sentences, text: Text) -> Signed:
-    chosen = slow_longest(text) if scheme.unit == "longest" else slow_stops(text)
-    digests = sorted(chosen[: scheme.most])
-    return struct.pack(f"<I{len(digests)}Q", len(text.units), *digests) if digests else b"", digests
-
-
-_SLOW: dict[str, Any] = {
-    "exact": slow_exact,
-    "minhash": slow_minhash,
-    "shingling": slow_shingling,
-    "checksums": slow_checksums,
-    "imatch": slow_imatch,
-    "ddw": slow_ddw,
-    "sentences": slow_sentences,
-}
-
-
-def expect(spec: str, text: Text, lexicon: str = "general") -> None:
-    """Compare a signature, its number and its keys with those of the slow reference."""
-    uses_lexicon = spec.startswith(("shingling", "imatch", "ddw")) and lexicon != "general"
-    scheme = scheme_of(f"{spec} lexicon={lexicon}" if uses_lexicon else spec)
-    signature = scheme.sign(text)
-    reference = cast("Callable[[object, Text], Signed]", _SLOW[scheme.name])
-    value, keys = reference(scheme, text)
-    assert signature.value == value
-    unit_hashes = b"".join(hash_of(unit).to_bytes(8, "little") for unit in text.units)
-    assert signature.number == xxh3_64_intdigest(value or unit_hashes)
-    assert list(scheme.keys(signature)) == (sorted(set(keys)) if value else [signature.number])
-
-
-SPECS = [
-    "exact",
-    *[f"minhash shingle={width} rows={rows}" for width, rows in ((1, 1), (2, 0), (3, 3), (5, 100), (2, 128))],
-    *[f"shingling shingle=5 lookup={lookup}" for lookup in ("supershingles", "minima", "mod")],
-    *[f"checksums lists={lists}" for lists in (2, 3, 16, 64)],
-    *[
-        f"imatch low=0.2 high=0.84 lexica={lexica} drop={drop} words=2"
-        for lexica, drop in ((0, 0), (5, 0.3), (3, 0.95))
-    ],
-    *[f"imatch low={low} high={high} words=1 lexica=0" for low, high in ((0.201, 0.498), (0.202, 0.497))],
-    *[f"ddw terms={terms} lead={lead}" for terms, lead in ((1, 0), (3, 5), (20, 100))],
-    *[f"ddw threshold={threshold}" for threshold in (0.1, 0.5, 1)],
-    *[f"sentences unit={unit} most={most}" for unit in ("longest", "stops") for most in (1, 3, 10)],
-]
-
-
-@pytest.mark.parametrize("spec", SPECS)
-@settings(max_examples=examples(30))
-@given(raw=TEXTS)
-def test_every_text_has_the_value_and_the_keys_of_a_slow_reference(small: str, spec: str, raw: str) -> None:
-    expect(spec, text_of(raw), small)
-
-
-@pytest.mark.parametrize("spec", [*_SLOW, "shingling lookup=minima", "shingling lookup=mod", "sentences unit=stops"])
-def test_real_and_odd_texts_have_the_values_and_the_keys_of_a_slow_reference(spec: str) -> None:
-    for raw in {**SAMPLES, **ODD}.values():
-        if len(raw) < 50_000:
-            expect(spec, text_of(raw))
-
-
-def test_at_most_400_fingerprints_of_a_long_text_are_kept_and_common_ones_left_out(small: str) -> None:
-    text = text_of(prose(0, 1_100))
-    expect("shingling", text)
-    assert len(scheme_of("shingling").sign(text).value) == 8 + 6 * 4 + 5 * (64 + 400)
-    expect("shingling", text_of(SAMPLES["English"]), small)
 
 
 # Min-wise numbers

@@ -5,7 +5,6 @@ import gzip
 import hashlib
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +12,7 @@ import pytest
 from lxml import html
 from scrapy.http import HtmlResponse
 
-from crawler_dedup import Config, ConfigError, Deduplicator, SignedPage
+from crawler_dedup import Config, Deduplicator, SignedPage
 from crawler_dedup.crawl.signers import share_signers
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.signedpage import PageKind
@@ -21,7 +20,6 @@ from crawler_dedup.signing.messages import SignJob
 from crawler_dedup.signing.parsing import parse, using_plain_elements
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS, Article
-from crawler_dedup.system import extras
 from tests.support.crawling import article
 from tests.support.data import saved
 from tests.support.kindsofpages import PAGES as BY_HAND
@@ -133,19 +131,6 @@ def test_the_title_is_the_first_one_outside_of_drawings(signer: Signer, markup: 
 def test_a_thin_page_that_asks_for_a_password_is_not_signed(signer: Signer, kind: str) -> None:
     field = f"</html><form><input><input type={kind}></form>".encode()
     assert sign(signer, PAGES["short"] + field).unsigned == ("too little text" if kind == "password" else "")
-
-
-@pytest.fixture
-def without_rjieba(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "rjieba" else find_spec(name))
-
-
-@pytest.mark.usefixtures("without_rjieba")
-def test_a_missing_tokenizer_is_reported_at_once() -> None:
-    with pytest.raises(
-        ConfigError, match=r"DEDUP_TOKENIZER = 'rjieba' needs .*: install crawler-dedup with the extra fast"
-    ):
-        Signer(Config(tokenizer="rjieba"))
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,11 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from crawler_dedup.hamming import DESIGNS, Numbers, distance
+from crawler_dedup.hamming import Numbers, distance
 from crawler_dedup.signing.features import Features
 from crawler_dedup.signing.schemes.minhash import one_permutation
 from crawler_dedup.signing.schemes.simhash import simhash
 from tests.support.prose import text_of
-
-PAGES = 34
-"""Logarithm of the 8 billion pages of Manku, Jain and Das Sarma."""
 
 
 def hashes(*members: int) -> Numbers:
@@ -69,16 +66,3 @@ def test_a_bit_is_set_if_the_features_that_have_it_outweigh_the_others() -> None
         counts=np.ones(3),
     )
     assert simhash(features) == 0b0011  # +5, +3-2, -3+1-1, -3-1+1
-
-
-@pytest.mark.parametrize(
-    ("tables", "prefix_bits", "candidates"),
-    [(20, {31, 32, 33}, 8), (16, {28}, 64), (10, {25, 26}, 512), (4, {16}, 256 * 1024)],
-)
-def test_the_designs_of_the_paper_have_the_published_candidates_per_probe(
-    tables: int, prefix_bits: set[int], candidates: int
-) -> None:
-    design = DESIGNS[tables]
-    assert len(design.prefix_bits) == tables
-    assert set(design.prefix_bits) == prefix_bits
-    assert 2 ** (PAGES - min(prefix_bits)) == candidates

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from crawler_dedup import ConfigError
 from crawler_dedup.signing.features import normalise, size_in_letters, split_units
 from crawler_dedup.signing.schemes import Agreement, scheme_of
-from crawler_dedup.signing.schemes.winnowing import WIDE_LETTERS, Pieces, Winnowing, unpack
+from crawler_dedup.signing.schemes.winnowing import WIDE_LETTERS, Winnowing, unpack
 from tests.support.examples import examples
 from tests.support.prose import mixed, prose, text_of
 from tests.support.reference import slow_mixed, slow_polynomial
@@ -94,43 +94,6 @@ def test_no_shared_passage_shorter_than_the_noise_is_found(data: st.DataObject, 
 
 
 # The choice
-
-
-def slow_choice(raw: str, scheme: Winnowing) -> list[tuple[int, int]]:
-    """Return (begin, hash) of the chosen runs according to the definition."""
-    hashes = hashes_of_runs(letters_of(raw), scheme.noise)
-    width = min(scheme.guarantee - scheme.noise + 1, len(hashes))
-    if not hashes:
-        return []
-    chosen = sorted(
-        {
-            max(range(first, first + width), key=lambda at: (-(hashes[at] >> 20), at))
-            for first in range(len(hashes) - width + 1)
-        }
-    )
-    kept: list[tuple[int, int]] = []
-    begin = 0
-    for number, at in enumerate(chosen):
-        repeats = number and hashes[chosen[number - 1]] >> 16 == hashes[at] >> 16
-        begin = begin if repeats else at
-        if not repeats or (at - begin) // width != (chosen[number - 1] - begin) // width:
-            kept.append((at, hashes[at] >> 16))
-    return kept
-
-
-def pairs_of(pieces: Pieces) -> list[tuple[int, int]]:
-    return [*zip(pieces.starts.tolist(), pieces.numbers.tolist(), strict=True)]
-
-
-@settings(max_examples=examples(200))
-@given(raw=passages(NARROW + WIDE, 0, 300), seed=st.integers(0, 9), scheme=SCHEMES)
-def test_the_chosen_runs_equal_those_of_a_slow_reference(raw: str, seed: int, scheme: Winnowing) -> None:
-    text = text_of(with_other_punctuation(raw, seed))
-    expected = slow_choice(raw, scheme)
-    if expected:
-        assert pairs_of(unpack(scheme.value(text))) == expected
-    else:
-        assert scheme.value(text) == b""
 
 
 def test_the_choice_in_a_long_text_does_not_depend_on_the_slices_in_which_it_is_read(
