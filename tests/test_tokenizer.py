@@ -16,7 +16,7 @@ from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system import extras
 from tests.support import processes
-from tests.support.crawling import WALK, Site, article, run_script
+from tests.support.crawling import article, crawl_pages
 from tests.support.projects import PAGES
 
 
@@ -127,7 +127,6 @@ def test_reading_an_index_uses_its_tokenizer(tmp_path: Path) -> None:
 
 
 def test_the_log_of_a_crawl_names_the_tokenizer(tmp_path: Path) -> None:
-    with Site(PAGES) as site:
-        crawl = run_script(tmp_path, WALK, {"DEDUP_TOKENIZER": "auto"}, site=site.url, paths=list(PAGES))
+    crawl = crawl_pages(tmp_path, PAGES, settings={"DEDUP_TOKENIZER": "auto"})
     (line,) = crawl.lines("INFO", "Near-duplicate filter: index")
     assert ", tokenizer rjieba, " in line

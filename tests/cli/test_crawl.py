@@ -129,8 +129,6 @@ def test_items_have_own_texts_on_request(tmp_path: Path, site: Site, text_format
     (item,) = map(json.loads, (tmp_path / "pages.jsonl").read_text("utf-8").splitlines())
     heading, *_ = item["own_text"].split("\n")
     assert heading == ("# Article front" if text_format == "markdown" else "Article front")
-    crawl(tmp_path, f"{site.url}/two", "-O", "pages.jsonl")
-    assert "own_text" not in json.loads((tmp_path / "pages.jsonl").read_text("utf-8").splitlines()[0])
 
 
 @pytest.mark.parametrize(("given", "requests"), [({}, 2), ({"CONCURRENT_REQUESTS": 9}, 9)])

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from crawler_dedup import Config, Deduplicator, Verdict
 from crawler_dedup.index import maintenance
 from crawler_dedup.journal.entry import run_started
-from crawler_dedup.spiders.site import SiteSpider
 from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, json_lines, printed_text, write
 from tests.support.crawling import Site, article, html, run_scrapy
 from tests.support.droppedpages import COPIES, KEPT, PAGES
@@ -183,11 +182,3 @@ def test_the_duplicates_of_a_page_are_crawled_again_from_the_export(tmp_path: Pa
         assert sorted(listed) == [f"{site.url}/one", f"{site.url}/two"]
         kept, log = crawl(tmp_path, "-a", f"urls={tmp_path / 'urls.txt'}")
     assert sorted(kept) == ["/one", "/two"], log
-
-
-def test_addresses_and_a_list_are_crawled_together(tmp_path: Path) -> None:
-    (tmp_path / "urls.txt").write_text("http://b.org/\r\n\n  http://a.org/é \n", encoding="utf-8")
-    spider = SiteSpider(url="http://a.org/", urls=str(tmp_path / "urls.txt"))
-    assert spider.start_urls == ["http://a.org/"]
-    assert spider.listed_urls == ["http://b.org/", "http://a.org/é"]
-    assert spider.hosts == {"a.org", "b.org"}

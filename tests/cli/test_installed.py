@@ -45,7 +45,6 @@ def site() -> Iterator[Site]:
 @pytest.mark.parametrize(
     ("arguments", "status", "output"),
     [
-        (("demo",), 0, "13 dropped, 20 kept"),
         (("crawl", "SITE/", "--dry-run", *BIGRAMS, "-s", "AUTOTHROTTLE_ENABLED=False"), 0, "2 kept"),
         (("settings",), 0, "## DEDUP_MAX_DISTANCE"),
         (("compare", "x.html", "y.html", *BIGRAMS), 1, "signatures far apart"),

@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import socket
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPException
@@ -32,13 +33,20 @@ from tests.support.council import council
 from tests.support.crawling import WALK, Site, article, html, run_script, start_script
 from tests.support.droppedpages import COPIES, KEPT
 from tests.support.places import Places
-from tests.support.reviewing import review
+from tests.support.reviewing import Browser, review
 
 HOSTILE = (
     '<script>alert(1)</script>"><img src=x onerror=alert(1)><iframe src=//evil.org></iframe>'
     '<form action="//evil.org"><meta http-equiv=refresh content="0;//evil.org">'
 )
 pytestmark = pytest.mark.usefixtures("outside")
+
+
+@pytest.fixture
+def browser(dropped: Path) -> Iterator[Browser]:
+    """Yield a browser with the review of an index with drops."""
+    with review(dropped.parent, dropped) as opened:
+        yield opened
 
 
 def overrides(index: Location) -> list[str]:
@@ -132,28 +140,26 @@ def test_a_dropped_page_that_is_stored_is_shown_without_a_request(tmp_path: Path
             assert "No text of these pages is stored" in browser.get(path).text
 
 
-def test_groups_mirrors_and_precision_have_pages(dropped: Path) -> None:
-    with review(dropped.parent, dropped) as browser:
-        first, *_ = browser.drops()
-        assert len(browser.drops(f"kept={first.split('/')[2].split('?')[0]}")) == len(COPIES)
-        assert "There is no such host" in browser.get("/mirrors").text
-        browser.press(first, "right")
-        assert "<td>1</td><td>1</td><td>100%</td><td>20.7% to 100%</td>" in browser.get("/precision").text
+def test_groups_mirrors_and_precision_have_pages(browser: Browser) -> None:
+    first, *_ = browser.drops()
+    assert len(browser.drops(f"kept={first.split('/')[2].split('?')[0]}")) == len(COPIES)
+    assert "There is no such host" in browser.get("/mirrors").text
+    browser.press(first, "right")
+    assert "<td>1</td><td>1</td><td>100%</td><td>20.7% to 100%</td>" in browser.get("/precision").text
 
 
-def test_drops_of_a_crawl_that_runs_are_shown_when_the_page_is_loaded_again(dropped: Path) -> None:
-    with review(dropped.parent, dropped) as browser:
-        before = len(browser.drops())
-        check_pages(dropped, {"http://a.org/later": article(1, frame="later")}, journal=SECOND)
-        assert len(browser.drops()) == before + 1
-        line = (dropped / SECOND).read_bytes().replace(b"later", b"latest")
-        for half in (line[:30], line[30:]):  # a line that is being written
-            with (dropped / SECOND).open("ab") as journal:
-                journal.write(half)
-            shown = len(browser.drops())
-        assert shown == before + 2
-        (dropped / SECOND).unlink()
-        assert len(browser.drops()) == before
+def test_drops_of_a_crawl_that_runs_are_shown_when_the_page_is_loaded_again(dropped: Path, browser: Browser) -> None:
+    before = len(browser.drops())
+    check_pages(dropped, {"http://a.org/later": article(1, frame="later")}, journal=SECOND)
+    assert len(browser.drops()) == before + 1
+    line = (dropped / SECOND).read_bytes().replace(b"later", b"latest")
+    for half in (line[:30], line[30:]):  # a line that is being written
+        with (dropped / SECOND).open("ab") as journal:
+            journal.write(half)
+        shown = len(browser.drops())
+    assert shown == before + 2
+    (dropped / SECOND).unlink()
+    assert len(browser.drops()) == before
 
 
 def test_a_page_that_only_a_dry_run_or_an_earlier_crawl_has_kept_is_not_called_kept(tmp_path: Path) -> None:
@@ -208,20 +214,21 @@ def test_the_list_is_shown_again_where_it_was_left(dropped: Path) -> None:
 # What the buttons do
 
 
-def test_buttons_do_what_the_commands_do_and_a_form_that_is_posted_twice_changes_nothing(dropped: Path) -> None:
-    with review(dropped.parent, dropped) as browser:
-        path = browser.drops()[0]
-        url = next(url for url in COPIES if url in browser.get(path).text)
-        for action in ("separate", "keep", "right", "wrong"):
-            for _ in range(2):
-                assert browser.press(path, action).status == 303
-        assert sorted(overrides(dropped)) == [f"keep {url}", f"separate {url} {KEPT}"]
-        assert "It was restored: the next crawl with the spider site" in invoke("why", url, dropped).stdout
-        assert "restored: the next crawl of <bdi>site</bdi> requests it" in browser.get(path).text
-        assert answers(dropped) == [1, 0]
-        assert "you called this drop wrong" in browser.get(path).text
-        browser.press(path, "separate undo")
-        browser.press(path, "keep undo")
+def test_buttons_do_what_the_commands_do_and_a_form_that_is_posted_twice_changes_nothing(
+    dropped: Path, browser: Browser
+) -> None:
+    path = browser.drops()[0]
+    url = next(url for url in COPIES if url in browser.get(path).text)
+    for action in ("separate", "keep", "right", "wrong"):
+        for _ in range(2):
+            assert browser.press(path, action).status == 303
+    assert sorted(overrides(dropped)) == [f"keep {url}", f"separate {url} {KEPT}"]
+    assert "It was restored: the next crawl with the spider site" in invoke("why", url, dropped).stdout
+    assert "restored: the next crawl of <bdi>site</bdi> requests it" in browser.get(path).text
+    assert answers(dropped) == [1, 0]
+    assert "you called this drop wrong" in browser.get(path).text
+    browser.press(path, "separate undo")
+    browser.press(path, "keep undo")
     assert overrides(dropped) == []
 
 
@@ -279,14 +286,13 @@ def test_the_next_page_without_an_answer_is_shown_after_any_number_of_answers(dr
         assert browser.get("/next").headers["location"].startswith("/drop/")
 
 
-def test_the_next_page_without_an_answer_follows_a_right_one(dropped: Path) -> None:
-    with review(dropped.parent, dropped) as browser:
-        first, second, *_ = browser.drops("words=a.org")
-        assert browser.press(first, "right").headers["location"].startswith("/next?words=a.org")
-        assert browser.get("/next?words=a.org").headers["location"] == second
-        for path in browser.drops():
-            browser.press(path, "right")
-        assert browser.get("/next").headers["location"].startswith("/?")
+def test_the_next_page_without_an_answer_follows_a_right_one(browser: Browser) -> None:
+    first, second, *_ = browser.drops("words=a.org")
+    assert browser.press(first, "right").headers["location"].startswith("/next?words=a.org")
+    assert browser.get("/next?words=a.org").headers["location"] == second
+    for path in browser.drops():
+        browser.press(path, "right")
+    assert browser.get("/next").headers["location"].startswith("/?")
 
 
 def test_answers_are_those_that_evaluate_reads_and_a_changed_answer_replaces_the_first(tmp_path: Path) -> None:
@@ -333,57 +339,43 @@ def test_whatever_pages_say_is_shown_as_text(dropped: Path) -> None:
         assert "unsafe" not in policy
 
 
-@pytest.mark.parametrize("host", ["evil.org", "127.0.0.1", "evil.org:{port}", "127.0.0.1:1", ""])
-def test_another_name_of_this_machine_is_refused(dropped: Path, host: str) -> None:
-    with review(dropped.parent, dropped) as browser:
-        reply = browser.request("GET", "/", Host=host.format(port=browser.port))
-    assert reply.status in (400, 403)
-    assert KEPT not in reply.text
+def test_another_name_of_this_machine_is_refused(browser: Browser) -> None:
+    for host in ("evil.org", "127.0.0.1", f"evil.org:{browser.port}", "127.0.0.1:1", ""):
+        reply = browser.request("GET", "/", Host=host)
+        assert reply.status in (400, 403)
+        assert KEPT not in reply.text
 
 
-def test_a_browser_without_the_token_is_refused(dropped: Path) -> None:
-    with review(dropped.parent, dropped) as browser:
-        token = browser.cookie.partition("=")[2]
-        for cookie in ("", browser.cookie[:-1], f"other={token}", 'a="\\', "é"):
-            assert browser.request("GET", "/", Cookie=cookie.encode().decode("latin-1")).status == 403
-        assert browser.request("GET", "/?token=wrong", Cookie="").status == 403
-        assert browser.request("GET", f"/?token={token}").headers["location"] == "/"
-        headers = browser.request("GET", f"/?token={token}", Cookie="").headers["set-cookie"]
+def test_a_browser_without_the_token_is_refused(browser: Browser) -> None:
+    token = browser.cookie.partition("=")[2]
+    for cookie in ("", browser.cookie[:-1], f"other={token}", 'a="\\', "é"):
+        assert browser.request("GET", "/", Cookie=cookie.encode().decode("latin-1")).status == 403
+    assert browser.request("GET", "/?token=wrong", Cookie="").status == 403
+    assert browser.request("GET", f"/?token={token}").headers["location"] == "/"
+    headers = browser.request("GET", f"/?token={token}", Cookie="").headers["set-cookie"]
     assert "HttpOnly" in headers
     assert "SameSite=strict" in headers
 
 
-def test_forms_of_other_sites_are_refused(dropped: Path) -> None:
-    with review(dropped.parent, dropped) as browser:
-        path = browser.drops()[0]
-        form = {"action": "keep", "form_token": "x"}
-        for origin in ("http://evil.org", "null", f"https://{browser.host}", f"http://localhost:{browser.port}"):
-            assert browser.press(path, "keep", origin).status == 403
-        assert browser.request("POST", path, form).status == 403
-        assert browser.request("POST", path, form, Origin=f"http://{browser.host}").status == 403
-        assert browser.press(path, "keep", form_token="é").status == 403
-        assert browser.press(path, "keep", filler="x" * 100_000).status == 413
-        assert browser.press(path, "delete everything").status == 404
+def test_forms_of_other_sites_are_refused(dropped: Path, browser: Browser) -> None:
+    path = browser.drops()[0]
+    form = {"action": "keep", "form_token": "x"}
+    for origin in ("http://evil.org", "null", f"https://{browser.host}", f"http://localhost:{browser.port}"):
+        assert browser.press(path, "keep", origin).status == 403
+    assert browser.request("POST", path, form).status == 403
+    assert browser.request("POST", path, form, Origin=f"http://{browser.host}").status == 403
+    assert browser.press(path, "keep", form_token="é").status == 403
+    assert browser.press(path, "keep", filler="x" * 100_000).status == 413
+    assert browser.press(path, "delete everything").status == 404
     assert overrides(dropped) == []
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/../../etc/passwd",
-        "/review.css/../pages.py",
-        "/%2e%2e/review.py",
-        "/drop/1",
-        f"/drop/{10**30}",
-        f"/?kept={10**30}",
-        "/drop/x",
-    ],
-)
-def test_nothing_but_the_pages_is_served(dropped: Path, path: str) -> None:
-    with review(dropped.parent, dropped) as browser:
+def test_nothing_but_the_pages_is_served(browser: Browser) -> None:
+    outside = ["/../../etc/passwd", "/review.css/../pages.py", "/%2e%2e/review.py", "/drop/x", "/drop/1"]
+    for path in [*outside, f"/drop/{10**30}", f"/?kept={10**30}"]:
         reply = browser.get(path)
-    assert reply.status in (404, 409)
-    assert "import" not in reply.text
+        assert reply.status in (404, 409)
+        assert "import" not in reply.text
 
 
 # What can go wrong
@@ -427,11 +419,8 @@ def test_a_journal_without_drops_is_shown_as_such(tmp_path: Path) -> None:
         assert "The journal has no drop" in browser.get().text
 
 
-def test_a_port_that_is_taken_is_named(dropped: Path) -> None:
-    with review(dropped.parent, dropped) as browser:
-        assert (
-            f"Port {browser.port} cannot be used" in invoke("review", dropped, "--port", browser.port, status=2).stderr
-        )
+def test_a_port_that_is_taken_is_named(dropped: Path, browser: Browser) -> None:
+    assert f"Port {browser.port} cannot be used" in invoke("review", dropped, "--port", browser.port, status=2).stderr
 
 
 def test_a_page_that_cannot_be_fetched_gets_a_sentence(dropped: Path) -> None:
@@ -456,10 +445,9 @@ def test_ctrl_c_ends_the_review_while_a_page_is_waited_for(dropped: Path) -> Non
     assert isinstance(pressed.exception(), HTTPException | OSError)
 
 
-def test_an_index_that_was_removed_gets_a_sentence(dropped: Path) -> None:
-    with review(dropped.parent, dropped) as browser:
-        for file in dropped.iterdir():
-            file.unlink()
-        reply = browser.get()
+def test_an_index_that_was_removed_gets_a_sentence(dropped: Path, browser: Browser) -> None:
+    for file in dropped.iterdir():
+        file.unlink()
+    reply = browser.get()
     assert reply.status == 409
     assert "no index" in reply.text.lower()

@@ -391,7 +391,7 @@ def test_in_a_project_index_and_journal_are_those_of_its_settings(crawled: Proje
         done = command(directory, "why", f"{crawled.url}/copy")
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith(f"{crawled.url}/copy was dropped: a duplicate of {crawled.url}/page.\n")
-    assert command(crawled.directory, "drops", fresh=True).stdout.count(f"{crawled.url}/copy\t{crawled.url}/page") == 1
+    assert command(crawled.directory, "drops").stdout.count(f"{crawled.url}/copy\t{crawled.url}/page") == 1
 
 
 def test_outside_of_a_project_the_index_must_be_given(crawled: Project, tmp_path: Path) -> None:
@@ -399,7 +399,7 @@ def test_outside_of_a_project_the_index_must_be_given(crawled: Project, tmp_path
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "Error: There is no Scrapy project here: give the directory of the index.\n"
     index = crawled.directory / ".scrapy" / "my-index"
-    named = command(tmp_path, "why", f"{crawled.url}/page", index, fresh=True)
+    named = command(tmp_path, "why", f"{crawled.url}/page", index)
     assert named.returncode == 0
     assert "There is no journal" in named.stderr, "its name is known inside the project only"
 

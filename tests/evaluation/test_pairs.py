@@ -3,7 +3,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -301,13 +301,6 @@ def test_either_page_of_a_pair_may_be_the_dropped_one_and_the_better_covered_dir
         assert result.deciding_direction.pair.new is excerpt
 
 
-def test_the_direction_that_makes_a_duplicate_is_shown_whatever_the_other_direction_covers() -> None:
-    result = judged_pair(signed_page("smaller", 50), signed_page("larger"))
-    forward, backward = result.forward._replace(is_duplicate=False), result.backward._replace(is_duplicate=True)
-    assert forward.pair.coverage > backward.pair.coverage
-    assert replace(result, forward=forward, backward=backward).deciding_direction is backward
-
-
 # Figures
 
 
@@ -427,19 +420,6 @@ def test_a_set_without_categories_has_few_rows_and_the_tokenizer_of_a_new_index_
 def test_settings_are_printed_without_a_password(four_outcomes: Path) -> None:
     lines = report(four_outcomes, "-s", "DEDUP_INDEX=redis://user:secret@a.org/0")
     assert lines["evaluation"][0]["settings"]["DEDUP_INDEX"] == "redis://a.org/0"
-
-
-@pytest.mark.parametrize(
-    ("setting", "sentence"),
-    [
-        ("DEDUP_MAX_DISTANCE=9", "DEDUP_MAX_DISTANCE = '9' is not allowed"),
-        ("DEDUP_DISTANCE=3", "Unknown setting DEDUP_DISTANCE"),
-        ("MAX_DISTANCE=3", "'MAX_DISTANCE=3' is not a setting"),
-        ("DEDUP_MAX_DISTANCE", "'DEDUP_MAX_DISTANCE' is not a setting"),
-    ],
-)
-def test_an_invalid_setting_is_explained(four_outcomes: Path, setting: str, sentence: str) -> None:
-    assert sentence in printed_text(invoke("evaluate", four_outcomes, "-s", setting, status=2))
 
 
 def test_wrong_pairs_are_listed_with_false_duplicates_first(four_outcomes: Path) -> None:

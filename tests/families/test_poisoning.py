@@ -152,11 +152,10 @@ _KNOWN = pytest.mark.xfail(
 _NAMES = [pytest.param(name, marks=[_KNOWN] if name == _PICTURED else []) for name in _DIFFERENT]
 
 
-@pytest.mark.parametrize("name", _DIFFERENT)
-def test_different_pages_stay_different_whatever_of_them_stands_on_a_quarter_of_the_pages(
-    deduplicator: Deduplicator, name: str
+def test_pages_with_different_pictures_stay_different_if_these_stand_on_a_quarter_of_the_pages(
+    deduplicator: Deduplicator,
 ) -> None:
-    kept, new, repeated = _DIFFERENT[name]
+    kept, new, repeated = _DIFFERENT[_PICTURED]
     _poison(deduplicator, 0.25, _attack(*repeated))
     _assert_different(deduplicator, kept, new)
 
@@ -189,15 +188,14 @@ def test_different_pages_stay_different_after_many_pages_of_the_attack_in_a_row(
     _assert_different(deduplicator, kept, new)
 
 
-@pytest.mark.parametrize("share", [0.25, _ALMOST_HALF])
 def test_titles_stay_different_even_if_they_stand_in_the_titles_of_fewer_than_half_of_the_pages(
-    deduplicator: Deduplicator, share: float
+    deduplicator: Deduplicator,
 ) -> None:
     def attack(number: int) -> Page:
         title = f"Rope of thirty metres | Rope of sixty metres | {heading(f'mallory {number}')}"
         return TILDE.page(f"/~mallory/{number}", title, p(paragraph(f"mallory {number}", 6)))
 
-    _poison(deduplicator, share, attack)
+    _poison(deduplicator, _ALMOST_HALF, attack)
     kept = _alice(p(_COMMON, _ALICE), title="Rope of thirty metres")
     new = _bob(p(_COMMON, _ALICE), title="Rope of sixty metres")
     _assert_different(deduplicator, kept, new)
@@ -211,13 +209,12 @@ _COPIED = {
 }
 
 
-@pytest.mark.parametrize("share", [0.25, _ALMOST_HALF])
 @pytest.mark.parametrize("name", _COPIED)
 def test_a_copy_does_not_pass_even_if_its_content_stands_on_fewer_than_half_of_the_pages(
-    deduplicator: Deduplicator, name: str, share: float
+    deduplicator: Deduplicator, name: str
 ) -> None:
     original = _COPIED[name]
     body = original.html.split("<main>")[1].split("</main>")[0].split("</h1>")[1]
-    _poison(deduplicator, share, _attack(body))
+    _poison(deduplicator, _ALMOST_HALF, _attack(body))
     for url, verdict in ((original.url, Verdict.NEW), ("https://tilde.example/~mallory/copy", Verdict.DUPLICATE)):
         assert deduplicator.check(url, original.html.encode()).verdict is verdict

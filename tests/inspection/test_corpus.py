@@ -16,12 +16,11 @@ import pytest
 from click.testing import Result
 from msgspec.structs import replace
 
-from crawler_dedup import Deduplicator, IndexMismatch, Verdict
+from crawler_dedup import Deduplicator, Verdict
 from crawler_dedup.index.packing import pack, unpack
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import find_initials
 from crawler_dedup.signing.lexicon import Lexicon, lexicon_of
-from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import hash_words
 from tests.support.commandline import command, invoke, printed_text
 from tests.support.crawling import words
@@ -201,7 +200,7 @@ def test_the_lexicon_depends_on_the_texts_alone(folder: Path, tmp_path: Path) ->
     random.Random(1).shuffle(names)
     shuffled = write(tmp_path / "shuffled", {name: FILES[name] for name in names})
     # Sets of strings have another order in another process.
-    done = command(tmp_path, "lexicon", "build", shuffled, "-o", "theirs", *BIGRAMS, fresh=True)
+    done = command(tmp_path, "lexicon", "build", shuffled, "-o", "theirs", *BIGRAMS)
     assert (done.returncode, digest_in(done.stdout)) == (0, ours.digest)
     write(folder, {"one.html": page(text(1) + " more")})
     assert built(folder, tmp_path).digest != ours.digest
@@ -255,16 +254,3 @@ def test_a_damaged_text_or_record_is_left_out(tmp_path: Path, damaged: bytes | N
                 record = unpack(content)
                 txn.put(name, pack(replace(record, page=replace(record.page, text=damaged))))
     assert_counts(built(index, tmp_path), [text(2)])
-
-
-# What it is for
-
-
-def test_schemes_use_the_lexicon_that_was_written(folder: Path, tmp_path: Path) -> None:
-    digest = digest_in(build(folder, tmp_path / "lexicon").output)
-    ours = config(f"imatch lexicon={tmp_path / 'lexicon'}")
-    assert Signer(ours).spec["lexicon"] == digest
-    with Deduplicator.open(tmp_path / "index", ours) as deduplicator:
-        assert deduplicator.check("http://a.org/1", page(TEXTS[0])).verdict is Verdict.NEW
-    with pytest.raises(IndexMismatch, match=f"lexicon: index has '{digest}'"):
-        Deduplicator.open(tmp_path / "index", config("imatch"))

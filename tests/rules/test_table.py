@@ -12,7 +12,7 @@ from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.limits import MAX_LIST_VARIANTS, MIN_PAGES
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
-from crawler_dedup.rules.table import NAMES, TABLE, compare, decide, first_match
+from crawler_dedup.rules.table import TABLE, compare, decide, first_match
 from crawler_dedup.rules.trimming import is_list, trim, with_site_keys
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.cover import decode_cover
@@ -247,10 +247,6 @@ def test_every_row_decides_in_some_case() -> None:
     assert [rule.name for rule in TABLE if rule.name not in deciding] == []
 
 
-def test_every_row_has_its_own_name() -> None:
-    assert len(set(NAMES)) == len(NAMES) == len(TABLE) + 1
-
-
 # Order
 
 
@@ -301,20 +297,6 @@ def test_a_page_that_covers_another_need_not_be_covered_by_it(covered: dict[str,
     covered_page, covering_page = new(**covered), kept(**covers)
     assert compare(Pair(covered_page, covering_page, MAX_DISTANCE, SIMHASH)) is not None
     assert compare(Pair(covering_page, covered_page, MAX_DISTANCE, SIMHASH)) is None
-
-
-# Limits
-
-
-def test_limits_change_which_row_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    far, longer = new(signature=0b1111111), new(**words(0, 270))
-    assert compare(Pair(far, PAGE, 7, SIMHASH)) is not None
-    assert compare(Pair(far, PAGE, 0, SIMHASH)) is None
-    assert decide(Pair(longer, PAGE, 7, SIMHASH)) == ("not covered", False)
-    monkeypatch.setattr("crawler_dedup.rules.pair.MIN_COVERAGE", 0.5)
-    assert compare(Pair(longer, PAGE, 7, SIMHASH)) is not None
-    monkeypatch.setattr("crawler_dedup.rules.pair.MIN_RESEMBLANCE", 0.95)
-    assert decide(Pair(longer, PAGE, 7, SIMHASH)) == ("not covered", False)
 
 
 # Lists

@@ -52,27 +52,6 @@ def test_a_start_page_is_no_duplicate_of_the_story_that_it_shows(crawl: Crawl) -
     assert crawl.check("/page/2", copy).verdict is Verdict.DUPLICATE
 
 
-def test_a_story_may_be_a_duplicate_of_the_start_page_that_shows_it(crawl: Crawl) -> None:
-    crawl.get_known()
-    assert crawl.check("/", without_name("a")).verdict is Verdict.NEW
-    assert is_duplicate(crawl.check("/story", story("a")), "http://h/", "alike")
-
-
-def template(name: str, count: int) -> str:
-    text = f"<p>Ask {name} for a quiet table in the house by the river.</p>{paragraphs(words('template', count))}"
-    return page(f"{name} | {SITE}", f"<article><h1>{name}</h1>{text}</article>", MENU)
-
-
-@knowing
-@pytest.mark.parametrize("count", [40, 400])
-def test_pages_of_a_template_with_different_names_in_the_title_are_both_kept(crawl: Crawl, count: int) -> None:
-    for name in ("Adamson", "Bretherton", "Cavendish"):
-        assert crawl.kind(template(name, count)) is PageKind.TEXT
-        assert crawl.check(f"/{name}", template(name, count)).verdict is Verdict.NEW
-    copy = crawl.check("/again", template("Cavendish", count) + "<!-- -->")
-    assert is_duplicate(copy, "http://h/Cavendish", "alike")
-
-
 @knowing
 def test_a_mirror_with_other_links_around_the_text_is_a_duplicate(crawl: Crawl, mirror: Crawl) -> None:
     crawl.check("/story/a", story("a", below=f"<ul>{MENU}</ul>"))
@@ -101,13 +80,6 @@ def test_a_text_whose_relative_link_leads_ever_deeper_is_dropped(crawl: Crawl) -
 
 def lamp(name: str) -> str:
     return page(f"Product | {SITE}", f"<h1>{name}</h1><article>{paragraphs(words('lamp', 120))}</article>", MENU)
-
-
-@knowing
-def test_two_sizes_under_one_generic_title_are_distinguished_by_their_headings(crawl: Crawl) -> None:
-    for name in ("Lamp, 40 cm", "Lamp, 60 cm"):
-        assert crawl.check(f"/{name}", lamp(name)).verdict is Verdict.NEW
-    assert is_duplicate(crawl.check("/again", lamp("LAMP 40&nbsp;cm")), "http://h/Lamp, 40 cm", "alike")
 
 
 def service(name: str, headings: int, other_words: int) -> str:

@@ -37,9 +37,9 @@ def rows(result: Result) -> dict[str, str]:
     return dict(cells)
 
 
-def installed(*arguments: object, fresh: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run ``crawler-dedup index`` in a separate process, forked unless *fresh*."""
-    return command(ROOT, "index", *arguments, fresh=fresh)
+def installed(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run ``crawler-dedup index`` in a separate process."""
+    return command(ROOT, "index", *arguments)
 
 
 def sentence_of(completed: subprocess.CompletedProcess[str]) -> str:

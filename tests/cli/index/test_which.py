@@ -57,7 +57,7 @@ def test_a_missing_index_is_not_created(tmp_path: Path, calls: list[list[object]
     for call in calls:
         assert f"There is no index in {tmp_path / 'none'}." in printed_text(invoke(*call, tmp_path / "none", status=2))
         assert list(tmp_path.iterdir()) == []
-    completed = installed("stats", tmp_path / "none", fresh=True)
+    completed = installed("stats", tmp_path / "none")
     assert sentence_of(completed) == f"Error: There is no index in {tmp_path / 'none'}."
 
 

@@ -84,10 +84,10 @@ class Judge:
 
     def _offer(self, trial: Trial, other_pages: list[SignedPage]) -> list[Future[list[Decision]]]:
         """Offer the pages; if the context is warm, other pages of their sites first. Pages that pass are settled at once."""
+        if trial.context == WARM:
+            self._deduplicator.submit([replace(page, scope=trial.name) for page in other_pages])
         signed_pages = [self._sign(page) for page in (*trial.case.kept, trial.case.new)]
-        pages = [*(other_pages if trial.context == WARM else []), *signed_pages]
-        offers = [self._deduplicator.submit([replace(page, scope=trial.name)]) for page in pages]
-        return offers[-len(signed_pages) :]
+        return [self._deduplicator.submit([replace(page, scope=trial.name)]) for page in signed_pages]
 
     def _sign_anew(self, page: Page) -> SignedPage:
         return self._deduplicator.sign(page.url, page.html.encode())
