@@ -193,7 +193,7 @@ def run_program(folder: Path, site: Site, program: str) -> str:
     """Run a documented program in *folder*, with *site* and an index there, and return its log."""
     program = program.replace("https://example.com/", f"{site.url}/")
     (folder / "program.py").write_text(program.replace("/home/me/crawls/dedup", str(folder / "dedup")))
-    done = processes.run(["program.py"], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, fresh=True)
+    done = processes.run(["program.py"], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert (folder / "dedup" / "data.mdb").exists()

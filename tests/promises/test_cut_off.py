@@ -16,7 +16,7 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.usedpages import find_missing_page
-from tests.support.crawling import WALK, Answer, Site, article, html, run_script
+from tests.support.crawling import WALK, Answer, Site, article, crawl_pages, html, run_script
 from tests.support.indexing import (
     FILING,
     ByDistance,
@@ -44,7 +44,7 @@ CUTS: dict[str, Callable[[int], int]] = {
 def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Signatures]:
     """Make an index from which much was removed: its list of free pages is long, and its last pages may be free."""
     directory = tmp_path_factory.mktemp("churned")
-    signatures = array(set(clusters(1, 12_000)))
+    signatures = array(set(clusters(1, 6_000)))
     kept = signatures[::9]
     with PermutedIndex.open(directory) as index:
         index.insert(signatures)
@@ -180,7 +180,7 @@ _OPEN = """
     from crawler_dedup.index.lmdb.permuted import PermutedIndex
 
     index = PermutedIndex.open(sys.argv[1])
-    index.insert(list(range(0, 1 << 40, 1 << 28)))
+    index.insert(list(range(0, 1 << 40, 1 << 30)))
     blocks = index.blocks(10)
     next(blocks)
     data, lock = Path(sys.argv[1], "data.mdb"), Path(sys.argv[1], "lock.mdb")
@@ -355,8 +355,7 @@ def test_a_crawl_whose_lock_file_is_deleted_passes_pages_unchecked_and_loses_not
             refused.append(str(error))
         return html(article("deletes it"))
 
-    with Site(pages | {"/2": delete}) as site:
-        crawl = run_script(tmp_path, WALK, {"DOWNLOAD_DELAY": 0.1}, site=site.url, paths=list(pages))
+    crawl = crawl_pages(tmp_path, pages | {"/2": delete}, settings={"DOWNLOAD_DELAY": 0.1})
     assert len(refused) == 1
     assert "is open in another process" in refused[0]
     assert crawl.paths() == list(pages)

@@ -306,13 +306,7 @@ def _run(count: int, steps: int, places: Places) -> None:
         assert COUNTED[name] > 0, name
 
 
-@pytest.mark.parametrize("places", ["directory"], indirect=True)
-def test_one_process_decides_as_several_have_decided(places: Places) -> None:
-    _run(examples(24), 20, places)
-
-
-@pytest.mark.parametrize("places", ["server"], indirect=True)
-def test_one_process_in_a_directory_decides_as_several_on_a_server_have_decided(places: Places) -> None:
+def test_one_process_in_a_directory_decides_as_several_have_decided_there_or_on_a_server(places: Places) -> None:
     _run(examples(20), 20, places)
 
 
