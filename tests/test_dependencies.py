@@ -76,7 +76,7 @@ def imports(tree: ast.AST, inside_function: bool = False) -> Iterator[tuple[str,
         yield from imports(node, inside_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-DISTRIBUTIONS = packages_distributions()
+distributions = cache(packages_distributions)
 
 
 def distribution(module: str) -> str | None:
@@ -86,7 +86,7 @@ def distribution(module: str) -> str | None:
         return None
     if first == "backports":
         return f"backports-{rest[0]}"
-    return normalised(DISTRIBUTIONS.get(first, [first])[0])
+    return normalised(distributions().get(first, [first])[0])
 
 
 def test_modules_import_only_declared_packages() -> None:

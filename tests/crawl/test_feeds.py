@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.crawling import Answer, Crawl, Site, article, html, run_script, start_script
+from tests.support.crawling import Answer, Crawl, Site, article, crawl_pages, html, start_script
 from tests.support.disks import fill_up
 from tests.support.versions import REACTORS, SCRAPY
 
@@ -141,9 +141,7 @@ def settings(feeds: dict[str, Any], **other_settings: Any) -> dict[str, Any]:
 
 def crawl(directory: Path, feeds: dict[str, Any], count: int, events: Events | None = None, **options: Any) -> Crawl:
     given = settings(feeds, **options.pop("settings", {}))
-    first = pages("first", count, events or {})
-    with Site(first) as site:
-        return run_script(directory, SCRIPT, given, site=site.url, paths=list(first), **options)
+    return crawl_pages(directory, pages("first", count, events or {}), SCRIPT, given, **options)
 
 
 def kill(directory: Path, feeds: dict[str, Any], count: int, events: Events | None = None, **options: Any) -> None:
@@ -159,10 +157,8 @@ def kill(directory: Path, feeds: dict[str, Any], count: int, events: Events | No
 
 def crawl_again(directory: Path, count: int) -> set[int]:
     """Crawl a second time, the same articles at other addresses, into a feed of its own; what that holds."""
-    second = pages("second", count, {})
     path = directory / "second.jsonl"
-    with Site(second) as site:
-        done = run_script(directory, SCRIPT, settings(feed(path)), site=site.url, paths=list(second))
+    done = crawl_pages(directory, pages("second", count, {}), SCRIPT, settings(feed(path)))
     assert not done.lines("ERROR", "")
     assert sum(done.counts()[verdict] for verdict in ("kept", "dropped")) == count
     return held(path)

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tests.support.crawling import Site, html, paragraphs, run_script, words
+from tests.support.crawling import crawl_pages, html, paragraphs, words
 from tests.support.packages import needs_package, needs_program
 
 pytestmark = [needs_package("scrapy_playwright"), needs_program("chromium")]
@@ -72,8 +72,7 @@ class Spider(Walker):
 
 
 def test_rendered_pages_are_judged_and_no_browser_page_is_left_open(tmp_path: Path) -> None:
-    with Site(PAGES) as site:
-        crawl = run_script(tmp_path, SPIDER, SETTINGS, site=site.url, paths=list(PAGES))
+    crawl = crawl_pages(tmp_path, PAGES, SPIDER, SETTINGS)
     assert [(item["path"], item["title"]) for item in crawl.items] == [
         ("/page", "Article page"),
         ("/other", "Article other"),

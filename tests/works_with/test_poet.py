@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from crawler_dedup import Config, Deduplicator
-from tests.support.crawling import ADDONS, Site, article, html, run_script
+from tests.support.crawling import ADDONS, Site, article, crawl_pages, html, run_script
 from tests.support.packages import needs_package
 
 pytestmark = needs_package("scrapy_poet")
@@ -121,8 +121,7 @@ class Spider(Walker):
 
 def test_a_page_that_a_page_object_asks_for_again_is_judged_again(tmp_path: Path) -> None:
     answers = iter([html(article("page")), html(article("page", frame="<h2>All</h2>"))])
-    with Site({"/page": lambda: next(answers)}) as site:
-        crawl = run_script(tmp_path, RETRY, SETTINGS | {"RETRY_ENABLED": True}, site=site.url, paths=["/page"])
+    crawl = crawl_pages(tmp_path, {"/page": answers.__next__}, RETRY, SETTINGS | {"RETRY_ENABLED": True})
     assert crawl.paths() == ["/page"]
     # The first answer was not handled, and is forgotten.
     assert (crawl.counts()["kept"], crawl.counts()["unchanged"], crawl.counts("handled/")["released"]) == (2, 0, 1)
