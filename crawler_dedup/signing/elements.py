@@ -12,14 +12,13 @@ from crawler_dedup.signing.textblocks import leave_out
 
 # Words in the class or the id of elements that are beside the content of a page.
 _BESIDE = frozenset(
-    "banner bio breadcrumb breadcrumbs byline comment comments consent cookie cookies copyright disqus footer gdpr login"
-    " modal newsletter popular popup recently recommendations recommended related respond share sidebar signup social"
-    " subscribe".split()
+    "abuse banner bio breadcrumb breadcrumbs byline captcha comment comments consent cookie cookies copyright disclaimer"
+    " disqus dropdown footer gdpr legal login modal newsletter popular popup promo recaptcha recently recommendations"
+    " recommended related report respond share sidebar signature signup social sponsored subscribe".split()
 )
 _ROLES = frozenset("alert alertdialog banner complementary contentinfo dialog menu navigation search status".split())
 LINE_BREAK = "\r\n"
 """The part of a block that stands for ``<br>``: this object, of which there is no other. Elsewhere it is white space."""
-_NAMES = ("class", "id", "role")
 _FORMS = frozenset(("fieldset", "form"))
 # Elements that hold one block, or are parts of lists and tables: their marks are not read, which saves half of the time.
 _SMALL = frozenset("dd dt h1 h2 h3 h4 h5 h6 li p tbody td th tr".split())
@@ -33,7 +32,8 @@ class Elements:
 
     Attributes:
         tags: the name of each element, by its number; that of the root is empty.
-        beside: the numbers of elements that are marked as something beside the content: comments, notices, forms.
+        marks: for each element, the number of the innermost one around it, or of itself, that is marked as something beside
+            the content: comments, notices, forms. 0: there is none.
         owners: for each block, the number of its element.
         preformatted: the indexes of the preformatted blocks.
         lines: preformatted blocks by their indexes, with their white space and without text in hidden elements, and other
@@ -45,17 +45,20 @@ class Elements:
 
     def __init__(self) -> None:
         self.tags = [""]
-        self.beside: set[int] = set()
+        self.marks = [0]
         self.owners: list[int] = []
         self.preformatted: set[int] = set()
         self.lines: dict[int, str] = {}
         self.hashes: dict[int, int] = {}
         self.code: dict[int, str] = {}
 
-    def add(self, element: HtmlElement, tag: str) -> None:
-        """Note the next element."""
-        if tag not in _SMALL and (tag in _FORMS or _is_beside(*[element.get(name, "")[:_LONGEST] for name in _NAMES])):
-            self.beside.add(len(self.tags))
+    def add(self, element: HtmlElement, tag: str, parent: int) -> None:
+        """Note the next element, which is in the element with the number *parent*."""
+        get, end = element.get, _LONGEST
+        is_marked = tag not in _SMALL and (
+            tag in _FORMS or _is_beside(get("class", "")[:end], get("id", "")[:end], get("role", "")[:end])
+        )
+        self.marks.append(len(self.tags) if is_marked else self.marks[parent])
         self.tags.append(tag)
 
     def add_block(

@@ -267,7 +267,7 @@ class _Reader:
         elif around and tag in _ITEMS and _is_text_of_its_own(element):
             around = 0
         if self.elements is not None:
-            self.elements.add(element, tag)
+            self.elements.add(element, tag, parent)
         parents.append(parent)
         self._groups.append(around or (parent if tag in _PARAGRAPHS else number))
         place = known.setdefault((place, tag), len(known) + 1)

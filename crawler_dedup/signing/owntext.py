@@ -2,8 +2,9 @@
 
 The main text by which pages are compared leaves out short blocks, so that an article is the same in any template. To read
 or to store, a page has more: the heading that names it; where the main text is the smaller part of a page of many sections,
-all texts outside of elements that are marked as something else; short blocks between two blocks of the text; and all entries
-of a list if it has most of them.
+all texts outside of elements that are marked as something else; short blocks between two blocks of the text, except labels
+that the page repeats; the title of each entry; and all entries of a list if it has most of them. A long text that is there
+twice, for wide and for narrow screens, is left out the second time.
 
 What the site repeats is left out, unless hardly anything else remains: then the page itself is the text that other pages
 repeat, such as an imprint or a licence. Short repeated blocks stay between blocks of the page's own: the headings and labels
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
@@ -26,7 +27,14 @@ from crawler_dedup.signing.blocks import compared_lines, hashes_of_lines
 from crawler_dedup.signing.elements import Elements
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.lines import counts_lines
-from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks, find_name, read_page
+from crawler_dedup.signing.maintext import (
+    MainBlocks,
+    ReadPage,
+    find_main_blocks,
+    find_name,
+    read_page,
+    without_repeated,
+)
 from crawler_dedup.signing.markdown import write_markdown
 from crawler_dedup.signing.outline import Outline
 
@@ -40,7 +48,7 @@ _MAIN_SHARE, _LONG_MAIN = 0.6, 4_000
 _SECTION = 200
 _GAP, _GAP_LINKED = 100, 0.1
 _SERIES = 4
-_LABEL = 40
+_LABEL, _LABELS = 40, 3
 _OWN = 20
 _KEPT_BYTES, _OBJECT_BYTES = 16 << 20, 512  # of pages that were signed last; of each element, and each line of code
 _SITES = 64  # whose hashes are cached; of a hostile site they take 400 KB
@@ -181,14 +189,14 @@ class _Selector:
 
     def __init__(self, page: ReadPage, elements: Elements) -> None:
         self._page, self._elements, self._blocks = page, elements, page.outline.blocks
-        is_beside = _find_beside(page.outline, elements)
+        beside = _find_beside(page.outline, elements)
         self._texts = [
             place
             for place, block in enumerate(self._blocks)
             if block.shown and not (block.text[0].isdigit() and counts_lines(block.text))
         ]
         self._name = find_name(page.title, self._blocks)
-        self._content = [place for place in self._texts if not is_beside[elements.owners[place]]]
+        self._content = [place for place in self._texts if elements.marks[elements.owners[place]] not in beside]
 
     def size_of(self, places: Iterable[int]) -> int:
         """Return the size of the blocks at *places*."""
@@ -207,10 +215,15 @@ class _Selector:
             chosen |= self._find_sections(others)
         if 2 * self.size_of(inside := chosen.intersection(content)) >= self.size_of(chosen):
             chosen = inside
-        end = max(chosen)
-        chosen.update(place for place in content if place < end and blocks[place] is self._name)
-        chosen.update(self._find_gaps(sorted(chosen), content))
-        return sorted(chosen | self._find_series(chosen, content))
+        begin, end = min(chosen), max(chosen)
+        if blocks[begin].level != 1:  # otherwise the text has a name of its own
+            chosen.update(place for place in content if place < end and blocks[place] is self._name)
+        times = Counter([block.text for block in blocks])
+        others = [place for place in content if blocks[place].level or times[blocks[place].text] < _LABELS]
+        chosen.update(self._find_gaps(sorted(chosen), others))
+        chosen |= self._find_series(chosen, content)
+        distinct = set(map(id, without_repeated([blocks[place] for place in sorted(chosen)])))
+        return sorted([place for place in chosen if id(blocks[place]) in distinct])
 
     def leave_out(self, repeated: Container[int], chosen: list[int]) -> list[int]:
         """Return the text without blocks whose hashes are in *repeated*.
@@ -219,25 +232,27 @@ class _Selector:
         """
         page, blocks = self._page, self._blocks
         left_out = self._find_repeated(repeated)
-        if left_out.isdisjoint(chosen):
-            return chosen
-        rest = [block for place, block in enumerate(blocks) if place not in left_out]
-        main = find_main_blocks(Outline(rest, page.outline.parents), page.title)
-        kept = self.select(main, left_out) if main.blocks else [place for place in chosen if place not in left_out]
-        own = self.size_of([place for place in kept if not blocks[place].level])
-        if page.main.blocks and (own < _OWN or (main.are_links and not page.main.are_links)):
-            return chosen
-        return sorted({*kept, *self._find_labels(kept, chosen)})
+        kept = [place for place in chosen if place not in left_out]
+        if 2 * self.size_of(kept) < self.size_of(chosen):  # the text of the page may be elsewhere
+            rest = [block for place, block in enumerate(blocks) if place not in left_out]
+            main = find_main_blocks(Outline(rest, page.outline.parents), page.title)
+            if main.blocks or max([blocks[place].size for place in chosen]) <= _LABEL:  # labels are no imprint
+                kept = self.select(main, left_out)
+            own = self.size_of([place for place in kept if not blocks[place].level])
+            if page.main.blocks and (own < _OWN or (main.are_links and not page.main.are_links)):
+                return chosen
+        labels = [place for place in chosen if 2 * blocks[place].linked < blocks[place].size]
+        return sorted({*kept, *self._find_gaps(kept, labels, _LABEL)})
 
     def _find_repeated(self, repeated: Container[int]) -> set[int]:
         """Return the blocks that the site repeats: of a preformatted text, all of its lines."""
         hashes = self._elements.hashes or hashes_of_lines(self._page.outline)
-        places, end = set[int](), 0
-        for place, block in enumerate(self._blocks):
-            start, end = end, end + len(compared_lines(block))
-            if all(hashes.get(line) in repeated for line in range(start, end)):
-                places.add(place)
-        return places
+        are_repeated = map(repeated.__contains__, map(hashes.get, count()))  # of all lines
+        return {
+            place
+            for place, block in enumerate(self._blocks)
+            if False not in [next(are_repeated) for _ in compared_lines(block)]
+        }
 
     def _find_sections(self, places: Sequence[int]) -> set[int]:
         """Return those *places* that are in texts with more than a label, and headings before them."""
@@ -247,16 +262,21 @@ class _Selector:
         sections = {place for place in places if sizes[blocks[place].group] >= _SECTION}
         return sections | {before for before, after in pairwise(places) if after in sections and blocks[before].level}
 
-    def _find_gaps(self, chosen: Sequence[int], content: Iterable[int]) -> Iterator[int]:
-        """Yield those of *content* between two *chosen* blocks with little text, and hardly a link but headings, between."""
+    def _find_gaps(self, chosen: Sequence[int], content: Iterable[int], most: int = _GAP) -> Iterator[int]:
+        """Yield those of *content* between two *chosen* blocks with little text, and hardly a link but headings, between.
+
+        Where there is more between, only the title of the entry below it is yielded: a heading that is a link.
+        """
         blocks, candidates = self._blocks, set(content)
-        gaps = [
-            range(before + 1, after) for before, after in pairwise(chosen) if after > before + 1
-        ]  # few of all pairs
-        for between in gaps:
+        for before, after in pairwise([-1, *chosen]):
+            if not (between := range(before + 1, after)):
+                continue
             size, links = self.size_of(between), [blocks[place].linked for place in between if not blocks[place].level]
-            if size <= _GAP and sum(links) <= _GAP_LINKED * size:
+            if before >= 0 and size <= most and sum(links) <= _GAP_LINKED * size:
                 yield from candidates.intersection(between)
+            elif title := [place for place in between if blocks[place].level][-1:]:
+                below, is_link = range(title[0] + 1, after), 2 * blocks[title[0]].linked >= blocks[title[0]].size
+                yield from candidates.intersection(title if is_link and self.size_of(below) <= most else ())
 
     def _find_series(self, chosen: Set[int], content: Iterable[int]) -> set[int]:
         """Return the blocks of *content*, as the entries of a list, in places where half of the blocks are *chosen*."""
@@ -268,30 +288,15 @@ class _Selector:
         members = [same for same in series.values() if len(same) >= _SERIES and 2 * len(same & chosen) >= len(same)]
         return set().union(*members)
 
-    def _find_labels(self, kept: Sequence[int], chosen: Iterable[int]) -> Iterator[int]:
-        """Yield the short blocks of *chosen* between two *kept* blocks with nothing else between them."""
-        short = {place for place in chosen if self._blocks[place].size <= _LABEL}
-        for before, after in pairwise(kept):
-            between = range(before + 1, after)
-            if short.issuperset(between) and self.size_of(between) <= _LABEL:
-                yield from between
 
-
-def _find_beside(page: Outline, elements: Elements) -> list[bool]:
-    """Return for each element whether it is marked as beside the content, or inside of such an element.
+def _find_beside(page: Outline, elements: Elements) -> set[int]:
+    """Return the elements that are marked as beside the content.
 
     A mark on an element with half of the text or more says something about the page.
     """
-    parents = page.parents
-    is_beside = [False] * len(parents)
-    if not elements.beside:
-        return is_beside
-    size = [0] * len(parents)
+    marks, sizes = elements.marks, Counter[int]()
     for block, owner in zip(page.blocks, elements.owners, strict=True):
-        size[owner] += block.size - block.linked
-    for number in range(len(parents) - 1, 0, -1):
-        size[parents[number]] += size[number]
-    for number in range(1, len(parents)):
-        is_marked = number in elements.beside and 2 * size[number] < size[0]
-        is_beside[number] = is_marked or is_beside[parents[number]]
-    return is_beside
+        sizes[marks[owner]] += block.size - block.linked
+    for mark in sorted(set(marks), reverse=True)[:-1]:  # inner elements first; the root has no mark
+        sizes[marks[page.parents[mark]]] += sizes[mark]
+    return {mark for mark, size in sizes.items() if mark and 2 * size < sizes[0]}

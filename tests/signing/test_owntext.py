@@ -78,6 +78,17 @@ def test_a_text_that_others_repeat_stays_where_it_is_the_text_of_the_page(tmp_pa
         assert lines_of(deduplicator, imprint.encode()) == ["Imprint", *IMPRINT]
 
 
+def test_labels_that_the_site_repeats_are_no_text_of_a_page_without_one(tmp_path: Path) -> None:
+    recent = "".join(f"<li><a href=/{day}>Entry {day}</a><div>July {day}, 2017</div></li>" for day in range(10, 20))
+    entry = "<p><a href=/77>Sedge and rushes</a>, March 3</p>"
+    with Deduplicator.open(tmp_path, Config()) as deduplicator:
+        for number in range(16):
+            body = page(f"Reed {number}", *lines(number, 6), f"<ul>{recent}</ul>")
+            assert deduplicator.check(f"{SITE}/{number}", body).passes
+        archive = f"<title>Reeds</title><div><h1>Archive</h1>{entry}</div><ul>{recent}</ul>"
+        assert lines_of(deduplicator, archive.encode()) == ["Archive", "Sedge and rushes, March 3"]
+
+
 def test_a_page_without_a_main_text_has_the_blocks_that_are_its_own(tmp_path: Path) -> None:
     entry = "<a href=/77>Sedge</a>"
     with Deduplicator.open(tmp_path, Config()) as deduplicator:
@@ -110,6 +121,25 @@ def test_headings_are_there_even_if_they_are_links_or_outside_of_the_text() -> N
         title="Rain and reeds",
     )
     assert [line for line in found.splitlines() if len(line) < 15] == ["Rain and reeds", "Reed 0", "Reed 1", "Reed 2"]
+
+
+def test_each_entry_has_its_title_however_long_and_labels_are_left_out() -> None:
+    links = [
+        f"<div><h4><a href=/{number}>{title}</a></h4><div><a href=/s>Source</a></div></div>"
+        for number, title in enumerate(LONG[3:])
+    ]
+    entries = "".join(f"{link}<div><p>{own}</p></div>" for link, own in zip(links, LONG, strict=False))
+    label = "<div>Advertisement</div>"
+    body = label.join(f"<p>{own}</p><p>{own[::-1]}</p>" for own in OWN[:4])
+    assert text_of(f"<div>{entries}</div>").splitlines() == [
+        line for pair in zip(LONG[3:], LONG, strict=False) for line in pair
+    ]
+    assert "Advertisement" not in text_of(f"<div>{body}</div>")
+
+
+def test_a_text_that_is_there_for_wide_and_narrow_screens_is_there_once() -> None:
+    sections = [f"<section><div><p>{text}</p></div></section>" for text in (" ".join(lines(35, 6)), *LONG[:3])]
+    assert text_of("".join(sections + sections)) == text_of("".join(sections))
 
 
 def test_all_entries_of_a_list_are_there_if_most_of_them_are() -> None:
