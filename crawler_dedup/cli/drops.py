@@ -178,13 +178,17 @@ def _describe_count(reader: DropReader, selection: Selection, size: int | None) 
 
 
 def _print_summary(summary: DropSummary, size: int) -> None:
-    """Print a table for each kind of count; of runs the latest *size*."""
+    """Print a table for each kind of count; of runs and of dry runs the latest *size*."""
     console = make_console()
-    if len(summary.runs) > size:
-        console.print(f"The latest {size:,} of {len(summary.runs):,} runs:")
     is_either = not summary.drops or 0 < summary.marked < summary.drops
     column = "dropped or marked" if is_either else "marked" if summary.marked else "drops"
-    console.print(_runs_table(summary.runs[-size:], column))
+    for is_dry, noun in ((False, "runs"), (True, "dry runs")):
+        if runs := [run for run in summary.runs if run.is_dry is is_dry]:
+            if len(runs) > size:
+                console.print(f"The latest {size:,} of {len(runs):,} {noun}:")
+            elif is_dry:
+                console.print("Dry runs:")
+            console.print(_runs_table(runs[-size:], "marked" if is_dry else column))
     if summary.earlier_runs:
         console.print("Runs before the index was emptied, which are not counted here:")
         console.print(_runs_table(summary.earlier_runs[-size:], "dropped or marked"))
@@ -221,6 +225,7 @@ def _run_fields(run: RunDrops, *, is_before_emptying: bool) -> dict[str, Any]:
         "last": iso_time(run.period.last),
         "spiders": sorted(run.period.spiders),
         "drops": run.drops,
+        "is_dry": run.is_dry,
         "is_before_emptying": is_before_emptying,
     }
 

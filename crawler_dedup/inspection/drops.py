@@ -19,11 +19,12 @@ DropCounts = Sequence[tuple[str, int]]
 
 @dataclass(frozen=True)
 class RunDrops:
-    """A run: its number, its period, and its number of drops."""
+    """A run: its number, its period, its number of drops, and whether it is a dry run (``DEDUP_ACTION = "mark"``)."""
 
     run: str
     period: RunPeriod
     drops: int
+    is_dry: bool
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class DropTally:
     Attributes:
         selection: the drops and runs that are counted.
         runs: the runs, including runs without drops.
+        dry_runs: numbers of the dry runs.
         by_run: drops by the number of the run.
         drops: how many drops there are, including pages that were marked and passed.
         marked: how many of these pages were marked and passed.
@@ -69,6 +71,7 @@ class DropTally:
 
     selection: Selection
     runs: RunPeriods = field(default_factory=RunPeriods)
+    dry_runs: set[str] = field(default_factory=set)
     by_run: HeavyHitters[str, None] = field(default_factory=lambda: HeavyHitters(_COUNTERS, lambda: None))
     drops: int = 0
     marked: int = 0
@@ -76,6 +79,8 @@ class DropTally:
     def add(self, entry: Entry) -> bool:
         """Count *entry*, whose run and time are selected; return whether it is a selected drop."""
         self.runs.note(entry.run, entry.seconds, entry.spider)
+        if entry.event == "dry_run":
+            self.dry_runs.add(entry.run)
         if entry not in self.selection:
             return False
         self.by_run.add(entry.run)
@@ -86,7 +91,7 @@ class DropTally:
     def runs_in_order(self) -> list[RunDrops]:
         """Return the runs in the order in which they began."""
         drops = {run: count for run, count, _ in self.by_run.top(len(self.by_run))}
-        return [RunDrops(run, period, drops.get(run, 0)) for run, period in self.runs.in_order()]
+        return [RunDrops(run, period, drops.get(run, 0), run in self.dry_runs) for run, period in self.runs.in_order()]
 
 
 class DropReader:

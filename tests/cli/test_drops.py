@@ -62,7 +62,8 @@ def test_pages_of_a_dry_run_are_never_called_drops(tmp_path: Path) -> None:
     write(tmp_path / "index" / SECOND, [run_started(0xABC, "site", is_dry=True)])
     empty = invoke("drops", tmp_path / "index", "--summary", "--run", "abc").stdout
     assert "No page was dropped or marked: run 00000abc" in empty
-    assert "┃ dropped or marked ┃" in empty
+    assert "Dry runs:" in empty
+    assert "┃ marked ┃" in empty
 
 
 def test_an_explanation_has_the_titles_and_all_measures(dropped: Path) -> None:
@@ -281,6 +282,17 @@ def test_a_summary_can_be_printed_as_json_lines(runs: Path) -> None:
     assert lines[2]["first"] == "2026-11-22T09:12:00Z"
     counts = [(line["by"], line["value"], line["drops"]) for line in lines if line["type"] == "drop_count"]
     assert counts == [("rule", "alike", 7), ("host", "a.org", 6), ("duplicate_of", KEPT, 7)]
+
+
+def test_a_summary_lists_dry_runs_apart(runs: Path) -> None:
+    write(runs / "journal-3.jsonl", [replace(run_started(0xB, "site", is_dry=True), time="2026-11-21T10:30:00.000Z")])
+    others, dry = invoke("drops", runs, "--summary").stdout.split("Dry runs:")
+    assert [run in others for run in ("0000000a", "0000000b", "0000000c")] == [True, False, True]
+    assert "0000000b" in dry
+    are_dry = {
+        line["run"]: line["is_dry"] for line in json_lines("drops", runs, "--summary", "--json") if "run" in line
+    }
+    assert are_dry == {"0000000a": False, "0000000b": True, "0000000c": False}
 
 
 def test_a_summary_lists_the_latest_runs(runs: Path) -> None:
