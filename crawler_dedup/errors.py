@@ -25,7 +25,7 @@ class ConfigError(DedupError, ValueError):
 
 
 class ExtraMissing(ConfigError):
-    """The packages of a requested feature are not installed; the message has the command that installs them."""
+    """The packages of a requested feature are not installed; the message names the extra."""
 
 
 class IndexUnusable(DedupError):
@@ -61,10 +61,10 @@ class IndexMismatch(DedupError):
             f"  {name}: index has {theirs!r} / you have {ours!r}" for name, (theirs, ours) in self.differences.items()
         ]
         return (
-            f"The index in {self.directory} was made with another configuration:\n"
+            f"{self.directory} was made with another configuration:\n"
             + "\n".join(lines)
-            + "\nUse the configuration of the index, or another place (in a crawl DEDUP_DIR, or another ?index=NAME in"
-            " DEDUP_INDEX), or empty this index (in a crawl with DEDUP_FRESH = True)."
+            + "\nUse that configuration or, for an index, another place (in a crawl DEDUP_DIR, or another ?index=NAME in"
+            " DEDUP_INDEX), or empty it (in a crawl with DEDUP_FRESH = True)."
         )
 
     def __reduce__(self) -> tuple[type[IndexMismatch], tuple[str, dict[str, tuple[object, object]]]]:

@@ -34,7 +34,8 @@ class DedupMiddleware:
     middleware turns into a retry (a ban, a captcha) is never judged.
 
     Attributes:
-        session: the index of the crawl. A Scrapy command that shows single pages has none: all pages pass there.
+        session: what belongs to the crawl: index, claims, monitor. A Scrapy command that shows single pages has none: all
+            pages pass there.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:

@@ -35,8 +35,8 @@ _MARKS = frozenset((_META_RETRIES, META_REDIRECTIONS, META_INHERITED, META_RESTO
 def is_repetition(output: Request, response: Response, crawler: Crawler) -> bool:
     """Return whether *output*, which the callback of *response* yields, asks for the same page again; mark it if so.
 
-    It was made by Scrapy's ``get_retry_request``, or has the page's address, or the one that redirected to it, and
-    ``dont_filter``: without that, it is a link of the page to itself, which the scheduler filters out.
+    It was made by Scrapy's ``get_retry_request``; or it has ``dont_filter``, and the page's address or the one that
+    redirected to it. Without ``dont_filter`` it is a link of the page to itself, which the scheduler filters out.
     """
     page = response.request
     if page is None:
@@ -94,7 +94,7 @@ class Outcome:
     def succeeded(self) -> bool:
         """Whether the callback ended well, and one of its items came out of the pipelines.
 
-        A callback that yields no item has ended well, too, unless the page was asked for again: it is that of a ban.
+        A callback that yields no item has ended well, too, unless it asked for the page again, as after a ban.
         """
         return self.callback and (self.scraped > 0 or not (self.dropped or self.failed or self.asked_again))
 
@@ -131,7 +131,7 @@ class _Handling:
 
 
 class SettlingMiddleware:
-    """Follows each page that the filter has decided on from its callback to the end of its last item.
+    """Watches each page with a decision from its callback to the end of its last item.
 
     Its order is 10, the outermost: everything that it sees goes to the engine.
     """

@@ -16,7 +16,8 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 KEY_BYTES = 8
 """Length of each key under which a thin page is filed, in bytes."""
 COVER_IS_NEW = 0x8000
-"""In the number of the packed blocks of a text: the names that a kept block needs follow."""
+"""Bit in the number of the packed blocks of a text: the page may be compared as the new one, so the names that an edit must
+have follow."""
 COVER_SET_END = 0x80
 """In the byte of a member of a set: it is the last one."""
 LONGEST_FACT = 15

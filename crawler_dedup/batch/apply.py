@@ -131,7 +131,10 @@ def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_
     paths = find_files(inputs)
     unknown = [str(path) for path in paths if str(path) not in decided]
     changed = [str(path) for path in paths if str(path) in decided and not decided[str(path)].is_current()]
-    for problem, names in (("there are no decisions about", unknown), ("changed since it was signed", changed)):
+    for problem, names in (
+        ("no decisions; call `batch sign` and `batch find` with it", unknown),
+        ("changed since it was signed", changed),
+    ):
         if names:
             raise DedupError("\n".join(f"{name}: {problem}" for name in names))
     top = Path(commonpath([path.parent for path in paths]))
@@ -173,7 +176,8 @@ def _write_copy(copy: _Copy, clusters: Path, mark: str, texts: _Texts | None, *,
     if records != copied.records - len(copied.cut_off) - (0 if mark else len(left_out)) + copied.noted:
         copy.target.unlink()
         raise DedupError(
-            f"{path}: the copy had {records:,} records and was removed. The input has {copied.records:,}, of which"
-            f" {len(copied.cut_off):,} are cut off and {len(left_out):,} left out; {copied.noted:,} have a note."
+            f"{path}: the copy had {records:,} records, which is wrong, and was removed. The input has"
+            f" {copied.records:,}, of which {len(copied.cut_off):,} are cut off and {len(left_out):,} left out;"
+            f" {copied.noted:,} have a note."
         )
     return len(left_out), copied

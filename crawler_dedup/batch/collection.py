@@ -163,7 +163,9 @@ class Collection:
     def open(cls, directory: Path) -> Collection:
         """Open a collection. Raises :class:`DedupError` where there is none."""
         path = directory / _HEADER
-        header = read_description(path, CollectionHeader, "holds no signed pages", "sign its inputs into another")
+        header = read_description(
+            path, CollectionHeader, "holds no signed pages", "sign its inputs into another directory"
+        )
         return cls(directory, header)
 
     def discard_without_pages(self) -> bool:

@@ -253,7 +253,7 @@ class ResidentSignatures:
         """For each signature, whether a near one has passed by."""
 
     def pass_by(self, others: Numbers) -> Flags:
-        """Return for each of *others* whether a resident signature is near it, and flag the resident signatures that are."""
+        """Return for each of *others* whether a resident signature is near it, and flag those resident signatures."""
         near_some = np.zeros(len(others), dtype=bool)
         for sorted_table in self._tables:
             permuted = sorted_table.table.permute(others)

@@ -219,9 +219,9 @@ def _figures(comparison: Comparison) -> Table:
     if signatures is not None:
         table.add_section()
         table.add_row("scheme", Text(printable(signatures.scheme)))
-        table.add_row("its look-up finds the kept page", _yes_or_no(signatures.is_candidate))
-        table.add_row("agree by it", _yes_or_no(signatures.agree))
-        for name, share in (("resemblance by it", signatures.resemblance), ("coverage by it", signatures.coverage)):
+        table.add_row("scheme: look-up finds the kept page", _yes_or_no(signatures.is_candidate))
+        table.add_row("scheme: agree", _yes_or_no(signatures.agree))
+        for name, share in (("scheme: resemblance", signatures.resemblance), ("scheme: coverage", signatures.coverage)):
             if share is not None:
                 table.add_row(name, f"{share:.2f}")
     return table

@@ -102,7 +102,7 @@ def _print_tables(results: Sequence[PairResult], config: Config) -> None:
     )
     console.print(f"Tokenizer: {config.tokenizer}")
     if grey := pairs.grey_shares(results):
-        table = make_table("grey pairs, by j_sub", right=("pairs", "dropped", "share (95 %)"))
+        table = make_table("grey pairs, by labelled resemblance (j_sub)", right=("pairs", "dropped", "share (95 %)"))
         for name, share in grey:
             table.add_row(name, str(share.total), str(share.hits), format_share(share))
         console.print(table)

@@ -43,7 +43,7 @@ _LISTED = 10
     is_flag=True,
     help="Fetch the page again, and compare it with its representative, or with the most similar kept page.",
 )
-@click.option("--all", "everything", is_flag=True, help=f"List more than {_LISTED} duplicates.")
+@click.option("--all", "everything", is_flag=True, help=f"List all duplicates, not only {_LISTED}.")
 @json_option
 @target_options
 def why(url: str, fetch: bool, everything: bool, json: bool, options: TargetOptions) -> None:

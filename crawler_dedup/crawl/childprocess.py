@@ -92,9 +92,9 @@ class ChildProcess:
             with self._socket.makefile("rb") as stream:
                 message = stream.read(HEAD.unpack(stream.read(HEAD.size))[0])
         except (ConnectionError, struct.error):
-            raise DedupError("It ended while it was being started") from None
+            raise DedupError("The process ended while it was being started") from None
         except OSError as error:
-            raise DedupError(f"It does not answer ({error})") from error
+            raise DedupError(f"The process does not answer ({error})") from error
         if message:
             try:
                 failure = msgspec.msgpack.decode(message, type=Failure)
@@ -187,7 +187,7 @@ _started_ahead: list[ChildProcess] = []
 
 
 def start_ahead(settings: object, modules: Sequence[str]) -> None:
-    """Start the first processes of this program, for the crawl with *settings*, while that imports what it needs itself."""
+    """Start the first processes for the crawl with *settings*, while this process still imports what it needs itself."""
     if _children:
         return
     finalize(settings, discard_ahead).atexit = False

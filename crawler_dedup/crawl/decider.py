@@ -127,7 +127,7 @@ class Decider:
         return decision
 
     def _watch_form(self, page: SignedPage, forms: Sequence[bytes], decision: Decision) -> None:
-        """Warn about kept pages that differ by nothing but facts. The decision stays as it is."""
+        """Warn about kept pages that differ only in numbers, dates or parts of their addresses."""
         form = self._forms.add(page.url, forms)
         if form is not None:
             self._monitor.report_form(form, decision, page)

@@ -220,7 +220,7 @@ class DecidingProcess:
             finished: whether the run came to its end; ``None``: it is not ended, and counts as dead.
 
         Returns:
-            Whether nothing remains to be done: the process has done so, or could not because the index was locked.
+            Whether this process need not end the run: the other one has, or could not because the index was locked.
         """
         if self._has_given_up or (self._child is None and not self._waiting):
             self._is_closed = True

@@ -1,11 +1,11 @@
-"""Observe which items Scrapy's feeds have written, because Scrapy does not report the errors of a feed to the page.
+"""Observe which items Scrapy's feeds have written, because Scrapy does not say which items a feed has lost.
 
 An exporter's error ends in the log of the signal ``item_scraped``; the feeds behind it do not get the item either. A
 storage's error ends in the log too. And an exported item is not yet on disk: it is in the buffer of a file, in that of a
 compressor until the feed is closed, or in a temporary file until it is sent.
 
 A slot is Scrapy's word for an open feed, or for the open batch of a feed. It is *unwritten* from its first item on, until
-it is seen written: by each successful flush if a flush stores its items, otherwise when its storage has stored it.
+it is known to be written: after a successful flush if that stores its items, else when its storage has stored it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class FeedWatch:
     called through :meth:`item_scraped`, which sees every error of an exporter, a storage or an item filter, and logs it in
     the place of Scrapy. ``start_exporting`` of each slot is called through :meth:`_start_exporting`, which checks the file
     that items are appended to. And ``store`` of each storage is called through :meth:`_store`: the signal
-    ``feed_slot_closed`` is sent in either case, and statistics do not say which slot has failed.
+    ``feed_slot_closed`` is also sent after an error, and statistics do not say which slot has failed.
 
     Args:
         note_stored: called with the time (of :func:`time.monotonic`) until which all settled pages are stored; ``None`` if

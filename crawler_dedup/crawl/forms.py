@@ -1,4 +1,4 @@
-"""Kept pages of one host that differ by nothing but facts: a calendar without end, an error page with status 200.
+"""Kept pages of one host that differ only in numbers, dates or parts of their addresses: an endless calendar, for example.
 
 The signing process reads their forms (:mod:`crawler_dedup.signing.forms`). Nothing is dropped because of them.
 """
@@ -51,7 +51,7 @@ class Forms:
     def add(self, url: str, forms: Sequence[bytes]) -> FormUse | None:
         """Count a kept page. Return its form if that is to be reported now.
 
-        A page of a form that was reported is counted only there.
+        If one of its forms was reported already, the page is counted only for that form.
         """
         reported = [form for form in forms if (use := self._uses.get(form)) is not None and use.count >= LIMIT]
         for form in reported[:1] or forms:

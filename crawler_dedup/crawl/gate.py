@@ -43,8 +43,8 @@ class Identity(NamedTuple):
 class Gate:
     """Decides which responses are checked.
 
-    Only responses of scheduled requests are checked, not those of downloads inside a callback, which no callback of the
-    filter would see. The mark of a scheduled request is stored in ``meta``, because a scheduler on disk returns another
+    Only responses of scheduled requests are checked, not those of downloads inside a callback, whose handling the
+    filter cannot observe. The mark of a scheduled request is stored in ``meta``, because a scheduler on disk returns another
     object. It names the request, and is removed before a callback can copy it into another request.
 
     Raises:

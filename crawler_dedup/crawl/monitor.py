@@ -214,14 +214,15 @@ class Monitor:
         self.count("watchdog")
         self.log(
             logging.WARNING,
-            "%s represents %d pages of one site. Is it an error page or a form? Some of them: %s",
+            "%s represents %d pages of one site, such as %s. If it is an error page or a form, remove it with"
+            " `crawler-dedup forget --url`",
             decision.duplicate_of,
             page.count,
             ", ".join(page.examples),
         )
 
     def report_form(self, form: FormUse, decision: Decision, page: SignedPage) -> None:
-        """Warn that many kept pages, the latest of which is *page*, differ by nothing but facts."""
+        """Warn that many kept pages (the latest is *page*) differ only in numbers, dates or parts of their addresses."""
         self._forms.append((form, decision, page))
         self.count("forms")
         self.log(

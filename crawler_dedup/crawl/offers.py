@@ -68,16 +68,16 @@ class Turns(Generic[_T]):
     """Gives pages their answers in order, a few in each turn of the event loop. Belongs to one event loop.
 
     Few pages in a turn keep the loop responsive. Several make the crawl faster: the code and the data of each step of their
-    handling stay in the caches of the processor. Therefore as many pages go on in a turn as use a fiftieth of a second of
-    the processor together, by the average of the latest pages; at least one.
+    handling stay in the caches of the processor. So a turn resumes pages for about 20 ms of processor time, by the
+    average of the latest pages, and at least one.
 
     Args:
-        release_unclaimed: called with an answer whose page does not wait any more.
+        release_abandoned: called with an answer whose page does not wait any more.
         clock: returns the processor time of the event loop's thread, in seconds.
     """
 
-    def __init__(self, release_unclaimed: Callable[[_T], None], clock: Callable[[], float] = time.thread_time) -> None:
-        self._release_unclaimed = release_unclaimed
+    def __init__(self, release_abandoned: Callable[[_T], None], clock: Callable[[], float] = time.thread_time) -> None:
+        self._release_abandoned = release_abandoned
         self._clock = clock
         self._waiting: deque[tuple[asyncio.Future[_T], _T]] = deque()
         self._is_running = False
@@ -114,7 +114,7 @@ class Turns(Generic[_T]):
         while self._waiting and self._pages_of_turn < self._most_of_turn:
             page, answer = self._waiting.popleft()
             if page.done():
-                loop.call_soon(self._release_unclaimed, answer)  # the page was abandoned
+                loop.call_soon(self._release_abandoned, answer)  # the page was abandoned
             else:
                 page.set_result(answer)
                 self._pages_of_turn += 1
@@ -145,7 +145,7 @@ class Offers:
         self._timeout = timeout
         self._claim = claim
         self._gathering: Gathering[_Offer] = Gathering(count_coming, self._submit_all)
-        self._turns: Turns[Decision] = Turns(self._release_unclaimed)
+        self._turns: Turns[Decision] = Turns(self._release_abandoned)
 
     async def decide(self, page: SignedPage, alias: str = "", *, is_dry: bool = False) -> Decision:
         """Return the decision about *page*, which the index has stored.
@@ -164,11 +164,11 @@ class Offers:
         except asyncio.CancelledError:
             # The page was abandoned in the turn of its answer.
             if not answer.cancelled() and answer.exception() is None:
-                self._release_unclaimed(answer.result())
+                self._release_abandoned(answer.result())
             raise
 
     def _submit_all(self, gathered: Sequence[_Offer]) -> None:
-        """Offer the pages of a scope together: another scope may be on another server, which may not answer."""
+        """Offer pages of one scope, alias and ``is_dry`` together: another scope may be on a server that does not answer."""
         deadline = asyncio.get_running_loop().time() + self._timeout
         batches: dict[tuple[str, str, bool], list[_Offer]] = {}
         for offer in gathered:
@@ -215,7 +215,7 @@ class Offers:
                     self._submit([offer], timer.when())
         timer.cancel()  # last: no page may wait for ever, whatever goes wrong above
 
-    def _release_unclaimed(self, decision: Decision) -> None:
+    def _release_abandoned(self, decision: Decision) -> None:
         """Release the claim of a page that will not be handled, because nothing waits for its *decision*."""
         if decision.claim:
             with suppress(DedupError):  # the index was closed meanwhile, which releases the claim too

@@ -19,7 +19,8 @@ from crawler_dedup.urls import text_without_credentials
 
 _META_RECORDED = ("rule", "link_text", "depth", "dedup_scope", "dedup_key", "dedup_restore_meta")
 _MAX_CHARS = 10_000
-"""Maximum length of ``cb_kwargs`` as JSON, and of ``meta``. Longer values are not read further: the crawl's loop does it."""
+"""Maximum length of ``cb_kwargs`` as JSON, and of ``meta``. Longer values are not read to the end, because
+the event loop reads them."""
 _SECRET = re.compile(
     r'"[^"]*(?:passw|secret|token|credential|authorization|cookie(?!jar)|api_?key)[^"]*":', re.IGNORECASE
 )
@@ -72,7 +73,7 @@ def _short_json(value: Any, limit: int) -> str:
 
 
 def _method_name(function: Any, spider: object) -> str | None:
-    """Return the name by which *spider* has the method *function*; ``""`` if it is none, ``None`` if it is ``None``."""
+    """Return the name by which *spider* has the method *function*; ``""`` for another function, ``None`` for ``None``."""
     if function is None:
         return None
     is_its_method = ismethod(function) and function.__self__ is spider

@@ -154,8 +154,8 @@ class Restorations:
     def refuse_repetition(self, request: Request) -> None:
         """Refuse a link to a restored page: its request was not seen by Scrapy's duplicate filter, which would refuse it.
 
-        That filter does not see a request with which the spider starts, either. It is refused if nothing in it, such as a
-        header, is missing in the request for the restored page, and that is no older page from a WARC file.
+        Nor does that filter see the requests with which a spider starts. Such a request is refused if the request for the
+        restored page has all that it has (headers, for example), and the page is not read from a WARC file.
         """
         fingerprint = self._fingerprint(request)
         if fingerprint in self._requested:
@@ -173,7 +173,7 @@ class Restorations:
     def is_repeated(self, request: Request) -> bool:
         """Note that *request* is sent; return whether this crawl has requested the restored page already.
 
-        It has if a job on disk has stored the request of an earlier run. A redirection, or a retry, is no other request.
+        That is so if a JOBDIR has stored the request of an earlier run. A redirection, or a retry, is no other request.
         """
         url, run = request.meta[META_RESTORED]
         if run == self._run:
@@ -191,7 +191,9 @@ class Restorations:
             await run_in_own_thread(self._deduplicator.pages.add_overrides, [override])
 
     def note_response(self, request: Request, response: Response, decision: Decision | None) -> None:
-        """Note what becomes of a restored page: if it has a claim, it is restored once that is settled, else if it passes.
+        """Note what becomes of a restored page.
+
+        With a claim, it counts as restored when the claim is settled; without one, when it passes.
 
         Args:
             decision: the decision about the page; ``None``: it was not checked.

@@ -173,7 +173,7 @@ class Signers:
 
 
 class LoopSigner:
-    """Signs pages on the event loop, where no process can be started. Nothing protects the loop from a page."""
+    """Signs pages on the event loop (``DEDUP_PROCESSES = 0``). Nothing protects the loop from a page."""
 
     def __init__(self, signer: Signer) -> None:
         self._signer = CrawlSigner(signer)

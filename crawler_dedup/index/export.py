@@ -202,7 +202,7 @@ class Export:
         return ExportBlock(signatures, packed.rows)
 
     def _error(self, reason: str) -> ExportUnreadable:
-        return ExportUnreadable(f"{self.path} cannot be imported: {reason}.")
+        return ExportUnreadable(f"{self.path} cannot be read as an export: {reason}.")
 
 
 def _pieces(block: ExportBlock) -> Iterator[ExportBlock]:

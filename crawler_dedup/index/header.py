@@ -39,7 +39,7 @@ class Header(msgspec.Struct, frozen=True):
     kind: Kind = KIND
 
     def expected(self, spec: Mapping[str, str] | None) -> Header:
-        """Return the header that an index of pages with *spec* would have here; ``None``: with the spec of this header."""
+        """Return the header that this version writes for *spec*; ``None``: for the spec of this header."""
         return Header(FORMAT, self.spec if spec is None else dict(spec), self.libraries)
 
 
@@ -59,7 +59,8 @@ def check_header(name: Path | str, theirs: Header, ours: Header) -> None:
         if now == then:
             continue
         logger.warning(
-            "The index in %s was made with %s %s, this process has %s: signatures of the same text may differ slightly.",
+            "The index in %s was made with %s %s, this process has %s: signatures of the same text may differ slightly, and"
+            " some duplicates be missed.",
             name,
             library,
             then,

@@ -239,7 +239,7 @@ def import_index(
         decode_records(export, block)
         total += len(block.signatures)
     if not all(map(is_readable, export.sites())):
-        raise ExportUnreadable(f"{export.path} cannot be imported: what is known of a site is damaged.")
+        raise ExportUnreadable(f"{export.path} cannot be read as an export: what is known of a site is damaged.")
     header, overrides = export.header, list(export.overrides())
     filing, new = filing_of(header.spec), 0
     with closing(make_pages(location, header.spec, header.libraries)) as pages:
@@ -281,7 +281,7 @@ def decode_records(export: Export, block: ExportBlock) -> list[Record]:
     try:
         decoded = [records.decode(row) for row in block.rows]
     except msgspec.DecodeError as error:
-        raise ExportUnreadable(f"{export.path} cannot be imported: a record is damaged ({error}).") from error
+        raise ExportUnreadable(f"{export.path} cannot be read as an export: a record is damaged ({error}).") from error
     pairs = zip(decoded, block.signatures.tolist(), strict=True)
     return [_with_signature(_clean(record), signature) for record, signature in pairs]
 

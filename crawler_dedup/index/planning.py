@@ -66,7 +66,7 @@ class LeastTables:
 
     Attributes:
         tables: number of tables, by their prefix bits.
-        blocks: number of blocks into which the bits are cut, then of those of the remaining bits, and so on.
+        blocks: into how many blocks the bits are cut, then the remaining bits, and so on.
     """
 
     tables: Mapping[int, int]

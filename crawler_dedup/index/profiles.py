@@ -106,7 +106,7 @@ class FrozenProfiles:
 
 
 class ProfileCheck:
-    """Logs a warning if frozen profiles know the site of no page that is decided, which another scope causes."""
+    """Logs a warning if frozen profiles know the site of none of the pages: they were probably made in another scope."""
 
     def __init__(self, profiles: FrozenProfiles) -> None:
         self._profiles = profiles
@@ -162,7 +162,7 @@ class StoredSite(msgspec.Struct, frozen=True, array_like=True):
         key: a hash of scope and site, 96 bits (:func:`site_key`).
         pages_counted: how many of its pages were counted, all in all.
         number: number of its latest snapshot; 0: there is none yet.
-        since: from when on decisions were made by these snapshots, in seconds since 1970: when its first page was counted,
+        since: the time since which decisions use these snapshots, in seconds since 1970: when its first page was counted,
             or when what was known about it was replaced by an import.
         counts: what was counted.
         snapshots: number and content of each snapshot that is kept.

@@ -33,7 +33,7 @@ class RecordState(Enum):
     CLAIMED = "claimed"
     """It is being handled."""
     VOID = "void"
-    """Its run has died before it was handled, or so shortly after that it may not be stored."""
+    """Its run has died before it was handled, or so shortly after that it may not be stored; or the page has expired."""
 
 
 class RunEntry(msgspec.Struct, frozen=True, array_like=True):
@@ -44,7 +44,7 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
         grace: seconds during which pages that it settled may not be on disk yet; 0 once it has ended and all of them are.
         has_finished: whether it came to its end.
         is_tidy: whether no page of it is left that was not handled.
-        stored_until: pages settled then or later are not stored once the run is over; ``None``: only the grace counts.
+        stored_until: once the run is over, pages settled then or later count as not stored; ``None``: only the grace counts.
     """
 
     last: Count
@@ -56,8 +56,8 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
     def may_have_lost(self, record: Record) -> bool:
         """Return whether the page of *record*, a record of this run, may not be stored if the run has died.
 
-        The run died at ``last`` or later. So no page is taken for lost that was settled before the grace; of the others,
-        too many rather than too few are.
+        The run died at ``last`` or later. So pages settled before the grace are never taken for lost; of the others
+        rather too many.
         """
         if not record.settled or (self.stored_until is not None and record.settled >= self.stored_until):
             return True

@@ -37,11 +37,12 @@ class SiteHead(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         number: number of its latest snapshot; 0: there is none yet.
-        since: from when on decisions were made by these snapshots, in seconds since 1970: when its first page was counted,
+        since: the time since which decisions use these snapshots, in seconds since 1970: when its first page was counted,
             or when what was known about it was replaced by an import.
         numbers: numbers of the snapshots that are kept, ascending.
         only: name of the only page that was counted (:func:`~crawler_dedup.index.records.name_page`); empty: others were
-            counted, too. Until then, counting begins again when it has changed: what stays on one page is no furniture.
+            counted, too. As long as only this page was counted, a new version of it starts the counts again:
+            what stays on one page is no furniture.
     """
 
     number: Count = 0

@@ -112,7 +112,7 @@ _MAX_WRITTEN_BYTES = 2_000_000
 
 
 class SharedState:
-    """What the jobs of one write transaction share: counts that are written before the commit, and what runs are known.
+    """What the jobs of one write transaction share: counts that are written before the commit, and which runs are alive.
 
     The counts that were written last stay in memory, up to a number of bytes. They are used again only if the stored content
     is the same as when they were written, so an aborted transaction does no harm. Only the writing thread uses them.

@@ -132,7 +132,7 @@ def _name_lack(block: CoverBlock, text: str, pair: Pair) -> Lack:
             names = [word for word in words if lacks_names(_block_of([], word, block.needed), nearest, is_part=True)]
             if names or lacks_names(block._replace(needed=block.needed & NAME_BITS), nearest, is_part=True):
                 return Lack("another name in a sentence", ", ".join(names), block.size)
-            return Lack("a sentence with a negation, or no longer with it", text, block.size)
+            return Lack("a sentence that is negated on one of the pages only", text, block.size)
     return Lack(_kind_of(block.traits, block.size), text, block.size)
 
 
@@ -143,7 +143,8 @@ def _block_of(numbers: list[str], name: str = "", needed: int = 0) -> CoverBlock
 
 
 def find_nearest(pages: Index, signer: Signer, page: SignedPage, recorded: str) -> Pair | None:
-    """Return *page* with the other kept page for which the latest rule decides, by what the index knows of the sites now.
+    """Return *page* with the other kept page that gets furthest in the table of rules, by what the index knows of the sites
+    now.
 
     Of several such pages it is the one that a crawl compares first.
 

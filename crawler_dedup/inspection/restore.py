@@ -80,7 +80,7 @@ def restore(
             if request.method != "GET" and not is_stored(entry):
                 raise ValueError(f"it is the response to a {request.method}, and no WARC file has it.")
             if (entry.scope, entry.url) in kept:
-                raise ValueError("it is kept since then.")
+                raise ValueError("it was kept by a later crawl.")
         except ValueError as error:
             refused.append((entry, str(error)))
             continue

@@ -101,12 +101,12 @@ class Content:
 
     @computed
     def _new_text(self) -> _OwnText:
-        """The text that only the new page of its site has, apart from its title."""
+        """The text that no other page of the new page's site has, without its title."""
         return self._own_text(self.new, self.site_of_new)
 
     @computed
     def _kept_text(self) -> _OwnText:
-        """The text that only the kept page of its site has, apart from its title."""
+        """The text that no other page of the kept page's site has, without its title."""
         return self._own_text(self.kept, self._site_of_kept)
 
     def _own_text(self, page: SignedPage, site: SiteProfile) -> _OwnText:
@@ -191,8 +191,8 @@ class Content:
     def lacks_any_mark(self, *, with_names: bool) -> bool:
         """Return whether the kept page lacks a heading, a line with number or an entry of the new page, without furniture.
 
-        Pictures and the like also count, except on lists; beside a text on another host, they are compared only by the names
-        of their files. Pictures that the kept page hides always count.
+        Pictures and the like also count, except on lists; if the pages are on two hosts and have a text, pictures are
+        compared by the names of their files. Pictures that the kept page hides always count.
 
         Args:
             with_names: whether blocks that only repeat the title count, too.
@@ -258,7 +258,7 @@ def _leave_out(packed: bytes, furniture: frozenset[int]) -> Sequence[PackedBlock
 
 @lru_cache(maxsize=_REMEMBERED)
 def _find_own_text(packed: bytes, site: SiteProfile, *, is_thin: bool) -> _OwnText:
-    """Return the blocks of text that only this page of its *site* has, apart from its title."""
+    """Return the blocks of text that no other page of its *site* has, without its title."""
     blocks = _leave_out(packed, site.furniture)
     own = (block for block in blocks if block.hash not in site.shared and not block.traits & _NO_TEXT)
     return _OwnText.of(block for block in own if is_thin or _is_distinctive(block))

@@ -4,7 +4,7 @@ A counter has 64 bits: 2 for the kind of the item that is counted, 32 for its ha
 Each title sets a bit, so that there were at least as many different titles as bits that are set (linear counting: Whang,
 Vander-Zanden and Taylor, "A linear-time probabilistic counting algorithm for database applications", TODS 15, 1990).
 
-An item that was counted once has 32 bits: its kind (2 bits), 16 bits of its hash, and 4 for the number of the bit that the
+An item that was counted once has 22 bits: its kind (2 bits), 16 bits of its hash, and 4 for the number of the bit that the
 title of its page has set.
 """
 
@@ -73,8 +73,8 @@ class SiteCounts:
     gets a counter with the second page (as with the doorkeeper of Einziger, Friedman and Manes, "TinyLFU", TOS 13, 2017).
     So a counter may be one too high, if another item had the same 16 bits.
 
-    All counts are halved after every 120 pages, which keeps them small and lets them follow a site that changes. The
-    same pages in the same order make the same counts. Not thread-safe.
+    All counts are halved at 240 pages, and then after every 120, which keeps them small and lets them follow a site that
+    changes. The same pages in the same order make the same counts. Not thread-safe.
 
     Attributes:
         pages_counted: how many pages were counted, all in all.

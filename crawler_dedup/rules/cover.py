@@ -87,7 +87,7 @@ def _is_frame(row: _Row, site: SiteProfile) -> bool:
 def cover_of(page: SignedPage) -> bytes:
     """Return the blocks of a text page that are compared with those of new pages.
 
-    What all pages of the site have now stays: it is compared once fewer pages have it.
+    Blocks that all pages of the site have at present are kept, too: they count when fewer pages have them.
     """
     if not page.cover:
         return b""
@@ -100,7 +100,7 @@ def cover_of(page: SignedPage) -> bytes:
 
 
 def is_beside_subject(page: SignedPage) -> bool:
-    """Return whether the main text of a page does not follow its heading, or only after a longer text: a consent text."""
+    """Return whether the main text is probably a consent text: it is before its heading, or after a longer text."""
     rows = _read_rows(page)
     main = [place for place, row in enumerate(rows) if row.block.traits & _MAIN]
     headings = [place for place, row in enumerate(rows) if row.block.traits & _NAMED == _NAMED]
@@ -115,7 +115,7 @@ def is_beside_subject(page: SignedPage) -> bool:
 
 @dataclass(frozen=True)
 class Cover:
-    """The blocks of a new text page that a kept one covers.
+    """How far a kept text page covers the blocks of a new one.
 
     Where both pages have one design (*is_strict*), each block of the new page that is not its site's has to be on the kept
     page: facts in the same words, longer blocks in the same words or edited. In another design only the main text counts,

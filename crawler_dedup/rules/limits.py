@@ -68,11 +68,11 @@ CAPTION = 250
 MANY_FEATURES = 100
 """With fewer, labelled pages with the same words under two titles or headings were two pages."""
 ALIKE, ALONE_ALIKE = 2, 3
-"""An edited block has as many of its six min-hashes; if it is the only one that differs, the second number. Of unrelated
+"""Least number of common min-hashes (of six) of a block and its edit; the second, if no other block differs. Of unrelated
 blocks in each other's place, one in twenty has two in common, and one in 250 has three."""
 GROWTH, GROWTH_LETTERS = 1.05, 16
-"""An edit makes a block hardly longer: texts that take the place of others have this many times their size, and this many
-letters more for each block."""
+"""An edit makes a block hardly longer: texts that take the place of others have at most this many times their size, plus
+this many letters for each block."""
 FRAME_LETTERS, FRAME_SHARE = 80, 0.05
 """In another design, new lines that together have up to this size, or replaced ones with this share of the text, may belong
 to the frame. Several replaced blocks in one place may have the first size only: they are a paragraph of a mail."""

@@ -30,7 +30,7 @@ class Comparing(Protocol):
 
 @dataclass
 class ConfiguredScheme:
-    """What the rules need of a signer, which would load a parser and needs the tokenizer of the index."""
+    """Takes the place of a signer where nothing is signed: it needs neither a parser nor the tokenizer of the index."""
 
     config: Config
     scheme: Scheme

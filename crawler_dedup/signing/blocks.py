@@ -18,10 +18,10 @@ from crawler_dedup.signing.cover import LONG, CoverBlock, encode_cover, key_of_f
 from crawler_dedup.signing.features import MAX_CHARS, normalise, split_units, unify
 from crawler_dedup.signing.lines import (
     BEGINS_NO_DIGIT,
-    counts_lines,
     find_facts,
     hash_line,
     hash_text,
+    is_line_numbers,
     numbers_in,
     without_punctuation,
     without_visits,
@@ -77,8 +77,8 @@ class PageBlocks(NamedTuple):
 
     Attributes:
         packed: each block, in reading order (:func:`unpack_blocks`).
-        heading: hash of the ``<h1>`` of the main text, if it is no link: the last one not far before its first block, or
-            else the first one in it. 0 if there is none, or if any ``<h1>`` is in the title or contains a part of it.
+        heading: hash of the last ``<h1>`` shortly before the main text, else of the first in it, unless it is a link. 0 if
+            there is none, or if an ``<h1>`` and the title share a part.
         named: which parts of the title are also in a heading or in the main text: as bits, the lowest for the first
             part in alphabetical order.
         cover: the same blocks, in the same order, in the form that is kept of text pages
@@ -95,8 +95,8 @@ def pack_blocks(page: Outline, main: MainBlocks, title: str, embedded: Mapping[s
     """Pack the blocks of a *page*, of which *main* is the main text.
 
     Two blocks are the same if their texts are the same after normalising (NFKC, case and Traditional characters folded),
-    except for white space and punctuation outside of numbers: that of ASCII, also in full width, and typographic dashes and
-    quotation marks, and phrases that count visits. A repeated text makes a block for each occurrence, unless it is a link,
+    without white space, punctuation outside of numbers (ASCII, also in full width, typographic dashes and quotation marks)
+    and phrases that count visits. A repeated text makes a block for each occurrence, unless it is a link,
     hidden or the title. A line that only announces an advertisement makes no block.
 
     Args:
@@ -161,7 +161,7 @@ def _compared(blocks: Sequence[Block]) -> list[Block]:
 
 def compared_lines(block: Block) -> Sequence[Block]:
     """Return *block*, or instead of a preformatted text its lines, unless they are only numbered."""
-    return block.lines if block.lines and not counts_lines(block.text) else (block,)
+    return block.lines if block.lines and not is_line_numbers(block.text) else (block,)
 
 
 class _Line(NamedTuple):
@@ -182,7 +182,7 @@ def _pack_cover(rows: Mapping[int, tuple[int, int]], lines: Mapping[int, _Line])
     counting = {
         number
         for number, (traits, _) in rows.items()
-        if traits & _NUMBER and number in lines and counts_lines(lines[number].plain)
+        if traits & _NUMBER and number in lines and is_line_numbers(lines[number].plain)
     }
     long = {
         number: line

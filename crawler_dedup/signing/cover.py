@@ -85,7 +85,7 @@ def lacks_numbers(new: CoverBlock, kept: CoverBlock) -> bool:
 
 
 def lacks_names(new: CoverBlock, kept: CoverBlock, *, is_part: bool) -> bool:
-    """Return whether *new* has a name that *kept* lacks, or denies another number of times.
+    """Return whether *new* has a name that *kept* lacks, or whether the numbers of denials differ.
 
     Args:
         is_part: whether *new* is so much shorter that it is rather a part of *kept*, which may deny more.

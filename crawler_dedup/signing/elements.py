@@ -40,7 +40,7 @@ class Elements:
             blocks of several lines.
         hashes: the hashes of the lines by which the page is compared, once it is signed
             (:func:`crawler_dedup.signing.blocks.hashes_of_lines`).
-        code: the blocks with code in a line by their indexes, with the code in backticks, in lines as in *lines*.
+        code: the blocks with inline code by their indexes, with the code in backticks, in lines as in *lines*.
     """
 
     def __init__(self) -> None:

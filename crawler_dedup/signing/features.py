@@ -152,7 +152,7 @@ def normalise(text: str) -> str:
     Of more than 30 combining marks in a row only the first 30 are kept: no writing system needs more.
 
     Raises:
-        BeyondLimits: the text becomes more than twice as long, and longer by more than 100 characters.
+        BeyondLimits: the text becomes longer than twice its length plus 100 characters.
     """
     if text.isascii():
         return text.lower()

@@ -41,7 +41,7 @@ def _find_named_parts(title: str, named_bits: int, site: str) -> frozenset[str]:
 
 
 def title_key(page: SignedPage) -> int:
-    """Return a 64-bit hash of the parts of the title that a text names itself; 0 if there are none.
+    """Return a 64-bit hash of the parts of its title that a text also names; without any, of its site and heading; else 0.
 
     These parts depend on the page alone, and not on the profile of its site.
     """

@@ -274,7 +274,7 @@ def join_shown_text(part: Outline | MainBlocks) -> str:
 def shows_hardly_anything(page: Outline, main: MainBlocks) -> bool:
     """Return whether a page shows no text outside of links but a few labels, and next to nothing of its main text.
 
-    A page without a main text shows next to nothing at all.
+    If it has no main text, all of its blocks count.
     """
     if sum(map(_shown_size, main.blocks or page.blocks)) >= _STATEMENT:
         return False

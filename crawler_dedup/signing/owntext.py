@@ -26,7 +26,7 @@ from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.blocks import compared_lines, hashes_of_lines
 from crawler_dedup.signing.elements import Elements
 from crawler_dedup.signing.extractors import extract_text
-from crawler_dedup.signing.lines import counts_lines
+from crawler_dedup.signing.lines import is_line_numbers
 from crawler_dedup.signing.maintext import (
     MainBlocks,
     ReadPage,
@@ -59,7 +59,7 @@ class OwnText(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         text: the text, in the format that was asked for.
-        site_known: whether enough pages of the site were handled to know what it repeats; if not, *text* is the main text.
+        site_known: whether enough pages of the site were handled to know what it repeats; if not, nothing was left out.
         snapshot: number of the snapshot of the site that was used (:attr:`crawler_dedup.Decision.snapshot`); 0: none.
         removed: share of the main text that was left out because the site repeats it, 0 to 1.
         removed_blocks: the blocks that were left out, if they were asked for.
@@ -149,7 +149,7 @@ def _is_mostly_hidden(page: ReadPage) -> bool:
 
 
 class OwnTexts:
-    """Makes the own texts of the pages of a crawl. Once there was one, the pages signed last are not read again for it."""
+    """Makes the own texts of the pages of a crawl. After the first, what was read of the latest pages is kept for theirs."""
 
     def __init__(self, signer: Signer) -> None:
         self._signer = signer
@@ -193,7 +193,7 @@ class _Selector:
         self._texts = [
             place
             for place, block in enumerate(self._blocks)
-            if block.shown and not (block.text[0].isdigit() and counts_lines(block.text))
+            if block.shown and not (block.text[0].isdigit() and is_line_numbers(block.text))
         ]
         self._name = find_name(page.title, self._blocks)
         self._content = [place for place in self._texts if elements.marks[elements.owners[place]] not in beside]

@@ -24,8 +24,8 @@ class Block(NamedTuple):
         level: 1 (``<h1>``) to 6 for a heading, else 0.
         place: a number that is the same for all blocks whose elements have the same names, up to the root: the titles of
             a list, the cells of a table. 0 if the block has links and all of them lead to places in the same page.
-        prose: the text without code, in which a word with a capital letter is no name; ``None`` if there is no code.
-        lines: the lines of a preformatted text, by which it is compared. For its main text a page is read without them.
+        prose: the text without its code, where capital letters make no names; ``None`` if there is no code.
+        lines: the lines of a preformatted text, by which it is compared. The main text is found without them.
     """
 
     text: str

@@ -75,7 +75,7 @@ def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bo
     """Return whether two titles, given by their parts, can name one page.
 
     Args:
-        own_parts: whether only this page has the parts; if not, parts of the site's name may be among them.
+        own_parts: whether the parts of the site's name were removed from both; if not, they may be among them.
     """
     if not kept:
         return True

@@ -88,7 +88,7 @@ class SignedWork:
 
 @dataclass(frozen=True)
 class FoundWork:
-    """A work with which a text shares passages, and a text that has the characters of the passages of both."""
+    """A work with which a text shares passages, and the text of the work in each of them."""
 
     work: Work
     comparison: Comparison

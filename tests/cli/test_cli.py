@@ -112,10 +112,10 @@ def test_measures_of_the_scheme_are_shown_even_if_its_look_up_does_not_find_the_
     whole, part = (write(tmp_path, f"{count}.html", page_of(prose(1, count)).decode()) for count in (100, 60))
     for scheme, status, answer in (("shingling", 1, "no"), ("shingling lookup=mod", 0, "yes")):
         shown = compare(part, whole, "--brief", "-s", f"DEDUP_SCHEME={scheme}", status=status).stdout
-        figures = dict(re.findall(r"│ ([a-z -]+?) +│ ([a-z0-9.]+) +│ +│", shown))
-        assert (figures["its look-up finds the kept page"], figures["agree by it"]) == (answer, answer)
-        assert float(figures["resemblance by it"]) == pytest.approx(0.6, abs=0.15)
-        assert float(figures["coverage by it"]) == 1
+        figures = dict(re.findall(r"│ ([a-z: -]+?) +│ ([a-z0-9.]+) +│ +│", shown))
+        assert (figures["scheme: look-up finds the kept page"], figures["scheme: agree"]) == (answer, answer)
+        assert float(figures["scheme: resemblance"]) == pytest.approx(0.6, abs=0.15)
+        assert float(figures["scheme: coverage"]) == 1
 
 
 def test_no_block_is_called_missing_on_a_page_that_is_visited_again(tmp_path: Path, kept: str) -> None:

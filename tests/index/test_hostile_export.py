@@ -147,7 +147,7 @@ def test_a_hostile_export_is_refused_with_little_memory(hostile: Mapping[str, Pa
     child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert child.returncode == 0, child.stderr
     for name in hostile:
-        assert f"{name}: {hostile[name]} cannot be imported: " in child.stdout
+        assert f"{name}: {hostile[name]} cannot be read as an export: " in child.stdout
     takes = {name: int(megabytes) for name, megabytes in re.findall(r"^(.+) takes (\d+)$", child.stdout, re.MULTILINE)}
     assert takes.keys() == hostile.keys()
     assert max(takes.values()) < 256, takes
@@ -160,7 +160,7 @@ def test_a_file_of_kilobytes_that_expands_to_gigabytes_is_reported_in_a_sentence
     file = hostile["rows without end"]
     assert file.stat().st_size < 100_000
     result = invoke("index", "import", file, tmp_path / "index", status=2)
-    assert result.output == f"Error: {file} cannot be imported: a part is too long.\n"
+    assert result.output == f"Error: {file} cannot be read as an export: a part is too long.\n"
 
 
 LITTLE_MEMORY = """
@@ -193,7 +193,7 @@ def test_a_thin_page_with_impossible_keys_is_reported_in_a_sentence_on_the_comma
     row = encode(Record(SignedPage("k", "http://h/", "s", kind=PageKind.THIN, value=value), settled=1))
     write_export(tmp_path / "file", Header(5, SPEC, {}), [ExportBlock(array([7]), [row])])
     result = invoke("index", "import", tmp_path / "file", tmp_path / "index", status=2)
-    assert f"{tmp_path / 'file'} cannot be imported: a record is damaged" in result.output
+    assert f"{tmp_path / 'file'} cannot be read as an export: a record is damaged" in result.output
     assert not (tmp_path / "index").exists()
 
 

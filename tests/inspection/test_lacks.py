@@ -19,7 +19,7 @@ from tests.support.sitepages import MENU, SITE, STORIES, listing, page
 SIGNER = Signer(Config(tokenizer="bigrams"))
 NUMBER = "another number in a sentence"
 NAME = "another name in a sentence"
-DENIAL = "a sentence with a negation, or no longer with it"
+DENIAL = "a sentence that is negated on one of the pages only"
 TEAM = "You will join our team in {}, where forty colleagues load vehicles by day and by night."
 PRICE = "The jacket in recycled wool, which our readers tested on long walks, now costs {} in every shop."
 BRIDGE = "The board has {}approved the plan for the bridge over the river, which will be built this year."

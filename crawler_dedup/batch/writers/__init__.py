@@ -31,7 +31,7 @@ class Copied(NamedTuple):
 
     Attributes:
         records: how many records the input has.
-        noted: how many records about a page that is left out the copy has.
+        noted: how many records of the copy are notes about pages that are left out.
         cut_off: the records that are left out because they are cut off: address, or number in the input.
         damaged: how many places of the input are damaged.
     """

@@ -45,7 +45,7 @@ def explain(error: Exception, env: lmdb.Environment, directory: Path) -> Excepti
     """Convert an error of LMDB, the system or decoding to an :class:`IndexUnusable`; return other errors as they are."""
     map_size = "(DEDUP_MAP_SIZE, map_size)"
     if isinstance(error, lmdb.MapFullError):
-        return unusable_error(directory, f"is full: its map has {env.info()['map_size']} bytes {map_size}")
+        return unusable_error(directory, f"is full: its map has {env.info()['map_size']} bytes; raise it {map_size}")
     if isinstance(error, lmdb.MapResizedError):
         return unusable_error(directory, f"is larger than its map of {env.info()['map_size']} bytes {map_size}")
     if isinstance(error, lmdb.DiskError) or (isinstance(error, lmdb.Error) and _disk_is_full(directory)):
@@ -155,7 +155,9 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
     except (lmdb.Error, msgspec.DecodeError) as error:
         raise damaged_error(directory, error) from error
     if header.format != FORMAT:
-        raise unusable_error(directory, f"has format {header.format}, this version has {FORMAT}")
+        raise unusable_error(
+            directory, f"has format {header.format}, this version has {FORMAT}: start with an empty one"
+        )
 
 
 def file_length(env: lmdb.Environment) -> int:

@@ -138,7 +138,10 @@ class Environment:
     @classmethod
     def _refuse_left_open(cls, directory: Path) -> None:
         if any(left.directory == directory and not left.is_gone for left in cls._left_open):
-            raise IndexUnusable(f"The index in {directory} was left open by this process: another one locked it.")
+            raise IndexUnusable(
+                f"The index in {directory} cannot be opened again in this process, which could not close it: another"
+                " process had locked it."
+            )
 
     @classmethod
     def _refuse_open_in_parent(cls, directory: Path) -> None:

@@ -97,7 +97,7 @@ class OpenFiles:
             if not missing:
                 return
         raise IndexUnusable(
-            f"The index in {self._directory} is open in another process, but {' and '.join(missing)} is not there or"
+            f"The index in {self._directory} is open in another process, but {' and '.join(missing)} is missing or"
             " empty. End that process first: two that do not share their locks would damage the index."
         )
 

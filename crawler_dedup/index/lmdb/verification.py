@@ -54,12 +54,12 @@ def find_problems(
     findings.wrong["overrides cannot be read"] += tables.count_unreadable_overrides()
     sentences = [f"{count} {fault}." for fault, count in findings.wrong.items() if count]
     for name, filed, expected in (
-        ("numbers", databases.buckets[NUMBERS].tally(txn), findings.numbers),
-        ("tables", databases.buckets[SIGNATURES].tally(txn), findings.tables),
+        ("numbers of records", databases.buckets[NUMBERS].tally(txn), findings.numbers),
+        ("signatures", databases.buckets[SIGNATURES].tally(txn), findings.tables),
     ):
         if filed != expected:
             sentences.append(
-                f"The {name} are not those of the records: {filed.entries} entries, {expected.entries} expected."
+                f"The buckets of {name} do not match the records: {filed.entries} entries, {expected.entries} expected."
             )
     return sentences
 

@@ -86,7 +86,9 @@ def _class_of(name: str) -> type[Scheme]:
     is_own = name in _OWN
     scheme = getattr(import_module(f"{__name__}.{name}"), _OWN[name]) if is_own else _of_another_package(name)
     if not (isinstance(scheme, type) and issubclass(scheme, Scheme) and getattr(scheme, "name", None) == name):
-        raise ConfigError(f"The scheme {name!r} is {scheme!r}, not a subclass of crawler_dedup.Scheme of this name.")
+        raise ConfigError(
+            f"The scheme {name!r} must be a subclass of crawler_dedup.Scheme with name = {name!r}; it is {scheme!r}."
+        )
     return scheme
 
 

@@ -44,10 +44,10 @@ def test_a_damaged_export_is_reported_in_one_sentence_and_changes_nothing(pages:
     for content in (whole[:-5], whole[:100] + bytes([whole[100] ^ 1]) + whole[101:], b"garbage"):
         file.write_bytes(content)
         for directory in (pages, tmp_path / "none"):
-            assert "cannot be imported: " in printed_text(cli("import", file, directory, status=2))
+            assert "cannot be read as an export: " in printed_text(cli("import", file, directory, status=2))
     completed = installed("import", file, pages)
     assert completed.returncode == 2
-    assert sentence_of(completed) == f"Error: {file} cannot be imported: it is not an export of an index."
+    assert sentence_of(completed) == f"Error: {file} cannot be read as an export: it is not an export of an index."
     assert (pages / "data.mdb").read_bytes() == before
     assert not (tmp_path / "none").exists()
 
