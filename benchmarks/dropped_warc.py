@@ -12,6 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from rich.console import Console
+from rich.table import Table
 from scrapy.http import HtmlResponse, Request
 
 from crawler_dedup import Decision, Verdict
@@ -44,7 +46,9 @@ async def drop(writer: WarcWriter, bodies: list[bytes], lateness: list[float]) -
 def main() -> None:
     require_data()
     bodies = [path.read_bytes() for path in sorted((DATA / "sites").rglob("*.html"))]
-    print(f"{len(bodies):,} pages of {sum(map(len, bodies)) // len(bodies):,} bytes")
+    table = Table(
+        "writing", "kB a page", "kB on disk", "ms on the event loop", "ms in all", "a timer is late by ms", "most"
+    )
     for name in ("with", "without"):
         lateness: list[float] = []
         with tempfile.TemporaryDirectory() as folder:
@@ -56,11 +60,15 @@ def main() -> None:
             writer.close()
             total = time.process_time() - before
             size = sum(path.stat().st_size for path in Path(folder).iterdir())
-        disk, on_loop, in_all = (round(sum_of / len(bodies), 3) for sum_of in (size, 1000 * spent, 1000 * total))
-        print(f"{name} writing: {disk:,.0f} bytes on disk a page; {on_loop} ms a page on the loop, {in_all} ms in all")
-        print(
-            f"  a timer is late by {1000 * statistics.median(lateness):.2f} ms, at most {1000 * max(lateness):.2f} ms"
+        sums = sum(map(len, bodies)) / 1000, size / 1000
+        times = 1000 * spent / len(bodies), 1000 * total / len(bodies), 1000 * statistics.median(lateness)
+        table.add_row(
+            name,
+            *(f"{kilobytes / len(bodies):.1f}" for kilobytes in sums),
+            *(f"{milliseconds:.2f}" for milliseconds in (*times, 1000 * max(lateness))),
         )
+    table.title = f"{len(bodies):,} pages"
+    Console(width=120).print(table)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 The environments are: Scrapy alone; Scrapy, trafilatura and jieba, with which the others are compared; this package; this
 package with each extra; and the named checkouts. Sizes are those of the files of all packages on disk but pip, with the
 compiled modules that pip makes. Times are those of ``pip install``, which depend on the network and on pip's cache.
+``--extras`` names the extras; without any name, this package is installed without extras.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from rich.table import Table
 
 ROOT = Path(__file__).parents[1]
 BASE = ("scrapy", "trafilatura", "jieba")
-EXTRAS = ("fast", "report", "report,fast", "redis", "stem", "batch", "batch,spark")
+EXTRAS = ("fast", "report", "review", "warc", "redis", "stem", "batch", "batch,spark")
 _INSTALLERS = {"pip", "setuptools", "wheel"}
 
 
@@ -89,12 +90,14 @@ def print_installations(installations: Mapping[str, Installation], base: Install
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkouts", type=Path, nargs="*", metavar="CHECKOUT", help="Other versions to compare with.")
+    parser.add_argument("--extras", nargs="*", default=EXTRAS)
+    given = parser.parse_args()
     wanted: dict[str, Sequence[str | Path]] = {
         "scrapy": ["scrapy"],
         "base": BASE,
         "crawler-dedup": [ROOT],
-        **{f"crawler-dedup[{extra}]": [f"{ROOT}[{extra}]"] for extra in EXTRAS},
-        **{str(path): [path.resolve()] for path in parser.parse_args().checkouts},
+        **{f"crawler-dedup[{extra}]": [f"{ROOT}[{extra}]"] for extra in given.extras},
+        **{str(path): [path.resolve()] for path in given.checkouts},
     }
     with tempfile.TemporaryDirectory() as folder:
         installations = {

@@ -304,17 +304,17 @@ def measure_cost() -> None:
     rounds = asyncio.run(measure_all())[1:]  # in the first one, processes and caches are new
     for signers in (asked, others):
         signers.release(log)  # type: ignore[arg-type]
+    table = Table("", "ms in the signing process", "ms on the event loop", title=f"{len(pages)} pages")
     for name in ("text", "markdown"):
-        process, loop = (
+        differences = (
             sorted(1000 * (times[name][at] - times[""][at]) / len(pages) for times in rounds) for at in (0, 1)
         )
-        _OUTPUT.print(
-            f"{name}: {_range_of(process)} ms a page in the signing process, {_range_of(loop)} ms on the event loop"
-        )
+        table.add_row(name, *map(_range_of, differences))
+    _OUTPUT.print(table)
 
 
 def _range_of(values: Sequence[float]) -> str:
-    return f"{statistics.median(values):.3f} ({values[0]:.3f} to {values[-1]:.3f})"
+    return f"{statistics.median(values):.2f} ({values[0]:.2f} to {values[-1]:.2f})"
 
 
 PARTS = {

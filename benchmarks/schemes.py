@@ -49,6 +49,13 @@ _LEAST_SHINGLES = (50, 1000)
 _THRESHOLDS = [at / 100 for at in range(50, 91, 5)]
 _SWEPT = ("minhash", "minhash coverage=0", "datasketch", "datasketch confirm=1")
 _LABELLED = ("all", "page–page")
+_SUMMARY = {
+    "pages": "page–page",
+    "Chinese": "Chinese",
+    "short": "short, 2 words exchanged",
+    "excerpts": "excerpt of 60 %",
+}
+"""The sets of a shorter table, by its columns."""
 
 _CONSOLE = Console(width=1000)  # tables take the width they need, whatever the terminal has
 
@@ -139,6 +146,17 @@ def _print_schemes(results: Sequence[SchemeResult]) -> None:
             with_rules = [""] * 3 if row.with_rules is None else _score_cells(row.with_rules)
             first, last = ("", [""] * 3) if number else (result.name, costs)
             table.add_row(Text(first), Text(row.name), *_score_cells(row.alone), *with_rules, *last)
+    _CONSOLE.print(table)
+    table = _table(
+        "precision / recall of the scheme alone; recall with the rules", "scheme", *_SUMMARY, "rules", "bytes"
+    )
+    for result in results:
+        counts = {row.name: row for row in result.sets}
+        alone = (counts[name].alone for name in _SUMMARY.values())
+        cells = (f"{_figure(of_set.precision.value)} / {_figure(of_set.recall.value)}" for of_set in alone)
+        ruled = counts["all"].with_rules
+        recall = "–" if ruled is None else _figure(ruled.recall.value)
+        table.add_row(Text(result.name), *cells, recall, f"{result.signature_bytes:,.0f}")
     _CONSOLE.print(table)
 
 
