@@ -1,7 +1,7 @@
 """Make a site of the documentation: ``sphinx-build -W docs docs/_build``.
 
 The pages are Markdown that GitHub shows, too. What only the site has is added here: the navigation, which is the table of
-contents of README.md, the help of all commands, and the docstrings of all public names.
+contents of README.md, the help of all commands, the docstrings of all public names, and links to Scrapy's documentation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from importlib import metadata
 
 import click
+from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.ext.intersphinx import InventoryAdapter
 from sphinx.pycode import ModuleAnalyzer
 
 import crawler_dedup
@@ -23,7 +25,8 @@ project = "crawler-dedup"
 release = metadata.version(project)
 root_doc = "README"
 exclude_patterns = ["_build"]
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.intersphinx", "sphinx.ext.napoleon"]
+intersphinx_mapping = {"scrapy": ("https://docs.scrapy.org/en/latest/", "inventories/scrapy.inv")}
 html_theme = "furo"
 html_title = f"{project} {release}"
 myst_heading_anchors = 4
@@ -78,6 +81,19 @@ def add_generated_parts(_app: Sphinx, page: str, source: list[str]) -> None:
     source[:] = ["\n\n".join(source)]
 
 
+def link_names_of_scrapy(app: Sphinx, doctree: nodes.document) -> None:
+    """Link each setting, class and function of Scrapy that is named as code."""
+    names = {
+        name: item.uri
+        for kind, items in InventoryAdapter(app.env).named_inventory["scrapy"].items()
+        for name, item in items.items()
+        if kind == "std:setting" or name.startswith("scrapy.")
+    }
+    for code in [*doctree.findall(nodes.literal)]:
+        if (uri := names.get(code.astext())) and not isinstance(code.parent, nodes.reference):
+            code.replace_self(nodes.reference("", "", code.deepcopy(), refuri=uri, internal=False))
+
+
 def copy_first_page(app: Sphinx, error: Exception | None) -> None:
     """Make the table of contents the page of the folder."""
     if error is None:
@@ -87,4 +103,5 @@ def copy_first_page(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Register what is added to the pages."""
     app.connect("source-read", add_generated_parts)
+    app.connect("doctree-read", link_names_of_scrapy)
     app.connect("build-finished", copy_first_page)
