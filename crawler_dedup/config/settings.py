@@ -82,17 +82,15 @@ class Config:
     )
     index: Server = _setting(
         "",
-        "Address of the index on a Valkey or Redis server, which crawls on [several machines](../how-to/machines.md) can "
-        "share: `redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or "
-        "`unix://` and the path of a socket. `?index=NAME` names one of several indexes in a database. Needs the "
-        "extra `redis`. If it is empty, the index is in `DEDUP_DIR`; journals are there in any case, if the directory "
-        "exists.",
+        "Address of the index on a Valkey or Redis [server](../how-to/machines.md): "
+        "`redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or `unix://` and the path of a "
+        "socket. `?index=NAME` names one of several indexes in a database. If it is empty, the index is in `DEDUP_DIR`. "
+        "Journals are in `DEDUP_DIR` in any case; without a project, only if it is absolute.",
     )
     index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "without waiting"})] = _setting(
         60.0,
-        "Seconds for which a crawl waits in each outage of the server of its index; this time does not count towards "
-        "`DEDUP_TIMEOUT`. After that, pages pass as `unchecked`, and a crawl that starts ends with an error "
-        "([outages](../how-to/machines.md#outages)).",
+        "Seconds for which a crawl waits in each [outage](../how-to/machines.md#outages) of the server of its index. "
+        "After that, pages pass as `unchecked`, and a crawl that starts ends with an error.",
     )
     fresh: bool = _setting(
         False,
@@ -107,24 +105,23 @@ class Config:
         "spider",
         "Which pages are compared with each other: those of one spider (on all hosts), of one registered domain, in "
         "one language, all, or those for which a callable returns the same ([scopes](../how-to/scopes.md)). If you crawl "
-        'hosts that you do not trust, set "domain": within its scope, a host can make pages disappear '
-        "([a hostile host](../explanation/trust.md)).",
+        'hosts that you do not trust, set "domain" ([why](../explanation/trust.md)).',
     )
     extractor: (
         Literal["paragraphs", "trafilatura"]
         | Annotated[ImportPath, Meta(title="the import path of a function from an lxml tree to text")]
     ) = _setting(
         "paragraphs",
-        "What extracts the text by which pages are compared. `paragraphs` is ten times as fast as `trafilatura`, and "
-        "its text changes less from template to template. Part of the index header: another extractor needs another "
+        "What extracts the text by which pages are compared. `paragraphs` is several times as fast as `trafilatura`, "
+        "and its text changes less from template to template. Part of the index header: another extractor needs another "
         "index. `main_text()` always uses trafilatura.",
     )
     tokenizer: Literal["auto", "jieba", "rjieba", "bigrams"] = _setting(
         AUTO,
         "How Chinese text becomes tokens. `jieba` and `rjieba` (extra `fast`) have the same dictionary; `rjieba` is "
-        "about 20 times faster. `bigrams` needs no dictionary. `auto` is the tokenizer of the index; a new index gets "
-        "`rjieba` if it is installed, else `jieba`. If several environments share an index, name a tokenizer that all "
-        "of them have. Part of the index header.",
+        "faster. `bigrams` needs no dictionary. `auto` is the tokenizer of the index; a new index gets `rjieba` if it is "
+        "installed, else `jieba`. If several environments share an index, name a tokenizer that all of them have. Part "
+        "of the index header.",
     )
     scheme: Annotated[str, Meta(min_length=1, title='a name, or "NAME option=value …"')] = _setting(
         "simhash",
@@ -154,14 +151,14 @@ class Config:
     )
     grace: Annotated[int, Meta(ge=0, le=86_400)] = _setting(
         60,
-        "Seconds before the death of a crawl in which handled pages count as not handled: their items came out of the "
-        "pipelines, but may not be on disk yet, because feeds are buffered.",
+        "If a crawl is killed, pages that it handled in its last seconds (this number) count as not handled: their items "
+        "came out of the pipelines, but may not be on disk yet, because feeds are buffered.",
     )
     revisit: Literal["pass", "drop"] = _setting(
         "pass",
         "What happens to a page that is unchanged since an earlier run handled it, if that run came to its end by "
-        "itself (or has a JOBDIR). `drop` drops it, and its links are not followed: an incremental crawl. A page that "
-        "Scrapy's HTTP cache replays passes in any case.",
+        "itself (or has a JOBDIR). `drop` drops it: an incremental crawl; its links are followed only with "
+        '`DEDUP_ACTION = "follow"`. A page that Scrapy\'s HTTP cache replays passes in any case.',
     )
     never_drop: Prefixes = _setting(
         (),
@@ -177,9 +174,9 @@ class Config:
     )
     dropped_warc: Size = _setting(
         0,
-        "Largest total size of the WARC files that get each dropped duplicate, beside the index (for an index on a "
-        'server, beside the journal): `"1 GB"`, for example. The oldest file is removed first. 0: none are written. Needs '
-        "the extra `warc` ([dropped pages as WARC](../how-to/operating.md#dropped-pages-as-warc)).",
+        "Dropped duplicates are written to [WARC files](../how-to/operating.md#dropped-pages-as-warc) beside the index (or "
+        'beside the journal, if the index is on a server), up to this total size: `"1 GB"`, for example. 0: none are '
+        "written.",
     )
     max_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] = _setting(
         8 << 20, "A larger body is not parsed; the page passes as `unchecked`."
@@ -187,8 +184,8 @@ class Config:
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
         "Seconds that a signing process may take for a page, without loading a dictionary. After that the process is "
-        "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this time, at "
-        "least 6 seconds but at most this time; if its server is unavailable, then as `DEDUP_INDEX_WAIT` says.",
+        "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this time, but "
+        "at least 6 seconds (or this time, if it is shorter); while its server is unavailable, as `DEDUP_INDEX_WAIT` says.",
     )
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
         PROCESSES,
@@ -205,9 +202,8 @@ class Config:
     )
     works: Annotated[str, Meta(title="a path, or an empty string")] = _setting(
         "",
-        "Directory of a library of [works](../how-to/works.md): each page that passes is compared with them. A match is "
-        "stored beside the library, and the signal `work_matched` is sent; no page is dropped because of it. A relative "
-        "path is relative to Scrapy's data directory. If it is empty, nothing is compared.",
+        "Directory of a library of [works](../how-to/works.md#in-a-crawl) with which each page that passes is compared. A "
+        "relative path is relative to Scrapy's data directory. If it is empty, nothing is compared.",
     )
     map_size: Annotated[int, Meta(ge=1 << 20, le=1 << 46)] = _setting(
         MAP_SIZE,
