@@ -13,8 +13,8 @@ from crawler_dedup.signing.textblocks import leave_out
 # Words in the class or the id of elements that are beside the content of a page.
 _BESIDE = frozenset(
     "abuse banner bio breadcrumb breadcrumbs byline captcha comment comments consent cookie cookies copyright disclaimer"
-    " disqus dropdown footer gdpr legal login modal newsletter popular popup promo recaptcha recently recommendations"
-    " recommended related report respond share sidebar signature signup social sponsored subscribe".split()
+    " disqus dropdown footer gdpr legal login modal newsletter pager pagination popular popup promo recaptcha recently"
+    " recommendations recommended related report respond share sidebar signature signup social sponsored subscribe".split()
 )
 _ROLES = frozenset("alert alertdialog banner complementary contentinfo dialog menu navigation search status".split())
 LINE_BREAK = "\r\n"

@@ -3,7 +3,7 @@
 The main text by which pages are compared leaves out short blocks, so that an article is the same in any template. To read
 or to store, a page has more: the heading that names it; where the main text is the smaller part of a page of many sections,
 all texts outside of elements that are marked as something else; short blocks between two blocks of the text, except labels
-that the page repeats; the title of each entry; and all entries of a list if it has most of them. A long text that is there
+that the page repeats; the heading of each entry; and all entries of a list if it has most of them. A long text that is there
 twice, for wide and for narrow screens, is left out the second time.
 
 What the site repeats is left out, unless hardly anything else remains: then the page itself is the text that other pages
@@ -221,6 +221,7 @@ class _Selector:
         times = Counter([block.text for block in blocks])
         others = [place for place in content if blocks[place].level or times[blocks[place].text] < _LABELS]
         chosen.update(self._find_gaps(sorted(chosen), others))
+        chosen.update(self._find_headings(sorted(chosen), content))
         chosen |= self._find_series(chosen, content)
         distinct = set(map(id, without_repeated([blocks[place] for place in sorted(chosen)])))
         return sorted([place for place in chosen if id(blocks[place]) in distinct])
@@ -241,8 +242,7 @@ class _Selector:
             own = self.size_of([place for place in kept if not blocks[place].level])
             if page.main.blocks and (own < _OWN or (main.are_links and not page.main.are_links)):
                 return chosen
-        labels = [place for place in chosen if 2 * blocks[place].linked < blocks[place].size]
-        return sorted({*kept, *self._find_gaps(kept, labels, _LABEL)})
+        return sorted({*kept, *self._find_gaps(kept, chosen, _LABEL)})
 
     def _find_repeated(self, repeated: Container[int]) -> set[int]:
         """Return the blocks that the site repeats: of a preformatted text, all of its lines."""
@@ -255,28 +255,33 @@ class _Selector:
         }
 
     def _find_sections(self, places: Sequence[int]) -> set[int]:
-        """Return those *places* that are in texts with more than a label, and headings before them."""
+        """Return those *places* that are in texts with more than a label."""
         blocks, sizes = self._blocks, Counter[int]()
         for place in places:
             sizes[blocks[place].group] += blocks[place].size
-        sections = {place for place in places if sizes[blocks[place].group] >= _SECTION}
-        return sections | {before for before, after in pairwise(places) if after in sections and blocks[before].level}
+        return {place for place in places if sizes[blocks[place].group] >= _SECTION}
 
     def _find_gaps(self, chosen: Sequence[int], content: Iterable[int], most: int = _GAP) -> Iterator[int]:
-        """Yield those of *content* between two *chosen* blocks with little text, and hardly a link but headings, between.
-
-        Where there is more between, only the title of the entry below it is yielded: a heading that is a link.
-        """
+        """Yield those of *content* between two *chosen* blocks with little text, and hardly a link but headings, between."""
         blocks, candidates = self._blocks, set(content)
+        for before, after in pairwise(chosen):
+            if between := range(before + 1, after):
+                size, links = self.size_of(between), [blocks[at].linked for at in between if not blocks[at].level]
+                if size <= most and sum(links) <= _GAP_LINKED * size:
+                    yield from candidates.intersection(between)
+
+    def _find_headings(self, chosen: Sequence[int], content: Iterable[int]) -> Iterator[int]:
+        """Yield the last heading before each *chosen* block, with little text between the two.
+
+        It is a link, as the title of an entry is, or in the same place as another *chosen* heading.
+        """
+        blocks, candidates = self._blocks, {place for place in content if self._blocks[place].level}
+        places = {blocks[place].place for place in chosen if blocks[place].level}
         for before, after in pairwise([-1, *chosen]):
-            if not (between := range(before + 1, after)):
-                continue
-            size, links = self.size_of(between), [blocks[place].linked for place in between if not blocks[place].level]
-            if before >= 0 and size <= most and sum(links) <= _GAP_LINKED * size:
-                yield from candidates.intersection(between)
-            elif title := [place for place in between if blocks[place].level][-1:]:
-                below, is_link = range(title[0] + 1, after), 2 * blocks[title[0]].linked >= blocks[title[0]].size
-                yield from candidates.intersection(title if is_link and self.size_of(below) <= most else ())
+            for place in candidates.intersection([at for at in range(before + 1, after) if blocks[at].level][-1:]):
+                is_title = blocks[place].place in places or 2 * blocks[place].linked >= blocks[place].size
+                if is_title and self.size_of(range(place + 1, after)) <= _GAP:
+                    yield place
 
     def _find_series(self, chosen: Set[int], content: Iterable[int]) -> set[int]:
         """Return the blocks of *content*, as the entries of a list, in places where half of the blocks are *chosen*."""

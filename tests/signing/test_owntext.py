@@ -137,6 +137,17 @@ def test_each_entry_has_its_title_however_long_and_labels_are_left_out() -> None
     assert "Advertisement" not in text_of(f"<div>{body}</div>")
 
 
+def test_a_long_heading_is_there_if_a_heading_in_the_same_place_is() -> None:
+    questions = ["May I cook rice?", *LONG[4:]]
+    contents = "".join(f"<dt><a href=#{question[:3]}>{question}</a></dt>" for question in questions)
+    answers = [
+        f"<div><div><h2>{question}</h2></div><p>{own}</p><p>{own[::-1]}</p></div>"
+        for question, own in zip(questions, LONG, strict=False)
+    ]
+    found = text_of(f"<div><dl>{contents}</dl>{answers[1]}{answers[0]}{answers[2]}</div>").splitlines()
+    assert [line for line in found if line in questions] == [LONG[4], questions[0], LONG[5]]
+
+
 def test_a_text_that_is_there_for_wide_and_narrow_screens_is_there_once() -> None:
     sections = [f"<section><div><p>{text}</p></div></section>" for text in (" ".join(lines(35, 6)), *LONG[:3])]
     assert text_of("".join(sections + sections)) == text_of("".join(sections))
