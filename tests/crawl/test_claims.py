@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.index import index
+from crawler_dedup.index import unfinished
 from tests.support.crawling import Running, Site, article, crawl_pages, html, start_script
 from tests.support.versions import REACTORS, SCRAPY
 
@@ -26,7 +26,7 @@ def verdict_later(index: Path, seed: object) -> str:
 def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_forgotten_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "MAX_OPEN_CLAIMS", 5)
+    monkeypatch.setattr(unfinished, "MAX_OPEN_CLAIMS", 5)
     config = Config(tokenizer="bigrams")
     with Deduplicator.open(tmp_path, config) as deduplicator:
         pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(18)]
