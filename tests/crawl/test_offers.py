@@ -60,12 +60,17 @@ class _Watched:
 
 
 def offer_all(
-    index: _Watched, pages: Sequence[SignedPage], *, timeout: float = 30, aliases: Mapping[str, str] | None = None
+    index: _Watched,
+    pages: Sequence[SignedPage],
+    *,
+    timeout: float = 30,
+    aliases: Mapping[str, str] | None = None,
+    coming: int = 0,
 ) -> list[Decision | BaseException]:
-    """Offer *pages* together, and return the decision or error of each."""
+    """Offer *pages*, while *coming* or all of them are expected, and return the decision or error of each."""
 
     async def offer() -> list[Decision | BaseException]:
-        offers = Offers(cast("Any", index), timeout=timeout, count_coming=lambda: len(pages))
+        offers = Offers(cast("Any", index), timeout=timeout, count_coming=lambda: coming or len(pages))
         return await asyncio.gather(
             *(offers.decide(page, (aliases or {}).get(page.key, "")) for page in pages), return_exceptions=True
         )
@@ -90,6 +95,13 @@ def test_pages_that_are_ready_together_share_a_job_and_claim_a_place_each(tmp_pa
         assert [cast("Decision", answer).key for answer in answers] == ["a", "b", "c"]
         assert len({cast("Decision", answer).claim for answer in answers} - {0}) == 3
         assert watched.released == []
+
+
+def test_pages_whose_expected_companions_do_not_come_are_soon_offered_together(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, CONFIG) as index:
+        watched = _Watched(index)
+        assert verdicts(offer_all(watched, sign(index, "a", "b"), coming=1000)) == ["new"] * 2
+        assert watched.jobs == [["a", "b"]]
 
 
 def test_pages_of_several_scopes_or_with_other_first_addresses_do_not_share_a_job(tmp_path: Path) -> None:

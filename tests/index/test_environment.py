@@ -22,7 +22,6 @@ import pytest
 from crawler_dedup import IndexGone, IndexMismatch, IndexUnusable, Verdict
 from crawler_dedup.index.header import FORMAT
 from crawler_dedup.index.lmdb import committer as committer_module
-from crawler_dedup.index.lmdb import environment as environment_module
 from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.index import DirectoryIndex
@@ -65,22 +64,6 @@ def filled(directory: Path, size: int = 3000, **options: int) -> Signatures:
 
 
 # What is refused
-
-
-def test_an_index_that_another_process_locks_is_refused_after_a_limited_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    open_store(tmp_path).close()
-    monkeypatch.setattr(environment_module, "_OPEN_TIMEOUT", 0.2)
-    monkeypatch.setattr(environment_module, "_CLOSE_TIMEOUT", 0.2)
-    hold = """
-        import lmdb, sys
-        txn = lmdb.open(sys.argv[1], max_dbs=8).begin(write=True)
-        print("held", flush=True)
-        input()
-    """
-    with running_program(hold, tmp_path), pytest.raises(IndexUnusable, match="locked by another process"):
-        open_store(tmp_path)
 
 
 _LIMITED = """

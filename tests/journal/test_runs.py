@@ -25,6 +25,15 @@ def runs_in(directory: Path, *files: Sequence[Entry]) -> RunPeriods:
     return Journals.beside(directory, "journal-%(time)s.jsonl").runs()
 
 
+def test_a_run_lasts_from_its_first_line_to_its_last(tmp_path: Path) -> None:
+    runs = runs_in(tmp_path, [drop("0000000a", "10:00"), drop("0000000b", "10:30"), drop("0000000a", "11:00", "other")])
+    first, second = runs.in_order()
+    assert (first[0], second[0]) == ("0000000a", "0000000b")
+    assert second[1].first == second[1].last == parse_time("2026-11-21T10:30:00Z")
+    assert first[1].spiders == {"site", "other"}
+    assert runs.span == (first[1].first, first[1].last) == (first[1].first, first[1].first + 3600)
+
+
 @pytest.mark.parametrize(
     ("lines", "latest"),
     [
