@@ -104,15 +104,6 @@ def test_a_look_up_of_the_crawl_finds_what_brute_force_finds(
     assert {number for number in filed if scheme.finds(new, Signature(number))} == expected
 
 
-@every_design
-@pytest.mark.parametrize("beyond", [-1, None])
-def test_a_distance_that_the_tables_do_not_find_is_refused(design: Design, beyond: int | None) -> None:
-    distance = design.max_distance + 1 if beyond is None else beyond
-    for call in (design.probes, lambda _, wanted: estimate_cost(design, 1e6, wanted)):
-        with pytest.raises(ValueError, match=f"{design.tables} tables find distances to {design.max_distance}"):
-            call(0, distance)
-
-
 @given(st.lists(st.integers(0, 9) | SIGNATURES))
 def test_distinct_numbers_are_those_of_a_set_in_their_order(numbers: list[int]) -> None:
     for kind in (np.uint64, np.uint32, np.int64):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.support.chinese import chinese, with_homophones
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_scrapy, run_script
 from tests.support.projects import ADDON, PAGES, index_of, project
@@ -61,25 +59,10 @@ def test_a_crawl_and_its_second_run_drop_duplicates_by_the_scheme(tmp_path: Path
         assert counts["bytes_dropped"] == sum(len(SITE[path].body) for path in DROPPED)
 
 
-@pytest.mark.parametrize(
-    ("scheme", "sentence"),
-    [
-        ("nosuch", "There is no scheme 'nosuch'; there are simhash, exact, shingling,"),
-        ("minhash threshold=7", "threshold=7 is not allowed; the scheme minhash takes threshold ="),
-        (
-            "simhash tables=10",
-            "DEDUP_MAX_DISTANCE = 7 is not allowed with the scheme simhash tables=10; 10 tables find distances to 3.",
-        ),
-        ("imatch lexicon=none", "The lexicon none cannot be read: "),
-    ],
-    ids=["no such scheme", "no such value", "too large a distance", "no such lexicon"],
-)
-def test_a_scheme_that_cannot_be_used_stops_the_crawl_before_the_first_request(
-    tmp_path: Path, scheme: str, sentence: str
-) -> None:
+def test_a_scheme_that_cannot_be_used_stops_the_crawl_before_the_first_request(tmp_path: Path) -> None:
     with Site(PAGES) as site:
-        done = run_scrapy(project(tmp_path, site, f"{ADDON}DEDUP_SCHEME = {scheme!r}\n"), "crawl", "project")
+        done = run_scrapy(project(tmp_path, site, f"{ADDON}DEDUP_SCHEME = 'imatch lexicon=none'\n"), "crawl", "project")
         assert site.asked == []
-    assert sentence in done.stdout
+    assert "The lexicon none cannot be read: " in done.stdout
     assert done.returncode == 1 or not HAS_EXIT_STATUS
     assert not (index_of(tmp_path) / "data.mdb").exists()

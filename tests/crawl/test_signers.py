@@ -19,7 +19,7 @@ from scrapy.http import HtmlResponse
 
 from crawler_dedup import Config, SignedPage, main_text
 from crawler_dedup.crawl import signers as signers_module
-from crawler_dedup.crawl import signingqueue, text
+from crawler_dedup.crawl import signingqueue
 from crawler_dedup.crawl.childprocess import MAX_DEATHS
 from crawler_dedup.crawl.signers import Signers, SigningError, find_signers, share_signers
 from crawler_dedup.crawl.signingqueue import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned
@@ -232,15 +232,6 @@ def test_the_text_of_a_page_is_extracted_once_in_a_process(signers: Signers, mon
 
     assert set(asyncio.run(extract_twice())) == {extract_with_trafilatura(parse(GOOD))}
     assert jobs == [TextJob("utf-8", whole=False)]
-
-
-def test_a_page_that_takes_too_long_has_its_visible_text(signers: Signers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "TIMEOUT", 3.0)
-    (pid,) = pids(signers)
-    stop(pid)
-    words = "visible words " * 3
-    assert asyncio.run(main_text(response(f"<body><nav>{words}</nav></body>".encode()))) == words.strip()
-    assert pids(signers) != [pid]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")

@@ -280,17 +280,6 @@ def test_main_text_of_a_page_with_too_many_attributes_is_empty() -> None:
     assert asyncio.run(main_text(response)) == ""
 
 
-def test_main_text_for_callbacks_is_extracted_once() -> None:
-    response = HtmlResponse("http://example.com/", body=article("x").encode())
-
-    async def twice() -> tuple[str, str]:
-        return await main_text(response), await main_text(response)
-
-    first, second = asyncio.run(twice())
-    assert first is second
-    assert first == extract_with_trafilatura(response.selector.root)
-
-
 def test_the_main_text_of_a_page_that_takes_too_long_is_its_visible_text(monkeypatch: pytest.MonkeyPatch) -> None:
     hanging, done = threading.Event(), threading.Event()
     load_trafilatura()

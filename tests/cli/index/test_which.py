@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 from crawler_dedup import Deduplicator
 from tests.support.commandline import command, invoke, printed_text
 from tests.support.crawling import article
-from tests.support.indexcommands import CONFIG, cli, installed, sentence_of, verify_says_that_it_is_damaged
+from tests.support.indexcommands import CONFIG, cli, sentence_of, verify_says_that_it_is_damaged
 
 
 def test_every_command_uses_the_index_of_its_project(tmp_path: Path) -> None:
@@ -53,20 +54,12 @@ def calls(tmp_path: Path) -> Iterator[list[list[object]]]:
     assert not (tmp_path / "file").exists()
 
 
-def test_a_missing_index_is_not_created(tmp_path: Path, calls: list[list[object]]) -> None:
-    for call in calls:
-        assert f"There is no index in {tmp_path / 'none'}." in printed_text(invoke(*call, tmp_path / "none", status=2))
-        assert list(tmp_path.iterdir()) == []
-    completed = installed("stats", tmp_path / "none")
-    assert sentence_of(completed) == f"Error: There is no index in {tmp_path / 'none'}."
-
-
-def test_an_index_is_not_created_in_a_folder_without_one(tmp_path: Path, calls: list[list[object]]) -> None:
-    folder = tmp_path / "folder"
+def test_an_index_is_not_created_where_there_is_none(tmp_path: Path, calls: list[list[object]]) -> None:
+    missing, folder = tmp_path / "none", tmp_path / "folder"
     folder.mkdir()
-    for call in calls:
-        assert f"There is no index in {folder}." in printed_text(invoke(*call, folder, status=2))
-        assert list(folder.iterdir()) == []
+    for call, place in itertools.product(calls, (missing, folder)):
+        assert f"There is no index in {place}." in printed_text(invoke(*call, place, status=2))
+        assert [*tmp_path.rglob("*")] == [folder]
 
 
 def test_an_environment_without_a_header_is_not_an_index(tmp_path: Path, calls: list[list[object]]) -> None:
