@@ -112,7 +112,7 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     end = _end_of(main, page.parents)
     blocks = [
         block
-        for block in without_repeated([block for block in page.blocks if main <= block.group < end])
+        for block in _without_repeated([block for block in page.blocks if main <= block.group < end])
         if (block.group in texts or id(block) in details or id(block) in titles) and not _is_notice(block)
     ]
     title_size = sum([block.size for block in blocks if id(block) in titles]) if titles else 0
@@ -176,7 +176,7 @@ def _find_name(words: AbstractSet[str], blocks: Iterable[Block]) -> Block | None
     return name
 
 
-def without_repeated(blocks: Iterable[Block]) -> list[Block]:
+def _without_repeated(blocks: Iterable[Block]) -> list[Block]:
     """Return *blocks* without long blocks that another element repeats, such as an element for narrow screens."""
     groups: dict[str, int] = {}
     return [

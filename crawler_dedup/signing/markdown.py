@@ -31,22 +31,15 @@ class _Place(NamedTuple):
     quotes: int = 0
 
 
-class _Piece(NamedTuple):
-    """A piece of Markdown. Between two pieces of lists there is no empty line."""
-
-    text: str
-    is_item: bool = False
-
-
 def write_markdown(page: Outline, elements: Elements, numbers: Iterable[int]) -> str:
     """Return the blocks of a page with these *numbers*, which ascend."""
     writer = _Writer(page, elements)
-    pieces = [_Piece("")]
+    pieces = [("", False)]
     for table, group in groupby(numbers, writer.table_of):
         members = list(group)
         rows = writer.write_table(members) if table else ""
-        pieces += [_Piece(rows)] if rows else map(writer.write_block, members)
-    texts = [("\n" if before.is_item and piece.is_item else "\n\n") + piece.text for before, piece in pairwise(pieces)]
+        pieces += [(rows, False)] if rows else map(writer.write_block, members)
+    texts = [("\n" if before and is_item else "\n\n") + text for (_, before), (text, is_item) in pairwise(pieces)]
     return "".join(texts).lstrip("\n")
 
 
@@ -87,8 +80,8 @@ class _Writer:
         place = self._places[number]
         return place.table if place.column and place.row else 0
 
-    def write_block(self, number: int) -> _Piece:
-        """Write a block that is in no table."""
+    def write_block(self, number: int) -> tuple[str, bool]:
+        """Write a block that is in no table, and whether it is in a list: between two of these there is no empty line."""
         place, level = self._places[number], self._blocks[number].level
         text = self._text_of(number)
         if number in self._elements.preformatted:
@@ -101,7 +94,7 @@ class _Writer:
             text = _indent(text, "  " * min(place.lists - 1, _MOST_NESTED) + " " * len(mark), mark)
         if place.quotes:
             text = _indent(text, "> " * min(place.quotes, _MOST_NESTED))
-        return _Piece(text, is_item=place.item > 0)
+        return text, place.item > 0
 
     def write_table(self, numbers: Sequence[int]) -> str:
         """Write blocks in the cells of one table; ``""`` if it is a single row or column, or the layout of a page."""

@@ -33,7 +33,6 @@ from crawler_dedup.signing.maintext import (
     find_main_blocks,
     find_name,
     read_page,
-    without_repeated,
 )
 from crawler_dedup.signing.markdown import write_markdown
 from crawler_dedup.signing.outline import Outline
@@ -48,6 +47,7 @@ _MAIN_SHARE, _LONG_MAIN = 0.6, 4_000
 _SECTION = 200
 _GAP, _GAP_LINKED = 100, 0.1
 _SERIES = 4
+_COPY = 100
 _LABEL, _LABELS = 40, 3
 _OWN = 20
 _KEPT_BYTES, _OBJECT_BYTES = 16 << 20, 512  # of pages that were signed last; of each element, and each line of code
@@ -222,9 +222,7 @@ class _Selector:
         others = [place for place in content if blocks[place].level or times[blocks[place].text] < _LABELS]
         chosen.update(self._find_gaps(sorted(chosen), others))
         chosen.update(self._find_headings(sorted(chosen), content))
-        chosen |= self._find_series(chosen, content)
-        distinct = set(map(id, without_repeated([blocks[place] for place in sorted(chosen)])))
-        return sorted([place for place in chosen if id(blocks[place]) in distinct])
+        return self._without_copies(sorted(chosen | self._find_series(chosen, content)))
 
     def leave_out(self, repeated: Container[int], chosen: list[int]) -> list[int]:
         """Return the text without blocks whose hashes are in *repeated*.
@@ -292,6 +290,19 @@ class _Selector:
         series.pop(0, None)
         members = [same for same in series.values() if len(same) >= _SERIES and 2 * len(same & chosen) >= len(same)]
         return set().union(*members)
+
+    def _without_copies(self, chosen: Iterable[int]) -> list[int]:
+        """Return *chosen* without texts that are there before, for screens of another size."""
+        blocks, groups, texts = self._blocks, defaultdict[int, list[int]](list), set[tuple[str, ...]]()
+        for place in chosen:
+            groups[blocks[place].group].append(place)
+        kept: list[int] = []
+        for same in groups.values():
+            text = tuple([blocks[place].text for place in same])
+            if text not in texts or self.size_of(same) < _COPY:
+                kept += same
+            texts.add(text)
+        return sorted(kept)
 
 
 def _find_beside(page: Outline, elements: Elements) -> set[int]:
