@@ -36,6 +36,7 @@ from crawler_dedup.signing.maintext import (
 )
 from crawler_dedup.signing.markdown import write_markdown
 from crawler_dedup.signing.outline import Outline
+from crawler_dedup.signing.textblocks import Block
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.signer import Signer
@@ -204,11 +205,15 @@ class _Selector:
 
     def select(self, main: MainBlocks, left_out: Container[int] = ()) -> list[int]:
         """Return the text of the page without the blocks *left_out*; *main* is the main text among the other blocks."""
-        blocks, of_main = self._blocks, set(map(id, main.blocks))
+        blocks = self._blocks
         content = [place for place in self._content if place not in left_out]
-        chosen = {place for place in self._texts if id(blocks[place]) in of_main}
+        chosen = _places_of(main, self._texts, blocks)
         if not chosen:
             return content or [place for place in self._texts if place not in left_out]
+        if 2 * self.size_of(chosen.intersection(content)) < self.size_of(chosen):  # comments, for example
+            begin = min(chosen)
+            above = Outline([blocks[place] for place in content if place < begin], self._page.outline.parents)
+            chosen |= _places_of(find_main_blocks(above, self._page.title), content, blocks)
         others = [place for place in content if 2 * blocks[place].linked < blocks[place].size]
         main_size, size = self.size_of(chosen), self.size_of(chosen.union(others))
         if main_size < min(_MAIN_SHARE * size, _LONG_MAIN):
@@ -303,6 +308,12 @@ class _Selector:
                 kept += same
             texts.add(text)
         return sorted(kept)
+
+
+def _places_of(main: MainBlocks, places: Iterable[int], blocks: Sequence[Block]) -> set[int]:
+    """Return those *places* whose *blocks* are the main text."""
+    of_main = set(map(id, main.blocks))
+    return {place for place in places if id(blocks[place]) in of_main}
 
 
 def _find_beside(page: Outline, elements: Elements) -> set[int]:

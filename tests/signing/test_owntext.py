@@ -242,6 +242,13 @@ def test_what_is_marked_as_something_beside_the_text_is_left_out(mark: str) -> N
     assert "Reed 2" in text_of("".join(f"<div {mark}><div>Reed {number}</div></div>" for number in range(3)))
 
 
+def test_a_short_article_above_long_comments_is_there() -> None:
+    comments = "".join(f"<div class=comment><p>{text}</p><p>{text[::-1]}</p></div>" for text in LONG)
+    article = f"<h1>Rain</h1><div><p>{OWN[0]}</p><p>{OWN[1]}</p></div>"
+    found = text_of(f"<div>{article}<div>{comments}</div></div>").splitlines()
+    assert {OWN[0], OWN[1], *LONG} <= set(found)
+
+
 def test_long_names_of_classes_are_not_remembered() -> None:
     tracemalloc.start()
     try:
