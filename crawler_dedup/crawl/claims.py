@@ -322,9 +322,7 @@ class Claims:
         return IndexAnswer(decision)
 
     async def _wait_for_end(self, decision: Decision, timeout: float) -> None:
-        """Wait until the page for which *decision* waits is handled, for *timeout* seconds at most: another process sends no
-        message.
-        """
+        """Wait for the end of the claim that *decision* names, at most *timeout* seconds: other processes announce none."""
         place = _place(decision)
         event = self._awaited.setdefault(place, asyncio.Event())
         try:

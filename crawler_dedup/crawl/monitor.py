@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied, run_started
 from crawler_dedup.journal.writer import JournalWriter, safe_name
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.system.logs import logger_without_credentials
+from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
 from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
 logger = logger_without_credentials("crawler_dedup.middleware")
 
-_THROTTLE_SECONDS = 60.0
-_MAX_KINDS = 1000
 
 _COUNTS = ("checked", "kept", "dropped", "marked", "unchanged", "changed", "unchecked")
 COUNTED_HOSTS = 1000
@@ -321,31 +318,6 @@ class Monitor:
         for name, count in shown.items():
             stats.set_value(name, count)
         self._shown_hosts = set(shown)
-
-
-@dataclass
-class _LastLine:
-    at: float
-    held_back: int = 0
-
-
-class LogThrottle:
-    """Lets one log line of a kind pass in a minute, so that an event that concerns every page does not fill the log."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, _LastLine] = {}
-
-    def due(self, kind: str) -> int | None:
-        """Return how many lines of *kind* were held back since the last; ``None`` if this line is held back too."""
-        now = time.monotonic()
-        last = self._last.get(kind)
-        if last is not None and now < last.at + _THROTTLE_SECONDS:
-            last.held_back += 1
-            return None
-        if last is None and len(self._last) >= _MAX_KINDS:
-            return None
-        self._last[kind] = _LastLine(now)
-        return 0 if last is None else last.held_back
 
 
 def host_label(url: str) -> str:

@@ -1,12 +1,16 @@
-"""The loggers of the package, which remove the user names and passwords of addresses from what they write."""
+"""Logging without the user names and passwords of addresses, and with a limit on lines of one kind."""
 
 from __future__ import annotations
 
 import logging
+import time
+from dataclasses import dataclass
 
 from crawler_dedup.urls import text_without_credentials
 
 _FORMATTER = logging.Formatter()
+_THROTTLE_SECONDS = 60.0
+_MAX_KINDS = 1000
 
 
 class _WithoutCredentials(logging.Filter):
@@ -35,3 +39,28 @@ def logger_without_credentials(name: str) -> logging.Logger:
     if not any(isinstance(log_filter, _WithoutCredentials) for log_filter in logger.filters):
         logger.addFilter(_WithoutCredentials())
     return logger
+
+
+@dataclass
+class _LastLine:
+    at: float
+    held_back: int = 0
+
+
+class LogThrottle:
+    """Lets one log line of a kind pass in a minute, so that an event that concerns every page does not fill the log."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, _LastLine] = {}
+
+    def due(self, kind: str) -> int | None:
+        """Return how many lines of *kind* were held back since the last; ``None`` if this line is held back too."""
+        now = time.monotonic()
+        last = self._last.get(kind)
+        if last is not None and now < last.at + _THROTTLE_SECONDS:
+            last.held_back += 1
+            return None
+        if last is None and len(self._last) >= _MAX_KINDS:
+            return None
+        self._last[kind] = _LastLine(now)
+        return 0 if last is None else last.held_back
