@@ -169,7 +169,7 @@ def measure_stream(report: Report, rounds: int) -> None:
         began = time.process_time()
         resident = ResidentSignatures(new, 3)
         for first in range(0, _EXISTING, _SHARD):
-            resident.pass_by(existing[first : first + _SHARD])
+            resident.match(existing[first : first + _SHARD])
         seconds.append(time.process_time() - began)
     median = statistics.median(seconds)
     row = [f"{median:.2f}", f"{min(seconds):.2f} to {max(seconds):.2f}", f"{_EXISTING / median / 1e6:.2f}"]

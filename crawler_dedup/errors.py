@@ -25,7 +25,7 @@ class ConfigError(DedupError, ValueError):
 
 
 class ExtraMissing(ConfigError):
-    """The packages of a requested feature are not installed; the message names the extra."""
+    """The packages of a requested feature are not installed; the message names the extra that has them."""
 
 
 class IndexUnusable(DedupError):
@@ -49,26 +49,22 @@ class IndexGone(IndexUnusable):
 
 
 class IndexMismatch(DedupError):
-    """The index was made with another configuration: its signatures cannot be compared with those of this configuration."""
+    """The index, or an export, was made with another configuration, so that its signatures cannot be compared."""
 
-    def __init__(self, directory: str, differences: Mapping[str, tuple[object, object]]) -> None:
-        self.directory = directory
+    def __init__(self, name: str, differences: Mapping[str, tuple[object, object]], remedy: str) -> None:
+        self.name = name
         self.differences = dict(differences)
+        self.remedy = remedy
         super().__init__(self._describe())
 
     def _describe(self) -> str:
         lines = [
-            f"  {name}: index has {theirs!r} / you have {ours!r}" for name, (theirs, ours) in self.differences.items()
+            f"  {name}: it has {theirs!r} / you have {ours!r}" for name, (theirs, ours) in self.differences.items()
         ]
-        return (
-            f"{self.directory} was made with another configuration:\n"
-            + "\n".join(lines)
-            + "\nUse that configuration or, for an index, another place (in a crawl DEDUP_DIR, or another ?index=NAME in"
-            " DEDUP_INDEX), or empty it (in a crawl with DEDUP_FRESH = True)."
-        )
+        return "\n".join([f"{self.name} was made with another configuration:", *lines, self.remedy])
 
-    def __reduce__(self) -> tuple[type[IndexMismatch], tuple[str, dict[str, tuple[object, object]]]]:
-        return type(self), (self.directory, self.differences)
+    def __reduce__(self) -> tuple[type[IndexMismatch], tuple[str, dict[str, tuple[object, object]], str]]:
+        return type(self), (self.name, self.differences, self.remedy)
 
 
 class BeyondLimits(DedupError, ValueError):

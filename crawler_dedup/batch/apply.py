@@ -132,11 +132,11 @@ def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_
     unknown = [str(path) for path in paths if str(path) not in decided]
     changed = [str(path) for path in paths if str(path) in decided and not decided[str(path)].is_current()]
     for problem, names in (
-        ("no decisions; call `batch sign` and `batch find` with it", unknown),
-        ("changed since it was signed", changed),
+        ("it was not signed and searched", unknown),
+        ("it has changed since it was signed", changed),
     ):
         if names:
-            raise DedupError("\n".join(f"{name}: {problem}" for name in names))
+            raise DedupError("\n".join([*(f"{name}: {problem}." for name in names), "Sign and search again."]))
     top = Path(commonpath([path.parent for path in paths]))
     copies = [_Copy(decided[str(path)], output.resolve() / path.relative_to(top)) for path in paths]
     if any(str(copy.target) in decided for copy in copies):
@@ -173,11 +173,12 @@ def _write_copy(copy: _Copy, clusters: Path, mark: str, texts: _Texts | None, *,
         if copied.damaged and strict:
             raise DedupError(f"{path} is damaged in {copied.damaged:,} places.")
     records = writer.count_records(copy.target)
-    if records != copied.records - len(copied.cut_off) - (0 if mark else len(left_out)) + copied.noted:
+    expected = copied.records - len(copied.cut_off) - (0 if mark else len(left_out)) + copied.noted
+    if records != expected:
         copy.target.unlink()
         raise DedupError(
-            f"{path}: the copy had {records:,} records, which is wrong, and was removed. The input has"
-            f" {copied.records:,}, of which {len(copied.cut_off):,} are cut off and {len(left_out):,} left out;"
+            f"{path}: the copy had {records:,} records instead of {expected:,} and was removed: please report this. The"
+            f" input has {copied.records:,}, of which {len(copied.cut_off):,} are cut off and {len(left_out):,} left out;"
             f" {copied.noted:,} have a note."
         )
     return len(left_out), copied

@@ -69,15 +69,15 @@ def find_candidates(
     flags[entries.places[is_repeated(entries.keys)]] = True
     if by_distance:
         flags[rows.texts] |= find_neighbours(rows.signatures[rows.texts], by_distance.max_distance, memory=memory)
-    past = [np.zeros(0, dtype=bool)]
+    matched = [np.zeros(0, dtype=bool)]
     if existing is not None:
         resident = ResidentPages(rows, entries, scheme, memory)
         batches = existing.batches(matcher, profiles, texts_by_key=looks_up_by_keys(scheme))
         for batch in batches:
-            past.append(resident.pass_by(batch))
-            advance(len(past[-1]))
+            matched.append(resident.match(batch))
+            advance(len(matched[-1]))
         flags |= resident.flags
-    return Candidates(flags & (rows.texts | rows.thins), np.concatenate(past))
+    return Candidates(flags & (rows.texts | rows.thins), np.concatenate(matched))
 
 
 def collect_keys(
@@ -136,14 +136,14 @@ class ResidentPages:
             flags[self._texts] |= self._near.flags[places]
         return flags
 
-    def pass_by(self, batch: ExistingBatch) -> Flags:
+    def match(self, batch: ExistingBatch) -> Flags:
         """Return for each page of *batch* whether it matches a row, and flag the rows that match."""
         is_candidate = np.zeros(len(batch.texts), dtype=bool)
         is_candidate[batch.name_places[self._names.match(batch.names, self._flags)]] = True
         is_candidate |= self._titles.match(batch.titles, self._flags)
         is_candidate[batch.entries.places[self._keys.match(batch.entries.keys, self._flags)]] = True
         if self._near is not None:
-            is_candidate[batch.texts] |= self._near.pass_by(batch.signatures[batch.texts])
+            is_candidate[batch.texts] |= self._near.match(batch.signatures[batch.texts])
         return is_candidate
 
 

@@ -158,5 +158,5 @@ def _require_memory(storage: MemoryStorage, memory: int) -> None:
     if KEPT_BYTES * count + FURTHER_KEY_BYTES * further > memory:
         raise DedupError(
             f"More than {count - 1:,} kept pages have similar pages, and need more than the {format_memory(memory)}"
-            " available: allow more memory (--memory, in Python memory=)."
+            " available: allow more memory (--memory, memory=)."
         )

@@ -55,7 +55,7 @@ def open_existing(path: Path, collection: Collection, advance: Advance) -> Exist
     """
     if path.is_dir():
         other_collection = Collection.open(path)
-        require_same_spec(str(path), other_collection.header.identity, collection.header.identity)
+        require_same_spec(f"The collection in {path}", other_collection.header.identity, collection.header.identity)
         return CollectionPages(path, other_collection.shards, other_collection.require_whole(advance))
     return ExportPages(path, collection.header.spec)
 
@@ -65,7 +65,7 @@ class ExportPages:
 
     def __init__(self, path: Path, spec: Mapping[str, str]) -> None:
         self._export = Export(path)
-        require_same_spec(str(path), self._export.header.spec, spec)
+        require_same_spec(f"The export {path}", self._export.header.spec, spec)
         self.path = path
 
     def __len__(self) -> int:

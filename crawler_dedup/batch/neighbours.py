@@ -1,4 +1,4 @@
-"""Find the signatures that have a neighbour, among those of a collection or among others that are read past them.
+"""Find the signatures that have a neighbour, in their own collection or among others that are compared with it.
 
 As in Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §3: signatures within distance k,
 cut into b blocks, agree in b - k of these blocks. For each choice of b - k blocks, all signatures are sorted with these
@@ -250,10 +250,10 @@ class ResidentSignatures:
         tables = tables_for(max_distance, len(signatures), agreeing) if len(signatures) else ()
         self._tables = [_SortedTable(table, signatures, max_distance) for table in tables]
         self.flags = np.zeros(len(signatures), dtype=bool)
-        """For each signature, whether a near one has passed by."""
+        """For each signature, whether a near one was among those that it was compared with."""
 
-    def pass_by(self, others: Numbers) -> Flags:
-        """Return for each of *others* whether a resident signature is near it, and flag those resident signatures."""
+    def match(self, others: Numbers) -> Flags:
+        """Return which of *others* are near a resident signature, and flag the resident signatures near one of *others*."""
         near_some = np.zeros(len(others), dtype=bool)
         for sorted_table in self._tables:
             permuted = sorted_table.table.permute(others)
@@ -263,7 +263,7 @@ class ResidentSignatures:
             remaining_bits = BITS - sorted_table.table.leading
             unfinished = _cross_runs(sorted_table.values, values, remaining_bits, self._max_distance, own, flags)
             if unfinished.any():
-                flags[unfinished] = sorted_table.crowd.pass_by(values[unfinished])
+                flags[unfinished] = sorted_table.crowd.match(values[unfinished])
                 own[sorted_table.are_crowded] |= sorted_table.crowd.flags
             near_some[order[flags]] = True
             self.flags[sorted_table.order[own]] = True

@@ -220,10 +220,10 @@ def _figures(comparison: Comparison) -> Table:
         table.add_section()
         table.add_row("scheme", Text(printable(signatures.scheme)))
         table.add_row("scheme: look-up finds the kept page", _yes_or_no(signatures.is_candidate))
-        table.add_row("scheme: agree", _yes_or_no(signatures.agree))
-        for name, share in (("scheme: resemblance", signatures.resemblance), ("scheme: coverage", signatures.coverage)):
+        table.add_row("scheme: the texts agree", _yes_or_no(signatures.agree))
+        for name, share in (("resemblance", signatures.resemblance), ("coverage", signatures.coverage)):
             if share is not None:
-                table.add_row(name, f"{share:.2f}")
+                table.add_row(f"scheme: {name}", f"{share:.2f}")
     return table
 
 

@@ -27,9 +27,9 @@ def groups(json: bool, options: TargetOptions) -> None:
     """List each representative with the pages that it represents.
 
     The addresses below a kept page are those at which its content was also found; a search engine can store them with the
-    page. They come from the journal of all runs since the index was last emptied. A dropped page that a later crawl has
-    kept is left out. INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy
-    project is used.
+    page. They come from the journal of all runs since the index was last emptied. A dropped page that was kept later is left
+    out. INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is
+    used.
 
     \b
     Examples:
@@ -58,11 +58,10 @@ def groups(json: bool, options: TargetOptions) -> None:
 def mirrors(listed: Literal["deny", "allow"] | None, json: bool, options: TargetOptions) -> None:
     """List hosts whose pages are represented by pages of another host.
 
-    For each pair of hosts, the share is the part of the first one's known pages (kept or dropped) that pages of the second
-    represent. A host is listed if this is half or more, and at least ten of its pages are known. --list deny prints the
-    hosts that need not be crawled, for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for
-    allowed_domains. INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy
-    project is used.
+    The share is the part of a host's known pages (kept or dropped) that pages of one other host represent. A host is listed
+    if this is half or more, and at least ten of its pages are known. --list deny prints the hosts that need not be crawled,
+    for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains. INDEX is the directory of
+    the index, or its address on a server; without it, the index of this Scrapy project is used.
 
     \b
     Examples:

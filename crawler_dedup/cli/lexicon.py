@@ -24,7 +24,7 @@ def build(source: Path, output: Path, settings: Sequence[str]) -> None:
     """Count the documents that contain each word.
 
     SOURCE is a folder of HTML or text files, or an index that was made with DEDUP_STORE_TEXT = True. The counts are written
-    to a file; a scheme reads it with its option lexicon=FILE.
+    to a file, which a scheme reads with its option lexicon=FILE.
 
     \b
     Examples:

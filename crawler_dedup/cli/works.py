@@ -204,9 +204,9 @@ def check(inputs: Sequence[str], library: Path, json: bool, jobs: int) -> None:
     """Find the pages that share passages with works of a library.
 
     INPUT is a text, Markdown, HTML or EPUB file, a folder of them, a WARC, WACZ, JSON Lines or Parquet file, an address, a
-    text file that has only addresses, one a line, or the directory of an index that was made with DEDUP_STORE_TEXT = True.
-    Each page is compared with all works. Matches are stored beside the library; a match that is known is updated. Positions
-    are counted in characters of the text of a page and of a work.
+    text file that contains only addresses, or the directory of an index that was made with DEDUP_STORE_TEXT = True. Each
+    page is compared with all works. Matches are stored beside the library; a match that is known is updated. Positions are
+    counted in characters of the text of a page and of a work.
 
     Exit status 0: there is no new match. 1: there are new matches. 2: there are none, and an input could not be read.
 

@@ -92,14 +92,14 @@ class ChildProcess:
             with self._socket.makefile("rb") as stream:
                 message = stream.read(HEAD.unpack(stream.read(HEAD.size))[0])
         except (ConnectionError, struct.error):
-            raise DedupError("The process ended while it was being started") from None
+            raise DedupError("the process ended at its start") from None
         except OSError as error:
-            raise DedupError(f"The process does not answer ({error})") from error
+            raise DedupError(f"the process does not answer ({error})") from error
         if message:
             try:
                 failure = msgspec.msgpack.decode(message, type=Failure)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise DedupError(f"It answers with something that is not a message ({error})") from error
+                raise DedupError(f"the answer of the process is not a message ({error})") from error
             raise DedupError(f"{failure.error}: {failure.message}")
 
     def attach(self, receive: Callable[[bytes], None], end: Callable[[], None]) -> None:
@@ -187,7 +187,7 @@ _started_ahead: list[ChildProcess] = []
 
 
 def start_ahead(settings: object, modules: Sequence[str]) -> None:
-    """Start the first processes for the crawl with *settings*, while this process still imports what it needs itself."""
+    """Start the first processes for the crawl with *settings*, while this process still imports what it needs."""
     if _children:
         return
     finalize(settings, discard_ahead).atexit = False

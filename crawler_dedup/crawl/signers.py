@@ -83,7 +83,7 @@ class Signers:
             for child in children:
                 child.kill()
             raise DedupError(
-                f"No signing process can be started. {str(error).rstrip('.')}. Remove the cause, or set DEDUP_PROCESSES = 0,"
+                f"No signing process can be started: {str(error).rstrip('.')}. Remove the cause, or set DEDUP_PROCESSES = 0,"
                 " which signs pages on the event loop."
             ) from error
         self._queues = [Queue(self, child) for child in children]
@@ -173,7 +173,7 @@ class Signers:
 
 
 class LoopSigner:
-    """Signs pages on the event loop (``DEDUP_PROCESSES = 0``). Nothing protects the loop from a page."""
+    """Signs pages on the event loop: all with ``DEDUP_PROCESSES = 0``, else those that are too large, which it refuses."""
 
     def __init__(self, signer: Signer) -> None:
         self._signer = CrawlSigner(signer)

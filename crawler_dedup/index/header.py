@@ -20,6 +20,10 @@ FORMAT = 10
 Kind = Literal["pages", "signatures"]
 KIND: Kind = "pages"
 """Kind of an index of pages."""
+_REMEDY = (
+    "Use the configuration of the index, or another place (in a crawl DEDUP_DIR, or another ?index=NAME in DEDUP_INDEX), or"
+    " empty this index (in a crawl with DEDUP_FRESH = True)."
+)
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -39,7 +43,7 @@ class Header(msgspec.Struct, frozen=True):
     kind: Kind = KIND
 
     def expected(self, spec: Mapping[str, str] | None) -> Header:
-        """Return the header that this version writes for *spec*; ``None``: for the spec of this header."""
+        """Return the header that this version would write for *spec*; ``None``: for the spec of this header."""
         return Header(FORMAT, self.spec if spec is None else dict(spec), self.libraries)
 
 
@@ -53,14 +57,14 @@ def decode_header(content: bytes | memoryview) -> Header:
 
 def check_header(name: Path | str, theirs: Header, ours: Header) -> None:
     """Raise :class:`IndexMismatch` if an index with the header *theirs* does not fit *ours*; warn about other libraries."""
-    require_same_spec(str(name), _identity(theirs), _identity(ours))
+    require_same_spec(f"The index in {name}", _identity(theirs), _identity(ours), _REMEDY)
     for library, then in theirs.libraries.items():
         now = ours.libraries.get(library, then)  # ours do not depend on a library that is not listed
         if now == then:
             continue
         logger.warning(
-            "The index in %s was made with %s %s, this process has %s: signatures of the same text may differ slightly, and"
-            " some duplicates be missed.",
+            "The index in %s was made with %s %s, this process has %s: signatures of the same text may differ slightly,"
+            " so some duplicates may be missed.",
             name,
             library,
             then,
@@ -68,11 +72,13 @@ def check_header(name: Path | str, theirs: Header, ours: Header) -> None:
         )
 
 
-def require_same_spec(name: str, theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
-    """Raise :class:`IndexMismatch`, with the differences, if the spec of the index *name* is not *ours*."""
+def require_same_spec(
+    name: str, theirs: Mapping[str, str], ours: Mapping[str, str], remedy: str = "Use the same configuration."
+) -> None:
+    """Raise :class:`IndexMismatch`, with the differences and a *remedy*, if the spec of what *name* names is not *ours*."""
     differences = _differences(theirs, ours)
     if differences:
-        raise IndexMismatch(name, differences)
+        raise IndexMismatch(name, differences, remedy)
 
 
 def _identity(header: Header) -> dict[str, str]:

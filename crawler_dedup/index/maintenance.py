@@ -117,7 +117,7 @@ def open_to_write(location: Location, spec: Mapping[str, str] | None = None, *, 
     """Open the existing index of pages at *location*. Other arguments, and exceptions, as for :func:`open_pages`.
 
     Args:
-        map_size: largest size of the file, in a directory; 0: that with which it was used last.
+        map_size: largest size of the file, in a directory; 0: the size with which it was used last.
     """
     if isinstance(location, ServerAddress):
         return _server().attach(location, spec)
@@ -262,10 +262,10 @@ def read_profiles(path: Path, spec: Mapping[str, str], is_readable: SiteCheck) -
         ExportUnreadable: it cannot be read.
     """
     export = Export(path)
-    require_same_spec(str(path), export.header.spec, spec)
+    require_same_spec(f"The export {path}", export.header.spec, spec)
     sites = list(export.sites())
     if not all(map(is_readable, sites)):
-        raise ExportUnreadable(f"{path} cannot be read: what it knows of a site is damaged.")
+        raise ExportUnreadable(f"{path} cannot be read as an export: what is known of a site is damaged.")
     return FrozenProfiles.of(sites)
 
 

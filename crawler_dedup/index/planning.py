@@ -112,7 +112,7 @@ def _find_least(bits: int, max_distance: int, prefix: int) -> LeastTables | None
 
 
 def _split(bits: int, max_distance: int, prefix: int, blocks: int) -> LeastTables | None:
-    """Return the fewest tables if the bits are first cut into so many *blocks*."""
+    """Return the fewest tables if the bits are first cut into *blocks* blocks."""
     tables: Counter[int] = Counter()
     further: tuple[int, ...] = ()
     for leading, ways in _choices(bits, max_distance, blocks):

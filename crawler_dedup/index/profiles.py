@@ -25,7 +25,7 @@ SITE_KEY_BYTES = 12
 SNAPSHOT_NUMBER_BYTES = 5
 """Bytes of the number of a snapshot."""
 _REMEMBERED = 512  # addresses: the site of a page is needed several times
-_ENOUGH_PAGES = 100  # pages none of which has a known site, after which a warning is logged
+_ENOUGH_PAGES = 100  # a warning is logged after this many pages, if the site of none is known
 
 
 class Encodable(Protocol):
@@ -146,7 +146,7 @@ class SiteFigures(NamedTuple):
 
     Attributes:
         sites: number of sites about which something is stored.
-        known: number of those that have a snapshot.
+        known: number of sites that have a snapshot.
         content_bytes: length of all names and values.
     """
 
@@ -162,8 +162,8 @@ class StoredSite(msgspec.Struct, frozen=True, array_like=True):
         key: a hash of scope and site, 96 bits (:func:`site_key`).
         pages_counted: how many of its pages were counted, all in all.
         number: number of its latest snapshot; 0: there is none yet.
-        since: the time since which decisions use these snapshots, in seconds since 1970: when its first page was counted,
-            or when what was known about it was replaced by an import.
+        since: the time since which decisions use these snapshots, in seconds since 1970: when its first page was counted, or
+            when what was known about it was replaced by an import.
         counts: what was counted.
         snapshots: number and content of each snapshot that is kept.
     """

@@ -33,7 +33,7 @@ class RecordState(Enum):
     CLAIMED = "claimed"
     """It is being handled."""
     VOID = "void"
-    """Its run has died before it was handled, or so shortly after that it may not be stored; or the page has expired."""
+    """It has expired, or its run has died before it was handled, or so shortly after that it may not be stored."""
 
 
 class RunEntry(msgspec.Struct, frozen=True, array_like=True):
@@ -56,8 +56,8 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
     def may_have_lost(self, record: Record) -> bool:
         """Return whether the page of *record*, a record of this run, may not be stored if the run has died.
 
-        The run died at ``last`` or later. So pages settled before the grace are never taken for lost; of the others
-        rather too many.
+        The run died at ``last`` or later. So a page that was settled before the grace never counts as lost; of the others,
+        rather too many do.
         """
         if not record.settled or (self.stored_until is not None and record.settled >= self.stored_until):
             return True

@@ -37,12 +37,12 @@ class SiteHead(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         number: number of its latest snapshot; 0: there is none yet.
-        since: the time since which decisions use these snapshots, in seconds since 1970: when its first page was counted,
-            or when what was known about it was replaced by an import.
+        since: the time since which decisions use these snapshots, in seconds since 1970: when its first page was counted, or
+            when what was known about it was replaced by an import.
         numbers: numbers of the snapshots that are kept, ascending.
         only: name of the only page that was counted (:func:`~crawler_dedup.index.records.name_page`); empty: others were
-            counted, too. As long as only this page was counted, a new version of it starts the counts again:
-            what stays on one page is no furniture.
+            counted, too. While it is the only one, a change of it starts the counts again: what stays on one page is no
+            furniture.
     """
 
     number: Count = 0
@@ -115,7 +115,7 @@ class SiteTables:
         return (name for name, _ in self._storage.scan(SITES))
 
     def count_unreadable_sites(self) -> int:
-        """Return the number of sites of which something that is stored cannot be read."""
+        """Return the number of sites with stored data that cannot be read."""
         unreadable = 0
         for key in self.site_keys():
             try:

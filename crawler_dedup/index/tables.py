@@ -37,7 +37,7 @@ class Tables(RunTables, SiteTables):
     """What is stored in an index, within one transaction.
 
     The number of a record is at the places of its page key and of its aliases, and, if the page is a representative,
-    at that of its signature. The permuted tables contain each signature for which there is such a number.
+    at that of its signature. The buckets of signatures contain each signature for which there is such a number.
 
     Places are hashes of 64 bits (:mod:`crawler_dedup.index.layout`). Several records may share a place, so the records are
     checked; but no page key has the place of a signature.
@@ -262,7 +262,7 @@ class Tables(RunTables, SiteTables):
                     yield override if override.name == name else None
 
     def add_override(self, override: Override) -> bool:
-        """Store *override*; replace an existing one only if this one has restorations. Return whether it is new."""
+        """Store *override*; replace a stored one only if this has restorations. Return whether none was stored."""
         is_new = self._storage.read(OVERRIDES, override.name) is None
         if is_new or override.restorations:
             self._write_override(override)

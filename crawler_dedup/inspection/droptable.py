@@ -114,7 +114,7 @@ class DropTable:
     Pages that were kept after they had been dropped are in the table, but in no group. It is not safe for threads.
 
     Args:
-        max_distance: ``DEDUP_MAX_DISTANCE``; a drop near it is doubtful.
+        max_distance: DEDUP_MAX_DISTANCE; a drop with a distance near it is doubtful.
 
     Attributes:
         damaged: how many lines of the journal could not be read.

@@ -143,8 +143,7 @@ def _block_of(numbers: list[str], name: str = "", needed: int = 0) -> CoverBlock
 
 
 def find_nearest(pages: Index, signer: Signer, page: SignedPage, recorded: str) -> Pair | None:
-    """Return *page* with the other kept page that gets furthest in the table of rules, by what the index knows of the sites
-    now.
+    """Return *page* with the other kept page that gets furthest in the rule table, by what the index knows of the sites now.
 
     Of several such pages it is the one that a crawl compares first.
 

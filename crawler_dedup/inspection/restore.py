@@ -25,7 +25,7 @@ _UNCHANGED = (
 
 @dataclass(frozen=True)
 class Restored:
-    """What became of some drops, of which each page and spider has one.
+    """What became of drops; of each page and spider, the last one counts.
 
     Attributes:
         restored: the drops that were taken back.
@@ -80,7 +80,7 @@ def restore(
             if request.method != "GET" and not is_stored(entry):
                 raise ValueError(f"it is the response to a {request.method}, and no WARC file has it.")
             if (entry.scope, entry.url) in kept:
-                raise ValueError("it was kept by a later crawl.")
+                raise ValueError("it was kept after this drop.")
         except ValueError as error:
             refused.append((entry, str(error)))
             continue

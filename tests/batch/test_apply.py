@@ -172,10 +172,10 @@ def test_inputs_without_decisions_and_changed_ones_are_refused(tmp_path: Path) -
     source = write_pages(tmp_path / "pages.jsonl", PAGES)
     job([source], tmp_path)
     other_source = write_pages(tmp_path / "other.jsonl", PAGES)
-    with pytest.raises(DedupError, match=r"other\.jsonl: no decisions; call"):
+    with pytest.raises(DedupError, match=r"other\.jsonl: it was not signed and searched"):
         apply_decisions([source, other_source], tmp_path / "decisions", tmp_path / "clean", start)
     write_pages(source, PAGES[:2])
-    with pytest.raises(DedupError, match=r"pages\.jsonl: changed since it was signed"):
+    with pytest.raises(DedupError, match=r"pages\.jsonl: it has changed since it was signed"):
         apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start)
     with pytest.raises(DedupError, match="holds no decisions"):
         apply_decisions([source], tmp_path, tmp_path / "clean", start)
@@ -221,7 +221,7 @@ def test_a_copy_with_a_wrong_number_of_records_is_removed(tmp_path: Path, name: 
     rows, field = pq.read_table(clusters), pq.read_schema(clusters).field("record")
     no_such_record = pa.array([7], field.type)
     pq.write_table(rows.set_column(rows.schema.get_field_index("record"), field, no_such_record), clusters)
-    refused = r"the copy had 3 records, which is wrong, and was removed. The input has 3, of which 0 are cut off"
+    refused = r"the copy had 3 records instead of \d and was removed: .* The input has 3, of which 0 are cut off"
     with pytest.raises(DedupError, match=refused):
         apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start)
     assert not list((tmp_path / "clean").iterdir())

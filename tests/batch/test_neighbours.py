@@ -81,7 +81,7 @@ def test_signatures_near_resident_ones_are_those_of_brute_force(
     new = np.unique(new)
     resident = ResidentSignatures(new, max_distance)
     for passing in (first, second):
-        assert resident.pass_by(passing).tolist() == near(passing, new, max_distance)
+        assert resident.match(passing).tolist() == near(passing, new, max_distance)
     assert resident.flags.tolist() == near(new, np.concatenate([first, second]), max_distance)
 
 
@@ -91,7 +91,7 @@ def test_signatures_that_agree_in_many_bits_are_not_all_compared(bits: int, max_
     new, existing = (generator.integers(0, 1 << bits, 4_000, dtype=np.uint64) << np.uint64(9) for _ in range(2))
     new = np.unique(new)
     resident = ResidentSignatures(new, max_distance)
-    assert resident.pass_by(existing).tolist() == near(existing, new, max_distance)
+    assert resident.match(existing).tolist() == near(existing, new, max_distance)
     assert resident.flags.tolist() == near(new, existing, max_distance)
 
 

@@ -87,7 +87,7 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
         assert crawl(directory)[0] == sorted([*KEPT, *RESTORED])
         assert site.paths()[0] == "/"
         assert f"An override applies to this page: keep {url}.\n{url} is kept" in why(directory, url)
-        assert "it was kept by a later crawl" in run_cli(directory, "restore", url).stderr
+        assert "it was kept after this drop" in run_cli(directory, "restore", url).stderr
 
 
 def why(directory: Path, url: str) -> str:

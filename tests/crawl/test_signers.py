@@ -195,7 +195,7 @@ def test_a_process_that_never_becomes_ready_lets_pages_pass(
     ("program", "extractor", "reason"),
     [
         ("/missing", "paragraphs", "No such file or directory: '/missing'"),
-        ("/bin/false", "paragraphs", "The process ended while it was being started"),
+        ("/bin/false", "paragraphs", "the process ended at its start"),
         (sys.executable, "__main__.extract", "ConfigError: DEDUP_EXTRACTOR = '__main__.extract' cannot be imported"),
     ],
 )

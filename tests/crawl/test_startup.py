@@ -62,7 +62,7 @@ WRONG = {
     ),
     "an interpreter that is not there": (
         ADDON + "import sys\nsys.executable = '/missing/python'",
-        "The crawl does not start: No signing process can be started. [Errno 2]",
+        "The crawl does not start: No signing process can be started: [Errno 2]",
     ),
     "a data directory that cannot be created": (
         ADDON + "import pathlib\npathlib.Path('.scrapy').symlink_to('/proc/none')",
@@ -142,7 +142,7 @@ def test_an_index_that_cannot_be_used_stops_the_crawl_and_keeps_its_pages(tmp_pa
         )
         assert site.asked == []
     assert f"The index in {tmp_path / 'file'} cannot be opened" in no_directory.stdout
-    for text in ("made with another configuration", "tokenizer: index has 'bigrams' / you have 'jieba'", "DEDUP_FRESH"):
+    for text in ("made with another configuration", "tokenizer: it has 'bigrams' / you have 'jieba'", "DEDUP_FRESH"):
         assert text in another.stdout
     assert another.returncode == no_directory.returncode == 1 or not HAS_EXIT_STATUS
     with Deduplicator.open(index_of(tmp_path), Config(tokenizer="bigrams")) as deduplicator:

@@ -158,7 +158,7 @@ def test_a_forked_child_is_refused_instead_of_hanging(tmp_path: Path) -> None:
 
 def test_another_configuration_is_refused_with_the_differences(tmp_path: Path) -> None:
     open_store(tmp_path).close()
-    with pytest.raises(IndexMismatch, match="scheme: index has 'test' / you have 'other'") as caught:
+    with pytest.raises(IndexMismatch, match="scheme: it has 'test' / you have 'other'") as caught:
         open_store(tmp_path, spec={"scheme": "other"})
     assert "DEDUP_FRESH" in str(caught.value)
     open_store(tmp_path).close()
@@ -317,7 +317,7 @@ def write_header(directory: Path, header: object) -> None:
 
 @pytest.mark.parametrize("format", [FORMAT - 1, 99])
 def test_an_index_of_another_format_is_refused_with_both_formats(tmp_path: Path, format: int) -> None:
-    both = f"format: index has '{format}' / you have '{FORMAT}'"
+    both = f"format: it has '{format}' / you have '{FORMAT}'"
     write_header(tmp_path, {"format": format, "spec": SPEC, "libraries": {}})
     with pytest.raises(IndexMismatch, match=both):
         open_store(tmp_path)
@@ -346,17 +346,17 @@ def test_a_header_that_cannot_be_read_is_refused(tmp_path: Path, header: bytes) 
 def test_an_index_of_pages_and_one_of_signatures_are_not_mixed(tmp_path: Path) -> None:
     open_store(tmp_path / "pages").close()
     filled(tmp_path / "signatures", 10)
-    with pytest.raises(IndexMismatch, match="kind: index has 'pages' / you have 'signatures'"):
+    with pytest.raises(IndexMismatch, match="kind: it has 'pages' / you have 'signatures'"):
         PermutedIndex.open(tmp_path / "pages")
-    with pytest.raises(IndexMismatch, match="kind: index has 'signatures' / you have 'pages'"):
+    with pytest.raises(IndexMismatch, match="kind: it has 'signatures' / you have 'pages'"):
         open_store(tmp_path / "signatures")
-    with pytest.raises(IndexMismatch, match="kind: index has 'signatures' / you have 'pages'"):
+    with pytest.raises(IndexMismatch, match="kind: it has 'signatures' / you have 'pages'"):
         DirectoryIndex.attach(tmp_path / "signatures")
 
 
 def test_an_index_has_one_design(tmp_path: Path) -> None:
     filled(tmp_path, 10, tables=10)
-    with pytest.raises(IndexMismatch, match="tables: index has '10' / you have '4'"):
+    with pytest.raises(IndexMismatch, match="tables: it has '10' / you have '4'"):
         PermutedIndex.open(tmp_path, tables=4)
     with PermutedIndex.open(tmp_path) as index, PermutedIndex.open(tmp_path, tables=10) as same:
         assert (index.tables, same.tables, len(index)) == (10, 10, len(same))

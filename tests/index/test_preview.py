@@ -194,7 +194,7 @@ def test_an_index_that_is_just_being_created_is_not_an_index_yet(tmp_path: Path)
 
 def test_an_index_of_another_configuration_is_refused(tmp_path: Path) -> None:
     open_store(tmp_path).close()
-    with pytest.raises(IndexMismatch, match="scheme: index has 'test' / you have 'other'"):
+    with pytest.raises(IndexMismatch, match="scheme: it has 'test' / you have 'other'"):
         DirectoryIndex.attach(tmp_path, {"scheme": "other"}, readonly=True)
 
 

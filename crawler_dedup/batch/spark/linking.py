@@ -1,9 +1,9 @@
 """Find the pages that have to be decided together: each page, with all pages that its look-up can return.
 
 The numbers of rows are exchanged between executors: equal numbers are sent to the same part, where their rows are linked.
-Near signatures are sent, too, once for each permuted table, by its leading bits. A group of pages is decided in one task,
-by the code of the index; groups are not clusters. Not all pairs are linked: there are only as many links as it takes to
-have all pages with near signatures in one group.
+Near signatures are sent to one part, too, once for each permuted table, by its leading bits. A group of pages is decided in
+one task, by the code of the index; groups are not clusters. Not all pairs are linked: there are only as many links as it
+takes to have all pages with near signatures in one group.
 """
 
 from __future__ import annotations

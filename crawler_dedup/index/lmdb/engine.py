@@ -43,11 +43,11 @@ _DAMAGE = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError)
 
 def explain(error: Exception, env: lmdb.Environment, directory: Path) -> Exception:
     """Convert an error of LMDB, the system or decoding to an :class:`IndexUnusable`; return other errors as they are."""
-    map_size = "(DEDUP_MAP_SIZE, map_size)"
+    remedy = "bytes; raise DEDUP_MAP_SIZE (map_size)"
     if isinstance(error, lmdb.MapFullError):
-        return unusable_error(directory, f"is full: its map has {env.info()['map_size']} bytes; raise it {map_size}")
+        return unusable_error(directory, f"is full: its map has {env.info()['map_size']} {remedy}")
     if isinstance(error, lmdb.MapResizedError):
-        return unusable_error(directory, f"is larger than its map of {env.info()['map_size']} bytes {map_size}")
+        return unusable_error(directory, f"is larger than its map of {env.info()['map_size']} {remedy}")
     if isinstance(error, lmdb.DiskError) or (isinstance(error, lmdb.Error) and _disk_is_full(directory)):
         return unusable_error(directory, "cannot be written: the disk is full")
     if isinstance(error, (*_DAMAGE, msgspec.DecodeError)):
@@ -156,7 +156,7 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
         raise damaged_error(directory, error) from error
     if header.format != FORMAT:
         raise unusable_error(
-            directory, f"has format {header.format}, this version has {FORMAT}: start with an empty one"
+            directory, f"has format {header.format}, this version has {FORMAT}: use the version that made it"
         )
 
 

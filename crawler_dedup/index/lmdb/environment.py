@@ -139,8 +139,8 @@ class Environment:
     def _refuse_left_open(cls, directory: Path) -> None:
         if any(left.directory == directory and not left.is_gone for left in cls._left_open):
             raise IndexUnusable(
-                f"The index in {directory} cannot be opened again in this process, which could not close it: another"
-                " process had locked it."
+                f"The index in {directory} cannot be opened again in this process, which could not close it, because another"
+                " process held its lock."
             )
 
     @classmethod

@@ -54,7 +54,7 @@ def find_problems(
     findings.wrong["overrides cannot be read"] += tables.count_unreadable_overrides()
     sentences = [f"{count} {fault}." for fault, count in findings.wrong.items() if count]
     for name, filed, expected in (
-        ("numbers of records", databases.buckets[NUMBERS].tally(txn), findings.numbers),
+        ("record numbers", databases.buckets[NUMBERS].tally(txn), findings.numbers),
         ("signatures", databases.buckets[SIGNATURES].tally(txn), findings.tables),
     ):
         if filed != expected:

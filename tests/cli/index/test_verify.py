@@ -40,7 +40,7 @@ def carry(pages: Path, tmp_path: Path) -> tuple[str, Path]:
 def test_an_index_without_its_buckets_can_be_replaced(pages: Path, tmp_path: Path, share: float) -> None:
     delete_buckets(pages, share)
     (problem, hint) = cli("verify", pages, status=1).output.splitlines()
-    assert problem.startswith("The tables ")
+    assert problem.startswith("The buckets of signatures ")
     assert hint == "The index is damaged. `crawler-dedup index verify --help` says how to replace it."
     assert kept(carry(pages, tmp_path)[1]) == set(PAGES)
 
