@@ -16,10 +16,9 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 KEY_BYTES = 8
 """Length of each key under which a thin page is filed, in bytes."""
 COVER_IS_NEW = 0x8000
-"""Bit in the number of the packed blocks of a text: the page may be compared as the new one, so the names that an edit must
-have follow."""
+"""Bit in the number of the packed blocks of a text: the names that a kept block must have follow."""
 COVER_SET_END = 0x80
-"""In the byte of a member of a set: it is the last one."""
+"""Bit in the byte of a member of a set: it is the last one."""
 LONGEST_FACT = 15
 """Code of the size of the longest block of a text that is a fact (:mod:`crawler_dedup.signing.cover`)."""
 _SIZES_OF_FACTS, _NO_ENDS = bytes(range(LONGEST_FACT + 1)), bytes(range(COVER_SET_END))
@@ -181,14 +180,14 @@ def is_well_formed(page: SignedPage) -> bool:
     return _is_sketch(page.sketch) and are_lists and is_cover and are_keys and 0 <= page.signature < 1 << 64
 
 
-_COVERS = 64  # that of a page is split when it is read, compared, trimmed and written
+_COVERS = 64  # the cover of a page is split when it is read, compared, trimmed and written
 
 
 class CoverParts(NamedTuple):
     """The packed blocks of a text, by column (:mod:`crawler_dedup.signing.cover`).
 
     Attributes:
-        is_new: whether all traits and the names that a kept block needs are there.
+        is_new: whether all traits, and the names that a kept block must have, are there.
         sizes: a byte for each block.
         traits: a byte for each block, or a bit.
         facts: 2 bytes for each short block.

@@ -27,7 +27,7 @@ _NO_TEXT = int(Trait.NAME | Trait.EMBEDDED)
 _REMEMBERED = 16  # cached pages, because a new page is compared with several kept pages
 _REMEMBERED_KEPT = 128
 _TRAITS_OF_SHOWN = bytes(traits for traits in range(256) if not traits & _HIDDEN)
-# By the traits of a block, which are a byte: the size from which on it is distinctive, and whether it is a heading.
+# By the traits of a block, which are a byte: the least size at which it is distinctive, and whether it is a heading.
 _ALL_TRAITS, _NEVER = range(256), 1 << 16
 _LEAST_SIZE = tuple(
     _NEVER if traits & _LINKED_HEADING == _ENTRY else DISTINCTIVE_HEADING if traits & _HEADING else 1
@@ -101,12 +101,12 @@ class Content:
 
     @computed
     def _new_text(self) -> _OwnText:
-        """The text that no other page of the new page's site has, without its title."""
+        """The text that no other page of the new page's site has, apart from the title."""
         return self._own_text(self.new, self.site_of_new)
 
     @computed
     def _kept_text(self) -> _OwnText:
-        """The text that no other page of the kept page's site has, without its title."""
+        """The text that no other page of the kept page's site has, apart from the title."""
         return self._own_text(self.kept, self._site_of_kept)
 
     def _own_text(self, page: SignedPage, site: SiteProfile) -> _OwnText:
@@ -114,7 +114,7 @@ class Content:
 
     @property
     def own_blocks(self) -> Mapping[int, PackedBlock]:
-        """The own blocks of the new page, which no other page of its site has, apart from its title, by hash."""
+        """The own blocks of the new page, which no other page of its site has, apart from the title, by hash."""
         return self._new_text.blocks
 
     @property
@@ -189,10 +189,10 @@ class Content:
         return [block for block in self._new_blocks if block.hash not in self.visible_hashes]
 
     def lacks_any_mark(self, *, with_names: bool) -> bool:
-        """Return whether the kept page lacks a heading, a line with number or an entry of the new page, without furniture.
+        """Return whether the kept page lacks any mark of the new page: a heading, a line with a number, or an entry.
 
-        Pictures and the like also count, except on lists; if the pages are on two hosts and have a text, pictures are
-        compared by the names of their files. Pictures that the kept page hides always count.
+        Furniture does not count. Pictures and the like do, except on lists; if the pages are on two hosts and the new one
+        has a text, they are compared by file name only. Pictures that the kept page hides always count.
 
         Args:
             with_names: whether blocks that only repeat the title count, too.
@@ -258,7 +258,7 @@ def _leave_out(packed: bytes, furniture: frozenset[int]) -> Sequence[PackedBlock
 
 @lru_cache(maxsize=_REMEMBERED)
 def _find_own_text(packed: bytes, site: SiteProfile, *, is_thin: bool) -> _OwnText:
-    """Return the blocks of text that no other page of its *site* has, without its title."""
+    """Return the blocks of text that no other page of its *site* has, apart from the title."""
     blocks = _leave_out(packed, site.furniture)
     own = (block for block in blocks if block.hash not in site.shared and not block.traits & _NO_TEXT)
     return _OwnText.of(block for block in own if is_thin or _is_distinctive(block))

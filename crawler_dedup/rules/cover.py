@@ -100,7 +100,7 @@ def cover_of(page: SignedPage) -> bytes:
 
 
 def is_beside_subject(page: SignedPage) -> bool:
-    """Return whether the main text is probably a consent text: it is before its heading, or after a longer text."""
+    """Return whether the main text is probably a consent text: it comes before the heading, or after a longer text."""
     rows = _read_rows(page)
     main = [place for place, row in enumerate(rows) if row.block.traits & _MAIN]
     headings = [place for place, row in enumerate(rows) if row.block.traits & _NAMED == _NAMED]
@@ -228,7 +228,7 @@ class Cover:
     def _pair_up(
         self, texts: Sequence[CoverBlock], kept: Sequence[CoverBlock]
     ) -> Iterator[tuple[CoverBlock, Sequence[CoverBlock]]]:
-        """Yield each of *texts* with those of the blocks in its place that it can be an edit of.
+        """Yield each of *texts* with the blocks in its place of which it can be an edit.
 
         The blocks follow each other in one order, so a block has moved by no more places than one page has more blocks.
         """

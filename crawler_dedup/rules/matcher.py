@@ -30,7 +30,7 @@ class Comparing(Protocol):
 
 @dataclass
 class ConfiguredScheme:
-    """Takes the place of a signer where nothing is signed: it needs neither a parser nor the tokenizer of the index."""
+    """Scheme and configuration where nothing is signed: unlike a signer, it needs neither parser nor tokenizer."""
 
     config: Config
     scheme: Scheme

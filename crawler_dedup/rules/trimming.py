@@ -23,7 +23,7 @@ def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
 def is_list(page: SignedPage) -> bool:
     """Return whether a page mainly leads to other pages: an index, an archive, a tag page.
 
-    The links within the element of its main text are at least half as long as the text, or those of the whole page twice as
+    The links inside the element of its main text are at least half as long as the text, or those of the whole page twice as
     long (an index without text, whose main text is a box at its side).
     """
     inside, outside = 2 * page.inner_link_chars >= page.chars, page.link_chars >= 2 * page.chars

@@ -21,7 +21,7 @@ from crawler_dedup.signing.lines import (
     find_facts,
     hash_line,
     hash_text,
-    is_line_numbers,
+    is_number_sequence,
     numbers_in,
     without_punctuation,
     without_visits,
@@ -77,8 +77,8 @@ class PageBlocks(NamedTuple):
 
     Attributes:
         packed: each block, in reading order (:func:`unpack_blocks`).
-        heading: hash of the last ``<h1>`` shortly before the main text, else of the first in it, unless it is a link. 0 if
-            there is none, or if an ``<h1>`` and the title share a part.
+        heading: hash of the last ``<h1>`` shortly before the main text, or else of the first in it; links do not count. 0
+            if there is none, or if any ``<h1>`` is in the title or contains a part of the title.
         named: which parts of the title are also in a heading or in the main text: as bits, the lowest for the first
             part in alphabetical order.
         cover: the same blocks, in the same order, in the form that is kept of text pages
@@ -94,10 +94,10 @@ class PageBlocks(NamedTuple):
 def pack_blocks(page: Outline, main: MainBlocks, title: str, embedded: Mapping[str, bool] | None = None) -> PageBlocks:
     """Pack the blocks of a *page*, of which *main* is the main text.
 
-    Two blocks are the same if their texts are the same after normalising (NFKC, case and Traditional characters folded),
-    without white space, punctuation outside of numbers (ASCII, also in full width, typographic dashes and quotation marks)
-    and phrases that count visits. A repeated text makes a block for each occurrence, unless it is a link,
-    hidden or the title. A line that only announces an advertisement makes no block.
+    Two blocks are the same if their texts are the same after normalising (NFKC, case and Traditional characters folded).
+    Ignored are white space, punctuation outside of numbers (ASCII, full-width, typographic dashes and quotation marks), and
+    phrases that count visits. A repeated text makes a block for each occurrence, unless it is a link, hidden or the title.
+    A line that only announces an advertisement makes no block.
 
     Args:
         embedded: content beside the text (:func:`crawler_dedup.signing.embedded.find_embedded_content`), and whether it is
@@ -160,12 +160,12 @@ def _compared(blocks: Sequence[Block]) -> list[Block]:
 
 
 def compared_lines(block: Block) -> Sequence[Block]:
-    """Return *block*, or instead of a preformatted text its lines, unless they are only numbered."""
-    return block.lines if block.lines and not is_line_numbers(block.text) else (block,)
+    """Return *block*; for a preformatted text its lines, unless they are only line numbers."""
+    return block.lines if block.lines and not is_number_sequence(block.text) else (block,)
 
 
 class _Line(NamedTuple):
-    """A block with its normalised text, the bytes of that which are hashed, and how many times it was read by then."""
+    """A block with its normalised text, the bytes of the text that are hashed, and how many times it has occurred."""
 
     block: Block
     plain: str
@@ -182,7 +182,7 @@ def _pack_cover(rows: Mapping[int, tuple[int, int]], lines: Mapping[int, _Line])
     counting = {
         number
         for number, (traits, _) in rows.items()
-        if traits & _NUMBER and number in lines and is_line_numbers(lines[number].plain)
+        if traits & _NUMBER and number in lines and is_number_sequence(lines[number].plain)
     }
     long = {
         number: line

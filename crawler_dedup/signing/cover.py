@@ -55,7 +55,7 @@ class CoverBlock(NamedTuple):
             numbers (127 bits each).
         traits: bits of :class:`crawler_dedup.signedpage.Trait`. Of a kept page only HIDDEN.
         size: its size in Latin letters, rounded up.
-        needed: the set of names that a kept block must have if this one is an edit of it. A kept page has none.
+        needed: the set of names that a kept block must have if this block is an edit of it. Of a kept page it is empty.
     """
 
     key: int
@@ -85,7 +85,7 @@ def lacks_numbers(new: CoverBlock, kept: CoverBlock) -> bool:
 
 
 def lacks_names(new: CoverBlock, kept: CoverBlock, *, is_part: bool) -> bool:
-    """Return whether *new* has a name that *kept* lacks, or whether the numbers of denials differ.
+    """Return whether *new* has a name that *kept* lacks, or a different number of denials.
 
     Args:
         is_part: whether *new* is so much shorter that it is rather a part of *kept*, which may deny more.

@@ -18,7 +18,8 @@ _BESIDE = frozenset(
 )
 _ROLES = frozenset("alert alertdialog banner complementary contentinfo dialog menu navigation search status".split())
 LINE_BREAK = "\r\n"
-"""The part of a block that stands for ``<br>``: this object, of which there is no other. Elsewhere it is white space."""
+"""The part of a block that represents ``<br>``: this very object. An equal string from elsewhere is white space."""
+_NAMES = ("class", "id", "role")
 _FORMS = frozenset(("fieldset", "form"))
 # Elements that hold one block, or are parts of lists and tables: their marks are not read, which saves half of the time.
 _SMALL = frozenset("dd dt h1 h2 h3 h4 h5 h6 li p tbody td th tr".split())
@@ -40,7 +41,7 @@ class Elements:
             blocks of several lines.
         hashes: the hashes of the lines by which the page is compared, once it is signed
             (:func:`crawler_dedup.signing.blocks.hashes_of_lines`).
-        code: the blocks with inline code by their indexes, with the code in backticks, in lines as in *lines*.
+        code: blocks with inline code by their indexes, with the code in backticks and line breaks as in *lines*.
     """
 
     def __init__(self) -> None:

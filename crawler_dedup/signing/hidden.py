@@ -1,8 +1,8 @@
 """Hidden elements of a page: those that a browser hides because of their name, their attributes or their ``style``.
 
 Elements hidden by a style sheet or a script are not detected. ``aria-hidden`` hides from screen readers only. A declaration
-hides wherever it is in a ``style``, even if a browser ignores it: text that counts as hidden by mistake covers less,
-so that no page is lost.
+hides wherever it is in a ``style``, even if a browser ignores it: a kept page whose text wrongly counts as hidden covers
+less, so that fewer pages are dropped.
 
 Some of these elements are *revealed* to readers with scripts as soon as the page is there: those that fade in, and the
 segments in which React sends a page. A ``<noscript>`` has what its page shows to readers without scripts.
@@ -91,7 +91,7 @@ def _conceal_by_style(style: str, around: Concealment, *, revealed: bool = False
 
 
 def find_shadow_hosts(tree: HtmlElement) -> set[HtmlElement]:
-    """Return the elements of *tree* in whose place a browser shows a shadow tree."""
+    """Return the elements of *tree* whose shadow tree a browser shows instead of their content."""
     hosts: set[HtmlElement] = set()
     nested: set[HtmlElement] = set()
     for template in (template for root in roots(tree) for template in root.iter("template")):

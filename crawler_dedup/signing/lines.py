@@ -73,7 +73,7 @@ def find_facts(plain: str) -> list[str]:
     return facts
 
 
-def is_line_numbers(plain: str) -> bool:
+def is_number_sequence(plain: str) -> bool:
     """Return whether a text consists of consecutive numbers: those of the lines of a program, or of the pages of a list."""
     if not _LINE_NUMBERS.fullmatch(plain):
         return False

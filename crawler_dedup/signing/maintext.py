@@ -123,7 +123,7 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
 
 
 def _end_of(main: int, parents: list[int]) -> int:
-    """Return the number after that of the last element inside of *main*."""
+    """Return the number that follows the last element inside of *main*."""
     return next((number for number in range(main + 1, len(parents)) if parents[number] < main), len(parents))
 
 
@@ -274,7 +274,7 @@ def join_shown_text(part: Outline | MainBlocks) -> str:
 def shows_hardly_anything(page: Outline, main: MainBlocks) -> bool:
     """Return whether a page shows no text outside of links but a few labels, and next to nothing of its main text.
 
-    If it has no main text, all of its blocks count.
+    If the page has no main text, it must show next to nothing at all.
     """
     if sum(map(_shown_size, main.blocks or page.blocks)) >= _STATEMENT:
         return False

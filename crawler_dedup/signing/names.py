@@ -33,7 +33,7 @@ _REMEMBERED = 4096
 
 
 def find_names(text: str) -> tuple[int, int]:
-    """Return the sets of names and of words with capital letters in a *text*, both with the number of denials."""
+    """Return the set of names of a *text*, and the set of its words with a capital letter; both have the denials, too."""
     denials = _count_denials(text.lower())
     names = capitals = min(denials, (1 << _DENIALS) - 1) << _NAMES
     if text.isupper():

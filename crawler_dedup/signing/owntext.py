@@ -1,10 +1,9 @@
 """Outline → own text: the main text in reading order, without the blocks that the site repeats on many pages.
 
-The main text by which pages are compared leaves out short blocks, so that an article is the same in any template. To read
-or to store, a page has more: the heading that names it; where the main text is the smaller part of a page of many sections,
-all texts outside of elements that are marked as something else; short blocks between two blocks of the text, except labels
-that the page repeats; the heading of each entry; and all entries of a list if it has most of them. A long text that is there
-twice, for wide and for narrow screens, is left out the second time.
+The main text by which pages are compared leaves out short blocks, so that an article is the same in any template. An own
+text, which is to be read or stored, has more: the heading that names the page; where the main text is the smaller part of a
+page of many sections, all texts outside of elements that are marked as something else; short blocks between two blocks of
+the text; and all entries of a list if the main text has half of them or more.
 
 What the site repeats is left out, unless hardly anything else remains: then the page itself is the text that other pages
 repeat, such as an imprint or a licence. Short repeated blocks stay between blocks of the page's own: the headings and labels
@@ -26,14 +25,8 @@ from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.blocks import compared_lines, hashes_of_lines
 from crawler_dedup.signing.elements import Elements
 from crawler_dedup.signing.extractors import extract_text
-from crawler_dedup.signing.lines import is_line_numbers
-from crawler_dedup.signing.maintext import (
-    MainBlocks,
-    ReadPage,
-    find_main_blocks,
-    find_name,
-    read_page,
-)
+from crawler_dedup.signing.lines import is_number_sequence
+from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks, find_name, read_page
 from crawler_dedup.signing.markdown import write_markdown
 from crawler_dedup.signing.outline import Outline
 from crawler_dedup.signing.textblocks import Block
@@ -150,7 +143,7 @@ def _is_mostly_hidden(page: ReadPage) -> bool:
 
 
 class OwnTexts:
-    """Makes the own texts of the pages of a crawl. After the first, what was read of the latest pages is kept for theirs."""
+    """Makes the own texts of a crawl's pages. After the first, recently signed pages are kept, not to be read again."""
 
     def __init__(self, signer: Signer) -> None:
         self._signer = signer
@@ -194,7 +187,7 @@ class _Selector:
         self._texts = [
             place
             for place, block in enumerate(self._blocks)
-            if block.shown and not (block.text[0].isdigit() and is_line_numbers(block.text))
+            if block.shown and not (block.text[0].isdigit() and is_number_sequence(block.text))
         ]
         self._name = find_name(page.title, self._blocks)
         self._content = [place for place in self._texts if elements.marks[elements.owners[place]] not in beside]

@@ -43,7 +43,7 @@ def split_title(title: str) -> frozenset[str]:
 def find_identifiers(title: str) -> frozenset[str]:
     """Return the names in *title* that are written with underscores, as those of functions and files are.
 
-    The parts of a title do not keep the order of their words: those of ``rgb_to_hsv`` are those of ``hsv_to_rgb``.
+    The parts of a title do not keep the order of their words: ``rgb_to_hsv`` and ``hsv_to_rgb`` have the same parts.
     """
     folded = _fold(title)
     return frozenset(_IDENTIFIER.findall(folded)) if "_" in folded else frozenset()
@@ -75,7 +75,7 @@ def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bo
     """Return whether two titles, given by their parts, can name one page.
 
     Args:
-        own_parts: whether the parts of the site's name were removed from both; if not, they may be among them.
+        own_parts: whether the parts are those of the pages; if not, parts of their sites' names may be among them.
     """
     if not kept:
         return True

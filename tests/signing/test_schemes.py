@@ -356,7 +356,7 @@ def test_signatures_and_keys_depend_on_the_options_in_the_spec_only(name: str, o
     for value in edges(field):
         chosen = scheme_of(f"{name} {option}={value}{_WITH.get((name, option, value), '')}", NEAR)
         assert getattr(chosen, option) == value
-        is_default_of_later = field.metadata["later"] and value == field.default
+        is_default_of_later = field.metadata["added_later"] and value == field.default
         in_spec = field.metadata["filed"] and not is_default_of_later
         assert (f" {option}={getattr(chosen, option)}" in chosen.spec) == in_spec
         made_again = scheme_of(chosen.spec, NEAR)
@@ -452,7 +452,7 @@ def test_an_entry_point_that_is_not_a_scheme_is_refused_and_none_replaces_a_sche
     assert isinstance(scheme_of("mine"), Mine)
     assert scheme_of("exact").name == "exact"
     for name in ("wrong", "maker", "yours"):
-        with pytest.raises(ConfigError, match=rf"'{name}' is .* not a subclass of crawler_dedup\.Scheme"):
+        with pytest.raises(ConfigError, match=rf"'{name}' must be a subclass of crawler_dedup\.Scheme"):
             scheme_of(name)
     with pytest.raises(ConfigError, match=r"'unfinished' cannot be used: .*abstract"):
         scheme_of("unfinished")

@@ -78,9 +78,9 @@ class FeatureScheme(LexicalScheme):
     """
 
     _: KW_ONLY
-    stem: str = option(NO, "|".join((NO, *LANGUAGES)), later=True)
-    phrases: str = option(NO, f"{NO}|yes", later=True)
-    title: int = option(0, "0 to 10", later=True)
+    stem: str = option(NO, "|".join((NO, *LANGUAGES)), added_later=True)
+    phrases: str = option(NO, f"{NO}|yes", added_later=True)
+    title: int = option(0, "0 to 10", added_later=True)
 
     @classmethod
     def build(cls, options: Mapping[str, str], config: Config) -> Self:

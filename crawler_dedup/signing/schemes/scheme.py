@@ -59,13 +59,13 @@ PATH = "a path without spaces"
 """What an option takes that names a file."""
 
 
-def option(default: Any, allowed: str, *, filed: bool = True, later: bool = False) -> Any:
+def option(default: Any, allowed: str, *, filed: bool = True, added_later: bool = False) -> Any:
     """Declare a field of a scheme that ``DEDUP_SCHEME`` can set: an int, a float or a str.
 
     Args:
         allowed: "LOW to HIGH", words separated by ``|``, or :data:`PATH`.
         filed: whether signatures or keys depend on it; if not, the option may change from run to run on one index.
-        later: whether there are indexes that are older than the option. Its default is then left out of the header.
+        added_later: whether there are indexes that are older than the option. Its default is then left out of the header.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def option(default: Any, allowed: str, *, filed: bool = True, later: bool = Fals
     >>> Openings.read({"first": "50"})
     {'first': 50}
     """
-    return field(default=default, metadata={"allowed": allowed, "filed": filed, "later": later})
+    return field(default=default, metadata={"allowed": allowed, "filed": filed, "added_later": added_later})
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Scheme(ABC):
         """Name and options that signatures and keys depend on, for :func:`~crawler_dedup.signing.schemes.scheme_of`."""
         filed = ((item, getattr(self, item.name)) for item in fields(self) if item.metadata.get("filed"))
         chosen = [
-            f"{item.name}={value}" for item, value in filed if not item.metadata["later"] or value != item.default
+            f"{item.name}={value}" for item, value in filed if not item.metadata["added_later"] or value != item.default
         ]
         return " ".join([self.name, *self.fixed.split(), *chosen])
 
