@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 STEPS = {
-    "process_response, decider, monitor": ["middleware:DedupMiddleware.process_response"],
+    "process_response, checker, monitor": ["middleware:DedupMiddleware.process_response"],
     "marking of requests": [
         "middleware:DedupMiddleware.request_scheduled",
         "middleware:DedupMiddleware.process_request",
@@ -46,7 +46,7 @@ STEPS = {
         "crawl.signers:Signers._answer",
         "crawl.signingqueue:Queue.add",
         "crawl.signingqueue:Queue._receive",
-        "crawl.decider:Decider._sign",
+        "crawl.checker:Checker._sign",
     ],
     "sending to the deciding process": [
         f"crawl.deciding:DecidingProcess.{name}" for name in ("submit", "end_claim", "_send", "_receive")
@@ -54,7 +54,7 @@ STEPS = {
     "claims": ["crawl.claims:Claims.decide", "crawl.claims:Claims.end"],
     "settling": [
         f"settling:SettlingMiddleware.{name}"
-        for name in ("process_spider_input", "item_scraped", "_begin_pass", "_end_pass", "_pass_ended")
+        for name in ("process_spider_input", "item_scraped", "_begin_output", "_end_output", "_output_ended")
     ]
     + ["settling:SettlingMiddleware._note_output"],
     "sign: the rest": ["signing.signer:Signer.sign"],

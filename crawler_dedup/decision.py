@@ -10,7 +10,7 @@ import msgspec
 
 from crawler_dedup.urls import text_without_credentials, without_credentials
 
-BEING_HANDLED = "alike page being handled"
+BEING_HANDLED = "similar page being handled"
 """Reason of an ``unchecked`` page: a similar page has passed, and it is not yet known whether it was handled."""
 
 NO_ANSWER = "no answer from the index"

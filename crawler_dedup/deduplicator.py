@@ -32,10 +32,56 @@ from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Advance, ignore_progress
+from crawler_dedup.system.logs import logger_without_credentials
+
+logger = logger_without_credentials(__name__)
+
+
+def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
+    """Return the decision that a crawl which begins now would make about *page*, and change nothing.
+
+    Works while a crawl uses the index. If there is no index, the page is new, and no directory is created.
+
+    Args:
+        signer: the signer that has signed the page. Make it, and call this, within :func:`with_tokenizer_of_index`.
+        alias: another key of the page: the key of an address that redirected to it.
+
+    Raises:
+        IndexMismatch: the index was made with another configuration.
+        IndexUnusable: it cannot be read.
+    """
+    try:
+        store = open_pages(location, signer.spec)
+    except IndexMissing:
+        return Decision(
+            Verdict.UNCHECKED if page.unsigned else Verdict.NEW, page.url, page.key, page.scope, page.unsigned
+        )
+    with closing(store):
+        return preview_in(store, signer, page, alias=alias)
+
+
+def preview_in(store: Index, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
+    """Return what :func:`preview` returns, from an open index."""
+    return store.preview(page, RuleMatcher(signer), RunContext.of(signer.config), alias=clean_identifier(alias))
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """The open index, and the contexts in which this run offers pages: to be settled at once, or to claim their places.
+
+    Attributes:
+        is_emptied: whether it was emptied when it was opened.
+    """
+
+    store: Index
+    run: Run
+    context: RunContext
+    claiming: RunContext
+    is_emptied: bool
 
 
 class Deduplicator:
-    """Decides for each page whether a kept page represents it, and keeps the pages for which none does.
+    """Decides for each page whether a kept page represents it, and keeps the other pages.
 
     Safe to use from several threads, and from several processes on one index.
 
@@ -97,12 +143,25 @@ class Deduplicator:
 
         return with_tokenizer_of_index(config or Config(), open_with)
 
-    def _open(self, *, fresh: bool, lock: Run | None = None) -> Opening:
-        signer, config = self.signer, self.config
+    def _open(self, *, fresh: bool, run: Run | None = None) -> _Opened:
+        signer, config = self.signer, self.signer.config
         store = make_pages(
             self._location, signer.spec, signer.libraries, map_size=config.map_size, fresh=fresh, frozen=self._profiles
         )
-        return Opening.begin(store, config, self._claim_numbers, lambda: self._stored_until, fresh=fresh, lock=lock)
+        try:
+            is_emptied = fresh and not len(store)  # it is not emptied if another crawl of this process uses it
+            run = run or store.begin_run()
+        except BaseException:
+            store.close()
+            raise
+
+        def stored_until() -> int | None:
+            moment = self._stored_until  # read once: the event loop sets it, and this is the writing thread
+            return None if moment is None else run.time_of(moment)
+
+        context = RunContext.of(config, run=run.number, clock=run.now, stored_until=stored_until)
+        claiming = replace(context, next_claim=self._claim_numbers.__next__)
+        return _Opened(store, run, context, claiming, is_emptied)
 
     def reopen(self) -> None:
         """Open an index on a server again, after it was emptied, or after this run was declared dead.
@@ -110,18 +169,18 @@ class Deduplicator:
         This begins another run, unless the present run still counts as alive. Raises the errors of :meth:`open`.
         """
         opened = self._opened
-        self._opened = self._open(fresh=False, lock=opened.lock if opened.lock.show_life() else None)
+        self._opened = self._open(fresh=False, run=opened.run if opened.run.show_life() else None)
         opened.store.close()
-        if self._opened.lock is not opened.lock:
-            opened.lock.release()
+        if self._opened.run is not opened.run:
+            opened.run.release()
 
     @property
-    def pages(self) -> Index:
+    def index(self) -> Index:
         """The open index. It is another object after :meth:`reopen`."""
         return self._opened.store
 
     @property
-    def index(self) -> str:
+    def index_name(self) -> str:
         """Name of the index in messages: its location, without user names and passwords."""
         return self._opened.store.name
 
@@ -133,7 +192,7 @@ class Deduplicator:
     @property
     def clock_offset(self) -> float:
         """The offset of the clock of this run (:class:`~crawler_dedup.index.runs.Run`)."""
-        return self._opened.lock.offset
+        return self._opened.run.offset
 
     @property
     def stored_until(self) -> int | None:
@@ -243,7 +302,7 @@ class Deduplicator:
 
         Args:
             claim: whether a page that passes represents others only once it is settled (:meth:`end_claim`), not at once.
-            aliases: key of a page → another key of it: that of an address that redirected to it.
+            aliases: key of a page → another key of it: the key of an address that redirected to it.
             is_dry: whether these pages pass in any case. They then represent no page in crawls that drop duplicates.
                 ``None``: as ``Config.action`` says.
         """
@@ -335,7 +394,19 @@ class Deduplicator:
             return
         self._closed = True
         self._profile_check.finish()
-        self._opened.end(all_stored=all_stored, finished=finished)
+        opened = self._opened
+        try:
+            if all_stored and opened.run.is_held:
+                opened.store.end_run(opened.context, finished=finished)
+        except IndexGone:
+            pass  # and with it all that the run has settled
+        except IndexUnusable as error:
+            logger.warning(
+                "The end of the run could not be recorded, so that its last pages may be stored twice: %s", error
+            )
+        finally:
+            opened.store.close()
+            opened.run.release()
 
     def __enter__(self) -> Deduplicator:
         return self

@@ -11,9 +11,9 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
+from crawler_dedup.crawl.checker import Checker
 from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.crawl.compat import is_asyncio_available
-from crawler_dedup.crawl.decider import Decider
 from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.preview import Preview
@@ -34,20 +34,20 @@ class DedupMiddleware:
     middleware turns into a retry (a ban, a captcha) is never judged.
 
     Attributes:
-        session: what belongs to the crawl: index, claims, monitor. A Scrapy command that shows single pages has none: all
+        session: the index, the claims and the monitor of the crawl. A Scrapy command that shows single pages has none: all
             pages pass there.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self.crawler = crawler
         self._gate = Gate(crawler, config)
-        self._decider: Decider | Preview
+        self._checker: Checker | Preview
         if is_preview(crawler):
             discard_ahead()
-            self._decider = Preview(crawler, config, self._gate)
+            self._checker = Preview(crawler, config, self._gate)
         else:
             self.session = Session(crawler, config)
-            self._decider = Decider(self.session, self._gate, config)
+            self._checker = Checker(self.session, self._gate, config)
         crawler.signals.connect(self.request_scheduled, signal=signals.request_scheduled)
 
     @classmethod
@@ -94,7 +94,7 @@ class DedupMiddleware:
         spider: Spider | None = None,  # noqa: ARG002
     ) -> Response:
         """Pass *response*, or raise :class:`~crawler_dedup.NearDuplicate` if its page is dropped and not followed."""
-        checked = await self._decider.check(request, response)
+        checked = await self._checker.check(request, response)
         if META_RESTORED in request.meta:
             self.session.restorations.note_response(request, response, checked.decision if checked else None)
         if checked is None:

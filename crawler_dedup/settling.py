@@ -94,7 +94,7 @@ class Outcome:
     def succeeded(self) -> bool:
         """Whether the callback ended well, and one of its items came out of the pipelines.
 
-        A callback that yields no item has ended well, too, unless it asked for the page again, as after a ban.
+        A callback that yields no item has ended well, too, unless the page was asked for again, as after a ban.
         """
         return self.callback and (self.scraped > 0 or not (self.dropped or self.failed or self.asked_again))
 
@@ -117,7 +117,7 @@ class _Handling:
 
     Attributes:
         discards_items: whether the items of the page are discarded, because it is an unwanted page whose links are followed.
-        passes: outputs of the callback, or of a middleware in its place, that are being read.
+        open_outputs: outputs of the callback, or of a middleware in its place, that are being read.
         pending: items that have not come out of the pipelines.
     """
 
@@ -125,13 +125,13 @@ class _Handling:
     monitor: Monitor
     discards_items: bool
     outcome: Outcome = Outcome()
-    passes: int = 0
+    open_outputs: int = 0
     pending: int = 0
     callback_ended: bool = False
 
 
 class SettlingMiddleware:
-    """Watches each page with a decision from its callback to the end of its last item.
+    """Watches each page that has a decision, from its callback to the end of its last item.
 
     Its order is 10, the outermost: everything that it sees goes to the engine.
     """
@@ -161,7 +161,7 @@ class SettlingMiddleware:
         return middleware
 
     def process_spider_input(self, response: Response, spider: Spider | None = None) -> None:  # noqa: ARG002
-        """Begin to follow a page with a decision, whose callback is called next."""
+        """Begin to watch a page that has a decision, and whose callback is called next."""
         decision = response.meta.get(META_DECISION)
         if not isinstance(decision, Decision) or response.request is None:
             return
@@ -178,11 +178,11 @@ class SettlingMiddleware:
         spider: Spider | None = None,  # noqa: ARG002
     ) -> AsyncIterator[Any]:
         """Count the items that a callback yields, and note that it ended well. Discard the items of an unwanted page."""
-        handling = self._begin_pass(response)
+        handling = self._begin_output(response)
         async for output in result:
             if self._note_output(output, response, handling):
                 yield output
-        self._end_pass(response, handling)
+        self._end_output(response, handling)
 
     def process_spider_output(
         self,
@@ -195,11 +195,11 @@ class SettlingMiddleware:
         With an asynchronous method alone, these versions lose the output of a middleware that handles an exception of the
         callback.
         """
-        handling = self._begin_pass(response)
+        handling = self._begin_output(response)
         for output in result:
             if self._note_output(output, response, handling):
                 yield output
-        self._end_pass(response, handling)
+        self._end_output(response, handling)
 
     def _note_output(self, output: Any, response: Response, handling: _Handling | None) -> bool:
         """Note an *output* of a callback, and return whether to pass it on to the engine."""
@@ -217,21 +217,21 @@ class SettlingMiddleware:
             handling.pending += 1
         return True
 
-    def _begin_pass(self, response: Response) -> _Handling | None:
+    def _begin_output(self, response: Response) -> _Handling | None:
         handling = self._handlings.get(response)
         if handling is not None:
-            handling.passes += 1
+            handling.open_outputs += 1
         return handling
 
-    def _end_pass(self, response: Response, handling: _Handling | None) -> None:
+    def _end_output(self, response: Response, handling: _Handling | None) -> None:
         if handling is None:
             return
-        handling.passes -= 1
-        # A middleware's output for an exception of the callback has a pass of its own, which begins at once.
-        asyncio.get_running_loop().call_soon(self._pass_ended, response, handling)
+        handling.open_outputs -= 1
+        # A middleware's output for an exception of the callback is another output, which begins at once.
+        asyncio.get_running_loop().call_soon(self._output_ended, response, handling)
 
-    def _pass_ended(self, response: Response, handling: _Handling) -> None:
-        if not handling.passes:
+    def _output_ended(self, response: Response, handling: _Handling) -> None:
+        if not handling.open_outputs:
             self._callback_ended(response, succeeded=True)
 
     def process_spider_exception(

@@ -288,7 +288,7 @@ class Claims:
             self._monitor.log(
                 logging.WARNING,
                 "Could not write the release of %d pages to the index (first: %s); they may wrongly represent duplicates."
-                " Remove them with `crawler-dedup forget`",
+                " Remove each with `crawler-dedup forget --url`: the journal has them as `released`",
                 len(released),
                 released[0].url,
             )

@@ -86,7 +86,7 @@ class DecidingProcess:
         self._starts += 1
         opened = self._deduplicator
         settings = {name: getattr(opened.config, name) for name in SETTINGS}
-        directory, spec = os.fsencode(opened.pages.name), opened.pages.header.spec
+        directory, spec = os.fsencode(opened.index.name), opened.index.header.spec
         return pack(Start(settings, directory, spec, opened.run, opened.clock_offset, self._starts, os.getpid()))
 
     def submit(
@@ -164,7 +164,7 @@ class DecidingProcess:
         if not message:  # it is ready
             return
         self._heard = time.monotonic()
-        self._deduplicator.pages.note_length()
+        self._deduplicator.index.note_length()
         answers = _MESSAGES.decode(message)
         if isinstance(answers, Failure):  # it ends now
             self._monitor.log(logging.WARNING, "No deciding process can be started: %s", answers.message)
@@ -188,7 +188,7 @@ class DecidingProcess:
     def _died(self) -> None:
         """Let another process do what this one has not answered, except offers that may have ended two processes."""
         self.kill()
-        self._deduplicator.pages.note_lost_claims()  # in case this process ends the run
+        self._deduplicator.index.note_lost_claims()  # in case this process ends the run
         self._note_death()
         left = self._waiting.values()
         failed = [waiting for waiting in left if waiting.tries >= _MAX_TRIES and isinstance(waiting.job, Offer)]
@@ -220,7 +220,7 @@ class DecidingProcess:
             finished: whether the run came to its end; ``None``: it is not ended, and counts as dead.
 
         Returns:
-            Whether this process need not end the run: the other one has, or could not because the index was locked.
+            Whether the crawl need not do so itself: the process has done so, or could not because the index was locked.
         """
         if self._has_given_up or (self._child is None and not self._waiting):
             self._is_closed = True

@@ -4,8 +4,8 @@ An exporter's error ends in the log of the signal ``item_scraped``; the feeds be
 storage's error ends in the log too. And an exported item is not yet on disk: it is in the buffer of a file, in that of a
 compressor until the feed is closed, or in a temporary file until it is sent.
 
-A slot is Scrapy's word for an open feed, or for the open batch of a feed. It is *unwritten* from its first item on, until
-it is known to be written: after a successful flush if that stores its items, else when its storage has stored it.
+A slot is Scrapy's word for an open feed, or for the open batch of a feed. It is *unwritten* from its first item until its
+items are known to be stored: after a successful flush if a flush stores them, otherwise when its storage has stored it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class _Mark:
 
     Attributes:
         moment: a time of :func:`time.monotonic`.
-        settled: how many pages were settled by then.
+        settled: how many pages were settled before.
     """
 
     moment: float

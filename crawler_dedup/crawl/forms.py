@@ -1,4 +1,5 @@
-"""Kept pages of one host that differ only in numbers, dates or parts of their addresses: an endless calendar, for example.
+"""Kept pages of one host that differ only in numbers, dates or parts of their address: a calendar without end, an error
+page with status 200.
 
 The signing process reads their forms (:mod:`crawler_dedup.signing.forms`). Nothing is dropped because of them.
 """
@@ -13,7 +14,7 @@ from itertools import takewhile
 from crawler_dedup.counting import HeavyHitters
 
 LIMIT = 100
-"""Number of kept pages of one form from which on the form is reported."""
+"""A form is reported when this many kept pages have it."""
 MAX_FORMS = 2_000
 """Number of forms that are counted at the same time."""
 _EXAMPLES = 3
@@ -26,7 +27,7 @@ class FormUse:
 
     Attributes:
         count: how many there are.
-        path: the part that their addresses have in common at the beginning, up to a slash.
+        path: the common beginning of their addresses, up to a slash.
         examples: addresses of the latest of them, until the form is reported.
     """
 
@@ -43,7 +44,7 @@ class FormUse:
 
 
 class Forms:
-    """Counts the forms of the kept pages of a crawl: those that come most often."""
+    """Counts the most frequent forms of the kept pages of a crawl."""
 
     def __init__(self) -> None:
         self._uses: HeavyHitters[bytes, FormUse] = HeavyHitters(MAX_FORMS, FormUse)
@@ -51,7 +52,7 @@ class Forms:
     def add(self, url: str, forms: Sequence[bytes]) -> FormUse | None:
         """Count a kept page. Return its form if that is to be reported now.
 
-        If one of its forms was reported already, the page is counted only for that form.
+        A page with a form that was reported already is counted only for that form.
         """
         reported = [form for form in forms if (use := self._uses.get(form)) is not None and use.count >= LIMIT]
         for form in reported[:1] or forms:

@@ -31,7 +31,7 @@ class Identity(NamedTuple):
 
     Attributes:
         key: the page key.
-        scope: the scope in which it is compared; ``None``: that of its language, which is known once it is signed.
+        scope: the scope in which it is compared; ``None``: its language, which is known once it is signed.
         alias: the key of the address that redirected to the page; ``""`` if none did.
     """
 
@@ -43,8 +43,8 @@ class Identity(NamedTuple):
 class Gate:
     """Decides which responses are checked.
 
-    Only responses of scheduled requests are checked, not those of downloads inside a callback, whose handling the
-    filter cannot observe. The mark of a scheduled request is stored in ``meta``, because a scheduler on disk returns another
+    Only responses of scheduled requests are checked, not those of downloads inside a callback, whose handling the filter
+    cannot observe. The mark of a scheduled request is stored in ``meta``, because a scheduler on disk returns another
     object. It names the request, and is removed before a callback can copy it into another request.
 
     Raises:

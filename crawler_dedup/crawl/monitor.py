@@ -95,7 +95,7 @@ class Monitor:
         self.log(
             logging.INFO,
             "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s, signing: %s",
-            deduplicator.index,
+            deduplicator.index_name,
             _count(deduplicator),
             deduplicator.run,
             deduplicator.scheme,
@@ -211,20 +211,20 @@ class Monitor:
         self.count("watchdog")
         self.log(
             logging.WARNING,
-            "%s represents %d pages of one site, such as %s. If it is an error page or a form, remove it with"
-            " `crawler-dedup forget --url`",
+            "%s represents %d pages of one site, such as %s. If it is an error page or an empty form, `crawler-dedup forget"
+            " --url` removes it, and lists the pages to crawl again",
             decision.duplicate_of,
             page.count,
             ", ".join(page.examples),
         )
 
     def report_form(self, form: FormUse, decision: Decision, page: SignedPage) -> None:
-        """Warn that many kept pages (the latest is *page*) differ only in numbers, dates or parts of their addresses."""
+        """Warn that many kept pages, the latest of which is *page*, have one form (:mod:`crawler_dedup.crawl.forms`)."""
         self._forms.append((form, decision, page))
         self.count("forms")
         self.log(
             logging.WARNING,
-            "%d kept pages below %s differ by nothing but numbers, dates or parts of their own address. All of them pass."
+            "%d kept pages below %s differ only in numbers, dates or parts of their own address. All of them pass."
             " Is this a calendar that never ends, or an error page that answers every address? Some of them: %s",
             form.count,
             form.path,
@@ -306,7 +306,7 @@ class Monitor:
             self.log(logging.WARNING, "%s", warning)
 
     def _show_hosts(self) -> None:
-        """Write the statistics of the hosts with most duplicates, and remove those of the others."""
+        """Write the statistics of the hosts with most duplicates, and remove those of other hosts."""
         stats = self._crawler.stats
         shown = {
             f"dedup/{outcome}_by_host/{host}": count

@@ -68,8 +68,8 @@ class Turns(Generic[_T]):
     """Gives pages their answers in order, a few in each turn of the event loop. Belongs to one event loop.
 
     Few pages in a turn keep the loop responsive. Several make the crawl faster: the code and the data of each step of their
-    handling stay in the caches of the processor. So a turn resumes pages for about 20 ms of processor time, by the
-    average of the latest pages, and at least one.
+    handling stay in the caches of the processor. So a turn resumes pages for about 20 ms of processor time, estimated from
+    the latest pages, but at least one.
 
     Args:
         release_abandoned: called with an answer whose page does not wait any more.

@@ -12,7 +12,7 @@ from scrapy.utils.spider import DefaultSpider
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread
-from crawler_dedup.crawl.decider import CheckedResponse, is_unwanted
+from crawler_dedup.crawl.checker import CheckedResponse, is_unwanted
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.startup import data_directory
 from crawler_dedup.crawl.text import declared_encoding
@@ -59,7 +59,7 @@ def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str 
 
 
 class Preview:
-    """Checks responses as a :class:`~crawler_dedup.crawl.decider.Decider` does, but records nothing, and lets all pass."""
+    """Checks responses as a :class:`~crawler_dedup.crawl.checker.Checker` does, but records nothing, and lets all pass."""
 
     def __init__(self, crawler: Crawler, config: Config, gate: Gate) -> None:
         self._crawler = crawler
@@ -96,7 +96,7 @@ class Preview:
         return with_tokenizer_of_index(self._config, decide_with)
 
     def _report(self, decision: Decision, action: str) -> None:
-        """Log *decision*. *action*: that for an unwanted page, or ``""``."""
+        """Log *decision*. *action*: the action for an unwanted page, or ``""``."""
         has_no_spider = self._config.scope == "spider" and isinstance(self._crawler.spider, DefaultSpider)
         self._log(
             logging.INFO,
@@ -112,7 +112,7 @@ class Preview:
 
 
 def _outcome(decision: Decision, action: str) -> str:
-    """Return in words what a crawl would do with the page of *decision*. *action*: that for an unwanted page, or ``""``."""
+    """Return in words what a crawl would do with the page of *decision*. *action*: ``""`` unless the page is unwanted."""
     if action == "drop":
         return "drop it"
     if action == "follow":

@@ -19,8 +19,7 @@ from crawler_dedup.urls import text_without_credentials
 
 _META_RECORDED = ("rule", "link_text", "depth", "dedup_scope", "dedup_key", "dedup_restore_meta")
 _MAX_CHARS = 10_000
-"""Maximum length of ``cb_kwargs`` as JSON, and of ``meta``. Longer values are not read to the end, because
-the event loop reads them."""
+"""Maximum length of ``cb_kwargs`` as JSON, and of ``meta``. The rest is not read: the event loop would wait."""
 _SECRET = re.compile(
     r'"[^"]*(?:passw|secret|token|credential|authorization|cookie(?!jar)|api_?key)[^"]*":', re.IGNORECASE
 )

@@ -106,7 +106,7 @@ class Restorations:
         return self._crawler.request_fingerprinter.fingerprint(request)
 
     def _read_waiting(self) -> None:
-        for override in self._deduplicator.pages.list_overrides():
+        for override in self._deduplicator.index.list_overrides():
             for restoration in override.restorations:
                 if restoration.spider == self._spider:
                     self._waiting[override.urls[0]] = restoration
@@ -154,8 +154,8 @@ class Restorations:
     def refuse_repetition(self, request: Request) -> None:
         """Refuse a link to a restored page: its request was not seen by Scrapy's duplicate filter, which would refuse it.
 
-        Nor does that filter see the requests with which a spider starts. Such a request is refused if the request for the
-        restored page has all that it has (headers, for example), and the page is not read from a WARC file.
+        Nor does that filter see a request with which the spider starts. Such a request is refused if it has nothing, such as
+        a header, that the request for the restored page lacks, and if the page does not come from a WARC file.
         """
         fingerprint = self._fingerprint(request)
         if fingerprint in self._requested:
@@ -173,7 +173,7 @@ class Restorations:
     def is_repeated(self, request: Request) -> bool:
         """Note that *request* is sent; return whether this crawl has requested the restored page already.
 
-        That is so if a JOBDIR has stored the request of an earlier run. A redirection, or a retry, is no other request.
+        That is so if a ``JOBDIR`` has stored the request of an earlier run. A redirection or a retry is not another request.
         """
         url, run = request.meta[META_RESTORED]
         if run == self._run:
@@ -188,12 +188,10 @@ class Restorations:
         """If a restored page has redirected, add an override for its new address: no page represents it there."""
         if without_credentials(response.url) != request.meta[META_RESTORED][0]:
             override = make_override("keep", [response.url], int(time.time()))
-            await run_in_own_thread(self._deduplicator.pages.add_overrides, [override])
+            await run_in_own_thread(self._deduplicator.index.add_overrides, [override])
 
     def note_response(self, request: Request, response: Response, decision: Decision | None) -> None:
-        """Note what becomes of a restored page.
-
-        With a claim, it counts as restored when the claim is settled; without one, when it passes.
+        """Note what becomes of a restored page: with a claim, it is restored when that is settled; without, when it passes.
 
         Args:
             decision: the decision about the page; ``None``: it was not checked.
@@ -219,7 +217,7 @@ class Restorations:
         """Remove the restorations of pages that were handled, are gone, or have failed too often; count other failures."""
         if self._failures:
             try:
-                self._deduplicator.pages.change_overrides(self._end)
+                self._deduplicator.index.change_overrides(self._end)
             except DedupError as error:
                 self._monitor.log(logging.WARNING, "The next crawl requests restored pages again: %s", error)
 

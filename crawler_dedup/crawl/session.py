@@ -45,7 +45,7 @@ class Session:
 
     Attributes:
         deduplicator: the open index.
-        index: decides about pages: the open index, or a process that has joined its run.
+        decider: decides about pages: the open index, or a process that has joined its run.
         claims: asks the index about pages, and ends their claims.
         signers: sign pages.
         monitor: reports what happens.
@@ -72,13 +72,13 @@ class Session:
         # In case no signal is ever sent, because another component fails before the crawl begins.
         finalize(self, self.deduplicator.close, all_stored=False).atexit = False
         self._process = self._start_deciding()
-        self.index: DecidingIndex = self._process or self.deduplicator
+        self.decider: DecidingIndex = self._process or self.deduplicator
         self.signers = self._open_signers()
         discard_ahead()
         self.restorations = Restorations(crawler, self.deduplicator, self.monitor, self._warc_directory)
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
         self.claims = Claims(
-            self.index,
+            self.decider,
             self.monitor,
             limit,
             outages=outages,
@@ -136,7 +136,7 @@ class Session:
         """Log which index and scheme are used, and tidy the index up in a thread."""
         self.monitor.open(self._journal, self.deduplicator)
         self._start(self._tidy())
-        if interval := self._crawler.settings.getfloat("LOGSTATS_INTERVAL"):  # 0: no such lines, as those of Scrapy
+        if interval := self._crawler.settings.getfloat("LOGSTATS_INTERVAL"):  # 0: no such lines, like Scrapy's own
             self._summary.start(interval, now=False)
         self._flushing.start(min(_MAX_FLUSH_INTERVAL, max(1, self._config.grace / 4)), now=False)
         if self._config.dropped_warc:

@@ -25,7 +25,7 @@ _ANSWERS = msgspec.msgpack.Decoder(Answer)
 
 
 class NotSigned(DedupError):
-    """A page was not signed: its process died or was killed, or none is running. The message is the reason."""
+    """A page was not signed: its process died or was killed, or none runs. The message is the reason, in a few words."""
 
 
 class Owner(Protocol):
@@ -57,7 +57,7 @@ class Task:
         added: when it was added, a time of the event loop.
         began: when a process began with it; 0: none works on it.
         tries: how many processes have begun with it.
-        is_late: whether its time ran out before it was sent completely, so that it was given once more.
+        is_late: whether its time ran out before all of it was sent, so that it was given the same time again.
     """
 
     message: bytes

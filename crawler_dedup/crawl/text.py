@@ -32,8 +32,8 @@ async def main_text(response: Any) -> str:
     """Extract the main text of a ``scrapy.http.HtmlResponse``, in callbacks: ``text = await main_text(response)``.
 
     The text is extracted in a signing process of the crawl, or in a thread if it has none, and only once for a response. For
-    a page beyond a limit (the defaults for size and time; number of elements; depth) the whole visible text is returned,
-    which takes less time. For a page that cannot be parsed in reasonable time (elements with tens of thousands of
+    a page beyond a limit (the default ``max_bytes`` and ``timeout``, number of elements, depth) the whole visible text is
+    returned, which takes less time. For a page that cannot be parsed in reasonable time (elements with tens of thousands of
     attributes), or that crashes the signing process, an empty text is returned.
 
     Raises:

@@ -65,7 +65,7 @@ class Entry(msgspec.Struct, frozen=True):
             ``unchecked``: a page that could not be judged passed; ``skipped``: a page passed because the filter does not
             check such responses; ``released``: a page that had passed was forgotten, because its handling failed;
             ``watchdog``: a kept page represents suspiciously many pages; ``form``: suspiciously many kept
-            pages differ by nothing but facts.
+            pages differ only in numbers, dates or parts of their address.
         spider: name of the spider.
         scope: the scope within which the page was compared.
         url: address of the page; of a ``form`` the beginning that the addresses of its pages have in common.

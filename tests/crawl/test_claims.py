@@ -135,9 +135,9 @@ def test_a_page_waits_for_the_outcome_of_an_alike_one(tmp_path: Path, reactor: b
     verdicts = [crawl.item(f"{path}/twin")["verdict"] for path in paths[1:]]
     assert verdicts == ["new", "new", "unchecked"]
     decision = crawl.item("/open/twin")["decision"]
-    assert decision["reason"] == "alike page being handled"
+    assert decision["reason"] == "similar page being handled"
     assert decision["duplicate_of"] == crawl.item("/open")["url"]
-    assert crawl.counts("unchecked/") == {"alike_page_being_handled": 2}
+    assert crawl.counts("unchecked/") == {"similar_page_being_handled": 2}
     (line,) = crawl.lines("INFO", f"unchecked {decision['url']}")
     assert decision["duplicate_of"] in line
 

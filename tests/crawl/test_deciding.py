@@ -204,7 +204,7 @@ def test_the_end_of_a_claim_is_stored_even_if_the_end_of_the_run_cannot_be(tmp_p
             locked.set()
             time.sleep(_END_TIMEOUT + 1)
 
-        holding = asyncio.ensure_future(asyncio.to_thread(deduplicator.pages._write, hold_the_lock))
+        holding = asyncio.ensure_future(asyncio.to_thread(deduplicator.index._write, hold_the_lock))
         await asyncio.to_thread(locked.wait)
         end = process.end_claim(decision, settled=True)
         process._send()

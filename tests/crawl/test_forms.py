@@ -1,4 +1,4 @@
-"""Kept pages that differ by nothing but facts are reported, and nothing is dropped because of it."""
+"""Kept pages that differ only in numbers, dates or parts of their address are reported; nothing is dropped because of it."""
 
 from __future__ import annotations
 
@@ -208,14 +208,14 @@ def test_a_crawl_warns_once_keeps_all_pages_and_its_report_names_path_and_number
     assert len(crawl.items) == len(pages)
     assert crawl.counts()["forms"] == 1
     (line,) = crawl.lines("WARNING", "")
-    assert f"{LIMIT} kept pages below {site.url}/events/1999/ differ by nothing but numbers, dates or parts" in line
+    assert f"{LIMIT} kept pages below {site.url}/events/1999/ differ only in numbers, dates or parts" in line
     (journal,) = (tmp_path / "index").glob("journal-*.jsonl")
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
     assert [line["count"] for line in lines if line["event"] == "form"] == [len(pages)]
     if has_extra("report"):
         assert command(tmp_path, "report", "index").returncode == 0
         report = (tmp_path / "report.html").read_text()
-        section = report.partition("Kept pages that differ by nothing but facts")[2].partition("</section>")[0]
+        section = report.partition("Kept pages that differ only in numbers")[2].partition("</section>")[0]
         assert section.count(" pages below") == 1
         assert f'<span class="big">{len(pages)}</span> pages below' in section
         assert f"{site.url}/events/<" in section

@@ -141,7 +141,7 @@ def test_a_client_that_was_stopped_for_too_long_cannot_settle_any_more(address: 
         wait_for(lambda: check(run, 2) == "new")
         client.send_signal(signal.SIGCONT)
         assert settle_in(client) in ("False", "IndexGone")
-        assert run.index == str(address)
+        assert run.index_name == str(address)
 
 
 def test_an_expired_sign_of_life_alone_does_not_make_a_run_dead(address: ServerAddress, server: Server) -> None:

@@ -187,7 +187,7 @@ class _Process:
 
     def show_life(self, _: None) -> bool:
         """Show that the run is alive, as a thread does every five seconds."""
-        return self._deduplicator._opened.lock.show_life()
+        return self._deduplicator._opened.run.show_life()
 
     def forget(self, url: str) -> int:
         """Forget a page."""

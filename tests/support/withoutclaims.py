@@ -28,5 +28,5 @@ class SeenMiddleware(DedupMiddleware):
         session = self.session
         # A page that passes is settled at once, because the spider middleware ends claims only.
         session.claims.offers = Offers(
-            session.index, timeout=config.timeout, count_coming=session.count_requested, claim=False
+            session.decider, timeout=config.timeout, count_coming=session.count_requested, claim=False
         )

@@ -43,7 +43,7 @@ class CheckedResponse:
     follows: bool
 
 
-class Decider:
+class Checker:
     """Checks the responses of one crawl. Decisions of the index are changed here only."""
 
     def __init__(self, session: Session, gate: Gate, config: Config) -> None:
@@ -127,7 +127,7 @@ class Decider:
         return decision
 
     def _watch_form(self, page: SignedPage, forms: Sequence[bytes], decision: Decision) -> None:
-        """Warn about kept pages that differ only in numbers, dates or parts of their addresses."""
+        """Warn about kept pages of one form (:mod:`crawler_dedup.crawl.forms`). The decision stays as it is."""
         form = self._forms.add(page.url, forms)
         if form is not None:
             self._monitor.report_form(form, decision, page)
