@@ -32,52 +32,6 @@ from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Advance, ignore_progress
-from crawler_dedup.system.logs import logger_without_credentials
-
-logger = logger_without_credentials(__name__)
-
-
-def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
-    """Return the decision that a crawl which begins now would make about *page*, and change nothing.
-
-    Works while a crawl uses the index. If there is no index, the page is new, and no directory is created.
-
-    Args:
-        signer: the signer that has signed the page. Make it, and call this, within :func:`with_tokenizer_of_index`.
-        alias: another key of the page: the key of an address that redirected to it.
-
-    Raises:
-        IndexMismatch: the index was made with another configuration.
-        IndexUnusable: it cannot be read.
-    """
-    try:
-        store = open_pages(location, signer.spec)
-    except IndexMissing:
-        return Decision(
-            Verdict.UNCHECKED if page.unsigned else Verdict.NEW, page.url, page.key, page.scope, page.unsigned
-        )
-    with closing(store):
-        return preview_in(store, signer, page, alias=alias)
-
-
-def preview_in(store: Index, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
-    """Return what :func:`preview` returns, from an open index."""
-    return store.preview(page, RuleMatcher(signer), RunContext.of(signer.config), alias=clean_identifier(alias))
-
-
-@dataclass(frozen=True)
-class _Opened:
-    """The open index, and the contexts in which this run offers pages: to be settled at once, or to claim their places.
-
-    Attributes:
-        is_emptied: whether it was emptied when it was opened.
-    """
-
-    store: Index
-    run: Run
-    context: RunContext
-    claiming: RunContext
-    is_emptied: bool
 
 
 class Deduplicator:
@@ -143,25 +97,12 @@ class Deduplicator:
 
         return with_tokenizer_of_index(config or Config(), open_with)
 
-    def _open(self, *, fresh: bool, run: Run | None = None) -> _Opened:
-        signer, config = self.signer, self.signer.config
+    def _open(self, *, fresh: bool, run: Run | None = None) -> Opening:
+        signer, config = self.signer, self.config
         store = make_pages(
             self._location, signer.spec, signer.libraries, map_size=config.map_size, fresh=fresh, frozen=self._profiles
         )
-        try:
-            is_emptied = fresh and not len(store)  # it is not emptied if another crawl of this process uses it
-            run = run or store.begin_run()
-        except BaseException:
-            store.close()
-            raise
-
-        def stored_until() -> int | None:
-            moment = self._stored_until  # read once: the event loop sets it, and this is the writing thread
-            return None if moment is None else run.time_of(moment)
-
-        context = RunContext.of(config, run=run.number, clock=run.now, stored_until=stored_until)
-        claiming = replace(context, next_claim=self._claim_numbers.__next__)
-        return _Opened(store, run, context, claiming, is_emptied)
+        return Opening.begin(store, config, self._claim_numbers, lambda: self._stored_until, fresh=fresh, run=run)
 
     def reopen(self) -> None:
         """Open an index on a server again, after it was emptied, or after this run was declared dead.
@@ -394,19 +335,7 @@ class Deduplicator:
             return
         self._closed = True
         self._profile_check.finish()
-        opened = self._opened
-        try:
-            if all_stored and opened.run.is_held:
-                opened.store.end_run(opened.context, finished=finished)
-        except IndexGone:
-            pass  # and with it all that the run has settled
-        except IndexUnusable as error:
-            logger.warning(
-                "The end of the run could not be recorded, so that its last pages may be stored twice: %s", error
-            )
-        finally:
-            opened.store.close()
-            opened.run.release()
+        self._opened.end(all_stored=all_stored, finished=finished)
 
     def __enter__(self) -> Deduplicator:
         return self

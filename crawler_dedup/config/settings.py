@@ -82,11 +82,10 @@ class Config:
     )
     index: Server = _setting(
         "",
-        "Address of the index on a Valkey or Redis server, which crawls on [several machines](../how-to/machines.md) can "
-        "share: `redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or "
-        "`unix://` and the path of a socket. `?index=NAME` names one of several indexes in a database. Needs the "
-        "extra `redis`. If it is empty, the index is in `DEDUP_DIR`. Journals are always there; outside of a project, "
-        "crawls on a server write none unless `DEDUP_DIR` or `DEDUP_JOURNAL` is absolute.",
+        "Address of the index on a Valkey or Redis [server](../how-to/machines.md): "
+        "`redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or `unix://` and the path of a "
+        "socket. `?index=NAME` names one of several indexes in a database. If it is empty, the index is in `DEDUP_DIR`. "
+        "Journals are in `DEDUP_DIR` in any case; without a project, only if it is absolute.",
     )
     index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "without waiting"})] = _setting(
         60.0,
@@ -175,9 +174,9 @@ class Config:
     )
     dropped_warc: Size = _setting(
         0,
-        "Dropped duplicates are written to WARC files beside the index (for an index on a server, beside the journal), up "
-        'to this total size: `"1 GB"`, for example. The oldest file is removed first. 0: none are written. Needs '
-        "the extra `warc` ([dropped pages as WARC](../how-to/operating.md#dropped-pages-as-warc)).",
+        "Dropped duplicates are written to [WARC files](../how-to/operating.md#dropped-pages-as-warc) beside the index (or "
+        'beside the journal, if the index is on a server), up to this total size: `"1 GB"`, for example. 0: none are '
+        "written.",
     )
     max_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] = _setting(
         8 << 20, "A larger body is not parsed; the page passes as `unchecked`."

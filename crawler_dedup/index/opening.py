@@ -24,7 +24,7 @@ class Opening:
     """
 
     store: Index
-    lock: Run
+    run: Run
     context: RunContext
     claiming: RunContext
     is_emptied: bool
@@ -38,7 +38,7 @@ class Opening:
         stored_until: Callable[[], float | None],
         *,
         fresh: bool,
-        lock: Run | None = None,
+        run: Run | None = None,
     ) -> Opening:
         """Begin a run of the open index *store*, which is closed if that fails.
 
@@ -47,29 +47,29 @@ class Opening:
             stored_until: returns the time of :func:`time.monotonic` until which all settled pages are stored; ``None``:
                 they all are.
             fresh: whether it was opened to be emptied.
-            lock: the run, if it has begun already.
+            run: the run, if it has begun already.
 
         Raises:
             IndexUnusable: the run cannot begin.
         """
         try:
             is_emptied = fresh and not len(store)  # it is not emptied if another crawl of this process uses it
-            lock = lock or store.begin_run()
+            run = run or store.begin_run()
         except BaseException:
             store.close()
             raise
 
         def stored_time() -> int | None:
             moment = stored_until()  # called once: the event loop changes it, and this is the writing thread
-            return None if moment is None else lock.time_of(moment)
+            return None if moment is None else run.time_of(moment)
 
-        context = RunContext.of(config, run=lock.number, clock=lock.now, stored_until=stored_time)
-        return cls(store, lock, context, replace(context, next_claim=claims.__next__), is_emptied)
+        context = RunContext.of(config, run=run.number, clock=run.now, stored_until=stored_time)
+        return cls(store, run, context, replace(context, next_claim=claims.__next__), is_emptied)
 
     def end(self, *, all_stored: bool, finished: bool) -> None:
         """End the run, and close the index: see :meth:`~crawler_dedup.deduplicator.Deduplicator.close`."""
         try:
-            if all_stored and self.lock.is_held:
+            if all_stored and self.run.is_held:
                 self.store.end_run(self.context, finished=finished)
         except IndexGone:
             pass  # and with it all that the run has settled
@@ -79,4 +79,4 @@ class Opening:
             )
         finally:
             self.store.close()
-            self.lock.release()
+            self.run.release()

@@ -19,7 +19,6 @@ _BESIDE = frozenset(
 _ROLES = frozenset("alert alertdialog banner complementary contentinfo dialog menu navigation search status".split())
 LINE_BREAK = "\r\n"
 """The part of a block that represents ``<br>``: this very object. An equal string from elsewhere is white space."""
-_NAMES = ("class", "id", "role")
 _FORMS = frozenset(("fieldset", "form"))
 # Elements that hold one block, or are parts of lists and tables: their marks are not read, which saves half of the time.
 _SMALL = frozenset("dd dt h1 h2 h3 h4 h5 h6 li p tbody td th tr".split())

@@ -488,17 +488,6 @@ def test_an_import_keeps_further_addresses_except_those_that_lead_elsewhere(tmp_
     assert sorted(len(record.aliases) for record in kept(target)) == [0, 0, 1]
 
 
-def test_verify_checks_page_keys(tmp_path: Path) -> None:
-    with Deduplicator.open(tmp_path, CONFIG) as run:
-        answer(run, "final", "x", alias="http://a.example/first")
-    with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, db=env.open_db(b"numbers")) as txn:
-        name, numbers = next(iter(txn.cursor()))
-        txn.put(name, numbers + b"\7" * 8)
-    opened = DirectoryIndex.attach(tmp_path)
-    assert verify(opened, FILING) == ["The buckets of record numbers do not match the records: 5 entries, 4 expected."]
-    opened.close()
-
-
 # Age
 
 
