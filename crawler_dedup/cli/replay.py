@@ -44,13 +44,14 @@ def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
     require_extra("warc", "crawler-dedup replay")
     from crawler_dedup.inspection.replay import REPLAYED  # noqa: PLC0415  (imports FastWARC)
     from crawler_dedup.inspection.replay import replay as replay_drops  # noqa: PLC0415
-    from crawler_dedup.warc.reader import DroppedPages  # noqa: PLC0415
+    from crawler_dedup.warc.reader import read_directory  # noqa: PLC0415
 
     allowed = [setting_name(name) for name in REPLAYED]
     if not settings or not all(word.partition("=")[0] in allowed for word in settings):
         raise click.UsageError(f"-s is needed, and takes {', '.join(allowed)}: nothing else can be replayed.")
     target = TargetOptions(index, settings=settings).find()
-    stored = DroppedPages(target.warc_directory)
+    problems: list[str] = []
+    stored = read_directory(target.warc_directory, problems)
     counts, changes = Counter[str](), Counter[str]()
     shown = defaultdict[str, list[str]](list)
     with closing(maintenance.open_pages(target.index)) as pages:
@@ -65,7 +66,7 @@ def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
             changes[name] += 1
             if changes[name] <= _EXAMPLES:
                 shown[name].append(f"  {printable(change.url)} ← {printable(before.duplicate_of)}")
-    for problem in stored.problems:
+    for problem in problems:
         print_note(problem)
     total = quantity(counts["pages"], "dropped page")
     of_these = "" if json else f", and {changes.total():,} of these change"

@@ -16,22 +16,11 @@ from crawler_dedup.warc.droppedpage import Drop, DroppedPage, find_files
 _decode = msgspec.json.Decoder(Drop).decode
 
 
-class DroppedPages:
-    """The dropped pages in the WARC files of a directory, those of the oldest file first.
-
-    Attributes:
-        problems: a sentence for each file that could not be read to its end; valid after the iteration.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self.problems: list[str] = []
-
-    def __iter__(self) -> Iterator[DroppedPage]:
-        self.problems.clear()
-        for path in find_files(self._directory):
-            for page, _ in read_pages(path, self.problems):
-                yield page
+def read_directory(directory: Path, problems: list[str]) -> Iterator[DroppedPage]:
+    """Yield the pages in the files of a directory, those of the oldest file first; *problems* as for :func:`read_pages`."""
+    for path in find_files(directory):
+        for page, _ in read_pages(path, problems):
+            yield page
 
 
 def read_pages(path: Path, problems: list[str], start: int = 0) -> Iterator[tuple[DroppedPage, int]]:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from crawler_dedup.inspection.stored import StoredPages, id_of
 from crawler_dedup.journal.entry import VERSION
 from crawler_dedup.warc.droppedpage import Drop, DroppedPage, to_warc
-from crawler_dedup.warc.reader import DroppedPages
+from crawler_dedup.warc.reader import read_directory
 from crawler_dedup.warc.writer import WarcWriter
 
 DROP = Drop(
@@ -40,42 +40,42 @@ def write(directory: Path, pages: list[DroppedPage] = PAGES) -> Path:
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     write(tmp_path)
-    pages = DroppedPages(tmp_path)
-    assert [*pages] == PAGES
-    assert pages.problems == []
+    problems: list[str] = []
+    assert [*read_directory(tmp_path, problems)] == PAGES
+    assert problems == []
 
 
 def test_a_file_that_is_cut_off_anywhere_is_read_up_to_there_and_so_are_others(tmp_path: Path) -> None:
     whole = write(tmp_path).read_bytes()
     cut_off = max(tmp_path.glob("dropped-*"))
     write(tmp_path, PAGES[:1])
-    pages = DroppedPages(tmp_path)
-    numbers, problems = set(), []
+    numbers, problems = set(), list[str]()
     for size in range(0, len(whole), 7):
         cut_off.write_bytes(whole[:size])
-        *read, last = pages
+        of_size: list[str] = []
+        *read, last = read_directory(tmp_path, of_size)
         assert last == PAGES[0]
         assert read == PAGES[: len(read)]
-        assert len(pages.problems) <= 1
-        assert all(str(cut_off) in problem for problem in pages.problems)
+        assert len(of_size) <= 1
+        assert all(str(cut_off) in problem for problem in of_size)
         numbers.add(len(read))
-        problems += pages.problems
+        problems += of_size
     assert numbers >= {0, 1, 2}
     assert any("its last page is cut off" in problem for problem in problems)
 
 
 def test_a_directory_without_files_and_files_of_others_have_no_pages(tmp_path: Path) -> None:
     (tmp_path / "dropped-20261120T100000000000Z-00000abc-site.warc.gz").write_bytes(b"no WARC file at all" * 9)
-    pages = DroppedPages(tmp_path)
-    assert [*pages] == []
-    assert len(pages.problems) == 1
+    problems: list[str] = []
+    assert [*read_directory(tmp_path, problems)] == []
+    assert len(problems) == 1
 
 
 def test_pages_of_another_version_are_not_read(tmp_path: Path) -> None:
     write(tmp_path, [DroppedPage(replace(DROP, version=VERSION + 1), (), b"x")])
-    pages = DroppedPages(tmp_path)
-    assert [*pages] == []
-    assert "another version" in pages.problems[0]
+    problems: list[str] = []
+    assert [*read_directory(tmp_path, problems)] == []
+    assert "another version" in problems[0]
 
 
 def test_only_what_was_added_to_a_file_is_read_and_a_file_that_was_removed_is_passed_over(tmp_path: Path) -> None:
