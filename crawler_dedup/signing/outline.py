@@ -44,7 +44,7 @@ _LEAST_SWALLOWED = 200
 _MUCH = 1_000  # characters; how to enable scripts is said in fewer
 _MOST_PASSES = 3
 # Elements that hold one text in many blocks: a list of forty short lines.
-_LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
+LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
 _LINES = "pre"
 _CODE = frozenset("code kbd samp tt var".split())
 # The parts of lists and tables.
@@ -262,7 +262,7 @@ class _Reader:
         parents, known = self.parents, self._known_places
         number = len(parents)
         around, level, place, has_lines = self._around[parent]
-        if tag in _LISTS:
+        if tag in LISTS:
             around = number
         elif around and tag in _ITEMS and _is_text_of_its_own(element):
             around = 0

@@ -4,7 +4,7 @@ The main text by which pages are compared leaves out short blocks, so that an ar
 text, which is to be read or stored, has more: the heading that names the page; where the main text is the smaller part of a
 page of many sections, all texts outside of elements that are marked as something else; short blocks between two blocks of
 the text, except labels that the page repeats; the heading of each entry; and all entries of a list if the main text has half
-of them or more. A long text that is there twice, for wide and for narrow screens, is left out the second time.
+of them or more, or the heading above the list. A long text that is there twice, for wide and for narrow screens, is left out the second time.
 
 What the site repeats is left out, unless hardly anything else remains: then the page itself is the text that other pages
 repeat, such as an imprint or a licence. Short repeated blocks stay between blocks of the page's own: the headings and labels
@@ -29,7 +29,7 @@ from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.lines import is_number_sequence
 from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks, find_name, read_page
 from crawler_dedup.signing.markdown import write_markdown
-from crawler_dedup.signing.outline import Outline
+from crawler_dedup.signing.outline import LISTS, Outline
 from crawler_dedup.signing.textblocks import Block
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _SECTION = 200
 _GAP, _GAP_LINKED = 100, 0.1
 _SERIES = 4
 _COPY = 100
-_LABEL, _LABELS = 40, 3
+_LABEL, _LABELS, _CELLS = 40, 3, frozenset(("td", "th"))
 _OWN = 20
 _KEPT_BYTES, _OBJECT_BYTES = 16 << 20, 512  # of pages that were signed last; of each element, and each line of code
 _SITES = 64  # whose hashes are cached; of a hostile site they take 400 KB
@@ -191,7 +191,19 @@ class _Selector:
             if block.shown and not (block.text[0].isdigit() and is_number_sequence(block.text))
         ]
         self._name = find_name(page.title, self._blocks)
-        self._content = [place for place in self._texts if elements.marks[elements.owners[place]] not in beside]
+        self._times = Counter([block.text for block in self._blocks])
+        self._content = [
+            place
+            for place in self._texts
+            if elements.marks[elements.owners[place]] not in beside and not self._is_label(place)
+        ]
+
+    def _is_label(self, place: int) -> bool:
+        """Return whether a block is a link such as 'back to top' that the page repeats outside of tables."""
+        block = self._blocks[place]
+        is_link = 2 * block.linked >= block.size and not block.level
+        in_table = self._elements.tags[self._elements.owners[place]] in _CELLS
+        return is_link and self._times[block.text] >= _LABELS and not in_table
 
     def size_of(self, places: Iterable[int]) -> int:
         """Return the size of the blocks at *places*."""
@@ -217,11 +229,11 @@ class _Selector:
         begin, end = min(chosen), max(chosen)
         if blocks[begin].level != 1:  # otherwise the text has a name of its own
             chosen.update(place for place in content if place < end and blocks[place] is self._name)
-        times = Counter([block.text for block in blocks])
-        others = [place for place in content if blocks[place].level or times[blocks[place].text] < _LABELS]
+        others = [place for place in content if blocks[place].level or self._times[blocks[place].text] < _LABELS]
         chosen.update(self._find_gaps(sorted(chosen), others))
         chosen.update(self._find_headings(sorted(chosen), content))
-        return self._without_copies(sorted(chosen | self._find_series(chosen, content)))
+        chosen |= self._find_series(chosen, content)
+        return self._without_copies(sorted(chosen | self._find_lists(chosen, content)))
 
     def leave_out(self, repeated: Container[int], chosen: list[int]) -> list[int]:
         """Return the text without blocks whose hashes are in *repeated*.
@@ -289,6 +301,13 @@ class _Selector:
         series.pop(0, None)
         members = [same for same in series.values() if len(same) >= _SERIES and 2 * len(same & chosen) >= len(same)]
         return set().union(*members)
+
+    def _find_lists(self, chosen: Set[int], content: Iterable[int]) -> set[int]:
+        """Return the entries of the lists and tables below *chosen* headings, which may be links."""
+        blocks, tags = self._blocks, self._elements.tags
+        below = {blocks[place].group for place in content if place - 1 in chosen and blocks[place - 1].level}
+        lists = {group for group in below if tags[group] in LISTS}
+        return {place for place in content if blocks[place].group in lists}
 
     def _without_copies(self, chosen: Iterable[int]) -> list[int]:
         """Return *chosen* without texts that are there before, for screens of another size."""

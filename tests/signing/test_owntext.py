@@ -148,6 +148,15 @@ def test_a_long_heading_is_there_if_a_heading_in_the_same_place_is() -> None:
     assert [line for line in found if line in questions] == [LONG[4], questions[0], LONG[5]]
 
 
+def test_references_below_a_heading_are_there_and_repeated_links_are_not() -> None:
+    references = "".join(f"<li><a href=/{number}>Reference {number}</a>" for number in range(2))
+    back = "<p><a href=#top>back to top</a></p>"
+    body = back.join(f"<h2>Section {number}</h2><p>{text}</p>" for number, text in enumerate(LONG[:4]))
+    found = text_of(f"<div>{body}<h2>References</h2><ul>{references}</ul></div>").splitlines()
+    assert found[-3:] == ["References", "Reference 0", "Reference 1"]
+    assert "back to top" not in found
+
+
 def test_a_text_that_is_there_for_wide_and_narrow_screens_is_there_once() -> None:
     sections = [f"<section><div><p>{text}</p></div></section>" for text in (" ".join(lines(35, 6)), *LONG[:3])]
     assert text_of("".join(sections + sections)) == text_of("".join(sections))
