@@ -4,7 +4,8 @@ The main text by which pages are compared leaves out short blocks, so that an ar
 text, which is to be read or stored, has more: the heading that names the page; where the main text is the smaller part of a
 page of many sections, all texts outside of elements that are marked as something else; short blocks between two blocks of
 the text, except labels that the page repeats; the heading of each entry; and all entries of a list if the main text has half
-of them or more, or the heading above the list. A long text that is there twice, for wide and for narrow screens, is left out the second time.
+of them or more, or the heading above the list. A long text that is there twice, for wide and for narrow screens, is left
+out the second time.
 
 What the site repeats is left out, unless hardly anything else remains: then the page itself is the text that other pages
 repeat, such as an imprint or a licence. Short repeated blocks stay between blocks of the page's own: the headings and labels
