@@ -286,7 +286,7 @@ def test_no_second_process_opens_an_index_whose_locks_the_first_does_not_share(
         assert first.stdout is not None
         for name in names:
             (directory / name).unlink()
-        with pytest.raises(IndexUnusable, match=r"is open in another process, but .*\.mdb is not there"):
+        with pytest.raises(IndexUnusable, match=r"is open in another process, but .*\.mdb is missing or empty"):
             PermutedIndex.open(directory)
         first.stdin.write("5\n")
         first.stdin.flush()
