@@ -80,7 +80,7 @@ def test_pages_that_cannot_be_compared_are_printed_with_the_reason(tmp_path: Pat
     assert line["signatures"] is None
 
 
-def test_an_index_is_printed_as_json_lines(tmp_path: Path) -> None:
+def test_an_index_and_its_damage_are_printed_as_json_lines(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
         deduplicator.check("http://a.org/1", article("x").encode(), scope="a.org")
     index, scope, run = json_lines("index", "stats", tmp_path, "--json")
@@ -90,11 +90,6 @@ def test_an_index_is_printed_as_json_lines(tmp_path: Path) -> None:
     assert (run["run"], run["pages"]) == (f"{deduplicator.run:08x}", 1)
     assert datetime.fromisoformat(run["last_filed"].replace("Z", "+00:00")).tzinfo
     assert json_lines("index", "verify", tmp_path, "--json") == []
-
-
-def test_damage_of_an_index_is_printed_as_json_lines(tmp_path: Path) -> None:
-    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
-        deduplicator.check("http://a.org/1", article("x").encode())
     cut_chunks(tmp_path, 1)
     problems = json_lines("index", "verify", tmp_path, "--json", status=1)
     assert [line["type"] for line in problems] == ["index_problem"]
