@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
 
 from crawler_dedup.batch import neighbours
-from crawler_dedup.batch.neighbours import (
-    ResidentSignatures,
-    find_neighbours,
-    is_among,
-    tables_for,
-)
+from crawler_dedup.batch.neighbours import ResidentSignatures, find_neighbours, is_among, tables_for
 from crawler_dedup.hamming import BITS, Numbers
 from tests.support.indexing import SPREADS, array
 

@@ -18,14 +18,7 @@ from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, PART_IS_DAMAGED
 from crawler_dedup.system.compression import zstd
 from tests.support.collections import Page, job, sign, table, warc_record, write_record, write_warc
 from tests.support.crawling import article
-from tests.support.oddwarcs import (
-    ODD,
-    SUFFIXES,
-    html,
-    read_with_fastwarc,
-    read_with_warcio,
-    write_with_neighbours,
-)
+from tests.support.oddwarcs import ODD, SUFFIXES, html, read_with_fastwarc, read_with_warcio, write_with_neighbours
 
 PAGES = [Page(f"http://h/{number}", article(number)) for number in range(4)]
 

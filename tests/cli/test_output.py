@@ -43,10 +43,7 @@ def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str
     return done
 
 
-@pytest.mark.parametrize(
-    "call",
-    ["--help", "settings", "plan --json", "index stats INDEX"],
-)
+@pytest.mark.parametrize("call", ["--help", "settings", "plan --json", "index stats INDEX"])
 def test_a_closed_pipe_is_no_error(index: Path, call: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)

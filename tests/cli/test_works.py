@@ -29,17 +29,7 @@ from tests.support.commandline import PROGRAM, environment, invoke, json_lines, 
 from tests.support.crawling import Answer, Site, html
 from tests.support.processes import start
 from tests.support.prose import html as text_page
-from tests.support.works import (
-    BEFORE,
-    COPY,
-    FROM_NOVEL,
-    NOVEL,
-    PAGE,
-    TRAM,
-    WORKS,
-    make_library,
-    write_files,
-)
+from tests.support.works import BEFORE, COPY, FROM_NOVEL, NOVEL, PAGE, TRAM, WORKS, make_library, write_files
 
 
 @pytest.fixture

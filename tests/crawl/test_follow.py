@@ -28,8 +28,7 @@ def test_a_kept_page_without_links_does_not_represent_the_page_that_leads_on(tmp
 
 
 @pytest.mark.parametrize(
-    ("kept", "new", "verdict"),
-    [(2, 3, "new"), (0, 1, "new"), (2, 2, "duplicate"), (3, 5, "duplicate")],
+    ("kept", "new", "verdict"), [(2, 3, "new"), (0, 1, "new"), (2, 2, "duplicate"), (3, 5, "duplicate")]
 )
 def test_a_page_with_more_than_two_links_represents_others(tmp_path: Path, kept: int, new: int, verdict: str) -> None:
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:

@@ -309,11 +309,7 @@ class Spider(Walker):
     pass
 """
 FAILURES: dict[str, tuple[dict[str, Any], str, str]] = {
-    "extractor raises on the loop": (
-        {"DEDUP_EXTRACTOR": "script.extract", "DEDUP_PROCESSES": 0},
-        "OSError",
-        "error",
-    ),
+    "extractor raises on the loop": ({"DEDUP_EXTRACTOR": "script.extract", "DEDUP_PROCESSES": 0}, "OSError", "error"),
     "extractor raises": ({"DEDUP_EXTRACTOR": "script.extract"}, "OSError", "error"),
     "extractor hangs": ({"DEDUP_EXTRACTOR": "script.hang", "DEDUP_TIMEOUT": 0.2}, "NotSigned", "not signed in time"),
     "scope raises": ({"DEDUP_SCOPE": "script.scope"}, "ZeroDivisionError", "error"),

@@ -139,13 +139,7 @@ def salvaged(trial: Trial) -> None:
     trial.index = PermutedIndex.open(trial.folder / "salvaged")
 
 
-CHANGES: list[Callable[[Trial], None]] = [
-    closed_and_opened,
-    thinned,
-    emptied,
-    compacted,
-    salvaged,
-]
+CHANGES: list[Callable[[Trial], None]] = [closed_and_opened, thinned, emptied, compacted, salvaged]
 
 
 def mixture(seed: int, size: int) -> list[int]:

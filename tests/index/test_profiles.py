@@ -385,12 +385,7 @@ def test_an_export_with_damaged_sites_changes_nothing(store: DirectoryIndex, tmp
     write_export(file, store.header, [], [damaged])
     with pytest.raises(ExportUnreadable, match="what is known of a site is damaged"):
         maintenance.import_index(
-            Export(file),
-            tmp_path / "target",
-            lambda _: FILING,
-            ignore_progress,
-            ignore_progress,
-            is_readable=can_read,
+            Export(file), tmp_path / "target", lambda _: FILING, ignore_progress, ignore_progress, is_readable=can_read
         )
     assert not (tmp_path / "target").exists()
 

@@ -216,10 +216,7 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
 
 def test_while_the_server_is_away_offers_fail_soon_and_the_index_is_used_again_afterwards(tmp_path: Path) -> None:
     options = ("--appendonly", "yes", "--appendfsync", "always")
-    with (
-        serving(tmp_path / "server", *options) as server,
-        closing(open_backend(server.address())) as store,
-    ):
+    with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
         assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
         server.kill()
         for number in range(2, 20):

@@ -252,8 +252,7 @@ _USE_WITHOUT_LOCKS = (
 
 @pytest.mark.usefixtures("churned")
 @pytest.mark.parametrize(
-    "deed",
-    ["lock.unlink()", "lock.write_bytes(b'')", "os.truncate(lock, 100)", "lock.unlink(); lock.touch()"],
+    "deed", ["lock.unlink()", "lock.write_bytes(b'')", "os.truncate(lock, 100)", "lock.unlink(); lock.touch()"]
 )
 def test_an_index_without_its_lock_file_is_not_used_until_this_process_has_closed_it(tmp_path: Path, deed: str) -> None:
     status, output, errors = run(_USE_WITHOUT_LOCKS.replace("DEED", deed), tmp_path / "index")

@@ -186,9 +186,7 @@ def test_the_charset_of_a_page_without_a_label_is_detected(
     )
 
 
-def test_no_charset_that_python_has_and_no_other_word_is_an_error(
-    deduplicator: Deduplicator,
-) -> None:
+def test_no_charset_that_python_has_and_no_other_word_is_an_error(deduplicator: Deduplicator) -> None:
     words = {"__init__", "aliases", "encodings", "os", "x-user-defined", "unicode_internal"}
     for name in sorted({*codecs_of_python(), *words}):
         body = f"<meta charset={name}><p>\\ud800 \\q \\x00 xn--a +ADw-{english()}".encode() + bytes(range(256))

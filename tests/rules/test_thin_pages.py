@@ -310,9 +310,7 @@ def test_a_page_is_recognised_after_its_site_stops_showing_a_block_on_every_page
     assert crawl.check("/club", f"{club}<!-- token -->").verdict is Verdict.UNCHANGED
 
 
-def test_pages_with_the_same_blocks_are_found_and_removed_whether_or_not_the_site_was_known(
-    tmp_path: Path,
-) -> None:
+def test_pages_with_the_same_blocks_are_found_and_removed_whether_or_not_the_site_was_known(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
         crawl = Crawl(deduplicator)
         early = crawl.check("/early", remark("a"))

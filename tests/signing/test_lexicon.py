@@ -18,21 +18,8 @@ from hypothesis import strategies as st
 
 from crawler_dedup import ConfigError, Deduplicator, IndexMismatch
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.initials import (
-    LETTERS,
-    find_initials,
-    initial_of_each,
-    initials_in_context,
-    locate_initials,
-)
-from crawler_dedup.signing.lexicon import (
-    SHINGLE_WIDTH,
-    Lexicon,
-    build,
-    general,
-    lexicon_digest,
-    lexicon_of,
-)
+from crawler_dedup.signing.initials import LETTERS, find_initials, initial_of_each, initials_in_context, locate_initials
+from crawler_dedup.signing.lexicon import SHINGLE_WIDTH, Lexicon, build, general, lexicon_digest, lexicon_of
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.signing.tables import read_phrases
 from crawler_dedup.signing.text import Text

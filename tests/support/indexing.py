@@ -146,10 +146,7 @@ class ByDistance(Lookup):
         return Match("near", apart, 1, 1) if apart <= self.max_distance else None
 
     def choose(
-        self,
-        new: SignedPage,
-        kept: Iterable[SignedPage],
-        snapshot_of: Callable[[SignedPage], Snapshot],
+        self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
     ) -> tuple[SignedPage, Match] | None:
         matches = ((page, self.compare(new, page)) for page in kept)
         return next(((page, match) for page, match in matches if match), None)

@@ -16,10 +16,7 @@ def make_outline(blocks: Sequence[Block]) -> Outline:
 
 
 def pack(
-    blocks: Sequence[Block],
-    main: Sequence[Block] = (),
-    title: str = "",
-    embedded: dict[str, bool] | None = None,
+    blocks: Sequence[Block], main: Sequence[Block] = (), title: str = "", embedded: dict[str, bool] | None = None
 ) -> PageBlocks:
     """Pack *blocks*, of which the blocks in *main* are the main text."""
     page, chosen = make_outline(blocks), MainBlocks([*main], 0, 0)

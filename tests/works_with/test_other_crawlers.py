@@ -19,11 +19,7 @@ from tests.support.servers import Server
 pytestmark = pytest.mark.slow
 
 EXAMPLES = ROOT / "docs" / "examples"
-ONE_BY_ONE = {
-    "CONCURRENT_REQUESTS": 1,
-    "DEPTH_PRIORITY": 1,
-    "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
-}
+ONE_BY_ONE = {"CONCURRENT_REQUESTS": 1, "DEPTH_PRIORITY": 1, "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
 """The pages nearest to the start first, as in the loop of an example."""
 
 Pages = dict[str, str]

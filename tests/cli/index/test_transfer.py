@@ -63,9 +63,6 @@ def test_an_index_of_bare_signatures_is_refused_in_a_sentence(pages: Path, tmp_p
     for words in (["export", tmp_path / "other"], ["import", file], ["stats"], ["verify"]):
         refused = printed_text(cli(*words, signatures, status=2))
         assert "kind: it has 'signatures' / you have 'pages'" in refused
-    for call in (
-        ["forget", signatures, "--host", "a.org"],
-        ["why", "http://a.org/", signatures],
-    ):
+    for call in (["forget", signatures, "--host", "a.org"], ["why", "http://a.org/", signatures]):
         assert "kind: it has 'signatures'" in printed_text(invoke(*call, status=2))
     assert not (tmp_path / "other").exists()

@@ -62,7 +62,7 @@ def _command(
 
 _SEALED = h2("Kilns with two chambers") + p(
     "Where a second chamber is heated by the waste of the first, give both sensors a name in the plan. The chamber that "
-    "is named first leads, and the other one follows it at its own pace, never faster than the rate of its step.",
+    "is named first leads, and the other one follows it at its own pace, never faster than the rate of its step."
 )
 
 

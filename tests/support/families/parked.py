@@ -153,12 +153,7 @@ _CASES: tuple[Case, ...] = (
         ),
         "Behind them are two sites that nobody has seen.",
     ),
-    duplicate(
-        "域名出售",
-        _zh_parked("lanhu.example"),
-        _zh_parked("qishu.example"),
-        "Both say the same, in Chinese.",
-    ),
+    duplicate("域名出售", _zh_parked("lanhu.example"), _zh_parked("qishu.example"), "Both say the same, in Chinese."),
 )
 
 

@@ -54,7 +54,7 @@ _ROPE = p(
 _ROPES = "Alpine ropes – Bowline Outfitters"
 _JACKET = p(
     "Waxed cotton outside, wool from old blankets inside, and pockets large enough for a map in its case. The hood can "
-    "be buttoned off. It is sewn in a workshop of nine people in Porto, who sign the label under the collar.",
+    "be buttoned off. It is sewn in a workshop of nine people in Porto, who sign the label under the collar."
 )
 _LAMP = (
     "The Vega burns in wind that puts out matches. Its globe is hardened glass, the wick is raised by a wheel that can "
