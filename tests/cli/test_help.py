@@ -15,20 +15,11 @@ from crawler_dedup.cli import LazyCommand, app
 from tests.support.commandline import invoke
 
 # What examples read.
-FOLDERS = ("novels", "suspects", "labelled", "pages", "signed", "decisions", ".scrapy/dedup")
+FOLDERS = "novels suspects labelled pages signed decisions .scrapy/dedup".split()
 FILES = (
-    "article.html",
-    "book.epub",
-    "poem.txt",
-    "works.sqlite",
-    "new.html",
-    "kept.html",
-    "pages.dedup",
-    "urls.txt",
-    "pairs.tsv",
-    "crawl.warc.gz",
-    "corpus.parquet",
-)
+    "article.html book.epub poem.txt works.sqlite new.html kept.html pages.dedup urls.txt pairs.tsv crawl.warc.gz"
+    " corpus.parquet"
+).split()
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
