@@ -200,11 +200,10 @@ class _Selector:
         ]
 
     def _is_label(self, place: int) -> bool:
-        """Return whether a block is a link such as 'back to top' that the page repeats outside of tables."""
-        block = self._blocks[place]
-        is_link = 2 * block.linked >= block.size and not block.level
-        in_table = self._elements.tags[self._elements.owners[place]] in _CELLS
-        return is_link and self._times[block.text] >= _LABELS and not in_table
+        """Return whether a block is a short link, such as 'back to top', that the page repeats outside of tables."""
+        block, tag = self._blocks[place], self._elements.tags[self._elements.owners[place]]
+        is_link = block.size <= _LABEL and 2 * block.linked >= block.size and not block.level
+        return is_link and self._times[block.text] >= _LABELS and tag not in _CELLS
 
     def size_of(self, places: Iterable[int]) -> int:
         """Return the size of the blocks at *places*."""
