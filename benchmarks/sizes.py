@@ -12,6 +12,7 @@ import random
 import re
 import statistics
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby, islice
@@ -103,14 +104,12 @@ def record_bytes(directory: Path) -> dict[PageKind, list[int]]:
 
 def profile_bytes(directory: Path) -> list[int]:
     """Return the stored bytes of each site."""
+    sizes = Counter[bytes]()
     with lmdb.open(str(directory), readonly=True, max_dbs=16) as env, env.begin() as txn:
-        rows = [
-            (bytes(name), len(content)) for name, content in txn.cursor(db=env.open_db(b"sites", txn, create=False))
-        ]
-    return [
-        sum(len(name) + length for name, length in rows_of_site)
-        for _, rows_of_site in groupby(rows, lambda row: row[0][:12])
-    ]
+        for database in (b"sites", b"counts", b"snapshots"):
+            for name, content in txn.cursor(db=env.open_db(database, txn, create=False)):
+                sizes[bytes(name[:12])] += len(name) + len(content)
+    return [*sizes.values()]
 
 
 def _describe(sizes: Sequence[int]) -> tuple[str, str, str, str]:

@@ -50,6 +50,7 @@ class Plan:
     rounds: int
     online: int
     skip_load: bool
+    skip_pages: bool
     peers: bool
     slow_peers: bool
     warm: int = 4000
@@ -81,6 +82,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--online", type=lambda text: int(float(text)), default=100_000, help="inserts after the load")
+    parser.add_argument("--skip-pages", action="store_true", help="measure signatures only")
     parser.add_argument("--peers", action="store_true", help="compare with other indexes")
     parser.add_argument("--slow-peers", action="store_true", help="also with those that take minutes at this n")
     parser.add_argument("--directory", type=Path, help="keep the indexes there")
@@ -93,7 +95,8 @@ def main() -> None:
         report = Report()
         _header(plan, report)
         _of_signatures(plan, report)
-        _of_pages(plan, report)
+        if not plan.skip_pages:
+            _of_pages(plan, report)
         report.print_summary()
 
 
