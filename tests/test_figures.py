@@ -53,3 +53,31 @@ def test_the_pages_show_every_table_and_every_file() -> None:
     assert sorted(shown) == sorted(tables)
     cells = {name for page in pages for name in re.findall(r"<!-- (\S+): ", page)}
     assert {file.stem for file in FILES} == cells | {table.get("file", name) for name, table in tables.items()}
+
+
+MARKED = re.compile(r"<!-- \S+: [^>]+ -->.*?<!-- -->|<!-- table \S+ -->\n+(?:\|.*\n)+")
+CODE = re.compile(r"^( *)```.*?^\1```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+MEASURED = re.compile(r"\d\S* (?:ms|µs|kB|MB|s of processor time|pages/s|pages a second)\b")
+CELL = re.compile(r"(?<=\| )\d?[\d,]*\.?\d+(?: (?:%|ms|µs|s|kB|MB|bytes))?(?: / [\d.]+)?(?= \|)")
+
+
+def find_unmarked(text: str) -> list[str]:
+    """Return what looks like a measured number in a page, outside of markers."""
+    text = CODE.sub("", MARKED.sub("", text))
+    cells = (cell for line in text.splitlines() if line.startswith("| ") for cell in CELL.findall(line[1:]))
+    return [*MEASURED.findall(text), *cells]
+
+
+@pytest.mark.parametrize("folder", ["explanation", "how-to", "tutorial"])
+def test_measured_numbers_have_markers(folder: str) -> None:
+    dated = {"decisions.md"}  # which says that its figures are those of the day of the decision
+    pages = {page: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / folder).glob("*.md")}
+    assert {page.name: found for page, text in pages.items() if (found := find_unmarked(text))}.keys() <= dated
+
+
+def test_a_measured_number_without_a_marker_is_noticed() -> None:
+    table = "| page | s |\n|---|---|\n| a | 0.3 |\n"
+    assert find_unmarked(f"It takes 3.4 ms and 5.7 kB.\n\n{table}") == ["3.4 ms", "5.7 kB", "0.3"]
+    assert (
+        find_unmarked(f"It takes <!-- cost: en; ms -->3.4<!-- --> ms, as `3 ms`.\n\n<!-- table cost -->\n{table}") == []
+    )
