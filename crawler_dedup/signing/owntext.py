@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from functools import lru_cache, partial
-from itertools import count, pairwise
+from itertools import chain, count, pairwise
 from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
@@ -31,7 +31,6 @@ from crawler_dedup.signing.lines import is_number_sequence
 from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks, find_name, read_page
 from crawler_dedup.signing.markdown import write_markdown
 from crawler_dedup.signing.outline import LISTS, Outline
-from crawler_dedup.signing.textblocks import Block
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.signer import Signer
@@ -213,16 +212,15 @@ class _Selector:
         """Return the text of the page without the blocks *left_out*; *main* is the main text among the other blocks."""
         blocks = self._blocks
         content = [place for place in self._content if place not in left_out]
-        chosen = _places_of(main, self._texts, blocks)
+        chosen = self._places_of(main, self._texts)
         if not chosen:
             return content or [place for place in self._texts if place not in left_out]
         if 2 * self.size_of(chosen.intersection(content)) < self.size_of(chosen):  # comments, for example
             begin = min(chosen)
             above = Outline([blocks[place] for place in content if place < begin], self._page.outline.parents)
-            chosen |= _places_of(find_main_blocks(above, self._page.title), content, blocks)
+            chosen |= self._places_of(find_main_blocks(above, self._page.title), content)
         others = [place for place in content if 2 * blocks[place].linked < blocks[place].size]
-        main_size, size = self.size_of(chosen), self.size_of(chosen.union(others))
-        if main_size < min(_MAIN_SHARE * size, _LONG_MAIN):
+        if self.size_of(chosen) < min(_MAIN_SHARE * self.size_of(chosen.union(others)), _LONG_MAIN):
             chosen |= self._find_sections(others)
         if 2 * self.size_of(inside := chosen.intersection(content)) >= self.size_of(chosen):
             chosen = inside
@@ -234,6 +232,11 @@ class _Selector:
         chosen.update(self._find_headings(sorted(chosen), content))
         chosen |= self._find_series(chosen, content)
         return self._without_copies(sorted(chosen | self._find_lists(chosen, content)))
+
+    def _places_of(self, main: MainBlocks, places: Iterable[int]) -> set[int]:
+        """Return those *places* whose blocks are the main text."""
+        of_main = set(map(id, main.blocks))
+        return {place for place in places if id(self._blocks[place]) in of_main}
 
     def leave_out(self, repeated: Container[int], chosen: list[int]) -> list[int]:
         """Return the text without blocks whose hashes are in *repeated*.
@@ -311,22 +314,13 @@ class _Selector:
 
     def _without_copies(self, chosen: Iterable[int]) -> list[int]:
         """Return *chosen* without texts that are there before, for screens of another size."""
-        blocks, groups, texts = self._blocks, defaultdict[int, list[int]](list), set[tuple[str, ...]]()
+        groups = defaultdict[int, list[int]](list)
         for place in chosen:
-            groups[blocks[place].group].append(place)
-        kept: list[int] = []
-        for same in groups.values():
-            text = tuple([blocks[place].text for place in same])
-            if text not in texts or self.size_of(same) < _COPY:
-                kept += same
-            texts.add(text)
-        return sorted(kept)
-
-
-def _places_of(main: MainBlocks, places: Iterable[int], blocks: Sequence[Block]) -> set[int]:
-    """Return those *places* whose *blocks* are the main text."""
-    of_main = set(map(id, main.blocks))
-    return {place for place in places if id(blocks[place]) in of_main}
+            groups[self._blocks[place].group].append(place)
+        texts = {group: tuple([self._blocks[place].text for place in same]) for group, same in groups.items()}
+        first = {text: group for group, text in reversed(texts.items())}
+        kept = [same for group, same in groups.items() if first[texts[group]] == group or self.size_of(same) < _COPY]
+        return sorted(chain(*kept))
 
 
 def _find_beside(page: Outline, elements: Elements) -> set[int]:
