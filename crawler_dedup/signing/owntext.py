@@ -266,12 +266,17 @@ class _Selector:
             if False not in [next(are_repeated) for _ in compared_lines(block)]
         }
 
-    def _find_sections(self, places: Sequence[int]) -> set[int]:
-        """Return those *places* that are in texts with more than a label."""
-        blocks, sizes = self._blocks, Counter[int]()
+    def _group(self, places: Iterable[int], attribute: Literal["group", "place"]) -> dict[int, list[int]]:
+        """Return *places* by this attribute of their blocks."""
+        groups = defaultdict[int, list[int]](list)
         for place in places:
-            sizes[blocks[place].group] += blocks[place].size
-        return {place for place in places if sizes[blocks[place].group] >= _SECTION}
+            groups[getattr(self._blocks[place], attribute)].append(place)
+        return groups
+
+    def _find_sections(self, places: Iterable[int]) -> set[int]:
+        """Return those *places* that are in texts with more than a label."""
+        texts = self._group(places, "group").values()
+        return {place for text in texts if self.size_of(text) >= _SECTION for place in text}
 
     def _find_gaps(self, chosen: Sequence[int], content: Iterable[int], most: int = _GAP) -> Iterator[int]:
         """Yield those of *content* between two *chosen* blocks with little text, and hardly a link but headings, between."""
@@ -297,30 +302,24 @@ class _Selector:
 
     def _find_series(self, chosen: Set[int], content: Iterable[int]) -> set[int]:
         """Return the blocks of *content*, as the entries of a list, in places where half of the blocks are *chosen*."""
-        series, begin, end = defaultdict[int, set[int]](set), min(chosen), max(chosen)
-        for place in content:
-            if begin <= place <= end:
-                series[self._blocks[place].place].add(place)
-        series.pop(0, None)
-        members = [same for same in series.values() if len(same) >= _SERIES and 2 * len(same & chosen) >= len(same)]
-        return set().union(*members)
+        begin, end = min(chosen), max(chosen)
+        series = self._group([at for at in content if begin <= at <= end and self._blocks[at].place], "place").values()
+        return {at for same in series if len(same) >= _SERIES and 2 * len(chosen & {*same}) >= len(same) for at in same}
 
     def _find_lists(self, chosen: Set[int], content: Iterable[int]) -> set[int]:
         """Return the entries of the lists and tables below *chosen* headings, which may be links."""
-        blocks, tags = self._blocks, self._elements.tags
-        below = {blocks[place].group for place in content if place - 1 in chosen and blocks[place - 1].level}
-        lists = {group for group in below if tags[group] in LISTS}
-        return {place for place in content if blocks[place].group in lists}
+        headings = {place for place in chosen if self._blocks[place].level}
+        texts = self._group(content, "group").items()
+        lists = [text for group, text in texts if self._elements.tags[group] in LISTS and text[0] - 1 in headings]
+        return set().union(*lists)
 
     def _without_copies(self, chosen: Iterable[int]) -> list[int]:
         """Return *chosen* without texts that are there before, for screens of another size."""
-        groups = defaultdict[int, list[int]](list)
-        for place in chosen:
-            groups[self._blocks[place].group].append(place)
-        texts = {group: tuple([self._blocks[place].text for place in same]) for group, same in groups.items()}
-        first = {text: group for group, text in reversed(texts.items())}
-        kept = [same for group, same in groups.items() if first[texts[group]] == group or self.size_of(same) < _COPY]
-        return sorted(chain(*kept))
+        texts = [
+            (tuple([self._blocks[at].text for at in text]), text) for text in self._group(chosen, "group").values()
+        ]
+        first = dict(reversed(texts))
+        return sorted(chain(*[text for key, text in texts if first[key] is text or self.size_of(text) < _COPY]))
 
 
 def _find_beside(page: Outline, elements: Elements) -> set[int]:
