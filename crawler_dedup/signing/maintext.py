@@ -50,11 +50,13 @@ class MainBlocks(NamedTuple):
         blocks: the blocks in reading order, without short lines with ©.
         size: their size in Latin letters, without titles of a list that are links.
         linked: size of the text inside links in the element that contains the blocks.
+        name: the heading that names the page; ``None`` if there is none.
     """
 
     blocks: list[Block]
     size: int
     linked: int
+    name: Block | None = None
 
     @property
     def are_links(self) -> bool:
@@ -108,7 +110,8 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
         for block in series.values():
             held[block.group] += factor * block.size * sqrt(block.size)
     unlinked = [total - links for total, links in zip(size, linked, strict=True)]
-    main = _main_element(held, unlinked, page.parents, _find_name(words, page.blocks))
+    name = _find_name(words, page.blocks)
+    main = _main_element(held, unlinked, page.parents, name)
     end = _end_of(main, page.parents)
     blocks = [
         block
@@ -119,7 +122,7 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     other_size = sum([block.size for block in blocks]) - title_size
     if titles and title_size < _TITLES_SHARE * other_size:  # links to other articles, below an article
         blocks = [block for block in blocks if id(block) not in titles]
-    return MainBlocks(blocks, other_size, sum(linked[main:end]))
+    return MainBlocks(blocks, other_size, sum(linked[main:end]), name)
 
 
 def _end_of(main: int, parents: list[int]) -> int:
@@ -150,11 +153,6 @@ def _words_of(line: str) -> frozenset[str]:
         else:
             distinct.update(map(add, word, word[1:]))
     return frozenset(distinct)
-
-
-def find_name(title: str, blocks: Iterable[Block]) -> Block | None:
-    """Return the heading that names the page with this *title*; ``None`` if there is none."""
-    return _find_name(_words_of(title), blocks)
 
 
 def _find_name(words: AbstractSet[str], blocks: Iterable[Block]) -> Block | None:

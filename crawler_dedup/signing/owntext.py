@@ -28,7 +28,7 @@ from crawler_dedup.signing.blocks import compared_lines, hashes_of_lines
 from crawler_dedup.signing.elements import Elements
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.lines import is_number_sequence
-from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks, find_name, read_page
+from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks, read_page
 from crawler_dedup.signing.markdown import write_markdown
 from crawler_dedup.signing.outline import LISTS, Outline
 
@@ -190,7 +190,6 @@ class _Selector:
             for place, block in enumerate(self._blocks)
             if block.shown and not (block.text[0].isdigit() and is_number_sequence(block.text))
         ]
-        self._name = find_name(page.title, self._blocks)
         self._times = Counter([block.text for block in self._blocks])
         self._content = [
             place
@@ -226,7 +225,7 @@ class _Selector:
             chosen = inside
         begin, end = min(chosen), max(chosen)
         if blocks[begin].level != 1:  # otherwise the text has a name of its own
-            chosen.update(place for place in content if place < end and blocks[place] is self._name)
+            chosen.update(place for place in content if place < end and blocks[place] is self._page.main.name)
         others = [place for place in content if blocks[place].level or self._times[blocks[place].text] < _LABELS]
         chosen.update(self._find_gaps(sorted(chosen), others))
         chosen.update(self._find_headings(sorted(chosen), content))
