@@ -11,6 +11,7 @@ from types import TracebackType
 from msgspec.structs import replace
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
+from crawler_dedup.urls import host_of
 from tests.support.families.all import FAMILIES
 from tests.support.families.cases import Case, Expected, Family
 from tests.support.families.pages import Page
@@ -84,9 +85,11 @@ class Judge:
 
     def _offer(self, trial: Trial, other_pages: list[SignedPage]) -> list[Future[list[Decision]]]:
         """Offer the pages; if the context is warm, other pages of their sites first. Pages that pass are settled at once."""
-        if trial.context == WARM:
-            self._deduplicator.submit([replace(page, scope=trial.name) for page in other_pages])
         signed_pages = [self._sign(page) for page in (*trial.case.kept, trial.case.new)]
+        if trial.context == WARM:
+            hosts = {host_of(page.url) for page in signed_pages}
+            of_these = [page for page in other_pages if host_of(page.url) in hosts]
+            self._deduplicator.submit([replace(page, scope=trial.name) for page in of_these])
         return [self._deduplicator.submit([replace(page, scope=trial.name)]) for page in signed_pages]
 
     def _sign_anew(self, page: Page) -> SignedPage:
