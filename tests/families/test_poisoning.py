@@ -59,8 +59,8 @@ def _poison(deduplicator: Deduplicator, share: float, attack: Callable[[int], Pa
 
 
 def _settle(deduplicator: Deduplicator, pages: list[Page]) -> None:
-    offers = [deduplicator.submit([sign_once(deduplicator.config, page.url, page.html)]) for page in pages]
-    assert {offer.result()[0].verdict for offer in offers} == {Verdict.NEW}
+    decisions = deduplicator.decide([sign_once(deduplicator.config, page.url, page.html) for page in pages])
+    assert {decision.verdict for decision in decisions} == {Verdict.NEW}
 
 
 def _honest(number: int) -> Page:
