@@ -52,7 +52,7 @@ def test_two_crawls_of_two_halves_of_a_mirrored_site_store_each_content_once(emp
         for half, order in (("a", range(contents)), ("b", reversed(range(contents)))):
             paths = [f"/{half}/{number}" for number in order]
             folder = tmp_path / half
-            crawls.append(start_script(folder, WALK, settings, fresh=True, site=site.url, paths=paths))
+            crawls.append(start_script(folder, WALK, settings, site=site.url, paths=paths))
         done = [crawl.results()["walker"] for crawl in crawls]
     stored = Counter(path.rpartition("/")[2] for crawl in done for path in crawl.paths())
     assert stored == Counter(map(str, range(contents)))

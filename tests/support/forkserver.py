@@ -117,7 +117,7 @@ def _program(order: Mapping[str, Any], files: Sequence[int], base: Sequence[str]
         resource.setrlimit(limit, values)
     kind, *rest = order["arguments"]
     sys.orig_argv[:] = [sys.executable, *order["arguments"]]
-    given = filter(None, [order["env"].get("PYTHONPATH")])  # one path at most
+    given = map(os.path.abspath, filter(None, order["env"].get("PYTHONPATH", "").split(os.pathsep)))
     first = {"-c": "", "-m": os.getcwd()}.get(kind, str(Path(kind).resolve().parent))
     sys.path[:] = [first, *dict.fromkeys([*given, *base])]
     importlib.invalidate_caches()

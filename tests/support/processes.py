@@ -35,7 +35,8 @@ _SEEDS = ("1", "2")
 _HONOURED = {"PYTHONDONTWRITEBYTECODE": None, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": None, "PYTHONUTF8": "1"}
 """Variables of the interpreter that a forked process obeys, each with its only supported value, or ``None`` for any value.
 
-Another path could have modules that the parent has imported from elsewhere, or a ``sitecustomize``.
+Folders may follow the path, except those with a ``sitecustomize``. Before it, they could have modules that the parent has
+imported from elsewhere.
 """
 _LIMITS = sorted({getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")})
 
@@ -189,7 +190,7 @@ def seconds_of(process: int) -> float:
 def _can_be_forked(environment: Mapping[str, str]) -> bool:
     """Return whether a forked process can obey all variables of the interpreter in *environment*."""
     return all(
-        name in _HONOURED and _HONOURED[name] in (None, value)
+        name in _HONOURED and _HONOURED[name] in (None, value.partition(os.pathsep)[0])
         for name, value in environment.items()
         if value and re.match("PYTHON[A-Z]", name)
     )
