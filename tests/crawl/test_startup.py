@@ -185,7 +185,7 @@ TWO_LINES = {"DOWNLOADER_MIDDLEWARES": {DOWNLOADER: 40}, "SPIDER_MIDDLEWARES": {
 def test_both_middlewares_are_outermost_unless_the_project_gives_another_order(
     tmp_path: Path, settings: dict[str, Any], addon: bool, position: int
 ) -> None:
-    crawl = crawl_pages(tmp_path, PAGES, settings=settings, addon=addon, fresh=not settings)
+    crawl = crawl_pages(tmp_path, PAGES, settings=settings, addon=addon)
     assert_drops_the_copy(crawl)
     for kind, path in (("downloader", DOWNLOADER), ("spider", SPIDER)):
         assert enabled(crawl, kind)[position] == path
