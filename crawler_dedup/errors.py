@@ -49,7 +49,13 @@ class IndexGone(IndexUnusable):
 
 
 class IndexMismatch(DedupError):
-    """The index, or an export, was made with another configuration, so that its signatures cannot be compared."""
+    """The index, or an export, was made with another configuration, so that its signatures cannot be compared.
+
+    Attributes:
+        name: what the message calls it: ``The index in`` and its location, for example.
+        differences: name of an option → its value, and that of this process.
+        remedy: what to do, as a sentence.
+    """
 
     def __init__(self, name: str, differences: Mapping[str, tuple[object, object]], remedy: str) -> None:
         self.name = name

@@ -80,3 +80,13 @@ def test_a_page_whose_handling_fails_represents_nothing(deduplicator: Deduplicat
     with pytest.raises(KeyError), deduplicator.handling(offer("b")):  # unchanged: it has no claim, and stays
         raise KeyError
     assert offer("c").duplicate_of == "https://example.com/b"
+
+
+def test_closing_twice_does_not_affect_another_user_of_the_index(tmp_path: Path) -> None:
+    config = Config(tokenizer="bigrams")
+    first, second = Deduplicator.open(tmp_path, config), Deduplicator.open(tmp_path, config)
+    first.close()
+    first.close()
+    assert second
+    assert check(second, "http://a/1", article("x")).verdict is Verdict.NEW
+    second.close()

@@ -182,13 +182,14 @@ def _print_summary(summary: DropSummary, size: int) -> None:
     console = make_console()
     is_either = not summary.drops or 0 < summary.marked < summary.drops
     column = "dropped or marked" if is_either else "marked" if summary.marked else "drops"
+    of_runs = "dropped or marked" if summary.marked and any(run.is_dry for run in summary.runs) else column
     for is_dry, noun in ((False, "runs"), (True, "dry runs")):
         if runs := [run for run in summary.runs if run.is_dry is is_dry]:
             if len(runs) > size:
                 console.print(f"The latest {size:,} of {len(runs):,} {noun}:")
             elif is_dry:
                 console.print("Dry runs:")
-            console.print(_runs_table(runs[-size:], "marked" if is_dry else column))
+            console.print(_runs_table(runs[-size:], "marked" if is_dry else of_runs))
     if summary.earlier_runs:
         console.print("Runs before the index was emptied, which are not counted here:")
         console.print(_runs_table(summary.earlier_runs[-size:], "dropped or marked"))

@@ -36,7 +36,7 @@ class Index(Backend):
 
     def __init__(self, header: Header) -> None:
         super().__init__(header)
-        self._unfinished = Unfinished(self._submit)
+        self._unfinished = Unfinished(self)
 
     def read_header(self) -> Header:
         """Read the header as it is now. Raises :class:`IndexUnusable` if the index was emptied meanwhile."""

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from weakref import proxy
 
 import msgspec
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexDamaged, IndexUnusable
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_OPEN_CLAIMS
 from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.tables import Tables
@@ -26,14 +27,14 @@ class Unfinished:
     """The open claims of an opening, the offers that may not have been stored, and addresses that are not stored yet.
 
     Args:
-        submit: runs a job in the next write transaction (:meth:`~crawler_dedup.index.backend.Backend._submit`).
+        index: the open index, which holds this object.
 
     Attributes:
         may_have_claims: whether a claim is open, or was at a time when there were too many to remember them.
     """
 
-    def __init__(self, submit: Callable[..., Future[Any]]) -> None:
-        self._submit = submit
+    def __init__(self, index: Backend) -> None:
+        self._index: Backend = proxy(index)
         self._open_claims: set[int] = set()
         self._has_lost_count = False
         self._doubtful: list[Callable[[Tables], object]] = []
@@ -92,7 +93,7 @@ class Unfinished:
         if len(self._dropped) >= MANY_DROPPED:
             dropped, self._dropped = self._dropped, []
             with suppress(IndexUnusable):  # it is being closed
-                self._submit(partial(_add_addresses, dropped=dropped), urgent=False)
+                self._index._submit(partial(_add_addresses, dropped=dropped), urgent=False)
 
     def _release_doubtful(self) -> None:
         releases, self._doubtful = self._doubtful, []
@@ -106,7 +107,7 @@ class Unfinished:
                 release(txn)
 
         try:
-            self._submit(job).add_done_callback(note)
+            self._index._submit(job).add_done_callback(note)
         except IndexUnusable:  # it is being closed
             self._doubtful += releases
 

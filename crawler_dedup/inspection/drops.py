@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from crawler_dedup.counting import HeavyHitters
@@ -62,16 +62,16 @@ class DropTally:
 
     Attributes:
         selection: the drops and runs that are counted.
-        runs: the runs, including runs without drops.
         dry_runs: numbers of the dry runs.
+        runs: the runs, including runs without drops.
         by_run: drops by the number of the run.
         drops: how many drops there are, including pages that were marked and passed.
         marked: how many of these pages were marked and passed.
     """
 
     selection: Selection
+    dry_runs: Set[str] = frozenset()
     runs: RunPeriods = field(default_factory=RunPeriods)
-    dry_runs: set[str] = field(default_factory=set)
     by_run: HeavyHitters[str, None] = field(default_factory=lambda: HeavyHitters(_COUNTERS, lambda: None))
     drops: int = 0
     marked: int = 0
@@ -79,8 +79,6 @@ class DropTally:
     def add(self, entry: Entry) -> bool:
         """Count *entry*, whose run and time are selected; return whether it is a selected drop."""
         self.runs.note(entry.run, entry.seconds, entry.spider)
-        if entry.event == "dry_run":
-            self.dry_runs.add(entry.run)
         if entry not in self.selection:
             return False
         self.by_run.add(entry.run)
@@ -106,12 +104,15 @@ class DropReader:
     """
 
     def __init__(self, selection: Selection) -> None:
-        self.selected = DropTally(selection)
-        self.earlier = DropTally(replace(selection, emptied=""))
+        self._dry_runs: set[str] = set()
+        self.selected = DropTally(selection, self._dry_runs)
+        self.earlier = DropTally(replace(selection, emptied=""), self._dry_runs)
 
     def select(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Yield the selected drops of *entries*."""
         for entry in entries:
+            if entry.event == "dry_run":  # its start, perhaps before the selected time
+                self._dry_runs.add(entry.run)
             if self.selected.selection.covers(entry):
                 if self.selected.add(entry):
                     yield entry

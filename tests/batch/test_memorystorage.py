@@ -80,8 +80,32 @@ def test_pages_in_memory_are_decided_as_in_an_index(tmp_path_factory: pytest.Tem
     assert decide_in_memory(offers, matcher) == decide_in_index(directory, offers, matcher)
 
 
+class OnlyEqualKeys(ByDistance):
+    """Lets all pages pass, and notes how many each is compared with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.compared: list[int] = []
+
+    def choose(self, new: SignedPage, kept: object, snapshot_of: object) -> None:
+        self.compared.append(len(list(kept)))  # type: ignore[call-overload]
+
+
 # Pages under a title or a signature. One that is visited again, and is another page now, makes room.
 UNDER_A_TITLE = [page(number, 0xFF << number, title="a") for number in range(0, 3 * MAX_UNDER_TITLE, 2)]
 UNDER_A_TITLE += [page(2, 0, title="b"), page(90, 1 << 60, title="a"), page(91, 1 << 62, title="a")]
 UNDER_A_SIGNATURE = [page(number, 7) for number in range(MAX_REPRESENTATIVES + 5)]
 UNDER_A_SIGNATURE += [page(3, 1 << 40), *(page(number, 7) for number in range(200, 203))]
+
+
+@pytest.mark.parametrize(
+    ("pages", "least"), [(UNDER_A_TITLE, MAX_UNDER_TITLE), (UNDER_A_SIGNATURE, MAX_REPRESENTATIVES)]
+)
+def test_no_more_pages_stand_under_a_title_or_a_signature_than_in_an_index(
+    tmp_path: Path, pages: list[SignedPage], least: int
+) -> None:
+    offers = [(offered, "") for offered in pages]
+    in_memory, in_index = OnlyEqualKeys(), OnlyEqualKeys()
+    assert decide_in_memory(offers, in_memory) == decide_in_index(tmp_path, offers, in_index)
+    assert in_memory.compared == in_index.compared
+    assert least <= max(in_memory.compared) <= MAX_REPRESENTATIVES

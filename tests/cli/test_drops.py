@@ -285,14 +285,14 @@ def test_a_summary_can_be_printed_as_json_lines(runs: Path) -> None:
 
 
 def test_a_summary_lists_dry_runs_apart(runs: Path) -> None:
-    write(runs / "journal-3.jsonl", [replace(run_started(0xB, "site", is_dry=True), time="2026-11-21T10:30:00.000Z")])
+    write(runs / "journal-3.jsonl", [replace(run_started(0xB, "site", is_dry=True), time="2026-11-21T09:30:00.000Z")])
     others, dry = invoke("drops", runs, "--summary").stdout.split("Dry runs:")
     assert [run in others for run in ("0000000a", "0000000b", "0000000c")] == [True, False, True]
     assert "0000000b" in dry
-    are_dry = {
-        line["run"]: line["is_dry"] for line in json_lines("drops", runs, "--summary", "--json") if "run" in line
-    }
-    assert are_dry == {"0000000a": False, "0000000b": True, "0000000c": False}
+    for since, runs_before in (((), {"0000000a": False}), (("--since", "2026-11-21T10:00:00+00:00"), {})):
+        lines = json_lines("drops", runs, "--summary", "--json", *since)
+        are_dry = {line["run"]: line["is_dry"] for line in lines if "run" in line}
+        assert are_dry == {**runs_before, "0000000b": True, "0000000c": False}
 
 
 def test_a_summary_lists_the_latest_runs(runs: Path) -> None:

@@ -66,6 +66,7 @@ def test_commands_that_need_no_index_load_no_large_package_and_help_loads_no_com
     arguments: tuple[str, ...],
 ) -> None:
     loaded = modules_of(*arguments)
+    assert "crawler_dedup.cli" in loaded
     assert not loaded & {"numpy", "lmdb", "lxml", "scrapy", "matplotlib", "trafilatura"}
     commands = {module for module in loaded if module.startswith("crawler_dedup.cli.")}
     assert (commands == {"crawler_dedup.cli.terminal"}) == (arguments == ("--help",))

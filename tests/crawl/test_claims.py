@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from crawler_dedup import Config, Deduplicator
+from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, Verdict
+from crawler_dedup.crawl.claims import Claims
+from crawler_dedup.crawl.outages import Outages
 from crawler_dedup.index import unfinished
 from tests.support.crawling import Running, Site, article, crawl_pages, html, start_script
 from tests.support.versions import REACTORS, SCRAPY
@@ -37,6 +41,44 @@ def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_for
     with Deduplicator.open(tmp_path, config) as deduplicator:
         assert deduplicator.tidy() == 17
         assert [deduplicator.decide([page])[0].verdict for page in pages[-2:]] == ["new", "unchanged"]
+
+
+# An index that cannot be written
+
+
+@pytest.mark.parametrize(("failures", "lines"), [(0, []), (1, []), (6, []), (99, [(2, "http://h/0")])])
+def test_ends_of_claims_are_written_however_often_the_index_fails_or_releases_are_logged(
+    failures: int, lines: list[tuple[int, str]]
+) -> None:
+    written: list[tuple[int, bool]] = []
+    logged: list[tuple[object, ...]] = []
+    outcomes = iter([False] * failures)
+
+    def end_claim(decision: Decision, *, settled: bool) -> Future[bool]:
+        future: Future[bool] = Future()
+        if next(outcomes, True):
+            written.append((decision.claim, settled))
+            future.set_result(True)
+        else:
+            future.set_exception(IndexUnusable("The server is away."))
+        return future
+
+    monitor = SimpleNamespace(
+        report_claim_end=lambda *_, **__: None, log=lambda _level, _text, *values: logged.append(values)
+    )
+    outages = Outages(0, cast("Any", monitor), lambda: False)
+    index = cast("Any", SimpleNamespace(end_claim=end_claim))
+    claims = Claims(index, cast("Any", monitor), 1, outages=outages, timeout=1, count_coming=int, note_end=print)
+    ends = [(1, True), (1, False), (2, False)]
+    for claim, settled in ends:
+        url = f"http://h/{claim - 1}"
+        assert claims.end(Decision(Verdict.NEW, url, url, "", claim=claim), settled=settled)
+    for _ in range(6):
+        claims.write_again()
+    claims.report_unwritten()
+    assert logged == lines
+    assert sorted(written) == sorted([] if lines else ends)
+    assert failures != 2 * len(ends) or written == ends
 
 
 # Waiting

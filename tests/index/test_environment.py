@@ -463,6 +463,46 @@ def test_after_a_power_cut_the_index_is_in_a_state_between_two_commits(tmp_path:
         assert held(opened_copy(tmp_path, f"{number}.after", file)) == after[1]
 
 
+_USE = """
+    import sys
+    from crawler_dedup import IndexUnusable
+    from crawler_dedup.index.lmdb.permuted import PermutedIndex
+
+    def attempt(what):
+        try:
+            print(what.__name__, what())
+        except IndexUnusable as error:
+            print(what.__name__, "unusable", error)
+
+    try:
+        index = PermutedIndex.open(sys.argv[1])
+    except IndexUnusable as error:
+        print("open unusable", error)
+        sys.exit()
+
+    def query():
+        for signature in map(int, sys.argv[2:]):
+            index.query(signature, 7)
+
+    def verify():
+        return index.verify() or "sound"
+
+    attempt(query)
+    attempt(verify)
+    index.close()
+"""
+
+
+def test_a_meta_page_that_is_written_before_its_data_pages_is_detected(tmp_path: Path) -> None:
+    (before, _), (after, _), pages = max(commits(tmp_path, 12), key=lambda commit: len(commit[2]))
+    meta = next(page for page in changed_pages(before, after) if page < METAS)
+    for seed in range(3):
+        written = [meta, *random.Random(seed).sample(pages, len(pages) // 2)]
+        directory = opened_copy(tmp_path, f"cut {seed}", cut(before, after, written))
+        status, output, _ = run(_USE, directory, 1)
+        assert status != 0 or "sound" not in output
+
+
 # A full disk
 
 
