@@ -68,6 +68,11 @@ def find_unmarked(text: str) -> list[str]:
     return [*MEASURED.findall(text), *cells]
 
 
+def test_no_marker_begins_a_line_which_would_end_the_paragraph() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        assert re.findall(r"^<!-- \S+: .*", page.read_text(encoding="utf-8"), re.MULTILINE) == [], page
+
+
 @pytest.mark.parametrize("folder", ["explanation", "how-to", "tutorial"])
 def test_measured_numbers_have_markers(folder: str) -> None:
     dated = {"decisions.md"}  # which says that its figures are those of the day of the decision
