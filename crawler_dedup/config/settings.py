@@ -151,7 +151,7 @@ class Config:
     )
     grace: Annotated[int, Meta(ge=0, le=86_400)] = _setting(
         60,
-        "If a crawl is killed, pages that it handled in its last seconds (this number) count as not handled: their items "
+        "If a crawl is killed, pages that it handled in its last `DEDUP_GRACE` seconds count as not handled: their items "
         "came out of the pipelines, but may not be on disk yet, because feeds are buffered.",
     )
     revisit: Literal["pass", "drop"] = _setting(
