@@ -16,7 +16,8 @@ class NewsSpider(SitemapSpider):
 
     name = "news"
     custom_settings = {  # noqa: RUF012  (as Scrapy's documentation writes it)
-        # The two middlewares do what the add-on does. A spider that is published needs nothing else from a project.
+        # The two middlewares do what the add-on does without DEDUP_WORKS. A spider that is published needs nothing else from
+        # a project.
         "DOWNLOADER_MIDDLEWARES": {"crawler_dedup.middleware.DedupMiddleware": 40},
         "SPIDER_MIDDLEWARES": {"crawler_dedup.settling.SettlingMiddleware": 10},
         # An agency's report counts once, whichever newspaper prints it, and whichever spider has seen it.
