@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import click
 from rich.text import Text
 
-from crawler_dedup.cli.options import json_option, parse_pairs, settings_option
+from crawler_dedup.cli.options import parse_pairs, settings_option
 from crawler_dedup.cli.progress import crawl_line
 from crawler_dedup.cli.project import usual_directory
 from crawler_dedup.cli.terminal import INTERRUPTED, make_console, print_commands, print_json, quantity
@@ -74,7 +74,7 @@ def demo() -> None:
     help="Directory of the index.  [default: .scrapy/dedup]",
 )
 @settings_option
-@json_option
+@click.option("--json", is_flag=True, help="Print the outcome of the crawl as JSON.")
 def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     urls: Sequence[str],
     output: Sequence[str],

@@ -49,9 +49,9 @@ def forget(
     """Remove pages from the index, so that they can be crawled again.
 
     A page is removed if all given options apply to it. It represents no other page any more, and is new when it is crawled
-    again. So that its duplicates (pages that were dropped or marked because of it, according to the journal) can be crawled
-    again, they are listed, except those that were kept later. INDEX is the directory of the index, or its address on a
-    server; without it, the index of this Scrapy project is used.
+    again. With --url or --export, its duplicates (pages that were dropped or marked because of it, according to the
+    journal) are listed, so that you can crawl them again; those that were kept later are left out. INDEX is the
+    directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
     A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints which
     kept page represents it, by which rule, and how to let it pass.

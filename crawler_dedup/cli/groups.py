@@ -58,10 +58,10 @@ def groups(json: bool, options: TargetOptions) -> None:
 def mirrors(listed: Literal["deny", "allow"] | None, json: bool, options: TargetOptions) -> None:
     """List hosts whose pages are represented by pages of another host.
 
-    The share is the part of a host's known pages (kept or dropped) that pages of one other host represent. A host is listed
-    if this is half or more, and at least ten of its pages are known. --list deny prints the hosts that need not be crawled,
-    for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains. INDEX is the directory of
-    the index, or its address on a server; without it, the index of this Scrapy project is used.
+    The share says which part of a host's known pages (kept or dropped) is represented by pages of one other host. A host is
+    listed if this is half or more, and at least ten of its pages are known. --list deny prints the hosts that need not be
+    crawled, for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains. INDEX is the
+    directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
     \b
     Examples:

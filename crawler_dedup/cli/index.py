@@ -53,7 +53,7 @@ def stats(index: Location | None, json: bool) -> None:
     """Print the configuration, size and contents of an index.
 
     INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
-    Of many scopes and runs, the table has the largest scopes and the latest runs; --json prints all.
+    If there are many scopes or runs, the table has only the largest scopes and the latest runs; --json prints all.
 
     \b
     Examples:

@@ -67,8 +67,8 @@ class _Design:
 def plan(pages: float, distance: int, candidates: float, tables: int | None, json: bool) -> None:
     """Estimate the size and cost of an index of signatures.
 
-    The first row splits the bits recursively (Manku, Jain and Das Sarma 2007, section 3.1.2). It has the fewest tables with
-    which no probe compares more than --candidates signatures or, with --tables, the longest prefixes. The other rows are
+    The first row splits the bits recursively (Manku, Jain and Das Sarma 2007, section 3.1.2). It has as few tables as
+    --candidates allows or, with --tables, at most that many, with the longest prefixes. The other rows are
     the designs of the paper. A crawl uses the design with 4 tables, unless the option `tables` of simhash selects another.
     The figures assume evenly distributed signatures.
 

@@ -261,7 +261,7 @@ def _print_similar(page: PageHistory, history: AddressHistory) -> None:
 
 
 def _print_nearest(record: Record, config: Config, target: Target) -> None:
-    """Fetch a kept page, and print what the kept page that comes nearest to it lacks of it."""
+    """Fetch a kept page, and print what the nearest other kept page lacks of it."""
     signer = Signer(config)
     page = _fetch(signer, record.page.url, record.page.scope)
     with closing(maintenance.open_pages(target.index)) as pages:
@@ -273,7 +273,7 @@ def _print_nearest(record: Record, config: Config, target: Target) -> None:
         click.echo("No other kept page is similar to its present state.")
         return
     rule, is_duplicate = decide(pair)
-    answer = "would represent it now" if is_duplicate else "does not represent it"
+    answer = "would represent this page now" if is_duplicate else "does not represent this page"
     click.echo(f"Of the other kept pages, {printable(pair.kept.url)} is the most similar; it {answer}: rule “{rule}”.")
     make_console().print(describe_lacks("other", find_lacks(page, pair)))
 
