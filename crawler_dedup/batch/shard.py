@@ -119,7 +119,10 @@ def decode_page(content: bytes) -> SignedPage:
     try:
         page = _decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DedupError(f"A signed page is damaged: {error}") from None
+        raise DedupError(f"A signed page is damaged: {error}. Sign the inputs again, into another directory.") from None
     if not is_well_formed(page):
-        raise DedupError("A signed page is damaged: a part has a length that it cannot have.")
+        raise DedupError(
+            "A signed page is damaged: a part has a length that it cannot have. Sign the inputs again, into another"
+            " directory."
+        )
     return page

@@ -245,7 +245,8 @@ class Claims:
         try:
             self._write_end(decision, settled=settled)
         except DedupError as error:
-            self._monitor.log(logging.WARNING, "%s counts as not handled: %s", decision.url, error)
+            message = "%s counts as not handled, and is new when it is crawled again: %s"
+            self._monitor.log(logging.WARNING, message, decision.url, error)
             return False
         place = hash_page_key(decision.scope, decision.url)
         self._not_awaited.pop(place, None)
@@ -322,7 +323,10 @@ class Claims:
         return IndexAnswer(decision)
 
     async def _wait_for_end(self, decision: Decision, timeout: float) -> None:
-        """Wait for the end of the claim that *decision* names, at most *timeout* seconds: other processes announce none."""
+        """Wait for the end of the claim that *decision* names, at most *timeout* seconds.
+
+        Ends in other processes are not announced.
+        """
         place = _place(decision)
         event = self._awaited.setdefault(place, asyncio.Event())
         try:

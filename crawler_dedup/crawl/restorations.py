@@ -64,7 +64,7 @@ class Restorations:
         try:
             await run_in_own_thread(self._read_waiting)
         except Exception as error:
-            self._monitor.log(logging.WARNING, "No dropped page is requested again: %s", error)
+            self._monitor.log(logging.WARNING, "No restored page is requested in this crawl: %s", error)
             return
         if not self._waiting:
             return
@@ -152,7 +152,7 @@ class Restorations:
         return method if ismethod(method) else None
 
     def refuse_repetition(self, request: Request) -> None:
-        """Refuse a link to a restored page: its request was not seen by Scrapy's duplicate filter, which would refuse it.
+        """Refuse a link to a restored page: Scrapy's duplicate filter, which has not seen that page's request, lets it pass.
 
         Nor does that filter see a request with which the spider starts. Such a request is refused if it has nothing, such as
         a header, that the request for the restored page lacks, and if the page does not come from a WARC file.
@@ -219,10 +219,11 @@ class Restorations:
             try:
                 self._deduplicator.index.change_overrides(self._end)
             except DedupError as error:
-                self._monitor.log(logging.WARNING, "The next crawl requests restored pages again: %s", error)
+                message = "What became of restored pages cannot be written; the next crawl requests them again: %s"
+                self._monitor.log(logging.WARNING, message, error)
 
     def _end(self, override: Override) -> Override:
-        """Return *override*, as it is stored, without its restoration by this crawl, or with one that has failed."""
+        """Return the stored *override* without the restoration of this crawl, or with its failures counted."""
         url = override.urls[0]
         ours, failures = self._waiting.get(url), self._failures.get(url)
         if ours is None or failures is None:

@@ -23,7 +23,7 @@ _MANY = 1000
 
 
 class Job(NamedTuple):
-    """A function that is called with a transaction, the future of its result, and the approximate number of its pages."""
+    """A function to call with a transaction; the future of its result; the approximate number of its pages."""
 
     run: Callable[[Any], Any]
     future: Future[Any]
@@ -75,7 +75,7 @@ class JobThread(ABC):
             IndexUnusable: the index is closed.
         """
         if self._process != os.getpid():
-            raise IndexUnusable("The index was opened by a process of which this is a fork.")
+            raise IndexUnusable("The index was opened before this process was forked: open it after the fork.")
         future: Future[Any] = Future()
         with self._using:
             if self._is_closing:

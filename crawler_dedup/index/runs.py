@@ -33,15 +33,15 @@ class RecordState(Enum):
     CLAIMED = "claimed"
     """It is being handled."""
     VOID = "void"
-    """It has expired, or its run has died before it was handled, or so shortly after that it may not be stored."""
+    """It has expired, or its run has died before it was handled, or so shortly after that it is perhaps not stored."""
 
 
 class RunEntry(msgspec.Struct, frozen=True, array_like=True):
-    """The entry of a run that is not over, has not finished, or has left claims behind.
+    """The entry of a run that still runs, did not come to its end, or has left claims behind.
 
     Attributes:
         last: its last sign of life, in seconds since 1970. Never before a time that it wrote into a record.
-        grace: seconds during which pages that it settled may not be on disk yet; 0 once it has ended and all of them are.
+        grace: seconds during which pages that it settled are perhaps not on disk yet; 0 once it has ended and all are.
         has_finished: whether it came to its end.
         is_tidy: whether no page of it is left that was not handled.
         stored_until: once the run is over, pages settled then or later count as not stored; ``None``: only the grace counts.
@@ -54,7 +54,7 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
     stored_until: Count | None = None
 
     def may_have_lost(self, record: Record) -> bool:
-        """Return whether the page of *record*, a record of this run, may not be stored if the run has died.
+        """Return whether the page of *record*, a record of this run, is perhaps not stored if the run has died.
 
         The run died at ``last`` or later. So a page that was settled before the grace never counts as lost; of the others,
         rather too many do.
@@ -240,7 +240,7 @@ class RunTables:
         """Return the states of the runs, for a transaction that may not write.
 
         Args:
-            dead: the runs that had died before. What it reads of other runs is from a time when they were alive.
+            dead: the runs that had died before. What the transaction reads of others is from a time when they were alive.
         """
 
         def is_alive(number: int) -> bool | None:

@@ -176,7 +176,7 @@ class Tables(RunTables, SiteTables):
         return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
 
     def _has_representative(self, scope: int, signature: int) -> bool:
-        """Return whether a page is filed under *signature*, so that this is in the tables; true if one is unreadable."""
+        """Return whether a page is filed under *signature*, so that the tables have it; true if a record is unreadable."""
         try:
             return any(True for _ in self._read_representatives(scope, signature))
         except msgspec.DecodeError:
@@ -262,7 +262,7 @@ class Tables(RunTables, SiteTables):
                     yield override if override.name == name else None
 
     def add_override(self, override: Override) -> bool:
-        """Store *override*; replace a stored one only if this has restorations. Return whether none was stored."""
+        """Store *override*; replace a stored one only if *override* has restorations. Return whether none was stored."""
         is_new = self._storage.read(OVERRIDES, override.name) is None
         if is_new or override.restorations:
             self._write_override(override)

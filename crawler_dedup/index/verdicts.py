@@ -32,7 +32,7 @@ class RunContext:
 
     Attributes:
         run: number of the run; 0: none, so that its pages are settled whatever happens.
-        grace: seconds during which pages that the run settled may not be stored yet, if it dies.
+        grace: seconds during which pages that the run settled are perhaps not stored yet, if it dies.
         next_claim: returns the number of the next claim; ``None``: a page that passes is settled at once.
         max_age: seconds after which a page that was not visited no longer counts; 0: it always counts.
         is_dry: whether duplicates pass. Pages that only such runs have kept represent nothing where duplicates are dropped,
@@ -70,7 +70,7 @@ class _Changes:
         visited: number and record of the page itself, which is unchanged.
         is_filed: whether the page is filed.
         claim: number of the claim that it makes; 0: it is settled at once.
-        representative: the page that represents the page, which is not filed.
+        representative: the kept page that represents it; ``None``: no page does.
     """
 
     outdated: dict[int, Record] = field(default_factory=dict)

@@ -73,7 +73,7 @@ def map_in_processes(
             advance(1)
     except BrokenProcessPool:
         raise DedupError(
-            "A process that signed pages was ended from outside, perhaps for lack of memory: use fewer of them (--jobs)."
+            "A worker process was ended from outside, perhaps for lack of memory: use fewer of them (--jobs)."
         ) from None
     finally:
         stop.set()

@@ -238,7 +238,7 @@ def test_a_process_that_is_ended_from_outside_is_reported_in_a_sentence(
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), str(Path(__file__).parents[2])]))
     refused = printed_text(invoke("evaluate", four_outcomes, "--jobs", 2, status=2))
-    assert refused.startswith("Error: A process that signed pages was ended from outside")
+    assert refused.startswith("Error: A worker process was ended from outside")
 
 
 def test_pages_are_judged_as_by_compare(tmp_path: Path) -> None:

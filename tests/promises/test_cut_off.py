@@ -116,7 +116,7 @@ def test_a_file_without_its_last_used_page_is_damaged_each_time_it_is_opened(tmp
         for opening in (PermutedIndex.open, compact, PermutedIndex.open):
             with pytest.raises(IndexDamaged, match="is damaged") as caught:
                 opening(copy)
-            assert "Use an export" in str(caught.value)
+            assert "use an earlier export" in str(caught.value)
         assert (copy / "data.mdb").read_bytes() == before
     assert not Environment._shared  # this process has nothing open
 

@@ -83,8 +83,8 @@ def no_index_error(directory: Path) -> IndexMissing:
 def damaged_error(directory: Path, error: Exception | str) -> IndexDamaged:
     """Make an error that says that the index in *directory* is damaged, why, and the ways out."""
     return IndexDamaged(
-        f"The index in {directory} is damaged: {error}. Use an export or a copy of it, or another directory"
-        " (in a crawl DEDUP_DIR)."
+        f"The index in {directory} is damaged: {error}. Export what can be read of it, use an earlier export or"
+        " copy, or name another directory (in a crawl DEDUP_DIR)."
     )
 
 

@@ -139,8 +139,8 @@ class Environment:
     def _refuse_left_open(cls, directory: Path) -> None:
         if any(left.directory == directory and not left.is_gone for left in cls._left_open):
             raise IndexUnusable(
-                f"The index in {directory} cannot be opened again in this process, which could not close it, because another"
-                " process held its lock."
+                f"The index in {directory} could not be closed in this process, because another process held its lock: open"
+                " it in a new process."
             )
 
     @classmethod
@@ -222,7 +222,9 @@ class Environment:
     def read(self) -> Iterator[lmdb.Transaction]:
         """Begin a read transaction, which sees what is committed now. LMDB's errors in it are converted to clear ones."""
         if self._forked:
-            raise IndexUnusable(f"The index in {self.directory} was opened by a process of which this is a fork.")
+            raise IndexUnusable(
+                f"The index in {self.directory} was opened before this process was forked: open it after the fork."
+            )
         try:
             with self._readers.begin() as txn:
                 yield txn

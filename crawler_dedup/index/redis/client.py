@@ -164,8 +164,11 @@ class Client:
         return IndexGone(f"The index in {self._connection.address} was emptied meanwhile.")
 
     def damaged_error(self, error: msgspec.DecodeError) -> IndexDamaged:
-        """Make an error that says that the index is damaged, and why."""
-        return IndexDamaged(f"The index in {self._connection.address} is damaged: {error}.")
+        """Make an error that says that the index is damaged, why, and the way out."""
+        return IndexDamaged(
+            f"The index in {self._connection.address} is damaged: {error}. Export it, and import the file into another"
+            " ?index=NAME."
+        )
 
     def forget(self) -> None:
         """Forget everything that was read; :meth:`prepare` reads it again."""
@@ -274,5 +277,5 @@ def require_layout(address: ServerAddress, layout: bytes | None) -> None:
     if number != LAYOUT:
         raise IndexUnusable(
             f"The index in {address} was made by a version of crawler-dedup that lays out keys in another way (layout"
-            f" {number}, this one uses {LAYOUT}). Export it with that version, and import that here."
+            f" {number}, this one uses {LAYOUT}). Export it with that version, and import the file here."
         )

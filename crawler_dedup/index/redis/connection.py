@@ -85,7 +85,9 @@ class ServerConnection:
             IndexUnusable: the server refuses the command, or this process is a fork of the one that made the connection.
         """
         if os.getpid() != self._process:
-            raise IndexUnusable(f"The index in {self.address} was opened by a process of which this is a fork.")
+            raise IndexUnusable(
+                f"The index in {self.address} was opened before this process was forked: open it after the fork."
+            )
         try:
             with self._using:
                 answer = self._ask(self._open_connection() or self._connect(), *words)

@@ -288,7 +288,7 @@ def offer_in_pieces(
 
 def leave_unchecked(pages: Sequence[SignedPage], error: BaseException) -> list[Decision]:
     """Return decisions about *pages* that could not be judged because of *error*, which is logged."""
-    logger.warning("%d of the pages that were offered together are unchecked. %s", len(pages), error)
+    logger.warning("%d pages pass unchecked: %s", len(pages), error)
     return [Decision(Verdict.UNCHECKED, page.url, page.key, page.scope, NO_ANSWER) for page in pages]
 
 

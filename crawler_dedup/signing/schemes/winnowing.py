@@ -86,8 +86,7 @@ class Winnowing(ValueScheme):
         scheme = super().build(options, config)
         if scheme.guarantee < scheme.noise:
             raise ConfigError(
-                f"guarantee={scheme.guarantee} is not allowed with noise={scheme.noise}: a passage has at least"
-                f" {scheme.noise} letters."
+                f"guarantee={scheme.guarantee} is not allowed with noise={scheme.noise}: it must be at least {scheme.noise}."
             )
         return scheme
 
