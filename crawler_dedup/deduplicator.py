@@ -79,7 +79,7 @@ class Deduplicator:
         Args:
             index: its directory, or the address of a server (``redis://``, ``rediss://``, ``unix://``).
             profiles: an exported index, or the ``profiles.dedup`` of a batch job. Decisions use its profiles of sites,
-                which do not change. A warning is logged if no page's site has a profile in the page's scope.
+                which do not change. A warning is logged if they have none for any page: for its site, in its scope.
                 ``None``: decisions use the profiles of the index, and kept pages are counted in them.
 
         Raises:
@@ -295,7 +295,8 @@ class Deduplicator:
     def note_stored(self, until: float | None) -> None:
         """Note the time until which everything that this run has settled is stored.
 
-        It is written with the next page. Once the run is over, however it ends, pages settled later represent nothing.
+        It is written with the next page. Once the run is over, however it ends, pages settled after this time represent
+        nothing.
 
         Args:
             until: a time of :func:`time.monotonic`; ``None``, as before the first call: all settled pages count as stored,

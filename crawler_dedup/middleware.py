@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class DedupMiddleware:
     """Drops near-duplicate pages and, with them, their outlinks.
 
-    Its order is 40, so that it is the last middleware to see a response before the spider: a response that a user's own
-    middleware turns into a retry (a ban, a captcha) is never judged.
+    Its order is 40, so that only the middleware of works sees a response later, before the spider: a response that a
+    user's own middleware turns into a retry (a ban, a captcha) is never judged.
 
     Attributes:
         session: the index, the claims and the monitor of the crawl. A Scrapy command that shows single pages has none: all

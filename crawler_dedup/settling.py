@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 _META_REPEATED = "_dedup_repeated"
 _META_RETRIES = "retry_times"
 _MARKS = frozenset((_META_RETRIES, META_REDIRECTIONS, META_INHERITED, META_RESTORED))
-"""Keys in the ``meta`` of requests that may be repetitions, or whose marks are noted or removed."""
+"""A request with one of these keys in its ``meta`` may be a repetition, or has a mark to note or remove."""
 
 
 def is_repetition(output: Request, response: Response, crawler: Crawler) -> bool:
     """Return whether *output*, which the callback of *response* yields, asks for the same page again; mark it if so.
 
-    It was made by Scrapy's ``get_retry_request``; or it has ``dont_filter``, and the page's address or the one that
-    redirected to it. Without ``dont_filter`` it is a link of the page to itself, which the scheduler filters out.
+    It was made by Scrapy's ``get_retry_request``; or it has ``dont_filter`` and asks for the page's address or for the one
+    that redirected to it. Without ``dont_filter`` it is a link of the page to itself, which the scheduler filters out.
     """
     page = response.request
     if page is None:

@@ -78,7 +78,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
             (:func:`crawler_dedup.index.records.shorten_key`).
         url: its address, without user name and password.
         scope: the scope within which it is compared.
-        title: at most 400 characters, of which the first 200 count once they are normalised.
+        title: at most 400 characters; normalised, its first 200 count.
         digest: BLAKE2b of the body, 8 bytes.
         size: bytes of the body.
         kind: the part of the page that the signature is made of.
@@ -105,7 +105,8 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
             counted for its site, they are kept only if a rule uses them.
         heading: 32 bits of the main text's ``<h1>``, if that has nothing in common with the title, else 0
             (:attr:`crawler_dedup.signing.blocks.PageBlocks.heading`).
-        named: bits of the parts of the title that are also on the page: the lowest is the first part in alphabetical order.
+        named: a bit for each part of the title, whether it is also in a heading or the main text; the lowest for the first
+            part in alphabetical order.
 
     >>> with Deduplicator.open("index") as deduplicator:
     ...     page = deduplicator.sign("https://example.com/", b"<title>Rain</title><p>It rains again.")

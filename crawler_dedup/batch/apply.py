@@ -41,7 +41,7 @@ class Applied:
         files: how many copies there are.
         left_out: how many pages are left out of the copies, or marked in them.
         damaged: in how many places each damaged input is damaged. What cannot be read there is left out.
-        cut_off: the records of each that are left out because they are cut off: address, or number in the input.
+        cut_off: by damaged input, the records left out because they are cut off: address, or number in the input.
     """
 
     files: int

@@ -148,7 +148,7 @@ def configured_scope(config: Config, crawler: Crawler) -> Scope:
 
 
 JOURNAL_REASONS = {"asked": "dedup_skip", "incomplete": "incomplete", "inline": "downloaded inside a callback"}
-"""Reasons for responses that may be pages, with the reasons in the journal."""
+"""The reasons to skip responses that may be pages, as the gate and as the journal name them."""
 
 _IN_WORDS = {
     "asked": 'meta["dedup_skip"] of their requests asked for it',

@@ -52,8 +52,8 @@ def refusal_logged() -> Iterator[None]:
     Only an exception makes Scrapy refuse a crawl, which ends it with exit status 1. asyncio or Twisted would then log the
     exception with its traceback. This is suppressed for this error, because the traceback adds nothing to the line.
 
-    :class:`NotConfigured` would let Scrapy crawl without the filter, whoever raises it. So it is such an error too, unless
-    it is :class:`FilterOff`.
+    :class:`NotConfigured` would let Scrapy crawl without the filter, whoever raises it. So it is refused like this error,
+    too, unless it is :class:`FilterOff`.
     """
     try:
         with _not_configured_as_error():

@@ -64,7 +64,7 @@ class End(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 class Cancel(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Withdraw the offer of this number, which gets no answer, unless it has begun."""
+    """Withdraw the offer of this number, unless it has begun; a withdrawn offer gets no answer."""
 
     number: int
 
@@ -80,7 +80,7 @@ Job = Offer | End | Cancel | Close
 
 
 class Jobs(msgspec.Struct, array_like=True, frozen=True):
-    """Jobs in their order, and the time from which on pages that the run has settled are not stored yet."""
+    """Jobs in their order, and the time until which the pages that the run has settled are stored."""
 
     stored_until: int | None
     jobs: Sequence[Job]

@@ -61,7 +61,7 @@ class Lack:
 def find_lacks(new: InspectedPage, pair: Pair) -> list[Lack]:
     """Return what the kept page of *pair* lacks of the *new* page.
 
-    A page that is visited again is compared by its words, and a text is not compared with a thin page.
+    Nothing for a page that is visited again, which is compared by its words, and for a text and a thin page.
     """
     if pair.new.unsigned or pair.kept.unsigned or pair.new.key == pair.kept.key:
         return []
@@ -157,7 +157,7 @@ def find_nearest(pages: Index, signer: Signer, page: SignedPage, recorded: str) 
 def find_similar(pages: Index, comparing: Comparing, page: SignedPage) -> str:
     """Return the address of the other kept page that resembles a kept *page* most; ``""`` if there is no candidate.
 
-    The index no longer has all that the rules need of a new page.
+    It goes by resemblance: the index no longer has all that the rules need of a new page.
     """
     others = _list_candidates(pages, comparing, page, page.url)
     nearest = max(others, key=lambda pair: pair.resemblance, default=None)

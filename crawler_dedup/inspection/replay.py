@@ -35,7 +35,7 @@ def replay(
     """Decide each dropped page by *index* as it is now, with the settings of both signers; yield those that change.
 
     Args:
-        counts: counts the ``pages``, and the ``duplicates`` with the present settings. The other pages would pass: their
+        counts: gets the number of ``pages``, and of ``duplicates`` by the present settings. The rest would pass now: their
             representative was forgotten, or an override was added.
     """
     deciding = [(RuleMatcher(signer), RunContext.of(signer.config)) for signer in (present, other)]

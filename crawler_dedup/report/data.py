@@ -77,7 +77,7 @@ class DuplicateGroup:
 
 @dataclass
 class CrossHostDuplicates:
-    """Duplicates on a host whose kept pages are on another host.
+    """Duplicates on a host that are represented by pages of another host.
 
     Attributes:
         count: their number.

@@ -241,7 +241,7 @@ class Cover:
             yield block, kept[max(at - moved, 0) : at + moved + 1]
 
     def _is_replaced(self, block: CoverBlock, places: Sequence[CoverBlock], least: int) -> bool:
-        """Return whether none of the blocks in the same place has *least* min-hashes of *block*, and its numbers."""
+        """Return whether no block in the same place has both *least* min-hashes of *block* and, if strict, its facts."""
         texts = [other for other in places if not other.is_fact]
         if self.is_strict:
             return not any(_is_edit(block, other, least) for other in texts)
@@ -276,7 +276,7 @@ class Cover:
     def find_missing_headings(self, *, beside_text: bool) -> Sequence[CoverBlock]:
         """Return those headings that the kept page lacks, if the new page has several texts, each under a heading.
 
-        These headings are links, or outside the main text.
+        Only headings that are links, or outside the main text, count.
 
         Args:
             beside_text: whether headings outside the main text count, which may belong to a frame.

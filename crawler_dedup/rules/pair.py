@@ -273,7 +273,7 @@ class Pair(Content):
 
     @property
     def new_named(self) -> frozenset[str]:
-        """Those parts of its title that the new page names itself."""
+        """Those parts of its title that the new page names itself: they are also in a heading or its main text."""
         return named_parts(self.new) & self.new_parts
 
     @property

@@ -173,7 +173,7 @@ class _Line(NamedTuple):
     times: int
 
     def find_numbers(self, traits: int) -> list[str]:
-        """Return the numbers in the text. For a text that is repeated, which occurrence it is counts as a number of it."""
+        """Return the numbers in the text. In a repeated text, the number of the occurrence is one of them."""
         return (find_facts(self.plain) if traits & _NUMBER else []) + ([f"\n{self.times}"] if self.times > 1 else [])
 
 

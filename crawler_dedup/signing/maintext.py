@@ -220,7 +220,7 @@ def _main_element(held: list[float], unlinked: list[int], parents: list[int], na
 
     Each text is weighed by the power 3/2 of its size, which is counted up to twice if the text has the words of the title.
     With this power, one article outweighs forty comments and teasers that are as long together; with the share of three
-    fifths, two articles of a page, one half as long again as the other, stay together. The unlinked text counts too, because
+    fifths, two articles of a page, one 1.3 times as long as the other, stay together. The unlinked text counts too, because
     a text may be anything if most of a page's text is elsewhere.
 
     For an article with more text below it than its own, a fifth of the texts is enough, if it is in one element with its

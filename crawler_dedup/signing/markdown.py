@@ -81,7 +81,10 @@ class _Writer:
         return place.table if place.column and place.row else 0
 
     def write_block(self, number: int) -> tuple[str, bool]:
-        """Write a block that is in no table, and whether it is in a list: between two of these there is no empty line."""
+        """Return a block that is in no table as Markdown, and whether it is in a list.
+
+        Between two blocks in a list there is no empty line.
+        """
         place, level = self._places[number], self._blocks[number].level
         text = self._text_of(number)
         if number in self._elements.preformatted:

@@ -44,7 +44,7 @@ Job = SignJob | TextJob | OwnTextJob
 
 
 class Answer(msgspec.Struct, array_like=True, frozen=True):
-    """The signed page with its forms, a text, or the exception that prevented it."""
+    """A signed page with its forms, a text, an own text, or the exception that prevented it."""
 
     page: SignedPage | None = None
     forms: Sequence[bytes] = ()

@@ -48,7 +48,7 @@ def find_names(text: str) -> tuple[int, int]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _bit_of(word: str) -> int:
-    """Return the bit of a word that begins with a letter; 0 if it is no name wherever it is."""
+    """Return the bit of a word that begins with a letter; 0 if it is never a name."""
     name = word.casefold()
     if not word[0].isupper() or name == "i" or name.startswith(_PRONOUN):
         return 0

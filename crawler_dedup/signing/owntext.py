@@ -278,7 +278,10 @@ class _Selector:
         return {place for text in texts if self.size_of(text) >= _SECTION for place in text}
 
     def _find_gaps(self, chosen: Sequence[int], content: Iterable[int], most: int = _GAP) -> Iterator[int]:
-        """Yield those of *content* between two *chosen* blocks with little text, and hardly a link but headings, between."""
+        """Yield those of *content* between two *chosen* blocks, if all between these has little text, and few links.
+
+        Links in headings do not count.
+        """
         blocks, candidates = self._blocks, set(content)
         for before, after in pairwise(chosen):
             if between := range(before + 1, after):

@@ -32,7 +32,7 @@ class _Texts(msgspec.Struct, frozen=True):
 
     Attributes:
         english, chinese: the articles of the newspaper.
-        changing: a page at each visit.
+        changing: the states of one page, visit by visit.
         mirror_only: an article that only the mirror has.
         mirror_edits: the words that the mirror has replaced, by article.
         advertisements: another one is on each page.

@@ -80,7 +80,7 @@ def compare(text: Letters, work: Letters, runs: EqualRuns, effort: float) -> Com
     """Return the passages that *text* and *work* share, beginning with equal *runs*; ``None`` if there are none.
 
     Args:
-        effort: the share of this work in what the comparison of the text with all works may cost.
+        effort: this work's share of the effort that comparing the text with all works may take.
     """
     shifts = _align(text, work, runs, effort)
     (aligned,) = np.nonzero(shifts != _NONE)

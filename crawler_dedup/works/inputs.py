@@ -26,7 +26,7 @@ _RECORDS_TOGETHER = 100
 
 @dataclass(frozen=True)
 class Part:
-    """A part of an input: of every *parts* records the one with the number *part*.
+    """A part of an input: every *parts*-th record, beginning with number *part*.
 
     Attributes:
         source: an address, a file or the directory of an index.

@@ -113,7 +113,7 @@ def spread_keys(batches: Batches, *, matcher: RuleMatcher, profiles: FrozenProfi
 
 
 def link_rows_with_equal_numbers(batches: Batches, *, tables: Sequence[Table]) -> Iterator[pa.RecordBatch]:
-    """Yield the links of a partition's rows that share a number, and each permuted signature, for a part of each table."""
+    """Yield the links of a partition's rows that share a number, and each permuted signature, to one part of each table."""
     bits = min(_PART_BITS, _MOST_BITS - len(tables).bit_length())
     for kind, numbers, rows in _receive(batches):
         links, distinct = link_equal(numbers, rows)

@@ -57,7 +57,7 @@ def scheme_of(spec: str, config: Config | None = None) -> Scheme:
 
 
 def add_unfiled_options(filed: str, chosen: str) -> str:
-    """Return the scheme *filed* in a header, with the options of *chosen* that no header has, if it is the same scheme.
+    """Return the scheme *filed* in a header; if *chosen* is the same scheme, with its options that headers leave out.
 
     Raises as :func:`scheme_of`.
     """

@@ -1,8 +1,8 @@
 """Broder's shingling: sketches of the set of shingles, looked up by supershingles.
 
 Broder, Glassman, Manasse and Zweig, "Syntactic clustering of the Web", WWW6 1997; Broder, "On the resemblance and
-containment of documents", 1997; supershingles as Fetterly, Manasse and Najork, "On the evolution of clusters of
-near-duplicate web pages", LA-WEB 2003; frequent shingles left out as Heintze, "Scalable document fingerprinting", 1996.
+containment of documents", 1997; supershingles as in Fetterly, Manasse and Najork, "On the evolution of clusters of
+near-duplicate web pages", LA-WEB 2003; frequent shingles left out as in Heintze, "Scalable document fingerprinting", 1996.
 """
 
 from __future__ import annotations
