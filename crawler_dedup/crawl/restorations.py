@@ -152,8 +152,9 @@ class Restorations:
         return method if ismethod(method) else None
 
     def refuse_repetition(self, request: Request) -> None:
-        """Refuse a link to a restored page: Scrapy's duplicate filter, which has not seen that page's request, lets it pass.
+        """Refuse a link to a restored page.
 
+        Scrapy's duplicate filter, which has not seen the request for that page, lets the link pass.
         Nor does that filter see a request with which the spider starts. Such a request is refused if it has nothing, such as
         a header, that the request for the restored page lacks, and if the page does not come from a WARC file.
         """

@@ -75,7 +75,7 @@ class JobThread(ABC):
             IndexUnusable: the index is closed.
         """
         if self._process != os.getpid():
-            raise IndexUnusable("The index was opened before this process was forked: open it after the fork.")
+            raise IndexUnusable("The index was opened before this process was forked: open it only after the fork.")
         future: Future[Any] = Future()
         with self._using:
             if self._is_closing:

@@ -241,7 +241,7 @@ class Cover:
             yield block, kept[max(at - moved, 0) : at + moved + 1]
 
     def _is_replaced(self, block: CoverBlock, places: Sequence[CoverBlock], least: int) -> bool:
-        """Return whether no block in the same place has both *least* min-hashes of *block* and, if strict, its facts."""
+        """Return whether no block in the same place has *least* min-hashes of *block* and, if strict, its facts."""
         texts = [other for other in places if not other.is_fact]
         if self.is_strict:
             return not any(_is_edit(block, other, least) for other in texts)

@@ -41,10 +41,9 @@ def _find_named_parts(title: str, named_bits: int, site: str) -> frozenset[str]:
 
 
 def title_key(page: SignedPage) -> int:
-    """Return a 64-bit hash of the title's parts that a text page also names, else of its site and heading; else 0.
+    """Return a 64-bit hash of the title's parts that the page itself names, else of its site and heading; else 0.
 
-    A thin page has 0, too.
-    It depends on the page alone, and not on the profile of its site.
+    It is 0 for a thin page. It depends on the page alone, and not on the profile of its site.
     """
     if not page.named and page.heading and page.kind is PageKind.TEXT:
         return xxh3_64_intdigest(f"{site_of(page.url)}\n{page.heading}".encode("utf-8", "replace"))

@@ -223,7 +223,7 @@ class Environment:
         """Begin a read transaction, which sees what is committed now. LMDB's errors in it are converted to clear ones."""
         if self._forked:
             raise IndexUnusable(
-                f"The index in {self.directory} was opened before this process was forked: open it after the fork."
+                f"The index in {self.directory} was opened before this process was forked: open it only after the fork."
             )
         try:
             with self._readers.begin() as txn:

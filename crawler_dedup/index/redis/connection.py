@@ -86,7 +86,7 @@ class ServerConnection:
         """
         if os.getpid() != self._process:
             raise IndexUnusable(
-                f"The index in {self.address} was opened before this process was forked: open it after the fork."
+                f"The index in {self.address} was opened before this process was forked: open it only after the fork."
             )
         try:
             with self._using:
