@@ -256,7 +256,7 @@ def apply(
     \b
     Examples:
       crawler-dedup batch apply crawl.warc.gz --decisions decisions -o clean
-      crawler-dedup batch apply pages --decisions decisions -o all --mark duplicate_of
+      crawler-dedup batch apply pages --decisions decisions -o all --mark copy_of
       crawler-dedup batch apply pages --decisions decisions -o all --own-text text
     """
     require_extra(*_EXTRA)
