@@ -41,7 +41,7 @@ def crawls(session: nox.Session, scrapy: str) -> None:
 @nox.session(python=PYTHON)
 def wheel(session: nox.Session) -> None:
     """The commands of the built wheel in an environment that holds nothing else, also with Spark if there is Java."""
-    built = Path(session.create_tmp()).resolve()
+    built = Path(session.virtualenv.location, "built").resolve()  # create_tmp would move TMPDIR into this project
     session.run("uv", "build", "-q", "--wheel", "--clear", "--out-dir", str(built), external=True)
     (file,) = built.glob("*.whl")
     extras = ["batch", "report", "review", *["spark"] * bool(shutil.which("java"))]
