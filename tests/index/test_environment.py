@@ -44,6 +44,7 @@ from tests.support.indexing import (
     uniform,
 )
 from tests.support.mounts import mountinfo
+from tests.support.users import as_root
 
 PAGE = 4096
 METAS = 2
@@ -247,9 +248,8 @@ def test_an_index_is_opened_if_mounts_are_not_known(tmp_path: Path, monkeypatch:
     PermutedIndex.open(tmp_path / "index").close()
 
 
+@as_root
 def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
-    if not hasattr(os, "geteuid") or os.geteuid():
-        pytest.skip("only root can become somebody else")
     with_modes = {"closed": 0o700, "read-only": 0o755}
     for name, mode in with_modes.items():
         filled(tmp_path / name, 10)

@@ -18,11 +18,10 @@ from crawler_dedup.system import files
 from crawler_dedup.warc.writer import append_whole
 from tests.support.crawling import article
 from tests.support.indexing import run, running_program
+from tests.support.users import NOBODY, as_root, as_two_users
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="Windows has other rights")
-as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be two users")
 
-NOBODY = 65534
 USER = """
 import os, sys, tempfile
 from pathlib import Path
@@ -146,7 +145,7 @@ def test_files_have_the_group_of_the_directory(tmp_path: Path) -> None:
     assert set(modes(directory).values()) == {0o660}
 
 
-@as_root
+@as_two_users
 def test_files_of_another_group_are_not_accessible_to_our_group(shared: Path) -> None:
     shared.chmod(0o777)  # of root's group
     assert run(USER, shared, NOBODY, "0", "a")[:2] == (0, "new\n")
@@ -154,7 +153,7 @@ def test_files_of_another_group_are_not_accessible_to_our_group(shared: Path) ->
     assert set(modes(shared).values()) == {0o606}
 
 
-@as_root
+@as_two_users
 @pytest.mark.parametrize("first", [0, NOBODY])
 @pytest.mark.parametrize("umask", ["0", "077"])
 def test_several_users_share_an_index_in_a_directory_that_they_share(
@@ -197,7 +196,7 @@ except DedupError as error:
 """
 
 
-@as_root
+@as_two_users
 def test_an_index_that_a_user_may_only_read_can_be_read_while_nobody_uses_it(
     shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,7 +215,7 @@ def test_an_index_that_a_user_may_only_read_can_be_read_while_nobody_uses_it(
     assert {path.name: path.read_bytes() for path in shared.iterdir()} == before
 
 
-@as_root
+@as_two_users
 def test_an_index_that_a_user_may_not_read_is_reported_in_a_sentence(shared: Path) -> None:
     shared.chmod(0o700)
     assert run(USER, shared, 0, "0", "a")[:2] == (0, "new\n")
@@ -237,7 +236,7 @@ def lock_file(directory: Path) -> Path:
     return left
 
 
-@as_root
+@as_two_users
 def test_a_run_of_another_user_whose_lock_cannot_be_read_is_an_error_at_the_start(shared: Path) -> None:
     shared.chmod(0o777)
     assert run(USER, shared, NOBODY, "0", "a")[:2] == (0, "new\n")
@@ -253,7 +252,7 @@ def test_a_run_of_another_user_whose_lock_cannot_be_read_is_an_error_at_the_star
     assert run(USER, shared, NOBODY, "0", "a", "b")[:2] == (0, "unchanged\nnew\n")
 
 
-@as_root
+@as_two_users
 def test_during_a_run_such_a_lock_file_counts_as_that_of_a_living_run(
     shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
