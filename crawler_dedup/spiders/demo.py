@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Self
 
 import scrapy
@@ -33,7 +33,7 @@ _SETTINGS = {
     "LOG_LEVEL": "WARNING",
 }
 _EDITED = "/night-train"
-"""The article that is shown with its edited copy."""
+"""The article that is shown beside its edited copy, which is kept."""
 
 
 class DemoSpider(SiteSpider):
@@ -75,9 +75,8 @@ class DemoSpider(SiteSpider):
         async for result in super().parse(response, is_start):
             yield result
 
-    def dropped(self, decision: Decision, response: Response) -> None:
+    def dropped(self, decision: Decision) -> None:
         """Note a dropped page."""
-        self.bodies[response.url] = response.body
         self.drops.append(decision)
 
     def closed(self, reason: str) -> None:
@@ -95,8 +94,8 @@ class DemoSpider(SiteSpider):
         console.print(self._list_drops())
         console.print()
         new, kept = self.sites.mirror + _EDITED, self.sites.newspaper + _EDITED
-        if any(drop.url == new for drop in self.drops) and kept in self.bodies:
-            titles = f"dropped: {self.sites.name(new)}", f"kept: {self.sites.name(kept)}"
+        if {new, kept} <= self.bodies.keys():
+            titles = f"kept, too: {self.sites.name(new)}", f"kept: {self.sites.name(kept)}"
             signer = Signer(Config(tokenizer="bigrams"))
             texts = (signer.main_text(self.bodies[url]) for url in (new, kept))
             print_side_by_side(console, *texts, folded=True, titles=titles, context=0)
@@ -111,16 +110,14 @@ class DemoSpider(SiteSpider):
 
     def _list_drops(self) -> Table:
         """Return the kept pages, each with the pages that were dropped because of it."""
-        groups: dict[str, list[Decision]] = {}
+        groups: dict[str, list[str]] = {}
         for drop in self.drops:
-            groups.setdefault(drop.duplicate_of, []).append(drop)
+            groups.setdefault(drop.duplicate_of, []).append(self.sites.name(drop.url))
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
         table.add_column("kept page", style="cyan")
         table.add_column("dropped because of it", overflow="fold")
-        table.add_column("same text", justify="right", style="dim")
-        for kept, drops in groups.items():
-            names = "  ".join(self.sites.name(drop.url) for drop in drops)
-            table.add_row(self.sites.name(kept), names, _shares([drop.match.coverage for drop in drops if drop.match]))
+        for kept, dropped in groups.items():
+            table.add_row(self.sites.name(kept), "  ".join(dropped))
         return table
 
 
@@ -144,9 +141,3 @@ def _summarise(stats: Mapping[str, int]) -> Text:
         (quantity(count("checked"), "page"), "bold"),
         f": {listed}.",
     )
-
-
-def _shares(shares: Sequence[float]) -> str:
-    """Return ``96–100%``: how much of the dropped pages the kept page has."""
-    lowest, highest = round(100 * min(shares)), round(100 * max(shares))
-    return f"{highest}%" if lowest == highest else f"{lowest}–{highest}%"

@@ -34,7 +34,7 @@ class _Texts(msgspec.Struct, frozen=True):
         english, chinese: the articles of the newspaper.
         changing: the states of one page, visit by visit.
         mirror_only: an article that only the mirror has.
-        mirror_edits: the words that the mirror has replaced, by article.
+        mirror_edits: the HTML that the mirror has replaced, by article.
         advertisements: another one is on each page.
         templates: the HTML of the pages.
     """
@@ -132,7 +132,7 @@ class DemoSites:
         text = _MIRRORED[slug].text
         for theirs, ours in DEMO_TEXTS.mirror_edits.get(slug, ()):
             text = text.replace(theirs, ours)
-        return self._fill("mirror", _MIRRORED[slug].title, text + "<p>From the Gazette.</p>" * (slug in _ENGLISH))
+        return self._fill("mirror", _MIRRORED[slug].title, text)
 
 
 def _link_articles(articles: Iterable[Article], folder: str = "/") -> dict[str, str]:
