@@ -69,6 +69,16 @@ def read_patterns(kind: str) -> list[str]:
     return [pattern for row_kind, _, patterns in rows if row_kind == kind for pattern in patterns.split()]
 
 
+def read_date_names(kind: str) -> dict[str, list[int]]:
+    """Read the names of each ``month`` or ``weekday`` in all languages, with its number, or several if languages differ."""
+    text = (files("crawler_dedup") / "data" / "dates.txt").read_text("utf-8")
+    numbers: dict[str, list[int]] = {}
+    for row_kind, number, *names in (line.split("\t") for line in text.splitlines()):
+        for name in names if row_kind == kind else ():
+            numbers.setdefault(name, []).append(int(number))
+    return numbers
+
+
 def _lines(name: str) -> list[str]:
     packed = (files("crawler_dedup") / "data" / name).read_bytes()
     return decompress(packed, _MAX_BYTES).decode().split("\n")[:-1]
