@@ -130,15 +130,23 @@ class Index(Backend):
         future.add_done_callback(lambda end: self._unfinished.note_end(end, decision.claim))
         return future
 
-    def forget(self, select: Callable[[Record], bool], filing: Filing, advance: Advance = ignore_progress) -> int:
+    def forget(
+        self,
+        select: Callable[[Record], bool],
+        filing: Filing,
+        advance: Advance = ignore_progress,
+        note: Callable[[SignedPage], object] = lambda _: None,
+    ) -> int:
         """Forget every page whose record *select* picks, and return their number.
 
         This is done in transactions of a few hundred pages, so that a crawl can go on. What is known about a site is removed
-        with its last page. *advance* is called with the number of records that were read.
+        with its last page. *advance* is called with the number of records that were read, *note* with each forgotten page.
         """
         forgotten, sites = 0, set[bytes]()
         for numbers in self._selected(select, advance):
-            forgotten += self._write(partial(_forget, numbers=numbers, select=select, filing=filing, sites=sites))
+            for page in self._write(partial(_forget, numbers=numbers, select=select, filing=filing, sites=sites)):
+                forgotten += 1
+                note(page)
         self._remove_sites(sites)
         return forgotten
 
@@ -317,14 +325,14 @@ class Index(Backend):
 
 def _forget(
     txn: Tables, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing, sites: set[bytes]
-) -> int:
-    """Forget the records *numbers* that *select* picks; add their sites to *sites*, up to a number."""
-    forgotten = 0
+) -> list[SignedPage]:
+    """Forget the records *numbers* that *select* picks; add their sites to *sites*, up to a number. Return the pages."""
+    forgotten = []
     for number in numbers:
         record = txn.get(number)
         if record is not None and select(record):
             txn.remove(number, record, filing)
-            forgotten += 1
+            forgotten.append(record.page)
             key = site_key(record.page.scope, record.page.url)
             if key and len(sites) < _MAX_SITES:
                 sites.add(key)
