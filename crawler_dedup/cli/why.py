@@ -154,7 +154,7 @@ def _print_unknown(history: AddressHistory, *, json: bool) -> None:
 
 
 def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | None) -> None:
-    outcome, missed = page.outcome, _describe_missing(page, url)
+    outcome = page.outcome
     if outcome is not None:
         click.echo("\n".join([_outcome(outcome), *_details(outcome)]))
     if page.kept is not None:
@@ -165,8 +165,8 @@ def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | Non
         _print_kept(page.representative)
     elif outcome is not None and outcome.duplicate_of not in ("", url):
         click.echo(f"{printable(outcome.duplicate_of)} is no longer kept.")
-    if missed:
-        click.echo(missed)
+    if outcome is None and page.missed_by and (page.kept is None or page.kept.is_dry):
+        click.echo(_describe_missing(page, url))
     _print_duplicates(page, url, listed)
     if earlier := [entry for entry in page.entries if entry is not outcome]:
         click.echo("In the journal:" if outcome is None else "Before:")
@@ -177,9 +177,8 @@ def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | Non
 
 
 def _describe_missing(page: PageHistory, url: str) -> str:
-    """Return a sentence about the last run of the spider of a page, if that run has not fetched the page; else ``""``."""
-    if not (run := page.missed_by):
-        return ""
+    """Return a sentence about the last run of the spider of a page, which has not fetched the page."""
+    run = page.missed_by
     period = page.address.runs.get(run)
     spiders = printable(", ".join(sorted(period.spiders)))
     return (

@@ -144,8 +144,10 @@ class Index(Backend):
         """
         forgotten, sites = 0, set[bytes]()
         for numbers in self._selected(select, advance):
-            for page in self._write(partial(_forget, numbers=numbers, select=select, filing=filing, sites=sites)):
-                forgotten += 1
+            pages: list[SignedPage] = []
+            job = partial(_forget, numbers=numbers, select=select, filing=filing, sites=sites, pages=pages)
+            forgotten += self._write(job)
+            for page in pages:
                 note(page)
         self._remove_sites(sites)
         return forgotten
@@ -324,19 +326,24 @@ class Index(Backend):
 
 
 def _forget(
-    txn: Tables, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing, sites: set[bytes]
-) -> list[SignedPage]:
-    """Forget the records *numbers* that *select* picks; add their sites to *sites*, up to a number. Return the pages."""
-    forgotten = []
+    txn: Tables,
+    numbers: Iterable[int],
+    select: Callable[[Record], bool],
+    filing: Filing,
+    sites: set[bytes],
+    pages: list[SignedPage],
+) -> int:
+    """Forget the records *numbers* that *select* picks; add their pages to *pages*, and some of their sites to *sites*."""
+    pages.clear()  # the transaction may be repeated
     for number in numbers:
         record = txn.get(number)
         if record is not None and select(record):
             txn.remove(number, record, filing)
-            forgotten.append(record.page)
+            pages.append(record.page)
             key = site_key(record.page.scope, record.page.url)
             if key and len(sites) < _MAX_SITES:
                 sites.add(key)
-    return forgotten
+    return len(pages)
 
 
 def _merge_sites(txn: Tables, sites: Iterable[StoredSite]) -> None:
