@@ -44,7 +44,7 @@ from crawler_dedup.urls import without_credentials
 if TYPE_CHECKING:
     from crawler_dedup.warc.droppedpage import DroppedPage
 
-CHANGED = "The kept page has changed since then; it is shown as it is now."
+CHANGED = "The kept page was stored again since then, and may have changed; it is shown as it is now."
 _NOT_STORED = (
     "With --fetch, this command fetches both pages again, and shows where they differ. Without it, it needs what a crawl has"
     " stored: dropped pages (DEDUP_DROPPED_WARC) or main texts (DEDUP_STORE_TEXT = True)."

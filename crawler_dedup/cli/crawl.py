@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import click
 from rich.text import Text
 
+from crawler_dedup.cli.feeds import Feeds, feed_options
 from crawler_dedup.cli.options import parse_pairs, settings_option
 from crawler_dedup.cli.progress import crawl_line
 from crawler_dedup.cli.project import usual_directory
@@ -47,14 +47,7 @@ def demo() -> None:
 
 @click.command()
 @click.argument("urls", metavar="[URL]...", nargs=-1)
-@click.option(
-    "-o",
-    "--output",
-    multiple=True,
-    metavar="FILE",
-    help="Append the kept pages to FILE (.jsonl, .csv, …; - for stdout).",
-)
-@click.option("-O", "--overwrite-output", "replaced", multiple=True, metavar="FILE", help="Replace FILE instead.")
+@feed_options
 @click.option("--dry-run", is_flag=True, help="Drop nothing; record what would be dropped.")
 @click.option("--max-pages", type=click.IntRange(min=1), metavar="N", help="Stop after N kept pages.")
 @click.option(
@@ -77,8 +70,7 @@ def demo() -> None:
 @click.option("--json", is_flag=True, help="Print the outcome of the crawl as JSON.")
 def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     urls: Sequence[str],
-    output: Sequence[str],
-    replaced: Sequence[str],
+    feeds: Feeds,
     dry_run: bool,
     max_pages: int | None,
     allow: Sequence[str],
@@ -107,7 +99,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     """
     if not urls and not listed:
         raise click.UsageError("Say where to start: crawler-dedup crawl https://example.com/ (or --urls FILE)")
-    if json and "-" in (*output, *replaced):
+    if json and feeds.use_stdout:
         raise click.UsageError("Pages and --json cannot both go to stdout.")
     from crawler_dedup.spiders.running import run_spider  # noqa: PLC0415  (slow to load)
     from crawler_dedup.spiders.site import SiteSpider, check_urls  # noqa: PLC0415
@@ -121,14 +113,14 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         options["DEDUP_DIR"] = str(index.absolute())
     if dry_run:
         options["DEDUP_ACTION"] = "mark"
-    crawl_settings, config = _read_settings(options, output, replaced)
+    crawl_settings, config = _read_settings(options, feeds)
     arguments = {
         "urls": listed or "",
         "allow": ",".join(allow),
         "max_pages": str(max_pages or 0),
         "own_text": own_text or "",
     }
-    with crawl_line(is_shown="-" not in (*output, *replaced)) as watch:
+    with crawl_line(is_shown=not feeds.use_stdout) as watch:
         run = run_spider(SiteSpider, crawl_settings, watch, url=urls, **arguments)
     sys.stdout.flush()  # writes the pages that went there; fails if their reader has ended
     result = _result_of(run.crawler, config)
@@ -144,9 +136,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         raise click.exceptions.Exit(2)
 
 
-def _read_settings(
-    options: Mapping[str, str], output: Sequence[str], replaced: Sequence[str]
-) -> tuple[Settings, Config]:
+def _read_settings(options: Mapping[str, str], feeds: Feeds) -> tuple[Settings, Config]:
     """Return the settings of the crawl, in which *options* take precedence, and the configuration of the filter.
 
     The directory of the index is made absolute: outside of a project a crawl refuses a relative one.
@@ -155,34 +145,11 @@ def _read_settings(
 
     settings = project_settings()
     settings.setdict(dict(options), priority="cmdline")
-    settings.set("FEEDS", _feeds(settings, output, replaced), priority="cmdline")
+    feeds.add_to(settings)
     config = Config.from_settings({name: settings[name] for name in settings if name.startswith(PREFIX)})
     config = replace(config, dir=str(usual_directory(config)))
     settings.set("DEDUP_DIR", config.dir, priority="cmdline")
     return settings, config
-
-
-def _feeds(settings: Settings, output: Sequence[str], replaced: Sequence[str]) -> dict[str, dict[str, object]]:
-    """Return the feeds that the options name, read as Scrapy's own commands do, and those of the project."""
-    from scrapy.exceptions import UsageError  # noqa: PLC0415  (slow to load)
-    from scrapy.utils.conf import feed_process_params_from_cli  # noqa: PLC0415
-
-    try:
-        feeds = feed_process_params_from_cli(settings, _with_format(output), overwrite_output=_with_format(replaced))
-    except UsageError as error:
-        raise click.UsageError(str(error)) from None
-    for feed in feeds:
-        if not urlsplit(feed).scheme and "%" not in feed:  # the path of a file, and no template
-            path = Path(feed)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # A file that cannot be written is an error now, and not when the first page is kept.
-            path.open("ab").close()
-    return feeds
-
-
-def _with_format(files: Sequence[str]) -> list[str]:
-    """Return *files* with the format of ``-``, which means stdout."""
-    return ["-:jsonlines" if file == "-" else file for file in files]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from crawler_dedup.cli.project import TargetOptions, read_config, target_options
 from crawler_dedup.cli.terminal import iso_time, make_console, make_table, print_json, printable, quantity
 from crawler_dedup.inspection.drops import DropCounts, DropReader, DropSummary, RunDrops, summarise_drops
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import Journals, Selection, sample
+from crawler_dedup.journal.reader import Journals, sample
 from crawler_dedup.journal.runs import format_period
 
 _MIN_ADDRESS = 20  # characters of an address on a narrow terminal
@@ -62,6 +62,8 @@ def drops(
     the columns are separated by tabs. INDEX is the directory of the index, or its address on a server; without it, the
     index of this Scrapy project is used. With --journal and without INDEX, no index is needed.
 
+    Pages that a dry run has marked are left out once a later run has decided about them, except with --run or --last.
+
     \b
     Examples:
       crawler-dedup drops --last
@@ -73,14 +75,13 @@ def drops(
         raise click.UsageError("--summary cannot be combined with --sample or --explain.")
     if options.journal and options.index is None:
         read_config(options.settings)  # raises for a wrong setting
-        journals = Journals(options.journal)
+        journals, index = Journals(options.journal), None
     else:
-        journals = options.find(needs_journal=True).journals
-    # Wrong options are refused before the journal is read.
-    selection = wanted.select(journals)
-    reader = DropReader(selection)
+        target = options.find(needs_journal=True)
+        journals, index = target.journals, target.index
+    reader = wanted.read(journals, index)
     if summary:
-        _summarise(reader, selection, journals, top, json=json)
+        _summarise(reader, journals, top, json=json)
         return
     entries = _draw(reader, journals, size, seed) if size else reader.select(journals.entries())
     if json:
@@ -88,15 +89,15 @@ def drops(
     else:
         _print_entries(entries, explain=explain)
     print_damage(journals)
-    click.echo(_describe_count(reader, selection, size), err=True)
+    click.echo(_describe_count(reader, size), err=True)
 
 
-def _summarise(reader: DropReader, selection: Selection, journals: Journals, top: int, *, json: bool) -> None:
+def _summarise(reader: DropReader, journals: Journals, top: int, *, json: bool) -> None:
     with progress_bars() as start:
         entries = journals.entries(start("reading the journal", journals.size))
         summary = summarise_drops(reader, entries, top)
     print_damage(journals)
-    click.echo(_describe_count(reader, selection, None), err=json)
+    click.echo(_describe_count(reader, None), err=json)
     if json:
         _print_json_summary(summary)
     elif summary.runs:
@@ -162,9 +163,9 @@ def _shorten(address: str, length: int) -> str:
     return f"{address[:begin]}…{address[begin + 1 - length :]}"
 
 
-def _describe_count(reader: DropReader, selection: Selection, size: int | None) -> str:
+def _describe_count(reader: DropReader, size: int | None) -> str:
     """Return in words how many drops there are, and which runs they come from."""
-    tally = reader.selected
+    tally, selection = reader.selected, reader.selected.selection
     runs, earlier = describe_coverage(tally.runs), describe_earlier(reader.earlier.runs)
     if not len(tally.runs):
         selects_runs = selection.run or selection.since

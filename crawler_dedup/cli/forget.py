@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import click
@@ -17,7 +17,10 @@ from crawler_dedup.cli.terminal import print_json, printable, quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
+from crawler_dedup.journal.entry import OUTCOMES, page_forgotten
 from crawler_dedup.journal.reader import Journals, ScopedUrl, find_duplicates
+from crawler_dedup.journal.writer import JournalWriter
+from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
@@ -77,7 +80,9 @@ def forget(
                 # The list is written before any page is forgotten: if the disk is full, nothing is forgotten.
                 with open_replacement(export) as file:
                     file.writelines(f"{address}\n".encode() for address in duplicates)
-            forgotten = pages.forget(is_selected, lookup_of(pages.header.spec), start("forgetting", len(pages)))
+            with _recording(target) as record:
+                filing = lookup_of(pages.header.spec)
+                forgotten = pages.forget(is_selected, filing, start("forgetting", len(pages)), record)
     if json:
         print_json("forgotten", [{"pages": forgotten, "duplicates": duplicates}])
     else:
@@ -118,6 +123,17 @@ def _time_before(older_than: str) -> float:
     return time.time() - seconds
 
 
+@contextmanager
+def _recording(target: Target) -> Iterator[Callable[[SignedPage], None]]:
+    """Yield a function that records in the journal beside the index, if there is one, that a page was forgotten."""
+    files = Journals.beside(target.directory, target.config.journal).files
+    if not files:
+        yield lambda _: None
+        return
+    with closing(JournalWriter(files[-1])) as journal:
+        yield lambda page: journal.write(page_forgotten(page.scope, page.url))
+
+
 def _find_duplicates(target: Target, pages: Index, is_selected: RecordTest, url: str, start: Start) -> list[str]:
     """Return the addresses of the duplicates of selected pages, without those that are kept and not selected."""
     total = len(pages)
@@ -144,9 +160,9 @@ def _find_duplicates(target: Target, pages: Index, is_selected: RecordTest, url:
 
 def _print_drop(journals: Journals, url: str) -> None:
     """If the page with the address *url* was dropped or marked, print why, and how it passes in the next crawl."""
-    decisions = (entry for entry in journals.entries() if entry.url == url and entry.is_duplicate)
-    last = max(decisions, key=lambda entry: entry.time, default=None)
-    if last is None:
+    outcomes = (entry for entry in journals.entries() if entry.url == url and entry.event in OUTCOMES)
+    last = max(outcomes, key=lambda entry: entry.time, default=None)
+    if last is None or not last.is_duplicate:
         return
     action = "dropped" if last.event == "drop" else "marked"
     click.echo(

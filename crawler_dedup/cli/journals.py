@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:
     from crawler_dedup.index.index import Index
+    from crawler_dedup.index.location import Location
+    from crawler_dedup.inspection.drops import DropReader
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,27 @@ class WantedDrops:
             return selection
         with progress_bars() as start:
             return replace(selection, emptied=journals.find_past(start("finding the runs", journals.size)).emptied)
+
+    def read(self, journals: Journals, index: Location | None) -> DropReader:
+        """Return a reader of these drops: without a chosen run, it leaves out marks that no longer count.
+
+        Args:
+            index: where the index is; ``None``: no index is read, so that only the journals say what was decided later.
+
+        Raises:
+            click.BadParameter, DedupError: as :meth:`select`, and if the index cannot be read.
+        """
+        from crawler_dedup.index.maintenance import open_pages, read_records  # noqa: PLC0415  (loads numpy)
+        from crawler_dedup.inspection.drops import DropReader  # noqa: PLC0415
+        from crawler_dedup.inspection.marks import OutdatedMarks  # noqa: PLC0415
+
+        selection = self.select(journals)
+        if selection.run or not journals.find_past().has_marks:
+            return DropReader(selection)
+        with closing(open_pages(index)) if index else nullcontext() as pages, progress_bars() as start:
+            records = read_records(pages, start("reading the index", len(pages))) if pages else ()
+            outdated = OutdatedMarks(journals, records, start("reading the journal", 2 * journals.size))
+        return DropReader(selection, outdated)
 
 
 drop_options = gather_options(
@@ -148,7 +172,8 @@ def describe_time(entry: Entry) -> str:
 
 def describe_crawl(entry: Entry) -> str:
     """Return ``run 3c6f8078, spider site, scope spider site``."""
-    return printable(f"run {entry.run}, spider {entry.spider}, scope {entry.scope or '(unknown)'}")
+    crawl = f"run {entry.run}, spider {entry.spider}, " if entry.run else ""
+    return printable(f"{crawl}scope {entry.scope or '(unknown)'}")
 
 
 def describe_duplicate(entry: Entry) -> str:

@@ -32,7 +32,6 @@ from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.evaluation.answers import Answers, PageContent, contents_of
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.drops import DropReader
 from crawler_dedup.inspection.fetching import as_fetched, fetch_page
 from crawler_dedup.inspection.sites import PairSites, find_sites_then
 from crawler_dedup.inspection.stored import DropId, StoredPages, id_of
@@ -62,8 +61,9 @@ def judge(
     """Review drops one by one, and estimate their precision.
 
     Drops are drawn at random; for each, you say whether it is right. The precision is the share of drops that are right. It
-    is printed with its confidence interval. A drop that you have judged is not shown again. INDEX is the directory of the
-    index, or its address on a server; without it, the index of this Scrapy project is used.
+    is printed with its confidence interval. A drop that you have judged is not shown again. Pages that a dry run has marked
+    are left out once a later run has decided about them, except with --run or --last. INDEX is the directory of the index,
+    or its address on a server; without it, the index of this Scrapy project is used.
 
     The answers are saved with both pages, so that `crawler-dedup evaluate` can use them. The pages come from --fetch, which
     also fetches the pages of earlier answers, or from DEDUP_STORE_TEXT = True, with which a crawl stores main texts.
@@ -76,9 +76,8 @@ def judge(
       crawler-dedup evaluate
     """
     target = options.find(needs_journal=True)
-    selection = wanted.select(target.journals)
+    reader = wanted.read(target.journals, target.index)
     answers = Answers(folder or target.directory / JUDGED)
-    reader = DropReader(selection)
     with progress_bars() as start:
         drops = reader.select(target.journals.entries(start("reading the journal", target.journals.size)))
         unanswered = (entry for entry in drops if entry not in answers)
@@ -90,7 +89,7 @@ def judge(
     viewer = _make_viewer(target, entries, fetches=fetch)
     if fetch:
         _fetch_missing(answers, viewer)
-    _ask_about(entries, answers, viewer, selection)
+    _ask_about(entries, answers, viewer, tally.selection)
     if not entries:
         click.echo("No drop is left to judge among those that were selected.")
     if len(answers):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
+from crawler_dedup.cli.feeds import Feeds, feed_options
 from crawler_dedup.cli.journals import WantedDrops, drop_options, print_damage
 from crawler_dedup.cli.options import IndexType, journal_option, parse_pairs, settings_option
 from crawler_dedup.cli.progress import progress_bars
@@ -25,13 +26,19 @@ from crawler_dedup.inspection.restore import restore as restore_drops
 from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.urls import without_credentials
 
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.settings import Settings
+
 
 @click.command()
 @click.argument("urls", nargs=-1)
 @click.option("--of", "kept", metavar="URL", default="", help="Only duplicates of this kept page.")
 @drop_options
 @click.option("--dry-run", is_flag=True, help="Restore nothing; print what would be restored.")
-@click.option("--now", "spider", metavar="SPIDER", help="Crawl with SPIDER, starting only at pages that wait for it.")
+@click.option("--now", "spider", metavar="SPIDER", help="Crawl with SPIDER, and only the pages that wait for it.")
+@click.option("--follow", is_flag=True, help="With --now: follow the links of these pages, too.")
+@feed_options
 @click.option(
     "--argument", "-a", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of SPIDER. Can be repeated."
 )
@@ -46,6 +53,8 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     wanted: WantedDrops,
     dry_run: bool,
     spider: str | None,
+    follow: bool,
+    feeds: Feeds,
     arguments: Sequence[str],
     index: Location | None,
     journal: Sequence[Path],
@@ -56,7 +65,11 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     URLS are the addresses of dropped pages; the options select drops in the journal. No page represents these pages from
     now on (as after `crawler-dedup keep`), and the next crawl with the same spider requests them first, with the callback
     that they had. Each later crawl does this again until a page is handled, answers 404 or 410, or has failed three times.
-    `crawler-dedup keep URL --undo` undoes both. With --now, -s sets any setting of Scrapy or of the filter.
+    `crawler-dedup keep URL --undo` undoes both.
+
+    --now crawls the pages at once, and writes their items to the feeds and pipelines of the project and to the files of -o
+    and -O. Their links are left to later crawls, unless --follow is given. -s then sets any setting of Scrapy or of the
+    filter.
 
     Exit status 0: all were restored. 1: some cannot be restored, or were not dropped.
 
@@ -64,17 +77,18 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     Examples:
       crawler-dedup restore https://example.org/report/2
       crawler-dedup restore --of https://example.org/report/1 --since 2d --dry-run
-      crawler-dedup restore https://example.org/report/2 --now news -a city=Bonn
+      crawler-dedup restore https://example.org/2 --now news -o pages.jsonl
     """
     selects = bool(urls or kept or any(astuple(wanted)))
     if not selects and spider is None:
         raise click.UsageError("Name the addresses of dropped pages, or options that select drops.")
     if spider is not None and (index or dry_run):
         raise click.UsageError("--now crawls with the index of the project: leave out --index and --dry-run.")
-    if arguments and spider is None:
-        raise click.UsageError("-a is for the spider of --now.")
-    of_crawl = parse_pairs(settings, "setting", "DOWNLOAD_DELAY=0.2") if spider is not None else {}
+    if spider is None and (arguments or feeds or follow):
+        raise click.UsageError("-a, -o, -O and --follow are for the crawl of --now.")
     of_spider = parse_pairs(arguments, "spider argument", "section=city")
+    # What a crawl lacks is said before anything is restored.
+    crawl = None if spider is None else _prepare_crawl(spider, settings, feeds, follows=follow)
     is_complete = True
     if selects:
         # Without a crawl, another setting would have no effect, and is refused as by all commands.
@@ -102,9 +116,10 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
                 is_dry=dry_run,
             )
         print_damage(target.journals)
-        is_complete = _print_result(result, addresses, is_dry=dry_run)
-    if spider is not None:
-        _crawl(spider, of_crawl, of_spider)
+        is_complete = _print_result(result, addresses, is_dry=dry_run, is_on_stderr=feeds.use_stdout)
+    if crawl is not None:
+        restored = _crawl(*crawl, of_spider)
+        click.echo(f"{quantity(restored, 'page')} restored.", err=feeds.use_stdout)
     if not is_complete:
         raise click.exceptions.Exit(1)
 
@@ -113,15 +128,16 @@ def _bare(url: str) -> str:
     return without_credentials(url).partition("#")[0]
 
 
-def _print_result(result: Restored, addresses: dict[str, str], *, is_dry: bool) -> bool:
+def _print_result(result: Restored, addresses: dict[str, str], *, is_dry: bool, is_on_stderr: bool) -> bool:
     """Print what was restored; return whether nothing was refused, and all *addresses* are among the drops."""
+    echo = partial(click.echo, err=is_on_stderr)
     for entry in result.restored:
-        click.echo(f"{printable(entry.url)}  ← {printable(entry.duplicate_of)}  spider {printable(entry.spider)}")
+        echo(f"{printable(entry.url)}  ← {printable(entry.duplicate_of)}  spider {printable(entry.spider)}")
         if entry.request is None:
-            click.echo("  An earlier version did not record its request: its callback is `parse`.")
+            echo("  An earlier version did not record its request: its callback is `parse`.")
         elif entry.request.left_out:
             names = printable(", ".join(entry.request.left_out))
-            click.echo(f"  The request is repeated without {names}: only short JSON without passwords is recorded.")
+            echo(f"  The request is repeated without {names}: only short JSON without passwords is recorded.")
     for entry, reason in result.refused:
         click.echo(f"{printable(entry.url)} cannot be restored: {printable(reason)}", err=True)
     known = {_bare(entry.url) for entry in (*result.restored, *(entry for entry, _ in result.refused))}
@@ -129,31 +145,40 @@ def _print_result(result: Restored, addresses: dict[str, str], *, is_dry: bool) 
     for url in unknown:
         click.echo(f"{printable(url)} cannot be restored: no journal says that it was dropped.", err=True)
     verb = "would be" if is_dry else "is" if len(result.restored) == 1 else "are"
-    click.echo(f"{quantity(len(result.restored), 'page')} {verb} restored with the next crawl.")
+    echo(f"{quantity(len(result.restored), 'page')} {verb} restored with the next crawl.")
     return not (result.refused or unknown)
 
 
-def _crawl(name: str, options: Mapping[str, str], arguments: Mapping[str, str]) -> None:
-    """Crawl with the spider *name* of the project, which requests nothing but the restored pages at its start."""
+def _prepare_crawl(name: str, options: Sequence[str], feeds: Feeds, *, follows: bool) -> tuple[type[Spider], Settings]:
+    """Return the spider *name* of the project, which starts only at restored pages, and the settings of its crawl.
+
+    Raises:
+        click.UsageError: there is no such spider, an option has a wrong value, or nothing would store the items.
+    """
     from scrapy.crawler import CrawlerRunner  # noqa: PLC0415  (slow to load)
     from scrapy.utils.project import get_project_settings  # noqa: PLC0415
 
-    from crawler_dedup.spiders.running import run_spider  # noqa: PLC0415
+    from crawler_dedup.spiders.restoring import make_restoring, stores_items  # noqa: PLC0415
 
     settings = get_project_settings()
-    settings.setdict({**options, "JOBDIR": None, "TWISTED_REACTOR_ENABLED": True}, priority="cmdline")
+    of_crawl = parse_pairs(options, "setting", "DOWNLOAD_DELAY=0.2")
+    settings.setdict({**of_crawl, "JOBDIR": None, "TWISTED_REACTOR_ENABLED": True}, priority="cmdline")
     try:
-        spider: Any = CrawlerRunner(settings).spider_loader.load(name)
+        spider = CrawlerRunner(settings).spider_loader.load(name)
     except KeyError:
         raise click.BadParameter(f"There is no spider {name!r} in this project.") from None
+    feeds.add_to(settings)
+    if not stores_items(spider, settings):
+        raise click.UsageError(
+            "Nothing would store the restored pages, because this project has neither a feed nor an item pipeline: name a"
+            " file with -o, for example that of the crawl (-o pages.jsonl)."
+        )
+    return make_restoring(spider, follows=follows), settings
 
-    class Restoring(spider):  # type: ignore[misc]
-        async def start(self) -> AsyncIterator[Any]:
-            return
-            yield
 
-        def start_requests(self) -> Iterator[Any]:  # Scrapy 2.13 to 2.15, with deprecated middlewares
-            return iter(())
+def _crawl(spider: type[Spider], settings: Settings, arguments: Mapping[str, str]) -> int:
+    """Crawl with *spider*, and return how many pages were restored."""
+    from crawler_dedup.spiders.running import run_spider  # noqa: PLC0415  (slow to load)
 
-    restored = run_spider(Restoring, settings, None, **arguments).crawler.stats.get_value("dedup/restored", 0)
-    click.echo(f"{quantity(restored, 'page')} restored.")
+    crawler = run_spider(spider, settings, None, **arguments).crawler
+    return int(crawler.stats.get_value("dedup/restored", 0))

@@ -26,6 +26,7 @@ from crawler_dedup.inspection.sites import PairSites
 from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.inspection.why import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
 from crawler_dedup.journal.entry import Entry
+from crawler_dedup.journal.runs import format_period
 from crawler_dedup.rules.matcher import ConfiguredScheme
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import decide
@@ -115,16 +116,16 @@ def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
 
 
 def _page_fields(page: PageHistory, url: str, scope: str) -> dict[str, Any]:
-    last = page.last_entry
     return {
         "url": url,
         "scope": scope,
         "kept": _record_fields(page.kept),
-        "duplicate_of": last.duplicate_of if last is not None and page.kept is None else "",
+        "duplicate_of": page.outcome.duplicate_of if page.outcome else "",
         "representative": _record_fields(page.representative),
         "events": page.entries,
         "duplicates": list(page.duplicates),
         "similar": page.similar,
+        "missed_by": page.missed_by,
     }
 
 
@@ -153,26 +154,37 @@ def _print_unknown(history: AddressHistory, *, json: bool) -> None:
 
 
 def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | None) -> None:
-    last = page.last_entry
+    outcome = page.outcome
+    if outcome is not None:
+        click.echo("\n".join([_outcome(outcome), *_details(outcome)]))
     if page.kept is not None:
         _print_kept(page.kept)
-    elif last is None:
+    elif outcome is None and not (page.entries and page.entries[-1].event == "mark"):
         click.echo(f"{printable(url)} is no longer kept, in scope {printable(scope) or '(none)'}.")
-    else:
-        click.echo(_outcome(last))
-        click.echo(_details(last))
-        if page.representative is not None:
-            _print_kept(page.representative)
-        elif last.duplicate_of and last.duplicate_of != url:
-            click.echo(f"{printable(last.duplicate_of)} is no longer kept.")
+    elif page.representative is not None:
+        _print_kept(page.representative)
+    elif outcome is not None and outcome.duplicate_of not in ("", url):
+        click.echo(f"{printable(outcome.duplicate_of)} is no longer kept.")
+    if outcome is None and page.missed_by and (page.kept is None or page.kept.is_dry):
+        click.echo(_describe_missing(page, url))
     _print_duplicates(page, url, listed)
-    earlier = [entry for entry in page.entries if page.kept is not None or entry is not last]
-    if earlier:
-        click.echo("In the journal:" if page.kept is not None else "Before:")
+    if earlier := [entry for entry in page.entries if entry is not outcome]:
+        click.echo("In the journal:" if outcome is None else "Before:")
         for entry in earlier:
             click.echo(
                 f"  {describe_time(entry)}, {describe_crawl(entry)}: {_outcome(entry)} {describe_decision(entry)}".rstrip()
             )
+
+
+def _describe_missing(page: PageHistory, url: str) -> str:
+    """Return a sentence about the last run of the spider of a page, which has not fetched the page."""
+    run = page.missed_by
+    period = page.address.runs.get(run)
+    spiders = printable(", ".join(sorted(period.spiders)))
+    return (
+        f"{printable(url)} was not fetched in the last run of the spider {spiders} (run {printable(run)},"
+        f" {format_period(period.first, period.last)}), or was no HTML page with status 200."
+    )
 
 
 def _outcome(entry: Entry) -> str:  # noqa: PLR0911  (one return an event)
@@ -189,6 +201,8 @@ def _outcome(entry: Entry) -> str:  # noqa: PLR0911  (one return an event)
                 f"{url} passed and was forgotten: its callback failed, released it or asked for it again, or pipelines"
                 " dropped all of its items."
             )
+        case "forgotten":
+            return f"{url} was removed by `forget` at {describe_time(entry)}."
         case "unchanged":
             return f"{url} was unchanged, and passed."
         case "unchanged_dropped":
@@ -199,20 +213,20 @@ def _outcome(entry: Entry) -> str:  # noqa: PLR0911  (one return an event)
             return f"{url} was dropped: a duplicate of {kept}."
 
 
-def _details(entry: Entry) -> str:
+def _details(entry: Entry) -> list[str]:
     """Return the other contents of a journal entry, as indented lines."""
     lines = [
         describe_decision(entry),
-        f"{describe_time(entry)}, {describe_crawl(entry)}",
+        f"{describe_time(entry)}, {describe_crawl(entry)}" if entry.run else "",
         f"“{entry.title}”; {entry.bytes:,} bytes; {entry.links:,} links" if entry.bytes else "",
     ]
-    return "\n".join(f"  {printable(line)}" for line in lines if line)
+    return [f"  {printable(line)}" for line in lines if line]
 
 
 def _print_kept(record: Record) -> None:
     url = record.page.url
     if record.is_dry:
-        state = f"was kept in a dry run on {format_time(record.seen)}, not visited since"
+        state = f"was kept in a dry run on {format_time(record.seen)}, and not since"
     else:
         state = "is kept" if record.settled else "has passed, but was not handled completely, or is still being handled"
     click.echo(f"{printable(url)} {state}: “{printable(record.page.title)}”")
@@ -226,8 +240,8 @@ def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
     count = len(page.duplicates)
     if not count:
         return
-    is_representative = page.kept is not None or page.last_entry is None or not page.last_entry.duplicate_of
-    address = url if is_representative or page.last_entry is None else page.last_entry.duplicate_of
+    is_representative = page.outcome is None or not page.outcome.duplicate_of
+    address = url if page.outcome is None or is_representative else page.outcome.duplicate_of
     verb = "represents" if page.kept is not None or page.representative is not None else "represented"
     click.echo(f"{printable(address)} {verb} {quantity(count, 'page' if is_representative else 'other page')}:")
     for entry in list(page.duplicates.values())[:listed]:
@@ -238,8 +252,8 @@ def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
 
 def _print_difference(page: PageHistory, config: Config, target: Target, *, fetches: bool) -> None:
     """Print how a duplicate and its representative differ, if it or both texts are stored, or can be fetched."""
-    last = page.last_entry
-    if page.kept is not None or last is None or not last.is_duplicate:
+    last = page.outcome
+    if last is None or not last.is_duplicate:
         if fetches:
             click.echo("No other page represents it, so there is nothing to compare it with.")
         return

@@ -130,15 +130,25 @@ class Index(Backend):
         future.add_done_callback(lambda end: self._unfinished.note_end(end, decision.claim))
         return future
 
-    def forget(self, select: Callable[[Record], bool], filing: Filing, advance: Advance = ignore_progress) -> int:
+    def forget(
+        self,
+        select: Callable[[Record], bool],
+        filing: Filing,
+        advance: Advance = ignore_progress,
+        note: Callable[[SignedPage], object] = lambda _: None,
+    ) -> int:
         """Forget every page whose record *select* picks, and return their number.
 
         This is done in transactions of a few hundred pages, so that a crawl can go on. What is known about a site is removed
-        with its last page. *advance* is called with the number of records that were read.
+        with its last page. *advance* is called with the number of records that were read, *note* with each forgotten page.
         """
         forgotten, sites = 0, set[bytes]()
         for numbers in self._selected(select, advance):
-            forgotten += self._write(partial(_forget, numbers=numbers, select=select, filing=filing, sites=sites))
+            pages: list[SignedPage] = []
+            job = partial(_forget, numbers=numbers, select=select, filing=filing, sites=sites, pages=pages)
+            forgotten += self._write(job)
+            for page in pages:
+                note(page)
         self._remove_sites(sites)
         return forgotten
 
@@ -316,19 +326,24 @@ class Index(Backend):
 
 
 def _forget(
-    txn: Tables, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing, sites: set[bytes]
+    txn: Tables,
+    numbers: Iterable[int],
+    select: Callable[[Record], bool],
+    filing: Filing,
+    sites: set[bytes],
+    pages: list[SignedPage],
 ) -> int:
-    """Forget the records *numbers* that *select* picks; add their sites to *sites*, up to a number."""
-    forgotten = 0
+    """Forget the records *numbers* that *select* picks; add their pages to *pages*, and some of their sites to *sites*."""
+    pages.clear()  # the transaction may be repeated
     for number in numbers:
         record = txn.get(number)
         if record is not None and select(record):
             txn.remove(number, record, filing)
-            forgotten += 1
+            pages.append(record.page)
             key = site_key(record.page.scope, record.page.url)
             if key and len(sites) < _MAX_SITES:
                 sites.add(key)
-    return forgotten
+    return len(pages)
 
 
 def _merge_sites(txn: Tables, sites: Iterable[StoredSite]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from crawler_dedup.counting import HeavyHitters
@@ -63,6 +63,7 @@ class DropTally:
     Attributes:
         selection: the drops and runs that are counted.
         dry_runs: numbers of the dry runs.
+        outdated: marks that no longer count, except for their runs.
         runs: the runs, including runs without drops.
         by_run: drops by the number of the run.
         drops: how many drops there are, including pages that were marked and passed.
@@ -71,17 +72,20 @@ class DropTally:
 
     selection: Selection
     dry_runs: Set[str] = frozenset()
+    outdated: Container[Entry] = ()
     runs: RunPeriods = field(default_factory=RunPeriods)
     by_run: HeavyHitters[str, None] = field(default_factory=lambda: HeavyHitters(_COUNTERS, lambda: None))
     drops: int = 0
     marked: int = 0
 
     def add(self, entry: Entry) -> bool:
-        """Count *entry*, whose run and time are selected; return whether it is a selected drop."""
+        """Count *entry*, whose run and time are selected; return whether it is a selected drop that counts."""
         self.runs.note(entry.run, entry.seconds, entry.spider)
         if entry not in self.selection:
             return False
         self.by_run.add(entry.run)
+        if entry in self.outdated:
+            return False
         self.drops += 1
         self.marked += entry.event == "mark"
         return True
@@ -97,15 +101,16 @@ class DropReader:
 
     Args:
         selection: the drops and runs to select.
+        outdated: marks that no longer count.
 
     Attributes:
         selected: the selected drops that were read so far.
         earlier: those that would be selected if the index had not been emptied after them.
     """
 
-    def __init__(self, selection: Selection) -> None:
+    def __init__(self, selection: Selection, outdated: Container[Entry] = ()) -> None:
         self._dry_runs: set[str] = set()
-        self.selected = DropTally(selection, self._dry_runs)
+        self.selected = DropTally(selection, self._dry_runs, outdated)
         self.earlier = DropTally(replace(selection, emptied=""), self._dry_runs)
 
     def select(self, entries: Iterable[Entry]) -> Iterator[Entry]:

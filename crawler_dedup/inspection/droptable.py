@@ -21,7 +21,7 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.index import Index
 from crawler_dedup.inspection.doubts import find_doubts
 from crawler_dedup.inspection.mirrors import MIN_MIRROR_PAGES, MIN_MIRROR_SHARE, Mirror
-from crawler_dedup.journal.entry import Entry, decode_entry
+from crawler_dedup.journal.entry import OUTCOMES, Entry, decode_entry
 from crawler_dedup.journal.reader import Journals, read_lines
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import host_of
@@ -48,6 +48,8 @@ _IS_KEPT = (
     "SELECT 1 FROM pages AS own WHERE own.scope = drops.scope AND own.url = drops.url"
     " AND own.settled >= drops.seconds AND NOT (own.is_dry AND event = 'drop')"
 )
+_REMOVE_KEPT_MARKS = f"DELETE FROM drops WHERE event = 'mark' AND EXISTS ({_IS_KEPT})"  # noqa: S608
+_REMOVE_MARK = "DELETE FROM drops WHERE scope = ? AND url = ? AND event = 'mark' AND run != ? AND time < ?"
 _DROP = f"SELECT id, file, place, doubts, EXISTS ({_IS_KEPT}) FROM drops"  # noqa: S608
 _CONDITIONS = {
     **{name: f"{name} = ?" for name in ("rule", "spider", "run", "scope", "kept")},
@@ -80,7 +82,7 @@ class Drop:
         kept_title: the title of the representative; ``None`` if that is not kept.
         kept_key: the key of the representative in the index; ``""`` if it is not kept.
         doubts: why it may be wrong.
-        has_changed: whether the representative has another content since the drop.
+        has_changed: whether the representative was filed again since the drop, perhaps with another content.
         is_kept: whether the page itself has been kept since then.
     """
 
@@ -111,7 +113,8 @@ class Group:
 class DropTable:
     """The last drop of each page since the index was emptied, and the kept pages.
 
-    Pages that were kept after they had been dropped are in the table, but in no group. It is not safe for threads.
+    Pages that were kept after they had been dropped are in the table, but in no group. Marks that no longer count, because
+    another run has decided later (:meth:`Entry.outdates`), are left out. It is not safe for threads.
 
     Args:
         max_distance: DEDUP_MAX_DISTANCE; a drop with a distance near it is doubtful.
@@ -154,6 +157,7 @@ class DropTable:
                     if (page := each.page) and each.settled
                 ),
             )
+            database.execute(_REMOVE_KEPT_MARKS)
 
     def read_journals(self, journals: Journals, pages: Index | None = None, advance: Advance = ignore_progress) -> bool:
         """Read the lines that were added since the last call, and return whether the drops have changed.
@@ -172,6 +176,7 @@ class DropTable:
         if before == (self._emptied, self._database.total_changes):
             return False
         self._database.execute("DELETE FROM drops WHERE time < ?", [self._emptied])
+        self._database.execute(_REMOVE_KEPT_MARKS)
         return True
 
     @contextmanager
@@ -195,6 +200,8 @@ class DropTable:
                 self._emptied = max(self._emptied, entry.time)
             elif entry.is_duplicate:
                 yield self._row(entry, path, place, pages)
+            elif entry.event in OUTCOMES:
+                self._database.execute(_REMOVE_MARK, [entry.scope, entry.url, entry.run, entry.time])
             place += len(line)
             self._known[path] = inode, place
             advance(len(line))

@@ -14,7 +14,7 @@ from crawler_dedup.index.index import Index
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.sites import PairSites
 from crawler_dedup.rules.cover import is_part_of
-from crawler_dedup.rules.limits import ALIKE
+from crawler_dedup.rules.limits import ALONE_ALIKE, SAME_TEXT
 from crawler_dedup.rules.matcher import Comparing, RuleMatcher
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import NAMES, decide
@@ -120,9 +120,14 @@ def _kind_of(traits: int, size: int) -> str:
 
 def _name_lack(block: CoverBlock, text: str, pair: Pair) -> Lack:
     """Name what is missing of a *block*: if the kept page has the same sentence with other facts, only these."""
-    texts = [kept for kept in decode_cover(pair.kept.cover) if not (kept.is_fact or block.is_fact)]
+    texts = [
+        kept
+        for kept in decode_cover(pair.kept.cover)
+        if not (kept.is_fact or block.is_fact) and block.size <= SAME_TEXT * kept.size
+    ]
+    # Of fifty unrelated texts, one often has as much in common as an edit may have.
     nearest = max(texts, key=lambda kept: count_common(block, kept), default=None)
-    if nearest is not None and count_common(block, nearest) >= ALIKE:
+    if nearest is not None and count_common(block, nearest) > ALONE_ALIKE:
         facts = [fact for fact in find_facts(normalise(text)) if lacks_numbers(_block_of([fact]), nearest)]
         if facts or (lacks_numbers(block, nearest) and not text):
             shortest = [fact for fact in facts if not any(other != fact and other in fact for other in facts)]

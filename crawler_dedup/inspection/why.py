@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.index import Index
@@ -11,6 +12,7 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.sites import PairSites, find_sites_then
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, ScopedUrl, find_duplicates
+from crawler_dedup.journal.runs import RunPeriods
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import without_credentials
 
@@ -26,6 +28,7 @@ class PageHistory:
     """The history of an address in one scope.
 
     Attributes:
+        address: the history of the address in all scopes.
         entries: its last twenty journal entries, the latest last.
         kept: its record, if it is kept.
         representative: the record of the page that represents it.
@@ -35,6 +38,7 @@ class PageHistory:
         similar: if it is kept, the address of the other kept page that resembles it most; ``""``: none, or not looked for.
     """
 
+    address: AddressHistory = field(repr=False)
     entries: list[Entry] = field(default_factory=list)
     kept: Record | None = None
     representative: Record | None = None
@@ -43,9 +47,30 @@ class PageHistory:
     similar: str = ""
 
     @property
-    def last_entry(self) -> Entry | None:
-        """The latest journal entry."""
-        return self.entries[-1] if self.entries else None
+    def missed_by(self) -> str:
+        """The number of the last run of its spider, if nothing is known of the address from that run; else ``""``."""
+        runs, scopes = self.address.runs, self.address.scopes.values()
+        seen = {entry.run: entry.seconds for page in scopes for entry in page.entries}
+        seen |= {f"{page.kept.run:08x}": page.kept.seen + 1 for page in scopes if page.kept}  # in whole seconds
+        spiders = {entry.spider for entry in self.entries if entry.run}
+        if self.kept and not spiders:
+            spiders = runs.get(f"{self.kept.run:08x}").spiders
+        run = max(map(runs.latest_of, spiders), key=lambda run: runs.get(run).first, default="")
+        return run if run not in seen and runs.get(run).first > max(seen.values(), default=inf) else ""
+
+    @property
+    def outcome(self) -> Entry | None:
+        """The journal entry that says what the page is now.
+
+        ``None`` if its record says it, or nothing does: the page was kept then, but is not now, or it was marked, and a
+        later run has not fetched it.
+        """
+        if not self.entries:
+            return None
+        last = self.entries[-1]
+        is_kept = self.kept is not None and not (self.kept.is_dry and last.seconds > self.kept.seen + 1)
+        was_kept = last.event in ("unchanged", "unchanged_dropped")
+        return None if is_kept or was_kept or (last.event == "mark" and self.missed_by) else last
 
     def add(self, entry: Entry) -> None:
         """Add a journal entry of the page."""
@@ -61,16 +86,18 @@ class AddressHistory:
         scopes: its history in each scope; empty: nothing is known about it.
         similar: if nothing is known about it, known addresses that may be meant.
         overrides: the overrides in the index that are about it.
+        runs: the runs of the journal.
     """
 
     url: str
     scopes: dict[str, PageHistory] = field(default_factory=dict)
     similar: list[str] = field(default_factory=list)
     overrides: list[Override] = field(default_factory=list)
+    runs: RunPeriods = field(default_factory=RunPeriods)
 
     def in_scope(self, scope: str) -> PageHistory:
         """Return the history in *scope*; add an empty one if there is none."""
-        return self.scopes.setdefault(scope, PageHistory())
+        return self.scopes.setdefault(scope, PageHistory(self))
 
 
 def find_history(
@@ -89,50 +116,45 @@ def find_history(
     history = AddressHistory(url, overrides=[each for each in pages.list_overrides() if each.concerns(url)])
     similar = _SimilarAddresses(url)
     for entry in journals.entries(read):
+        history.runs.note(entry.run, entry.seconds, entry.spider)
         if entry.url == url and entry.event not in ("watchdog", "form"):
             history.in_scope(entry.scope).add(entry)
         elif entry.duplicate_of == url and entry.is_duplicate:
             history.in_scope(entry.scope)
         similar.add(entry.url)
-    _read_index(history, similar, pages, advance)
+    represented: dict[ScopedUrl, PageHistory] = {
+        (scope, page.outcome.duplicate_of): page
+        for scope, page in history.scopes.items()
+        if page.outcome and page.outcome.duplicate_of
+    }
+    duplicates = find_duplicates(journals, lambda kept: kept in represented or kept[1] == url, read)
+    for page in represented.values():
+        if page.outcome is not None:
+            page.sites = find_sites_then(pages, page.outcome)
+    for record in maintenance.read_records(pages, advance):
+        address = record.page.scope, record.page.url
+        if record.page.url == url:
+            history.in_scope(record.page.scope).kept = record
+        elif represents := represented.get(address):
+            represents.representative = record
+        elif address in duplicates and _is_kept_since(record, duplicates[address]):
+            del duplicates[address]
+        similar.add(record.page.url)
+    for (scope, other), entry in duplicates.items():
+        page = history.in_scope(scope)
+        kept_url = (page.outcome and page.outcome.duplicate_of) or url
+        representative = page.representative if page.outcome else page.kept
+        is_since = representative is None or entry.seconds >= representative.filed
+        if other != url and entry.duplicate_of == kept_url and is_since:
+            page.duplicates[other] = entry
     if not history.scopes:
         history.similar = list(similar.addresses)
-    _add_duplicates(history, journals, read)
     return history
 
 
-def _read_index(history: AddressHistory, similar: _SimilarAddresses, pages: Index, advance: Advance) -> None:
-    """Find the record of the address, the records of its representatives, and the profiles of their sites."""
-    represented: dict[ScopedUrl, PageHistory] = {
-        (scope, page.last_entry.duplicate_of): page
-        for scope, page in history.scopes.items()
-        if page.last_entry and page.last_entry.duplicate_of
-    }
-    for page_history in represented.values():
-        if page_history.last_entry is not None:
-            page_history.sites = find_sites_then(pages, page_history.last_entry)
-    for record in maintenance.read_records(pages, advance):
-        page = record.page
-        if page.url == history.url:
-            history.in_scope(page.scope).kept = record
-        elif duplicate := represented.get((page.scope, page.url)):
-            duplicate.representative = record
-        similar.add(page.url)
-
-
-def _add_duplicates(history: AddressHistory, journals: Journals, read: Advance) -> None:
-    """Find the other duplicates of the address if it is kept, or else of its representative."""
-    histories: dict[ScopedUrl, PageHistory] = {}
-    for scope, page in history.scopes.items():
-        if page.kept is None and page.last_entry is not None:
-            histories[scope, page.last_entry.duplicate_of or history.url] = page
-        else:
-            histories[scope, history.url] = page
-    for (scope, url), entry in find_duplicates(journals, histories.__contains__, read).items():
-        page = histories[scope, entry.duplicate_of]
-        record = page.kept or page.representative
-        if url != history.url and (record is None or entry.seconds >= record.filed):
-            page.duplicates[url] = entry
+def _is_kept_since(record: Record, drop: Entry) -> bool:
+    """Return whether the page of *drop* was kept since then; by a dry run, only if it was marked."""
+    return record.settled >= int(drop.seconds) and not (record.is_dry and drop.event == "drop")
 
 
 class _SimilarAddresses:

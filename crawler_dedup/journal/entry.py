@@ -28,11 +28,14 @@ Event = Literal[
     "unchecked",
     "skipped",
     "released",
+    "forgotten",
     "watchdog",
     "form",
 ]
 DUPLICATES: tuple[Event, ...] = ("drop", "mark")
 """Events of duplicates, which were dropped or marked."""
+OUTCOMES: tuple[Event, ...] = (*DUPLICATES, "unchanged", "unchanged_dropped", "unchecked", "released", "forgotten")
+"""Events that say what has become of a page."""
 
 _CLEAN: dict[str, Callable[[str], str]] = {
     "url": without_credentials,
@@ -58,14 +61,14 @@ class Entry(msgspec.Struct, frozen=True):
     Attributes:
         version: :data:`VERSION`.
         time: time of the event in UTC (ISO 8601, milliseconds).
-        run: number of the run, 8 hexadecimal digits.
+        run: number of the run, 8 hexadecimal digits; ``""`` if no run, but a command has written it.
         event: ``started``: the run began (no page); ``dry_run``: a run began that drops nothing (no page); ``emptied``: the
             run emptied the index (no page); ``drop``: a duplicate was dropped; ``mark``: a duplicate passed, because the
             action is "mark"; ``unchanged``: an unchanged page passed; ``unchanged_dropped``: an unchanged page was dropped;
             ``unchecked``: a page that could not be judged passed; ``skipped``: a page passed because the filter does not
             check such responses; ``released``: a page that had passed was forgotten, because its handling failed;
-            ``watchdog``: a kept page represents suspiciously many pages; ``form``: suspiciously many kept
-            pages differ only in numbers, dates or parts of their address.
+            ``forgotten``: `crawler-dedup forget` has removed a kept page; ``watchdog``: a kept page represents suspiciously
+            many pages; ``form``: suspiciously many kept pages differ only in numbers, dates or parts of their address.
         spider: name of the spider.
         scope: the scope within which the page was compared.
         url: address of the page; of a ``form`` the beginning that the addresses of its pages have in common.
@@ -123,6 +126,10 @@ class Entry(msgspec.Struct, frozen=True):
     def is_duplicate(self) -> bool:
         """Whether another page represents this page, which was dropped, or marked and passed."""
         return self.event in DUPLICATES
+
+    def outdates(self, mark: Entry) -> bool:
+        """Return whether *mark*, which is about the same page, no longer counts: another run has decided later."""
+        return mark.event == "mark" and self.event in OUTCOMES and self.run != mark.run and self.time > mark.time
 
 
 class RunLine(msgspec.Struct):
@@ -222,6 +229,11 @@ def run_started(run: int, spider: str, *, is_dry: bool = False) -> Entry:
 def index_emptied(run: int, spider: str, time: datetime) -> Entry:
     """Make the entry of a run that emptied the index at *time*."""
     return Entry(VERSION, _format_time(time), f"{run:08x}", "emptied", spider, scope="", url="")
+
+
+def page_forgotten(scope: str, url: str) -> Entry:
+    """Make the entry of a kept page that a person has removed from the index."""
+    return Entry(VERSION, _now(), "", "forgotten", spider="", scope=scope, url=url)
 
 
 def _now() -> str:

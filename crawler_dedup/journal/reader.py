@@ -110,12 +110,13 @@ class Journals:
 
     def find_past(self, advance: Advance = ignore_progress) -> Past:
         """Find what concerns earlier runs as a whole: arguments and errors as of :meth:`entries`."""
-        emptied, runs, dry_runs = "", set[str](), set[str]()
+        emptied, runs, dry_runs, has_marks = "", set[str](), set[str](), False
         for line in self._read(decode_run, advance):
             (dry_runs if line.event == "dry_run" else runs).add(line.run)
+            has_marks |= line.event == "mark"
             if line.event == "emptied":
                 emptied = max(emptied, line.time)
-        return Past(emptied, frozenset(dry_runs), only_dry=runs <= dry_runs)
+        return Past(emptied, frozenset(dry_runs), only_dry=runs - {""} <= dry_runs, has_marks=has_marks)
 
     def _read(self, decode: Callable[[bytes], _Line | None], advance: Advance) -> Iterator[_Line]:
         self.damaged.clear()
@@ -135,11 +136,13 @@ class Past:
         emptied: when the index was emptied last (ISO 8601, UTC); ``""``: never, or it is not known.
         dry_runs: numbers of the runs that dropped nothing (``DEDUP_ACTION = "mark"``).
         only_dry: whether there are no other runs.
+        has_marks: whether a page was marked as a duplicate, and passed.
     """
 
     emptied: str
     dry_runs: frozenset[str]
     only_dry: bool
+    has_marks: bool
 
 
 @dataclass(frozen=True)
@@ -195,7 +198,8 @@ def find_duplicates(
 ) -> dict[ScopedUrl, Entry]:
     """Find the duplicates of selected kept pages: the last entry of each duplicate, without its text.
 
-    A duplicate is left out if its last entry has a kept page that is not selected. Reads the journals twice.
+    A duplicate is left out if its last entry has a kept page that is not selected, or is a mark that no longer counts
+    (:meth:`Entry.outdates`). Reads the journals twice.
 
     Args:
         is_selected: returns whether a kept page is selected.
@@ -204,11 +208,17 @@ def find_duplicates(
     last: dict[ScopedUrl, Entry] = {}
     for entry in journals.entries(advance):
         if entry.is_duplicate and is_selected((entry.scope, entry.duplicate_of)):
-            last[entry.scope, entry.url] = replace(entry, text=b"")
+            known = last.get((entry.scope, entry.url))
+            if known is None or entry.time >= known.time:
+                last[entry.scope, entry.url] = replace(entry, text=b"")
     for entry in journals.entries(advance):
-        address = entry.scope, entry.url
-        if entry.is_duplicate and address in last and entry.time >= last[address].time:
-            last[address] = replace(entry, text=b"")
+        known = last.get((entry.scope, entry.url))
+        if known is None:
+            continue
+        if entry.is_duplicate and entry.time >= known.time:
+            last[entry.scope, entry.url] = replace(entry, text=b"")
+        elif entry.outdates(known):
+            del last[entry.scope, entry.url]
     return {address: entry for address, entry in last.items() if is_selected((entry.scope, entry.duplicate_of))}
 
 

@@ -42,7 +42,9 @@ class RunPeriods:
         self._periods: dict[str, RunPeriod] = {}
 
     def note(self, run: str, seconds: float, spider: str = "") -> None:
-        """Note that *run* was active at a time, in seconds since 1970."""
+        """Note that *run* was active at a time, in seconds since 1970. Nothing is noted for no run (``""``)."""
+        if not run:
+            return
         period = self._periods.get(run)
         if period is None:
             if len(self._periods) >= 2 * _MAX_RUNS:
@@ -57,7 +59,16 @@ class RunPeriods:
     @property
     def latest(self) -> str:
         """The run that began last, even if another run has ended later; ``""`` if there is none."""
-        return max(self._periods, key=lambda run: (self._periods[run].first, run), default="")
+        return self.latest_of(None)
+
+    def latest_of(self, spider: str | None) -> str:
+        """The run of *spider* (``None``: of any) that began last; ``""`` if there is none."""
+        runs = (run for run, period in self._periods.items() if spider is None or spider in period.spiders)
+        return max(runs, key=lambda run: (self._periods[run].first, run), default="")
+
+    def get(self, run: str) -> RunPeriod:
+        """Return the period of *run*; an empty one if it is not known."""
+        return self._periods.get(run) or RunPeriod()
 
     @property
     def span(self) -> tuple[float, float]:

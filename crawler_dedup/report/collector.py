@@ -117,6 +117,8 @@ class _Collector:
     def add_entry(self, entry: Entry) -> None:
         """Count a journal entry."""
         self._entries += 1
+        if entry.event == "forgotten":  # what is not in the index is not counted
+            return
         if self._run and entry.run != self._run:
             return
         if entry.time < self._emptied:

@@ -7,13 +7,17 @@ import struct
 import subprocess
 import sys
 import termios
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 from msgspec.structs import replace
 
+from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.inspection.droptable import DropTable
 from crawler_dedup.journal.entry import run_started
+from crawler_dedup.journal.reader import Journals
 from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, json_lines, printed_text, write
 from tests.support.droppedpages import COPIES, HOSTILE, KEPT, PAGES, explained
 
@@ -64,6 +68,30 @@ def test_pages_of_a_dry_run_are_never_called_drops(tmp_path: Path) -> None:
     assert "No page was dropped or marked: run 00000abc" in empty
     assert "Dry runs:" in empty
     assert "┃ marked ┃" in empty
+
+
+def test_marks_of_a_dry_run_no_longer_count_once_a_later_run_has_decided_about_the_page(tmp_path: Path) -> None:
+    """That run meets a copy first, which it keeps; another copy is unchecked, and three are not visited."""
+    index = tmp_path / "index"
+    check_pages(index, PAGES, marks=True, DEDUP_ACTION="mark")
+    later = {COPIES[0]: PAGES[COPIES[0]], KEPT: PAGES[KEPT], COPIES[1]: PAGES[COPIES[1]], COPIES[2]: "<p>short</p>"}
+    check_pages(index, later, journal=SECOND)
+    dropped, marked = [KEPT, COPIES[1]], COPIES[3:]
+    listed = invoke("drops", index)
+    assert [line[1:3] for line in columns(listed)] == [
+        *(["mark", url] for url in marked),
+        *(["drop", url] for url in dropped),
+    ]
+    assert listed.stderr.startswith("5 dropped or marked pages in 2 runs")
+    assert explained(invoke("judge", index, typed="s\n" * 9)) == [*marked, *dropped]
+    with closing(DropTable(3)) as table, closing(open_pages(index)) as pages:
+        table.read_index(pages)
+        table.read_journals(Journals([index / FIRST, index / SECOND]))
+        assert sorted(drop.entry.url for drop in table.find({}, 0, 9)) == sorted([*dropped, *marked])
+    run = entries_of(index / FIRST)[0].run
+    assert urls(invoke("drops", index, "--run", run)) == COPIES
+    journals = ("--journal", index / FIRST, "--journal", index / SECOND)
+    assert urls(invoke("drops", *journals)) == [COPIES[0], *marked, *dropped], "only the index knows that one is kept"
 
 
 def test_an_explanation_has_the_titles_and_all_measures(dropped: Path) -> None:

@@ -96,14 +96,14 @@ def test_a_drop_is_shown_beside_its_representative_with_the_blocks_that_differ(t
     index = tmp_path / "index"
     check_pages(index, {KEPT: article(1), COPIES[0]: article(1, frame="copy")}, DEDUP_STORE_TEXT=True)
     with review(tmp_path, index) as browser:
-        assert "Both pages have the same text" in browser.get(browser.drops()[0]).text
+        assert "Both pages have the same blocks" in browser.get(browser.drops()[0]).text
         (entry,) = entries_of(index / FIRST)
         write(index / FIRST, [replace(entry, text=pack_text("Not open today"), time="2027-01-01T00:00:00.000Z")])
         page = browser.get(browser.drops()[0]).text
         assert "<ins>Not open today</ins>" in page
-        assert "the kept page has changed since then" not in page
+        assert "the kept page was stored again since then" not in page
         write(index / FIRST, [replace(entry, url=COPIES[1], time="2020-01-01T00:00:00.000Z")])
-        assert "the kept page has changed since then" in browser.get(browser.drops()[-1]).text
+        assert "the kept page was stored again since then" in browser.get(browser.drops()[-1]).text
 
 
 def test_pages_are_fetched_when_a_person_asks_for_it_and_headings_and_links_are_marked(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from crawler_dedup import Config
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.inspection.why import AddressHistory, find_history
-from crawler_dedup.journal.entry import Entry
+from crawler_dedup.journal.entry import Entry, run_started
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from tests.support.commandline import (
@@ -136,14 +136,80 @@ def test_a_kept_page_is_reported_with_its_earlier_drops(index: Path) -> None:
     assert any(f"{COPY} was dropped: a duplicate of {KEPT}." in line for line in printed)
 
 
-def test_a_forgotten_representative_is_reported_as_no_longer_kept(index: Path) -> None:
+def test_a_forgotten_page_is_reported_as_removed_by_forget_and_by_its_duplicates_as_no_longer_kept(
+    index: Path,
+) -> None:
+    check_pages(index, {KEPT: PAGES[KEPT]}, journal=SECOND)
+    assert any("was unchanged, and passed." in line for line in lines(why(KEPT, index)))
     invoke("forget", index, "--url", KEPT)
+    (entry,) = (entry for entry in entries_of(index / SECOND) if entry.event == "forgotten")
     printed = lines(why(COPY, index))
     assert printed[0] == f"{COPY} was dropped: a duplicate of {KEPT}."
     assert f"{KEPT} is no longer kept." in printed
     printed = lines(why(KEPT, index))
-    assert printed[0] == f"{KEPT} is no longer kept, in scope site."
+    assert printed[0] == f"{KEPT} was removed by `forget` at {entry.time[:10]} {entry.time[11:19]} UTC."
     assert f"{KEPT} represented 2 pages:" in printed
+    assert json_lines("why", KEPT, index, "--json")[0]["kept"] is None
+    assert "2 runs" in invoke("drops", index).stderr, "the line of `forget` is about no run"
+    check_pages(index, {KEPT: PAGES[KEPT]}, journal="journal-2026-11-21T20-00-00.jsonl")
+    assert lines(why(KEPT, index))[0] == f"{KEPT} is kept: “Article 1”"
+
+
+def test_a_page_that_was_unchanged_and_is_gone_is_reported_as_no_longer_kept(index: Path) -> None:
+    (index / SECOND).touch()
+    check_pages(index, {KEPT: PAGES[KEPT]}, journal=SECOND)
+    lines_before = (index / SECOND).read_bytes()
+    invoke("forget", index, "--url", KEPT)
+    (index / SECOND).write_bytes(lines_before)  # as if it had expired
+    assert lines(why(KEPT, index))[0] == f"{KEPT} is no longer kept, in scope site."
+
+
+def test_a_page_that_the_last_run_has_not_fetched_is_reported_so(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    check_pages(index, PAGES, marks=True, DEDUP_ACTION="mark")
+    assert lines(why(COPY, index))[0] == f"{COPY} passed, marked as a duplicate of {KEPT}."
+    run = check_run(index, {SECOND_COPY: PAGES[SECOND_COPY], KEPT: PAGES[KEPT]}, SECOND)
+    missed = f"was not fetched in the last run of the spider site (run {run}, "
+    printed = lines(why(COPY, index))
+    assert printed[0].startswith(f"{COPY} {missed}")
+    assert printed[0].endswith(" UTC), or was no HTML page with status 200.")
+    assert printed[1] == "In the journal:"
+    assert f"{COPY} passed, marked as a duplicate of {KEPT}." in printed[2]
+    (line,) = json_lines("why", COPY, index, "--json")
+    assert (line["duplicate_of"], line["missed_by"]) == ("", run)
+    printed = lines(why(OTHER, index))
+    assert printed[0].startswith(f"{OTHER} was kept in a dry run on ")
+    assert printed[2].startswith(f"{OTHER} {missed}")
+    # Of the pages of the last run only what that run has decided counts.
+    printed = lines(why(SECOND_COPY, index))
+    assert printed[0] == f"{SECOND_COPY} is kept: “Article 1”"
+    assert f"{SECOND_COPY} represents 1 page:" in printed
+    assert not any("was not fetched" in line for line in printed)
+    assert lines(why(KEPT, index))[0] == f"{KEPT} was dropped: a duplicate of {SECOND_COPY}."
+
+
+def check_run(directory: Path, pages: dict[str, str], journal: str) -> str:
+    """Decide about *pages* in a run that drops, and return its number. By its journal it begins later than others."""
+    check_pages(directory, pages, journal=journal)
+    with closing(maintenance.open_pages(directory)) as kept:
+        records = maintenance.read_records(kept, lambda _: None)
+        (run,) = {record.run for record in records if record.page.url in pages}
+    entries = [run_started(run, "site"), *entries_of(directory / journal)]
+    (directory / journal).unlink()
+    write(directory / journal, [replace(entry, time="2099-01-01T00:00:00.000Z") for entry in entries])
+    return f"{run:08x}"
+
+
+def test_an_unchecked_page_that_a_dry_run_has_kept_is_reported_with_both(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    check_pages(index, PAGES, marks=True, DEDUP_ACTION="mark")
+    check_pages(index, {KEPT: "<p>short</p>"}, journal=SECOND)
+    (entry,) = entries_of(index / SECOND)
+    (index / SECOND).unlink()
+    write(index / SECOND, [replace(entry, time="2099-01-01T00:00:00.000Z")])
+    printed = lines(why(KEPT, index))
+    assert printed[0] == f"{KEPT} passed unchecked: too little text."
+    assert any(line.startswith(f"{KEPT} was kept in a dry run on ") for line in printed)
 
 
 def test_a_changed_page_no_longer_represents_its_earlier_duplicates(index: Path) -> None:
@@ -269,8 +335,8 @@ def test_of_two_simultaneous_runs_the_later_line_counts(index: Path) -> None:
     write(index / FIRST, [replace(entry, time="2099-01-01T00:30:00.000Z", duplicate_of=OTHER)])
     write(index / SECOND, [replace(entry, time="2099-01-01T00:10:00.000Z")])
     (page,) = history(COPY, index).scopes.values()
-    assert page.last_entry is not None
-    assert page.last_entry.duplicate_of == OTHER
+    assert page.outcome is not None
+    assert page.outcome.duplicate_of == OTHER
 
 
 # Both texts

@@ -107,7 +107,7 @@ def test_why_names_the_dry_run_that_has_kept_a_page(runs: tuple[Path, list[Crawl
     index, crawls = runs
     url = crawls[0].item("/only-dry")["url"]
     assert " was kept in a dry run on 20" in printed_text(invoke("why", url, index))
-    assert ", not visited since: " in printed_text(invoke("why", url, index))
+    assert ", and not since: " in printed_text(invoke("why", url, index))
     assert " is kept: " in printed_text(invoke("why", url.replace("only-dry", "b"), index))
     (line,) = json_lines("why", url, index, "--json")
     assert line["kept"]["dry_run"]

@@ -49,14 +49,14 @@ def run_cli(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str
     return processes.run(["-m", "crawler_dedup", *arguments], cwd=directory)
 
 
-@pytest.mark.parametrize("is_immediate", [False, True])
-def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places: Places, is_immediate: bool) -> None:
+@pytest.mark.parametrize("now", [None, [], ["--follow"]], ids=["later", "alone", "with links"])
+def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places: Places, now: list[str] | None) -> None:
     directory = places.folder
     assert run_scrapy(directory, "startproject", "myproject", ".").returncode == 0
     with Site({path: html(text) for path, text in PAGES.items()}) as site:
         settings = directory / "myproject/settings.py"
         common = "ADDONS = {'crawler_dedup.Addon': 500}\nDOWNLOAD_DELAY = 0\nCONCURRENT_REQUESTS = 1\n"
-        common += f"TWISTED_REACTOR_ENABLED = {not is_immediate}\n"
+        common += f"TWISTED_REACTOR_ENABLED = {now is None}\n"
         index = f"DEDUP_INDEX = {places.word()!r}\n" if places.server else ""
         settings.write_text(settings.read_text(encoding="utf-8") + common + index, encoding="utf-8")
         (directory / "myproject/spiders/news.py").write_text(NEWS.format(site=site.url), encoding="utf-8")
@@ -71,12 +71,13 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
         ]
         assert "It was restored: the next crawl with the spider news requests it first." in why(directory, url)
         site.asked.clear()
-        if is_immediate:
-            words = ["-a", "watch=evening", "-s", 'FEEDS={"now.jsonl": {"format": "jsonlines"}}']
+        if now is not None:
+            words = ["-a", "watch=evening", "-o", "now.jsonl", *now]
             done = run_cli(directory, "restore", "--now", "news", *words)
             assert (done.returncode, done.stdout) == (0, "1 page restored.\n"), done.stderr
-            assert sorted(site.paths()) == [path for path, _, _ in RESTORED]
-            assert items_of(directory / "now.jsonl") == [*RESTORED[:2], ("/rejected", "evening", 2)]
+            assert sorted(site.paths()) == [path for path, _, _ in RESTORED if now or path == "/rejected"]
+            links = RESTORED[:2] if now else []
+            assert items_of(directory / "now.jsonl") == [*links, ("/rejected", "evening", 2)]
         else:
             items, log = crawl(directory)
             assert items == sorted([*KEPT, *RESTORED])
@@ -403,7 +404,6 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
     assert "leave out --index" in invoke("restore", "--now", "news", *index, status=2).stderr
     assert "'JOBDIR' is not a setting" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr
     assert "'x' is not a spider argument" in invoke("restore", "--now", "news", "-a", "x", status=2).stderr
-    assert "-a is for the spider of --now" in invoke("restore", "http://a.org/", "-a", "x=1", status=2).stderr
     refused = invoke("restore", f"{site.url}/a", "-s", "LOG_LEVEL=INFO", *index, status=2).stderr
     assert "'LOG_LEVEL=INFO' is not a setting" in refused
 
