@@ -246,7 +246,7 @@ class Claims:
             self._write_end(decision, settled=settled)
         except DedupError as error:
             message = "%s counts as not handled, and is new when it is crawled again: %s"
-            self._monitor.log(logging.WARNING, message, decision.url, error)
+            self._monitor.log_throttled(message, logging.WARNING, message, decision.url, error)
             return False
         place = hash_page_key(decision.scope, decision.url)
         self._not_awaited.pop(place, None)

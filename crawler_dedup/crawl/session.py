@@ -235,7 +235,9 @@ class Session:
         """Note that the index has answered; log it after an error."""
         if self._is_unusable:
             self._is_unusable = False
-            self.monitor.log(logging.INFO, "The index can be used again; pages are checked from here on")
+            # On a full disk this comes with every page for which nothing is written.
+            message = "The index can be used again; pages are checked from here on"
+            self.monitor.log_throttled("recovery", logging.INFO, message)
 
     def note_error(self, error: Exception) -> None:
         """Note an error of the index. On a server, an index that is gone is opened again as soon as that is possible."""
