@@ -32,11 +32,13 @@ class Identity(NamedTuple):
     Attributes:
         key: the page key.
         scope: the scope in which it is compared; ``None``: its language, which is known once it is signed.
+        address: the key of the requested address: of the first one, if there were redirections.
         alias: the key of the address that redirected to the page; ``""`` if none did.
     """
 
     key: str
     scope: str | None
+    address: str
     alias: str = ""
 
 
@@ -89,10 +91,11 @@ class Gate:
         """Return the identity of a page: key and scope come from its request, or else from the settings."""
         scope = request.meta.get("dedup_scope")
         scope = str(scope) if scope is not None else self._scope(request, response)
-        if key := request.meta.get("dedup_key"):
-            return Identity(str(key), scope)
         first = first_address(request)
-        return Identity(self._key(request), scope, self._key(Request(first)) if first else "")
+        address = self._key(Request(first) if first else request)
+        if key := request.meta.get("dedup_key"):
+            return Identity(str(key), scope, address)
+        return Identity(self._key(request), scope, address, address) if first else Identity(address, scope, address)
 
     def _key(self, request: Request) -> str:
         return self._crawler.request_fingerprinter.fingerprint(request).hex()

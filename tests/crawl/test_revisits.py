@@ -128,10 +128,10 @@ def test_unchanged_pages_pass_or_are_dropped_and_changed_ones_replace_their_earl
 
 
 def test_many_small_changes_are_measured_against_the_kept_page(tmp_path: Path) -> None:
-    pages = {f"/keyed?{changed}": article("drift", count=400, changed=changed) for changed in range(0, 120, 10)}
+    pages = [article("drift", count=400, changed=changed) for changed in range(0, 120, 10)]
     expected, kept = [], None
     with Deduplicator.open(tmp_path / "scratch", BIGRAMS) as deduplicator:
-        for body in pages.values():
+        for body in pages:
             page = deduplicator.sign("http://drift/", body.encode())
             if kept is None or deduplicator.compare(page, kept) is None:
                 expected.append("new" if kept is None else "changed")
@@ -141,7 +141,9 @@ def test_many_small_changes_are_measured_against_the_kept_page(tmp_path: Path) -
     assert expected[:4] == ["new", "unchanged", "unchanged", "unchanged"]
     assert 1 <= expected.count("changed") < 4
     settings = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}  # no visit before the page of the last was handled
-    crawl = crawl_pages(tmp_path, {path: html(body) for path, body in pages.items()}, SPIDER, settings)
+    # The spider asks for the same address again and again: at another one, an unchanged page would be dropped.
+    states = {"/keyed": iter([html(body) for body in pages]).__next__}
+    crawl = crawl_pages(tmp_path, states, SPIDER, settings, paths=["/keyed"] * len(pages))
     assert [item["verdict"] for item in crawl.items] == expected
 
 
@@ -364,6 +366,64 @@ def test_a_page_whose_first_address_led_elsewhere_before_is_not_a_duplicate_of_i
     with Site({**pages, "/first": lambda: redirect(next(targets))}) as site:
         verdicts = [run_script(tmp_path, SPIDER, site=site.url, paths=["/first"]).items[0]["verdict"] for _ in range(4)]
     assert verdicts == ["new", "new", "unchanged", "unchanged"]
+
+
+def test_a_page_to_which_many_addresses_lead_is_handled_once_in_a_run(tmp_path: Path) -> None:
+    target = html(article("target", links=["/#top"]))
+    moved = {f"/moved/{number}": redirect("/target") for number in range(30)}
+    keyed = {f"/keyed?{number}": html(article("keyed", frame=str(number))) for number in range(10)}
+    # They are not "asked for again and again", either.
+    copies = {f"/copied/{number}": redirect("/copy") for number in range(10)}
+    pages = {**moved, "/target": target, **keyed, **copies, "/copy": html(article("target", frame="copy"))}
+    paths = [*moved, "/target", *keyed, *copies]
+    settings = {"CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
+    with Site(pages) as site:
+        first, second = (run_script(tmp_path, SPIDER, settings, site=site.url, paths=paths) for _ in range(2))
+    for crawl, verdict in ((first, "new"), (second, "unchanged")):
+        assert sorted((item["path"].partition("?")[0], item["verdict"]) for item in crawl.items) == [
+            ("/keyed", verdict),
+            ("/target", verdict),
+        ]
+        counts = crawl.counts()
+        assert (counts["unchecked"], counts["unchanged_dropped"], counts["dropped"]) == (0, 30 + 9, 10)
+        assert not crawl.lines("WARNING", "The start page")
+
+
+FAILS_SPIDER = """
+from tests.support.walker import Walker, seen
+
+class Spider(Walker):
+    fails = True
+
+    def parse(self, response):
+        if self.fails:
+            self.fails = False
+            raise ValueError("as told")
+        yield seen(response)
+"""
+
+
+def test_a_page_whose_handling_has_failed_is_handled_at_the_next_address_that_leads_to_it(tmp_path: Path) -> None:
+    pages = {f"/moved/{number}": redirect("/target") for number in range(6)}
+    settings = {"CONCURRENT_REQUESTS": 6, "CONCURRENT_REQUESTS_PER_DOMAIN": 6}
+    with Site({**pages, "/target": html(article("target"))}) as site:
+        crawls = [run_script(tmp_path, FAILS_SPIDER, settings, site=site.url, paths=list(pages)) for _ in range(2)]
+    assert [verdicts(crawl) for crawl in crawls] == [{"/target": "new"}, {"/target": "unchanged"}]
+    assert [crawl.counts()["unchanged_dropped"] for crawl in crawls] == [4, 4]
+
+
+def test_an_address_that_is_requested_again_and_a_page_that_has_changed_are_visits(tmp_path: Path) -> None:
+    texts = iter(["first", "first", "second", "second", "second"])
+    pages = {
+        "/latest": redirect("/page"),
+        "/other": redirect("/page"),
+        "/page": lambda: html(article(next(texts))),
+    }
+    with Site(pages) as site:
+        paths = ["/latest", "/latest", "/other", "/other", "/latest"]
+        settings = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}  # no visit before the page of the last was handled
+        crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=paths)
+    assert [item["verdict"] for item in crawl.items] == ["new", "unchanged", "changed", "unchanged", "unchanged"]
 
 
 COPYING_SPIDER = f"""{SPIDER}
