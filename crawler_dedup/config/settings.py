@@ -159,8 +159,8 @@ class Config:
         "What happens to a page that is unchanged since an earlier run handled it, if that run came to its end by "
         "itself (or has a JOBDIR). `drop` drops it: an incremental crawl; its links are followed only with "
         '`DEDUP_ACTION = "follow"`. A page that Scrapy\'s HTTP cache replays passes. With either value, an '
-        "unchanged page that this run has handled is dropped if another address leads to it once more (a redirection, "
-        "or the same `dedup_key`); an address that is requested again passes.",
+        "unchanged page that this run has handled is dropped if another address redirects to it, or has redirected to "
+        "it; an address that is requested again passes.",
     )
     never_drop: Prefixes = _setting(
         (),

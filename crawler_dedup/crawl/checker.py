@@ -71,14 +71,15 @@ class Checker:
             if META_RESTORED in request.meta:
                 await self._session.restorations.keep_redirected(request, response)
             page, forms = await self._sign(response, identity)
-            visit = await self._session.repetitions.begin(page, identity.address)
+            if not identity.asks_again and META_RESTORED not in request.meta:
+                visit = await self._session.repetitions.begin(page, identity.address)
             decision = await self._ask_index(page, identity.alias, is_dry=self._config.is_dry and action == "mark")
         except Exception as error:
             decision = self._failed(response, error)
         overused = self._watchdog.count_duplicate(decision)
         if overused is not None:
             self._monitor.report_overused_page(decision, overused)
-        repeats = visit is not None and visit.is_repetition(decision) and META_RESTORED not in request.meta
+        repeats = visit is not None and visit.is_repetition(decision)
         drops = action != "mark" and (repeats or is_unwanted(decision, response, self._config))
         if drops and identity is not None and self._watchdog.dropped_too_often(decision, identity.address):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)

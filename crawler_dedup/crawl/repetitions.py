@@ -1,7 +1,7 @@
-"""Recognise pages that this crawl has handled, and to which it is led once more by another address.
+"""Recognise pages that this crawl has handled, and to which another address redirects.
 
-Many addresses may redirect to one page, or have one ``dedup_key``: the page is to be stored once. But an address that is
-requested again, as by a retry or by a spider that watches a page, is a visit.
+Many addresses may redirect to one page, which is to be stored once. But an address (or a ``dedup_key``) that is requested
+again, as by a retry or by a spider that watches a page, is a visit.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Repetitions:
         """Begin a visit of *page*. While it is being handled at another address, wait for the outcome for a moment.
 
         Args:
-            address: fingerprint of the request that led to the page.
+            address: key of the address that led to the page.
         """
         name, led = hash_page_key(page.scope, page.key), hash_page_key("", address)
         known = self._pages.setdefault(name, _Page())
