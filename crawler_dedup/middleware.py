@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from typing import TYPE_CHECKING, Self
 
 from scrapy import Spider, signals
@@ -11,11 +9,11 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
+from crawler_dedup.crawl.browserpages import BrowserPages
 from crawler_dedup.crawl.checker import Checker
 from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.crawl.compat import is_asyncio_available
 from crawler_dedup.crawl.gate import Gate
-from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.preview import Preview
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
@@ -41,6 +39,7 @@ class DedupMiddleware:
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self.crawler = crawler
         self._gate = Gate(crawler, config)
+        self._browser_pages = BrowserPages(crawler.settings)
         self._checker: Checker | Preview
         if is_preview(crawler):
             discard_ahead()
@@ -72,6 +71,7 @@ class DedupMiddleware:
         """Mark *request*, and remove the decision that ``meta=response.meta`` has copied: not every queue can store it."""
         request.meta.pop(META_DECISION, None)
         self._gate.mark_scheduled(request)
+        self._browser_pages.note_context(request)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> Response | None:  # noqa: ARG002
         """Remove the decision that ``meta=response.meta`` has copied from the parent page; refuse a repeated request.
@@ -80,6 +80,7 @@ class DedupMiddleware:
         """
         request.meta.pop(META_DECISION, None)
         self._gate.take_scheduled_mark(request)
+        self._browser_pages.note_context(request)  # a request of a JOBDIR, or of a callback, was not scheduled here
         if META_RESTORED not in request.meta:
             return None
         if self.session.restorations.is_repeated(request):
@@ -113,7 +114,7 @@ class DedupMiddleware:
         if checked.follows:
             self.session.followed.add(request)
             return response
-        await close_browser_page(request, self.session.monitor)
+        await self._browser_pages.close(request, self.session.monitor)
         raise NearDuplicate(checked.decision)
 
 
@@ -123,28 +124,4 @@ def _require_asyncio(crawler: Crawler) -> None:
         raise DedupError(
             "crawler-dedup needs the asyncio reactor, Scrapy's default, or TWISTED_REACTOR_ENABLED = False;"
             f" TWISTED_REACTOR is {crawler.settings['TWISTED_REACTOR']!r}."
-        )
-
-
-_META_PAGE = "playwright_page"
-_CLOSE_TIMEOUT = 5.0
-
-
-async def close_browser_page(request: Request, monitor: Monitor) -> None:
-    """Close the browser page of a dropped response, unless *request* has an errback, which has to close it itself.
-
-    Open pages count towards ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT``: when that many are left open, the crawl does not go on.
-    """
-    page = request.meta.get(_META_PAGE)
-    if page is None or request.errback is not None:
-        return
-    error: object
-    try:
-        # The call may itself be cancelled, together with its browser. The response is dropped all the same.
-        (error,) = await asyncio.wait_for(asyncio.gather(page.close(), return_exceptions=True), _CLOSE_TIMEOUT)
-    except Exception as raised:
-        error = raised
-    if isinstance(error, BaseException):
-        monitor.log_throttled(
-            _META_PAGE, logging.WARNING, "The browser page of a dropped page cannot be closed: %r", error
         )

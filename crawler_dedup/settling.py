@@ -15,7 +15,13 @@ from scrapy import Spider, signals
 from scrapy.http import Request, Response
 
 from crawler_dedup.crawl.claims import Claim
-from crawler_dedup.crawl.gate import META_INHERITED, META_REDIRECTIONS, first_address, note_inherited_redirections
+from crawler_dedup.crawl.gate import (
+    META_INHERITED,
+    META_REDIRECTIONS,
+    META_REPEATED,
+    first_address,
+    note_inherited_redirections,
+)
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.signals import META_DECISION, page_handled
@@ -26,7 +32,6 @@ from crawler_dedup.middleware import DedupMiddleware
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-_META_REPEATED = "_dedup_repeated"
 _META_RETRIES = "retry_times"
 _MARKS = frozenset((_META_RETRIES, META_REDIRECTIONS, META_INHERITED, META_RESTORED))
 """A request with one of these keys in its ``meta`` may be a repetition, or has a mark to note or remove."""
@@ -45,14 +50,14 @@ def is_repetition(output: Request, response: Response, crawler: Crawler) -> bool
         output.dont_filter and _key(output, crawler) in _keys(page, crawler)
     )
     if asks_again:
-        output.meta[_META_REPEATED] = _key(output, crawler)
+        output.meta[META_REPEATED] = _key(output, crawler)
     return asks_again
 
 
 def was_repeated(response: Response, crawler: Crawler) -> bool:
     """Return whether *response* answers a request that :func:`is_repetition` has marked."""
     page = response.request
-    mark = None if page is None else page.meta.get(_META_REPEATED)
+    mark = None if page is None else page.meta.get(META_REPEATED)
     # Requests whose meta is a copy of the page's have another address.
     return page is not None and mark is not None and mark in _keys(page, crawler)
 

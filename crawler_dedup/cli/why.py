@@ -206,7 +206,7 @@ def _outcome(entry: Entry) -> str:  # noqa: PLR0911  (one return an event)
         case "unchanged":
             return f"{url} was unchanged, and passed."
         case "unchanged_dropped":
-            return f"{url} was unchanged since an earlier run, and dropped."
+            return f"{url} was unchanged since an earlier visit, and dropped."
         case "mark":
             return f"{url} passed, marked as a duplicate of {kept}."
         case _:

@@ -158,7 +158,9 @@ class Config:
         "pass",
         "What happens to a page that is unchanged since an earlier run handled it, if that run came to its end by "
         "itself (or has a JOBDIR). `drop` drops it: an incremental crawl; its links are followed only with "
-        '`DEDUP_ACTION = "follow"`. A page that Scrapy\'s HTTP cache replays passes in any case.',
+        '`DEDUP_ACTION = "follow"`. A page that Scrapy\'s HTTP cache replays passes. With either value, an '
+        "unchanged page that this run has handled is dropped if another address redirects to it, or has redirected to "
+        "it; an address that is requested again passes.",
     )
     never_drop: Prefixes = _setting(
         (),

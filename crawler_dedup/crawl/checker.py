@@ -58,7 +58,7 @@ class Checker:
         """Decide about *response*, and report it; return ``None`` if it is not checked. Errors let it pass."""
         self._session.followed.discard(request)  # the callback may have yielded the same object again
         action: str = self._config.action
-        page = None
+        page = identity = visit = None
         forms: Sequence[bytes] = ()
         try:
             self._gate.take_scheduled_mark(request)  # a middleware may have answered before ours saw the request
@@ -71,19 +71,24 @@ class Checker:
             if META_RESTORED in request.meta:
                 await self._session.restorations.keep_redirected(request, response)
             page, forms = await self._sign(response, identity)
+            if not identity.asks_again and META_RESTORED not in request.meta:
+                visit = await self._session.repetitions.begin(page, identity.address)
             decision = await self._ask_index(page, identity.alias, is_dry=self._config.is_dry and action == "mark")
         except Exception as error:
             decision = self._failed(response, error)
         overused = self._watchdog.count_duplicate(decision)
         if overused is not None:
             self._monitor.report_overused_page(decision, overused)
-        drops = action != "mark" and is_unwanted(decision, response, self._config)
-        if drops and self._watchdog.dropped_too_often(decision):
+        repeats = visit is not None and visit.is_repetition(decision)
+        drops = action != "mark" and (repeats or is_unwanted(decision, response, self._config))
+        if drops and identity is not None and self._watchdog.dropped_too_often(decision, identity.address):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
         if page is not None and decision.verdict is Verdict.NEW:
             self._watch_form(page, forms, decision)
         follows = drops and action == "follow"
-        self._monitor.report_decision(decision, page, request, drops=drops, follows=follows)
+        if visit is not None:
+            self._session.repetitions.note_decision(visit, decision, drops=drops)
+        self._monitor.report_decision(decision, page, request, drops=drops, follows=follows, repeats=repeats)
         return CheckedResponse(decision, drops, follows)
 
     async def _sign(self, response: Response, identity: Identity) -> tuple[SignedPage, Sequence[bytes]]:
@@ -136,6 +141,6 @@ class Checker:
 def is_unwanted(decision: Decision, response: Response, config: Config) -> bool:
     """Return whether the page of *decision* is dropped where duplicates are dropped."""
     if decision.verdict is Verdict.UNCHANGED and config.revisit == "drop":
-        # A page that is requested again in the same run, or that a cache replays, is no new visit.
+        # A page whose address is requested again in the same run, or that a cache replays, passes.
         return decision.from_earlier_run and "cached" not in response.flags
     return not decision.passes

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from weakref import WeakSet, finalize
 
@@ -23,12 +23,16 @@ from crawler_dedup.system.channel import HEAD, Failure
 
 SIGNING, DECIDING = "crawler_dedup.signing.process", "crawler_dedup.deciding.process"
 """The modules that such processes run."""
+TRIED_AGAIN, UNCHECKED = "tried again", "passes unchecked"
+"""What happens with a page of a process that has died."""
 PATIENCE = 60.0
 """Seconds that a process may take to start, or to load a dictionary."""
 MAX_DEATHS = 5
 DEATH_SECONDS = 60.0
 """``MAX_DEATHS`` deaths of processes within this time are too many."""
 _PIECE = 256 << 10
+_REAP_SECONDS = 1.0
+"""Seconds between the end of a socket and that of its process."""
 
 
 class Deaths:
@@ -41,6 +45,34 @@ class Deaths:
         """Count a death, and return whether there were too many."""
         self._times.append(time.monotonic())
         return len(self._times) == MAX_DEATHS and self._times[0] >= self._times[-1] - DEATH_SECONDS
+
+
+def describe_death(module: str, pid: int, status: int | None, pages: Iterable[tuple[str, str]]) -> str:
+    """Say which process has died, why, and what happens with the pages that it had.
+
+    Args:
+        status: its exit status, or the negative number of a signal; ``None``: it had to be killed, as it only closed its
+            socket.
+        pages: the address of each page, and what happens with it.
+    """
+    if status is None:
+        cause = "no longer answers"
+    elif status >= 0:
+        cause = f"has ended with exit status {status}"
+    else:
+        names = {number.value: number.name for number in signal.Signals}
+        cause = f"was ended by {names.get(-status, f'signal {-status}')}"
+        if status == -signal.SIGKILL:
+            cause += ", probably by the out-of-memory killer of the kernel, because memory was short"
+    addresses: dict[str, list[str]] = {}
+    for address, outcome in pages:
+        addresses.setdefault(outcome, []).append(address)
+    had = [
+        f"{first}{f' and {len(others)} more' * bool(others)} ({outcome})"
+        for outcome, (first, *others) in addresses.items()
+    ]
+    kind = "signing" if module == SIGNING else "deciding"
+    return f"The {kind} process {pid} {cause}; pages that it had: {', '.join(had) or 'none'}"
 
 
 class ChildProcess:
@@ -165,16 +197,31 @@ class ChildProcess:
         del self._received[:end]
         return message
 
-    def kill(self) -> None:
-        """End the process, without waiting for its end. Idempotent."""
+    def kill(self, report: Callable[[int | None], object] | None = None) -> None:
+        """End the process, without waiting for its end. Idempotent.
+
+        Args:
+            report: if the process has died, called in the event loop with its status, as :func:`describe_death` takes it.
+        """
         if self._has_ended:
             return
         if self._loop is not None and not self._loop.is_closed():
             self._loop.remove_reader(self._socket)
             self._loop.remove_writer(self._socket)
         self.abandon()
-        self._process.kill()
-        threading.Thread(target=self._process.wait, name="crawler-dedup end", daemon=True).start()
+        if report is None:
+            self._process.kill()
+        threading.Thread(target=self._reap, args=(report,), name="crawler-dedup end", daemon=True).start()
+
+    def _reap(self, report: Callable[[int | None], object] | None) -> None:
+        if report is not None and self._loop is not None:
+            status = None
+            with suppress(subprocess.TimeoutExpired):
+                status = self._process.wait(_REAP_SECONDS)
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(report, status)
+            self._process.kill()
+        self._process.wait()
 
     def abandon(self) -> None:
         """Close the socket only: in a forked child, whose parent goes on using the process."""

@@ -80,9 +80,13 @@ class Claim:
     def end(self, *, settled: bool) -> bool:
         """End the claim, if it is open. Return whether this call has ended it. *settled*: whether the page was handled.
 
-        A page that did not claim a place (a duplicate that passes because it is marked) has no claim to end.
+        A page that did not claim a place (an unchanged one, or a duplicate that passes because it is marked) has no claim to
+        end.
         """
-        if not self._is_open or not self.was_granted:
+        if not self._is_open:
+            return False
+        if not self.was_granted:
+            self._owner.note_end(self._decision, settled)
             return False
         self._is_open, self._is_released = False, not settled
         return self._owner.end(self._decision, settled=settled)
@@ -160,7 +164,7 @@ class Claims:
         timeout: seconds that a page has for its decision. It waits for the index for a fifth of them or
             for six seconds, whichever is longer, but never longer than *timeout*.
         count_coming: returns how many pages may be offered soon, including those that are being offered.
-        note_end: called with the decision of a claim that ends, and whether it is settled.
+        note_end: called with the decision of a page whose handling ends, and whether it was handled.
     """
 
     def __init__(
@@ -175,7 +179,7 @@ class Claims:
         note_end: Callable[[Decision, bool], object],
     ) -> None:
         self._index = index
-        self._note_end = note_end
+        self.note_end = note_end
         self._monitor = monitor
         self._outages = outages
         self._limit = limit
@@ -246,7 +250,7 @@ class Claims:
             self._write_end(decision, settled=settled)
         except DedupError as error:
             message = "%s counts as not handled, and is new when it is crawled again: %s"
-            self._monitor.log(logging.WARNING, message, decision.url, error)
+            self._monitor.log_throttled(message, logging.WARNING, message, decision.url, error)
             return False
         place = hash_page_key(decision.scope, decision.url)
         self._not_awaited.pop(place, None)
@@ -254,7 +258,7 @@ class Claims:
         if event is not None:
             event.set()
         self._monitor.report_claim_end(decision, settled=settled)
-        self._note_end(decision, settled)
+        self.note_end(decision, settled)
         return True
 
     def write_again(self) -> None:

@@ -15,14 +15,23 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from typing import Any
 from weakref import proxy
 
 import msgspec
 
 from crawler_dedup import errors
-from crawler_dedup.crawl.childprocess import DECIDING, MAX_DEATHS, ChildProcess, Deaths, take_child
+from crawler_dedup.crawl.childprocess import (
+    DECIDING,
+    MAX_DEATHS,
+    TRIED_AGAIN,
+    UNCHECKED,
+    ChildProcess,
+    Deaths,
+    describe_death,
+    take_child,
+)
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.deciding.messages import SETTINGS, Answer, Cancel, Close, End, Jobs, Offer, Start
 from crawler_dedup.decision import Decision
@@ -48,6 +57,16 @@ class _Waiting:
     job: Offer | End | Close
     future: Future[Any]
     tries: int = 0
+
+    @property
+    def pages(self) -> Sequence[tuple[str, str]]:
+        """The addresses of the pages, and what happens with them after the death of the process."""
+        if not isinstance(self.job, Offer):
+            return ()
+        has_failed = self.future.done() and not self.future.cancelled() and self.future.exception()
+        # Pages that were offered together are then offered each by itself.
+        outcome = UNCHECKED if has_failed and len(self.job.pages) == 1 else TRIED_AGAIN
+        return [(page.url, outcome) for page in self.job.pages]
 
 
 class DecidingProcess:
@@ -187,7 +206,10 @@ class DecidingProcess:
 
     def _died(self) -> None:
         """Let another process do what this one has not answered, except offers that may have ended two processes."""
-        self.kill()
+        assert self._child is not None
+        sent = [waiting for waiting in self._waiting.values() if waiting.tries]
+        self._child.kill(partial(self._report_death, self._child.pid, sent))
+        self._child = None
         self._deduplicator.index.note_lost_claims()  # in case this process ends the run
         self._note_death()
         left = self._waiting.values()
@@ -197,6 +219,12 @@ class DecidingProcess:
         self._unsent = [waiting.job for waiting in self._waiting.values()]
         self._send()
         _fail(failed, "The process that had the index open has died.")
+
+    def _report_death(self, pid: int, jobs: Sequence[_Waiting], status: int | None) -> None:
+        """Log that a process has died, and what happens with the pages that it had."""
+        with suppress(ReferenceError):  # the crawl has ended meanwhile
+            death = describe_death(DECIDING, pid, status, chain.from_iterable(waiting.pages for waiting in jobs))
+            self._monitor.log_throttled(DECIDING, logging.WARNING, "%s", death)
 
     def _note_death(self) -> None:
         if not self._deaths.note():

@@ -23,6 +23,7 @@ Scope = Callable[[Request, Response], "str | None"]
 
 META_SCHEDULED = "_dedup_scheduled"
 META_INHERITED = "_dedup_redirects"
+META_REPEATED = "_dedup_repeated"
 META_REDIRECTIONS = "redirect_urls"
 
 
@@ -32,12 +33,16 @@ class Identity(NamedTuple):
     Attributes:
         key: the page key.
         scope: the scope in which it is compared; ``None``: its language, which is known once it is signed.
+        address: the key of the requested page: of the first address, if there were redirections.
         alias: the key of the address that redirected to the page; ``""`` if none did.
+        asks_again: whether the callback of the page has asked for it again.
     """
 
     key: str
     scope: str | None
-    alias: str = ""
+    address: str
+    alias: str
+    asks_again: bool
 
 
 class Gate:
@@ -89,10 +94,12 @@ class Gate:
         """Return the identity of a page: key and scope come from its request, or else from the settings."""
         scope = request.meta.get("dedup_scope")
         scope = str(scope) if scope is not None else self._scope(request, response)
-        if key := request.meta.get("dedup_key"):
-            return Identity(str(key), scope)
-        first = first_address(request)
-        return Identity(self._key(request), scope, self._key(Request(first)) if first else "")
+        key, first = self._key(request), first_address(request)
+        alias = self._key(Request(first)) if first else ""
+        asks_again = request.meta.get(META_REPEATED, "") in {key, alias} - {""}
+        if given := request.meta.get("dedup_key"):
+            key, alias = str(given), ""
+        return Identity(key, scope, alias or key, alias, asks_again)
 
     def _key(self, request: Request) -> str:
         return self._crawler.request_fingerprinter.fingerprint(request).hex()

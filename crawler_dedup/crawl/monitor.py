@@ -144,13 +144,21 @@ class Monitor:
             self._record("skipped", decision, None)
 
     def report_decision(
-        self, decision: Decision, page: SignedPage | None, request: Request, *, drops: bool, follows: bool
+        self,
+        decision: Decision,
+        page: SignedPage | None,
+        request: Request,
+        *,
+        drops: bool,
+        follows: bool,
+        repeats: bool,
     ) -> None:
         """Report a decision about the response to *request*.
 
         Args:
             drops: whether the page is dropped because of it.
             follows: whether the links of a page that is dropped are followed.
+            repeats: whether this crawl has handled the page before.
         """
         if decision.verdict in _EVENTS:
             self._record(_EVENTS[decision.verdict][drops], decision, page, request)
@@ -172,7 +180,7 @@ class Monitor:
         if drops and page is not None:
             self._count_dropped(decision, page, follows=follows)
             is_start = request.meta.get("is_start_request") and not request.meta.get("depth")
-            if is_start and page.link_count and not follows:
+            if is_start and page.link_count and not (follows or repeats):
                 self._warn_of_dropped_start(decision)
         if decision.reason not in ("", "error"):
             self.log_throttled(decision.reason if is_unchecked else "override", logging.INFO, "%s", decision)

@@ -121,17 +121,13 @@ class Outages:
             outage = self._outage = _Outage(now)
             self._monitor.count("outages")
             reason = str(error) or "It does not answer."
-            self._monitor.log(
-                logging.WARNING, "The crawl waits for its index, for up to %g seconds. %s", self.seconds, reason
-            )
+            message = "The crawl waits for its index, for up to %g seconds. %s"
+            self._monitor.log_throttled("outage", logging.WARNING, message, self.seconds, reason)
         deadline = outage.began + self.seconds
         if now >= deadline and not outage.has_lasted_too_long:
             outage.has_lasted_too_long = True
-            self._monitor.log(
-                logging.WARNING,
-                "The crawl no longer waits for its index, which has been unavailable for %.0f seconds",
-                now - outage.began,
-            )
+            message = "The crawl no longer waits for its index, which has been unavailable for %.0f seconds"
+            self._monitor.log_throttled("long outage", logging.WARNING, message, now - outage.began)
         return deadline
 
     def _note_answer(self, asked: float) -> None:
@@ -141,6 +137,5 @@ class Outages:
             return
         self._outage = None
         if not outage.has_lasted_too_long:
-            self._monitor.log(
-                logging.INFO, "The index answers again after %.0f seconds", time.monotonic() - outage.began
-            )
+            message = "The index answers again after %.0f seconds"
+            self._monitor.log_throttled("end of outage", logging.INFO, message, time.monotonic() - outage.began)

@@ -22,11 +22,13 @@ from crawler_dedup.crawl.feeds import FeedWatch
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.offers import DecidingIndex
 from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.crawl.repetitions import Repetitions
 from crawler_dedup.crawl.restorations import Restorations
 from crawler_dedup.crawl.signals import near_duplicate_dropped
 from crawler_dedup.crawl.signers import LoopSigner, Signers, share_signers
 from crawler_dedup.crawl.startup import data_directory, find_warc_directory, journal_path
 from crawler_dedup.crawl.text import declared_encoding
+from crawler_dedup.decision import Decision
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 
@@ -50,6 +52,7 @@ class Session:
         signers: sign pages.
         monitor: reports what happens.
         restorations: requests pages whose drop was wrong.
+        repetitions: recognises pages that the crawl has handled before, at another address.
         followed: requests whose responses are unwanted, but reach their callbacks; their items are discarded.
 
     Raises:
@@ -84,8 +87,9 @@ class Session:
             outages=outages,
             timeout=config.timeout,
             count_coming=self.count_requested,
-            note_end=self.restorations.note_end,
+            note_end=self._note_end,
         )
+        self.repetitions = Repetitions()
         self.followed: WeakSet[Request] = WeakSet()
         self._feeds = FeedWatch(crawler, self.monitor, self.deduplicator.note_stored, release_claimed)
         self._summary = create_looping_call(self.monitor.log_summary)
@@ -124,6 +128,10 @@ class Session:
                 self._process.kill()
             self.deduplicator.close(all_stored=False)
             raise
+
+    def _note_end(self, decision: Decision, settled: bool) -> None:
+        self.restorations.note_end(decision, settled)
+        self.repetitions.note_end(decision, settled=settled)
 
     def count_requested(self) -> int:
         """Count the requests that the downloader has and whose responses are not decided about yet."""
@@ -235,7 +243,9 @@ class Session:
         """Note that the index has answered; log it after an error."""
         if self._is_unusable:
             self._is_unusable = False
-            self.monitor.log(logging.INFO, "The index can be used again; pages are checked from here on")
+            # On a full disk this comes with every page for which nothing is written.
+            message = "The index can be used again; pages are checked from here on"
+            self.monitor.log_throttled("recovery", logging.INFO, message)
 
     def note_error(self, error: Exception) -> None:
         """Note an error of the index. On a server, an index that is gone is opened again as soon as that is possible."""

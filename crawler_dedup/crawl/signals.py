@@ -25,7 +25,7 @@ work_matched = object()
 
 
 class NearDuplicate(IgnoreRequest):
-    """A page was dropped: a kept page represents it, or it is itself kept and unchanged (``DEDUP_REVISIT = "drop"``).
+    """A page was dropped: a kept page represents it, or it is itself kept and unchanged (``DEDUP_REVISIT``).
 
     Attributes:
         decision: the decision, which names the kept page and the reason.

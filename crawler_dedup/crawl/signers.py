@@ -18,7 +18,16 @@ from weakref import WeakSet, finalize
 
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import SIGNING_SETTINGS
-from crawler_dedup.crawl.childprocess import DEATH_SECONDS, MAX_DEATHS, SIGNING, ChildProcess, Deaths, take_child
+from crawler_dedup.crawl.childprocess import (
+    DEATH_SECONDS,
+    MAX_DEATHS,
+    SIGNING,
+    UNCHECKED,
+    ChildProcess,
+    Deaths,
+    describe_death,
+    take_child,
+)
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.signingqueue import Queue, Task
 from crawler_dedup.errors import DedupError
@@ -29,6 +38,7 @@ from crawler_dedup.signing.owntext import OwnText, OwnTextJob
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.channel import Failure, pack
 
+_NO_TEXT = "has no text"
 _PLACES = 1_000  # addresses of pages, with the queues in which they were signed
 
 
@@ -102,21 +112,21 @@ class Signers:
         queue = self._places[job.url] = self._shortest_queue()
         if len(self._places) > _PLACES:
             self._places.popitem(last=False)
-        task, answer = await self._answer(job, body, seconds, queue)
+        task, answer = await self._answer(job, job.url, body, seconds, queue)
         if answer.page is None:
             raise SigningError(answer.failure)
         return Signed(answer.page, answer.forms, task.began - task.added)
 
-    async def extract_text(self, job: TextJob, body: bytes, seconds: float) -> str:
-        """Extract the text of a page. Arguments and exceptions as for :meth:`sign`."""
-        _, answer = await self._answer(job, body, seconds, self._shortest_queue())
+    async def extract_text(self, job: TextJob, url: str, body: bytes, seconds: float) -> str:
+        """Extract the text of the page at *url*. Other arguments and exceptions as for :meth:`sign`."""
+        _, answer = await self._answer(job, url, body, seconds, self._shortest_queue())
         if answer.failure is not None:
             raise SigningError(answer.failure)
         return answer.text
 
     async def make_own_text(self, job: OwnTextJob, url: str, body: bytes, seconds: float) -> OwnText:
         """Make the own text of the page at *url*, in the process that has signed it. Exceptions as for :meth:`sign`."""
-        _, answer = await self._answer(job, body, seconds, self._places.get(url) or self._shortest_queue())
+        _, answer = await self._answer(job, url, body, seconds, self._places.get(url) or self._shortest_queue())
         if answer.own_text is None:
             raise SigningError(answer.failure)
         return answer.own_text
@@ -124,9 +134,10 @@ class Signers:
     def _shortest_queue(self) -> Queue:
         return min(self._queues, key=lambda queue: queue.size)
 
-    async def _answer(self, job: Job, body: bytes, seconds: float, queue: Queue) -> tuple[Task, Answer]:
+    async def _answer(self, job: Job, url: str, body: bytes, seconds: float, queue: Queue) -> tuple[Task, Answer]:
         loop = asyncio.get_running_loop()
-        task = Task(pack(job, len(body)), body, seconds, loop.create_future(), loop.time())
+        loss = UNCHECKED if isinstance(job, SignJob) else _NO_TEXT
+        task = Task(pack(job, len(body)), body, url, loss, seconds, loop.create_future(), loop.time())
         queue.add(task)
         return task, await task.answer
 
@@ -146,6 +157,12 @@ class Signers:
                 "%d signing processes have died within a minute: pages pass unchecked for a minute",
                 MAX_DEATHS,
             )
+
+    def report_death(self, pid: int, page: Task | None, status: int | None) -> None:
+        """Log that a process has died, and what happens with the page that it had."""
+        death = describe_death(SIGNING, pid, status, [] if page is None else [(page.url, page.outcome)])
+        for monitor in self.users:
+            monitor.log_throttled(SIGNING, logging.WARNING, "%s", death)
 
     def note_restart(self) -> None:
         """Count a process that replaces another one."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import msgspec
 
-from crawler_dedup.crawl.childprocess import PATIENCE, SIGNING, ChildProcess
+from crawler_dedup.crawl.childprocess import PATIENCE, SIGNING, TRIED_AGAIN, ChildProcess
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signing.messages import Answer
 
@@ -44,6 +46,9 @@ class Owner(Protocol):
     def note_death(self) -> None:
         """Count a process that has died or was killed."""
 
+    def report_death(self, pid: int, page: Task | None, status: int | None) -> None:
+        """Report that a process has died, and what happens with the page that it had (:func:`describe_death`)."""
+
     def note_restart(self) -> None:
         """Count a process that replaces another one."""
 
@@ -53,6 +58,8 @@ class Task:
     """A job for a process, with the body of its page, and the answer to come.
 
     Attributes:
+        url: address of the page.
+        loss: what happens with the page if the job is not done.
         seconds: how long the process may work on it.
         added: when it was added, a time of the event loop.
         began: when a process began with it; 0: none works on it.
@@ -62,6 +69,8 @@ class Task:
 
     message: bytes
     body: bytes
+    url: str
+    loss: str
     seconds: float
     answer: asyncio.Future[Answer]
     added: float
@@ -72,6 +81,12 @@ class Task:
     @property
     def size(self) -> int:
         return len(self.message) + len(self.body)
+
+    @property
+    def outcome(self) -> str:
+        """What happens with the page after the death of its process."""
+        has_failed = self.answer.done() and not self.answer.cancelled() and self.answer.exception()
+        return self.loss if has_failed else TRIED_AGAIN
 
     def fail(self, reason: str) -> None:
         if not (self.answer.done() or self.answer.get_loop().is_closed()):
@@ -188,15 +203,16 @@ class Queue:
         self._replace()
 
     def _died(self) -> None:
-        if self._tasks and self._tasks[0].began:
-            if self._tasks[0].tries == _MAX_TRIES:
+        first = self._tasks[0] if self._tasks and self._tasks[0].began else None
+        if first is not None:
+            first.began = 0.0
+            if first.tries == _MAX_TRIES:
                 self._take_first().fail(DIED)
-            else:
-                self._tasks[0].began = 0.0
-        self._replace()
+        assert self.child is not None
+        self._replace(partial(self._owner.report_death, self.child.pid, first))
 
-    def _replace(self) -> None:
-        self.end()
+    def _replace(self, report: Callable[[int | None], object] | None = None) -> None:
+        self.end(report)
         self._owner.note_death()
         self._restart()
         self._advance()
@@ -224,9 +240,9 @@ class Queue:
         self.end()
         self._fail_all(ENDED)
 
-    def end(self) -> None:
-        """End the process."""
+    def end(self, report: Callable[[int | None], object] | None = None) -> None:
+        """End the process. *report*: :meth:`ChildProcess.kill`."""
         self._stop_timer()
         if self.child is not None:
-            self.child.kill()
+            self.child.kill(report)
         self._use(None)

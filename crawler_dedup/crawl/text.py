@@ -48,7 +48,7 @@ async def main_text(response: Any) -> str:
     'It rains again.'
     """
     if response not in _texts:
-        extract = partial(_extract_once, response.body, declared_encoding(response))
+        extract = partial(_extract_once, response.url, response.body, declared_encoding(response))
         extraction = _try_in_turn(partial(extract, whole=False), partial(extract, whole=True))
         _texts[response] = asyncio.ensure_future(extraction)
     return await asyncio.shield(_texts[response])
@@ -77,7 +77,8 @@ async def own_text(response: Any, format: Format = "text", *, with_removed: bool
     """
     body, encoding = response.body, declared_encoding(response)
     job = OwnTextJob(encoding, await find_repeated(response), format, with_removed)
-    make, extract = partial(_make_own_text, response.url, body, job), partial(_extract_once, body, encoding, whole=True)
+    make = partial(_make_own_text, response.url, body, job)
+    extract = partial(_extract_once, response.url, body, encoding, whole=True)
     answer: OwnText | str = await _try_in_turn(make, extract)
     return answer if isinstance(answer, OwnText) else OwnText(answer)
 
@@ -99,7 +100,7 @@ async def shown_text(response: Any) -> str:
 
     Raises :class:`TimeoutError` for a page that takes too long.
     """
-    return await _extract_once(response.body, declared_encoding(response), whole=True)
+    return await _extract_once(response.url, response.body, declared_encoding(response), whole=True)
 
 
 def declared_encoding(response: Any) -> str | None:
@@ -123,8 +124,8 @@ async def _try_in_turn(*attempts: Callable[[], Awaitable[_T]]) -> _T | str:
     return ""
 
 
-async def _extract_once(body: bytes, encoding: str | None, *, whole: bool) -> str:
+async def _extract_once(url: str, body: bytes, encoding: str | None, *, whole: bool) -> str:
     signers = find_signers()
     if signers is None:
         return await asyncio.wait_for(run_in_own_thread(extract_text, body, encoding, whole=whole), TIMEOUT)
-    return await signers.extract_text(TextJob(encoding, whole), body, TIMEOUT)
+    return await signers.extract_text(TextJob(encoding, whole), url, body, TIMEOUT)

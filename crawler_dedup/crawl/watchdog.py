@@ -20,7 +20,7 @@ MAX_DUPLICATES = 50
 MAX_WATCHED = 10_000
 """Maximum number of kept pages, and of dropped pages, whose counts are remembered."""
 _MAX_DROPS = 5
-"""Maximum number of drops of one page in a run. An errback that requests it again each time would never end."""
+"""Maximum number of drops at one address in a run. An errback that requests it again each time would never end."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class UsedPage:
 
 
 class Watchdog:
-    """Counts duplicates by kept page and site, for the kept pages that were used last, and drops by page.
+    """Counts duplicates by kept page and site, for the kept pages that were used last, and drops by requested address.
 
     Each page is identified by a hash of its address, because addresses may be long, and there are many.
     """
@@ -46,9 +46,9 @@ class Watchdog:
         self._used: OrderedDict[bytes, UsedPage] = OrderedDict()
         self._drops: OrderedDict[bytes, int] = OrderedDict()
 
-    def dropped_too_often(self, decision: Decision) -> bool:
-        """Count a drop. Return whether the page was dropped so often that it should pass."""
-        page_hash = hash_page_key(decision.scope, decision.key)
+    def dropped_too_often(self, decision: Decision, address: str) -> bool:
+        """Count a drop. Return whether the page was dropped so often at *address* that it should pass."""
+        page_hash = hash_page_key(decision.scope, address)
         drops = self._drops.get(page_hash, 0)
         self._drops[page_hash] = drops + 1
         self._drops.move_to_end(page_hash)

@@ -18,7 +18,7 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _UNKNOWN_REQUEST = DroppedRequest(callback="")
 _UNCHANGED = (
-    "it was dropped as unchanged since an earlier crawl, which has stored it. After `crawler-dedup forget --url URL`,"
+    "it was dropped as unchanged since an earlier visit, which has stored it. After `crawler-dedup forget --url URL`,"
     " the next crawl that visits it stores it again."
 )
 

@@ -119,7 +119,7 @@ def test_later_lines_of_the_journal_are_reported_too(index: Path) -> None:
     assert printed[0] == f"{KEPT} is kept: “Article 1”"
     assert "In the journal:" in printed
     assert any(f"{KEPT} was unchanged, and passed." in line for line in printed)
-    assert any(f"{KEPT} was unchanged since an earlier run, and dropped." in line for line in printed)
+    assert any(f"{KEPT} was unchanged since an earlier visit, and dropped." in line for line in printed)
     assert f"{KEPT} represents 2 pages:" in printed
     of_copy = why(COPY, index).stdout
     assert ["2099-12-31 00:00:00 UTC, run" in of_copy, "2099-12-12 " in of_copy, "2099-12-11 " in of_copy] == [

@@ -414,7 +414,7 @@ def test_a_page_that_was_dropped_as_unchanged_is_stored_and_can_be_stored_again(
         for paths in (["/a", "/b"], []):
             assert run(tmp_path, site, "/a", "/b", DEDUP_REVISIT="drop").paths() == paths
         refused = invoke("restore", f"{site.url}/a", *index, status=1).stderr
-        assert f"{site.url}/a cannot be restored: it was dropped as unchanged since an earlier crawl" in refused
+        assert f"{site.url}/a cannot be restored: it was dropped as unchanged since an earlier visit" in refused
         assert "`crawler-dedup forget --url URL`" in refused
         assert "cannot be restored" not in invoke("restore", "--since", "1d", *index).stderr
         invoke("forget", tmp_path / "index", "--url", f"{site.url}/a")

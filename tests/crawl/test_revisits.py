@@ -173,7 +173,7 @@ class Spider(Walker):
     def parse(self, response):
         yield seen(response)
         times = response.meta.get("retry_times", 0)
-        if path_of(response.url) == "/asked-for-twice" and not times:
+        if path_of(response.url).endswith("asked-for-twice") and not times:
             yield get_retry_request(response.request, spider=self, reason="as told")
         if path_of(response.url) == "/captcha" and not times:
             release(response)
@@ -185,6 +185,8 @@ def test_a_page_that_is_retried_is_never_dropped(tmp_path: Path) -> None:
     pages: dict[str, Any] = {
         "/flaky": iter([html(article("flaky"), 503), html(article("flaky"))]).__next__,
         "/asked-for-twice": html(article("asked for twice")),
+        "/moved": redirect("/moved-and-asked-for-twice"),
+        "/moved-and-asked-for-twice": html(article("moved and asked for twice")),
         "/captcha": iter([html(article("captcha")), html(article("behind it"))]).__next__,
         "/captcha-of-another": html(article("captcha", frame="another")),
     }
@@ -193,7 +195,8 @@ def test_a_page_that_is_retried_is_never_dropped(tmp_path: Path) -> None:
         "DEDUP_REVISIT": "drop",
         "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.LifoMemoryQueue",  # a retry comes at once
     }
-    crawl = crawl_pages(tmp_path, pages, RETRIES_SPIDER, settings)
+    paths = [path for path in pages if path != "/moved-and-asked-for-twice"]
+    crawl = crawl_pages(tmp_path, pages, RETRIES_SPIDER, settings, paths=paths)
     assert crawl.notes == []
     assert sorted((item["path"], item["verdict"]) for item in crawl.items) == [
         ("/asked-for-twice", "new"),
@@ -202,6 +205,8 @@ def test_a_page_that_is_retried_is_never_dropped(tmp_path: Path) -> None:
         ("/captcha", "new"),
         ("/captcha-of-another", "new"),
         ("/flaky", "new"),
+        ("/moved-and-asked-for-twice", "new"),
+        ("/moved-and-asked-for-twice", "unchanged"),
     ]
     assert crawl.counts("skipped/") == {}
 
@@ -364,6 +369,60 @@ def test_a_page_whose_first_address_led_elsewhere_before_is_not_a_duplicate_of_i
     with Site({**pages, "/first": lambda: redirect(next(targets))}) as site:
         verdicts = [run_script(tmp_path, SPIDER, site=site.url, paths=["/first"]).items[0]["verdict"] for _ in range(4)]
     assert verdicts == ["new", "new", "unchanged", "unchanged"]
+
+
+def test_a_page_to_which_many_addresses_redirect_is_handled_once_in_a_run(tmp_path: Path) -> None:
+    target = html(article("target", links=["/#top"]))
+    moved = {f"/moved/{number}": redirect("/target") for number in range(30)}
+    # They are not "asked for again and again", either.
+    copies = {f"/copied/{number}": redirect("/copy") for number in range(10)}
+    pages = {**moved, "/target": target, **copies, "/copy": html(article("target", frame="copy"))}
+    paths = [*moved, "/target", *copies]
+    settings = {"CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
+    with Site(pages) as site:
+        first, second = (run_script(tmp_path, SPIDER, settings, site=site.url, paths=paths) for _ in range(2))
+    for crawl, verdict in ((first, "new"), (second, "unchanged")):
+        assert [(item["path"], item["verdict"]) for item in crawl.items] == [("/target", verdict)]
+        counts = crawl.counts()
+        assert (counts["unchecked"], counts["unchanged_dropped"], counts["dropped"]) == (0, 30, 10)
+        assert not crawl.lines("WARNING", "The start page")
+
+
+FAILS_SPIDER = """
+from tests.support.walker import Walker, seen
+
+class Spider(Walker):
+    fails = True
+
+    def parse(self, response):
+        if self.fails:
+            self.fails = False
+            raise ValueError("as told")
+        yield seen(response)
+"""
+
+
+def test_a_page_whose_handling_has_failed_is_handled_at_the_next_address_that_redirects_to_it(tmp_path: Path) -> None:
+    pages = {f"/moved/{number}": redirect("/target") for number in range(6)}
+    settings = {"CONCURRENT_REQUESTS": 6, "CONCURRENT_REQUESTS_PER_DOMAIN": 6}
+    with Site({**pages, "/target": html(article("target"))}) as site:
+        crawls = [run_script(tmp_path, FAILS_SPIDER, settings, site=site.url, paths=list(pages)) for _ in range(2)]
+    assert [verdicts(crawl) for crawl in crawls] == [{"/target": "new"}, {"/target": "unchanged"}]
+    assert [crawl.counts()["unchanged_dropped"] for crawl in crawls] == [4, 4]
+
+
+def test_an_address_that_is_requested_again_and_a_page_that_has_changed_are_visits(tmp_path: Path) -> None:
+    texts = iter(["first", "first", "second", "second", "second"])
+    pages: dict[str, Any] = {
+        "/latest": redirect("/page"),
+        "/other": redirect("/page"),
+        "/page": lambda: html(article(next(texts))),
+    }
+    with Site(pages) as site:
+        paths = ["/latest", "/latest", "/other", "/other", "/latest"]
+        settings = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}  # no visit before the page of the last was handled
+        crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=paths)
+    assert [item["verdict"] for item in crawl.items] == ["new", "unchanged", "changed", "unchanged", "unchanged"]
 
 
 COPYING_SPIDER = f"""{SPIDER}

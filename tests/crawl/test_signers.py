@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -101,6 +102,22 @@ def test_a_page_that_ends_its_process_is_tried_twice(signers: Signers, log: Log)
 
     assert asyncio.run(sign_all()) == ["", DIED, "", DIED, ""]
     assert log.counts == 4 * ["signing/restarts"]
+    causes = [re.sub(r"process \d+", "process", line) for line in log.lines]
+    assert causes == [
+        f"The signing process {cause}; pages that it had: {JOB.url} ({outcome})"
+        for cause in ("was ended by SIGSEGV", "has ended with exit status 3")
+        for outcome in ("tried again", "passes unchecked")
+    ]
+
+
+def test_a_killed_process_is_reported_with_the_probable_cause(signers: Signers, log: Log) -> None:
+    (pid,) = pids(signers)
+    kill(pid)
+    assert asyncio.run(all_of(sign(signers))) == [""]
+    (line,) = log.lines
+    assert line.startswith(f"The signing process {pid} was ended by SIGKILL, probably by the out-of-memory killer")
+    # It had no page if the end of its socket was read before the page was sent.
+    assert line.endswith((" none", f" {JOB.url} (tried again)"))
 
 
 Act = Callable[[int], None]
@@ -142,7 +159,8 @@ def test_no_page_is_lost_when_a_process_is_killed_or_stopped(phase: str, act: Ac
             pages.insert(0, asyncio.ensure_future(sign(signers, odd("nap"), seconds)))
         await asyncio.sleep(0.05)
         if phase == "answering":  # the answer does not fit into the socket, and nobody reads it
-            pages.append(asyncio.ensure_future(signers.extract_text(TextJob(None, whole=True), LARGE, seconds)))  # type: ignore[arg-type]
+            text = signers.extract_text(TextJob(None, whole=True), JOB.url, LARGE, seconds)
+            pages.append(asyncio.ensure_future(text))  # type: ignore[arg-type]
             await asyncio.gather(*pages[:2])
             time.sleep(1)
         act(pid)
@@ -164,7 +182,7 @@ def test_while_processes_die_often_pages_are_not_signed(
         assert outcomes == [DIED, *3 * [PAUSED]]
         assert await all_of(sign(signers)) == [PAUSED]
         assert pids(signers) == []
-        (line,) = log.lines
+        (line,) = [line for line in log.lines if not line.startswith("The signing process")]
         assert line == "5 signing processes have died within a minute: pages pass unchecked for a minute"
         monkeypatch.setattr(signers, "_resumes", 0.0)
         assert await all_of(sign(signers)) == [""]
@@ -221,9 +239,9 @@ def test_the_text_of_a_page_is_extracted_once_in_a_process(signers: Signers, mon
     jobs: list[TextJob] = []
     extract = signers.extract_text
 
-    async def note(job: TextJob, body: bytes, seconds: float) -> str:
+    async def note(job: TextJob, url: str, body: bytes, seconds: float) -> str:
         jobs.append(job)
-        return await extract(job, body, seconds)
+        return await extract(job, url, body, seconds)
 
     monkeypatch.setattr(signers, "extract_text", note)
 

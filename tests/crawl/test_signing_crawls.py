@@ -134,6 +134,9 @@ def test_pages_that_crash_or_take_memory_cost_themselves(tmp_path: Path) -> None
     assert unchecked == {"/crash": "the signing process died", "/memory": "error", "/raise": "error"}
     assert crawl.counts("error/") == {"NotSigned": 1, "MemoryError": 1, "LookupError": 1}
     assert len(crawl.lines("WARNING", "LookupError: odd page")) == 1
+    (line,) = crawl.lines("WARNING", "The signing process")  # one a minute
+    assert "was ended by SIGSEGV" in line
+    assert line.endswith(f"{crawl.item('/crash')['url']} (tried again)")
     assert "odd_extractor.py" in crawl.log
 
 

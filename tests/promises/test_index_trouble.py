@@ -222,3 +222,18 @@ def test_a_crawl_survives_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
     trouble.assert_errors_are_logged("IndexUnusable")
     assert "the disk is full" in trouble.crawl.lines("WARNING", "passes unchecked")[0]
     trouble.assert_pages_are_checked_before_and_after()
+
+
+def test_an_index_that_fails_with_every_other_page_is_reported_once_a_minute(tmp_path: Path, small_disk: Path) -> None:
+    def fill() -> Answer:
+        fill_up(small_disk)
+        return html("<p>Done.")
+
+    pages: dict[str, Any] = {"/before": html(article("before")), "/full": fill}
+    for number in range(10):  # nothing is written for a page that cannot be judged
+        pages |= {f"/{number}": html(article(number)), f"/short/{number}": html("<p>Short.")}
+    crawl = crawl_pages(tmp_path, pages, settings={"DEDUP_DIR": str(small_disk / "index")})
+    assert crawl.paths() == list(pages)
+    assert crawl.counts("error/")["IndexUnusable"] > 1
+    assert len(crawl.lines("WARNING", "passes unchecked")) == 1
+    assert len(crawl.lines("INFO", "The index can be used again")) == 1

@@ -109,7 +109,9 @@ def _program(order: Mapping[str, Any], files: Sequence[int], base: Sequence[str]
     tempfile.tempdir = None  # TMPDIR may have changed
     sys.stdin, sys.stdout, sys.stderr = map(_stream, range(3))
     process_starter: Any = sys.modules["crawler_dedup.crawl.childprocess"]
-    process_starter.subprocess = types.SimpleNamespace(Popen=_popen, DEVNULL=subprocess.DEVNULL)
+    process_starter.subprocess = types.SimpleNamespace(
+        Popen=_popen, DEVNULL=subprocess.DEVNULL, TimeoutExpired=subprocess.TimeoutExpired
+    )
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     os.chdir(order["cwd"])
     os.umask(order["umask"])
@@ -164,6 +166,7 @@ class _ChildProcess:
     """
 
     def __init__(self, command: Sequence[str], *, pass_fds: Sequence[int], **_: object) -> None:
+        self._status: int | None = None
         sys.stdout.flush()
         self.pid = os.fork()
         if self.pid:
@@ -179,12 +182,14 @@ class _ChildProcess:
             os._exit(1)
 
     def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+        if self._status is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
 
-    def wait(self) -> None:
-        with suppress(ChildProcessError):
-            os.waitpid(self.pid, 0)
+    def wait(self, timeout: float | None = None) -> int:
+        if self._status is None:
+            self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._status
 
 
 def _popen(command: Sequence[str], **options: Any) -> _ChildProcess | subprocess.Popen[bytes]:

@@ -25,6 +25,9 @@ class Log:
     def log(self, level: int, message: str, *args: object) -> None:
         self.lines.append(message % args)
 
+    def log_throttled(self, kind: str, level: int, message: str, *args: object) -> None:
+        self.log(level, message, *args)
+
 
 def odd(what: str) -> bytes:
     """Return a page that does with :data:`ODD_CONFIG` what its text says."""

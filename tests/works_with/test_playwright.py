@@ -82,3 +82,37 @@ def test_rendered_pages_are_judged_and_no_browser_page_is_left_open(tmp_path: Pa
     assert crawl.counts("handled/") == {"well": 2, "settled": 2}
     assert [note["path"] for note in crawl.notes] == ["/copy", "/copy-with-errback"]
     assert not crawl.lines("WARNING", "")
+
+
+CONTEXTS_SPIDER = """
+from tests.support.walker import Walker, path_of
+
+class Spider(Walker):
+    def request(self, path):
+        context = path.split("/")[1]
+        kwargs = {**self.settings["PLAYWRIGHT_LAUNCH_OPTIONS"], "user_data_dir": "profile"} if context == "profile" else {}
+        meta = {"playwright": True, "playwright_include_page": True, "playwright_context": context}
+        return super().request(path, meta={**meta, "playwright_context_kwargs": kwargs}, errback=None)
+
+    async def parse(self, response):
+        page = response.meta["playwright_page"]
+        await page.close()
+        if path_of(response.url).startswith("/own"):
+            await page.context.close()
+        yield {"path": path_of(response.url)}
+"""
+
+
+def test_a_drop_closes_the_context_that_was_opened_for_it_and_no_other(tmp_path: Path) -> None:
+    kept = ["/own/kept", "/shared/kept"]
+    own = [f"/own-{number}/copy" for number in range(4)]
+    others = [f"/{name}/{which}" for name in ("started", "profile", "shared") for which in ("copy", "second-copy")]
+    pages = {path: html(rendered(path if path in kept else kept[0], frame=path)) for path in [*kept, *own, *others]}
+    # The fourth is there for the contexts that a page each has.
+    settings = {**SETTINGS, "PLAYWRIGHT_MAX_CONTEXTS": 4, "PLAYWRIGHT_CONTEXTS": {"started": {}}}
+    settings["DOWNLOAD_HANDLERS"] = {"http": HANDLER}  # each has contexts of its own
+    crawl = crawl_pages(tmp_path, pages, CONTEXTS_SPIDER, settings, paths=[*kept, *others, *own])
+    assert (crawl.paths(), crawl.stats["finish_reason"]) == (kept, "finished")
+    assert crawl.counts()["dropped"] == len(own) + len(others)
+    assert crawl.stats["playwright/context_count"] == 1 + len(own) + 3
+    assert not crawl.lines("WARNING", "")

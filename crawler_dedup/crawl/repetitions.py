@@ -1,0 +1,93 @@
+"""Recognise pages that this crawl has handled, and to which another address redirects.
+
+Many addresses may redirect to one page, which is to be stored once. But an address (or a ``dedup_key``) that is requested
+again, as by a retry or by a spider that watches a page, is a visit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from crawler_dedup.decision import Decision, Verdict
+from crawler_dedup.index.records import hash_page_key
+from crawler_dedup.signedpage import SignedPage
+
+_MAX_PAGES = 10_000  # that are remembered
+_MAX_ADDRESSES = 16  # of a page that are remembered
+_PATIENCE_SECONDS = 3.0
+"""Seconds for which a visit waits for the end of another one, as every page may wait (:mod:`crawler_dedup.crawl.claims`)."""
+
+
+@dataclass(eq=False)
+class Visit:
+    """One visit of a page.
+
+    Attributes:
+        repeats: whether the crawl has handled the page before, at another address.
+        decision: the decision about it; ``None``: it is not known yet.
+        ended: set when its handling has ended.
+    """
+
+    repeats: bool
+    decision: Decision | None = None
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def is_repetition(self, decision: Decision) -> bool:
+        """Return whether the visit, with this *decision*, adds nothing: a settled record represents the same content."""
+        return self.repeats and decision.verdict is Verdict.UNCHANGED and not decision.claim
+
+
+@dataclass
+class _Page:
+    """A page that was visited: hashes of the latest addresses that have led to it, and the visit that is being handled."""
+
+    addresses: deque[bytes] = field(default_factory=lambda: deque(maxlen=_MAX_ADDRESSES))
+    visit: Visit | None = None
+    is_handled: bool = False
+
+
+class Repetitions:
+    """The latest pages that a crawl has visited. Belongs to its event loop."""
+
+    def __init__(self) -> None:
+        self._pages: OrderedDict[bytes, _Page] = OrderedDict()
+
+    async def begin(self, page: SignedPage, address: str) -> Visit:
+        """Begin a visit of *page*. While it is being handled at another address, wait for the outcome for a moment.
+
+        Args:
+            address: key of the address that led to the page.
+        """
+        name, led = hash_page_key(page.scope, page.key), hash_page_key("", address)
+        known = self._pages.setdefault(name, _Page())
+        self._pages.move_to_end(name)
+        if len(self._pages) > _MAX_PAGES:
+            self._pages.popitem(last=False)
+        if led not in known.addresses:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PATIENCE_SECONDS):
+                    while known.visit is not None:  # several visits may wait
+                        await known.visit.ended.wait()
+        visit = known.visit = Visit(known.is_handled and led not in known.addresses)
+        if led not in known.addresses:
+            known.addresses.append(led)
+        return visit
+
+    def note_decision(self, visit: Visit, decision: Decision, *, drops: bool) -> None:
+        """Note the *decision* about a visit, which ends the visit unless the page is kept and goes on to its callback."""
+        visit.decision = decision
+        if drops or decision.verdict in (Verdict.DUPLICATE, Verdict.UNCHECKED):
+            self.note_end(decision, settled=False)
+
+    def note_end(self, decision: Decision, *, settled: bool) -> None:
+        """Note that the handling of the page of *decision* has ended, and whether the page was handled."""
+        known = self._pages.get(hash_page_key(decision.scope, decision.key))
+        if known is None:
+            return
+        known.is_handled |= settled
+        if known.visit is not None and known.visit.decision is decision:
+            known.visit.ended.set()
+            known.visit = None
