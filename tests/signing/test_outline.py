@@ -70,6 +70,21 @@ def test_an_element_that_contains_the_whole_page_by_mistake_is_read(tag: str, pa
     assert [block.text for block in read_outline(tree).blocks] == ["menu", "a", "Harbour", TEXT.strip()]
 
 
+@pytest.mark.parametrize("tag", "applet aside audio button canvas dialog menu nav object video".split())
+def test_what_follows_in_an_element_that_is_not_closed_is_read(tag: str) -> None:
+    tree = parse(f"<body><h1>The old harbour house</h1><div><{tag}><h2>Ropes</h2><p>{TEXT}</p></div></body>".encode())
+    assert [block.text for block in read_outline(tree).blocks] == ["The old harbour house", "Ropes", TEXT.strip()]
+
+
+@pytest.mark.parametrize("tag", ["bgsound", "embed", "EMBED", "keygen", "wbr"])
+def test_an_element_that_has_no_content_in_html_is_empty_whichever_parser_reads_it(tag: str) -> None:
+    page = "<title>{0}</title><p>a{0}b</p>{0}<h2>c</h2><p>{0}d<p>e</p><!-- {0} --></body></html>{0}<p>f"
+    tree = parse(page.format(f"<{tag} src=x.mid hidden=true>").encode())
+    closed = parse(page.format(f"<{tag} src=x.mid hidden=true></{tag}>").encode())
+    assert read_outline(tree).blocks == read_outline(closed).blocks
+    assert all(not len(element) and not element.text for element in tree.iter(tag.lower()))
+
+
 def test_such_an_element_within_another_one_is_read() -> None:
     inner = f"<aside><h1>Harbour</h1><div>{TEXT}</div></aside>".replace("</aside>", "<footer></footer></aside>")
     tree = exactly(f"<nav><h1>Boats</h1><div>{TEXT}, {TEXT}</div><footer></footer>{inner}</nav>")
@@ -81,10 +96,11 @@ def test_such_an_element_within_another_one_is_read() -> None:
 @pytest.mark.parametrize(
     "markup",
     [
-        f"<aside><section><h1>About me</h1><p>{TEXT}</p></section></aside>",
+        f"<aside><section><h1>About me</h1><p>{TEXT}</p></section></aside>",  # beside an application
+        f"<p>about the harbour house</p><aside><h2>About me</h2><p>{TEXT}</p></aside><p>more</p>",
+        f"<p>about the harbour house</p><footer><h2>About me</h2><p>{TEXT}</p></footer>",
         f"<nav><p>{TEXT}</p><footer></footer></nav>",
         "<noscript><h1>Harbour</h1><p>Switch scripts on.</p><footer></footer></noscript>",
-        f"<footer><h1>Harbour</h1><p>{TEXT}</p><article></article></footer>",
         f"<nav><h1>Harbour</h1><p><a href='/'>{TEXT}</a></p><main></main></nav>",
         f"<nav><h1>Harbour</h1>{TEXT[:230]}<main></main></nav><p>{TEXT} {TEXT}</p>",
     ],
