@@ -39,9 +39,9 @@ _SKIPPED = frozenset(
 _DRAWING = "svg"
 # Elements of a drawing that contain text; its <title> is only for readers who do not see the drawing.
 _WRITTEN = ("text", "tspan", "textpath", "foreignobject", "div", "p", "span")
-# Letters from which on a skipped element may hold the page. How to enable scripts, or what is beside an application, is
-# said in fewer than the second number.
-_LEAST_SWALLOWED, _MUCH = 200, 1_000
+# Letters from which on a skipped element may hold the page: if it has the parts of a page, is not closed, or is all of the
+# page. A text beside a list has fewer than the second number; how to enable scripts is said in fewer than the third.
+_WITH_PARTS, _NOT_CLOSED, _ALL = 200, 500, 1_000
 _LABEL = 20
 _TEXT, _LINK_SHARE = 100, 1 / 3
 _MOST_A_CHARACTER = 3  # letters (size_in_letters)
@@ -120,9 +120,14 @@ def _read_tree(
 
 
 def _outweighs(element: HtmlElement, outside: int, unlinked: int) -> bool:
-    """Return whether the texts in *element*, which have few links, are longer than the *unlinked* of the text *outside*."""
-    is_shell = element.tag == "noscript" or outside < _LABEL
-    least = max(unlinked, _MUCH if is_shell and not _has_parts_of_page(element) else _LEAST_SWALLOWED)
+    """Return whether the texts in *element*, which have few links, are longer than the text *outside*.
+
+    If it has the parts of a page, they are compared with the *unlinked* part of this text only.
+    """
+    if _has_parts_of_page(element):
+        least = max(unlinked, _WITH_PARTS)
+    else:
+        least = max(outside, _ALL if element.tag == "noscript" or outside < _LABEL else _NOT_CLOSED)
     if _MOST_A_CHARACTER * cast("float", _length(element)) <= least:
         return False
     reader = _Reader(frozenset())

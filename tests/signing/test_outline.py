@@ -59,6 +59,7 @@ def test_elements_that_are_not_text_are_skipped_with_their_content() -> None:
 
 
 TEXT = "What stands in the harbour house: ropes, blocks and cleats, and above all hemp. " * 3
+LISTED = "<li><a href='/'>The old harbour house</a></li>"
 WHOLE_PAGE = f"<header>a</header><h1>Harbour</h1><div>{TEXT}</div>"
 SWALLOWING = ["aside", "button", "dialog", "menu", "nav", "noscript"]
 
@@ -72,8 +73,10 @@ def test_an_element_that_contains_the_whole_page_by_mistake_is_read(tag: str, pa
 
 @pytest.mark.parametrize("tag", "applet aside audio button canvas dialog menu nav object video".split())
 def test_what_follows_in_an_element_that_is_not_closed_is_read(tag: str) -> None:
-    tree = parse(f"<body><h1>The old harbour house</h1><div><{tag}><h2>Ropes</h2><p>{TEXT}</p></div></body>".encode())
-    assert [block.text for block in read_outline(tree).blocks] == ["The old harbour house", "Ropes", TEXT.strip()]
+    tree = parse(
+        f"<body><h1>The old harbour house</h1><div><{tag}><h2>Ropes</h2><p>{TEXT * 3}</p></div></body>".encode()
+    )
+    assert [block.text for block in read_outline(tree).blocks] == ["The old harbour house", "Ropes", (TEXT * 3).strip()]
 
 
 @pytest.mark.parametrize("tag", ["bgsound", "embed", "EMBED", "keygen", "wbr"])
@@ -96,9 +99,11 @@ def test_such_an_element_within_another_one_is_read() -> None:
 @pytest.mark.parametrize(
     "markup",
     [
-        f"<aside><section><h1>About me</h1><p>{TEXT}</p></section></aside>",  # beside an application
-        f"<p>about the harbour house</p><aside><h2>About me</h2><p>{TEXT}</p></aside><p>more</p>",
-        f"<p>about the harbour house</p><footer><h2>About me</h2><p>{TEXT}</p></footer>",
+        f"<aside><section><h1>About me</h1><p>{TEXT * 3}</p></section></aside>",  # beside an application
+        f"<h2>The old harbour house</h2><aside><h2>About me</h2><p>{TEXT * 3}</p></aside><p>more</p>",
+        f"<h2>The old harbour house</h2><footer><h2>About me</h2><p>{TEXT * 3}</p></footer>",
+        f"<h2>The old harbour house</h2><aside><h2>About me</h2><p>{TEXT}</p></aside>",
+        f"<ul>{40 * LISTED}</ul><aside><h2>About me</h2><p>{TEXT * 3}</p></aside>",
         f"<nav><p>{TEXT}</p><footer></footer></nav>",
         "<noscript><h1>Harbour</h1><p>Switch scripts on.</p><footer></footer></noscript>",
         f"<nav><h1>Harbour</h1><p><a href='/'>{TEXT}</a></p><main></main></nav>",
