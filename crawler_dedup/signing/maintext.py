@@ -137,16 +137,16 @@ def _find_continuations(page: Outline, main: range, texts: Mapping[int, int], na
     They are below the name of the page, and above the heading of something else, which is unlike the headings within the
     main text. They are in the same place as a part of it, or, above it, in elements around it, or, below it, in siblings.
     """
+    if all(group in main for group in texts):
+        return set()
     blocks, parents = page.blocks, page.parents
     inside = [at for at, block in enumerate(blocks) if block.group in main]
-    if len(inside) == len(blocks):
-        return set()
     first, last, own = inside[0], inside[-1], [blocks[at] for at in inside]
     begin = next((at for at in range(last, -1, -1) if blocks[at] is name or blocks[at].level == 1), None)
     if begin is None:
         return set()
     places = {block.place for block in own if block.group in texts} - {0}
-    known = {block.place for block in own[1:] if block.level}
+    known = {block.place for block in blocks[begin + 1 : last + 1] if block.level and block is not own[0]}
     rest = range(last + 1, len(blocks))
     end = next((at for at in rest if blocks[at].level and blocks[at].place not in known), len(blocks))
     around, parent = _elements_around(main.start, parents), parents[main.start]

@@ -45,7 +45,8 @@ _WITH_PARTS, _NOT_CLOSED, _ALL = 200, 500, 1_000
 _LABEL = 20
 _TEXT, _LINK_SHARE = 100, 1 / 3
 _MOST_A_CHARACTER = 3  # letters (size_in_letters)
-_length = XPath("string-length()")
+_length = XPath("string-length(normalize-space())")
+_outside_links = XPath("descendant::text()[not(parent::a or parent::script or parent::style)]", smart_strings=False)
 _MOST_PASSES = 3
 # Elements that hold one text in many blocks: a list of forty short lines.
 LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
@@ -128,7 +129,10 @@ def _outweighs(element: HtmlElement, outside: int, unlinked: int) -> bool:
         least = max(unlinked, _WITH_PARTS)
     else:
         least = max(outside, _ALL if element.tag == "noscript" or outside < _LABEL else _NOT_CLOSED)
+    # To read the element takes many times as long as these.
     if _MOST_A_CHARACTER * cast("float", _length(element)) <= least:
+        return False
+    if size_in_letters(" ".join("".join(cast("list[str]", _outside_links(element))).split())) <= least:
         return False
     reader = _Reader(frozenset())
     reader.read_root(element, SHOWN)
