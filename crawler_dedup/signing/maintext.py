@@ -3,14 +3,15 @@
 Whether a text is content depends on its size and on how much of it is inside links, the two most significant features
 (Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Short blocks and links
 are content if they make up a series, as the titles of a list do. The main text is the content in the element that has most
-of it. Names of classes and the surroundings are ignored, so that the same article in another template gives the same text.
+of it, and in those beside it that continue it. Names of classes and the surroundings are ignored, so that the same article
+in another template gives the same text.
 Among several texts, those with the words of the title count for more (Cao et al. 2009, the scheme ``ddw``).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from math import sqrt
 from operator import add
@@ -27,6 +28,7 @@ _ENOUGH = 100
 _LINK_SHARE = 1 / 3
 _MAIN_SHARE = 0.6
 _UNLINKED_SHARE = 0.3
+_SAME_KIND = 2 / 3
 _NAMED_SHARE = 0.2
 _NAMED = 600
 _NAME = 300
@@ -113,16 +115,52 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     name = _find_name(words, page.blocks)
     main = _main_element(held, unlinked, page.parents, name)
     end = _end_of(main, page.parents)
+    more = _find_continuations(page, range(main, end), texts, name)
     blocks = [
         block
-        for block in _without_repeated([block for block in page.blocks if main <= block.group < end])
+        for block in _without_repeated(
+            [block for block in page.blocks if main <= block.group < end or block.group in more]
+        )
         if (block.group in texts or id(block) in details or id(block) in titles) and not _is_notice(block)
     ]
     title_size = sum([block.size for block in blocks if id(block) in titles]) if titles else 0
     other_size = sum([block.size for block in blocks]) - title_size
     if titles and title_size < _TITLES_SHARE * other_size:  # links to other articles, below an article
         blocks = [block for block in blocks if id(block) not in titles]
-    return MainBlocks(blocks, other_size, sum(linked[main:end]), name)
+    return MainBlocks(blocks, other_size, sum(linked[main:end]) + sum([linked[group] for group in more]), name)
+
+
+def _find_continuations(page: Outline, main: range, texts: Mapping[int, int], name: Block | None) -> set[int]:
+    """Return the groups of those *texts* outside of the element *main* that continue the main text, which is in it.
+
+    Together they are shorter than it, and each has a paragraph that is hardly shorter than its paragraphs are on average.
+    They are below the name of the page, and above the heading of something else, which is unlike the headings within the
+    main text. They are in the same place as a part of it, or, above it, in elements around it, or, below it, in siblings.
+    """
+    if all(group in main for group in texts):
+        return set()
+    blocks, parents = page.blocks, page.parents
+    inside = [at for at, block in enumerate(blocks) if block.group in main]
+    first, last, own = inside[0], inside[-1], [blocks[at] for at in inside]
+    begin = next((at for at in range(last, -1, -1) if blocks[at] is name or blocks[at].level == 1), None)
+    if begin is None:
+        return set()
+    places = {block.place for block in own if block.group in texts} - {0}
+    known = {block.place for block in blocks[begin + 1 : last + 1] if block.level and block is not own[0]}
+    rest = range(last + 1, len(blocks))
+    end = next((at for at in rest if blocks[at].level and blocks[at].place not in known), len(blocks))
+    around, parent = _elements_around(main.start, parents), parents[main.start]
+    paragraphs = [block.size for block in own if block.size >= _LONG and not block.level]
+    least = max(_ENOUGH, _SAME_KIND * sum(paragraphs) / max(1, len(paragraphs)))
+    groups = {
+        group
+        for at, (_, size, _, group, _, _, place, *_) in enumerate(blocks[begin:end], begin)
+        if size >= least and group in texts and group not in main
+        if place in places
+        or (at < first and group in around)
+        or (at > last and parent in (parents[group], parents[parents[group]]))
+    }
+    return groups if sum([texts[group] for group in groups]) < sum([block.size for block in own]) else set()
 
 
 def _end_of(main: int, parents: list[int]) -> int:

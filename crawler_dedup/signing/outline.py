@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from lxml.etree import XPath
 from lxml.html import HtmlElement
 
 from crawler_dedup.errors import BeyondLimits
@@ -37,11 +39,14 @@ _SKIPPED = frozenset(
 _DRAWING = "svg"
 # Elements of a drawing that contain text; its <title> is only for readers who do not see the drawing.
 _WRITTEN = ("text", "tspan", "textpath", "foreignobject", "div", "p", "span")
-# Skipped elements that may contain the rest of the page in the parser's tree, if an element inside is not closed, or that
-# contain the page for readers without scripts.
-_SWALLOWING = frozenset("aside button dialog menu nav noscript".split())
-_LEAST_SWALLOWED = 200
-_MUCH = 1_000  # characters; how to enable scripts is said in fewer
+# Letters from which on a skipped element may hold the page: if it has the parts of a page, is not closed, or is all of the
+# page. A text beside a list has fewer than the second number; how to enable scripts is said in fewer than the third.
+_WITH_PARTS, _NOT_CLOSED, _ALL = 200, 500, 1_000
+_LABEL = 20
+_TEXT, _LINK_SHARE = 100, 1 / 3
+_MOST_A_CHARACTER = 3  # letters (size_in_letters)
+_length = XPath("string-length(normalize-space())")
+_outside_links = XPath("descendant::text()[not(parent::a or parent::script or parent::style)]", smart_strings=False)
 _MOST_PASSES = 3
 # Elements that hold one text in many blocks: a list of forty short lines.
 LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
@@ -83,8 +88,9 @@ class Outline(NamedTuple):
 def read_outline(tree: HtmlElement, *, revealed: bool = False, with_elements: bool = False) -> Outline:
     """Read the blocks of *tree*, without navigation, asides, footers, fields of forms, scripts and comments.
 
-    An element for navigation or the like is read all the same if it has the parts of a whole page, and more text than there
-    is outside of such elements: it contains the page by an error in its tags, or is the page for readers without scripts.
+    An element for navigation or the like is read all the same if its texts are longer than those outside of such elements,
+    and it has the parts of a whole page, or nothing follows it: the parser puts the rest of the page into an element that
+    is not closed. So is a page for readers without scripts.
 
     Args:
         revealed: whether what only a script or an animation uncovers counts as shown.
@@ -97,8 +103,8 @@ def read_outline(tree: HtmlElement, *, revealed: bool = False, with_elements: bo
     with using_plain_elements(tree):
         for _ in range(_MOST_PASSES):
             reader = _read_tree(tree, swallowed, Elements() if with_elements else None, revealed=revealed)
-            least = max(_LEAST_SWALLOWED, _unlinked_size(reader))
-            more = [element for element in reader.skipped if _unlinked_size(_read_element(element)) > least]
+            size, linked = sum([block.size for block in reader.blocks]), sum([block.linked for block in reader.blocks])
+            more = [element for element in reader.skipped if _outweighs(element, size, size - linked)]
             if not more:
                 break
             swallowed.update(more)
@@ -114,14 +120,28 @@ def _read_tree(
     return reader
 
 
-def _read_element(element: HtmlElement) -> _Reader:
+def _outweighs(element: HtmlElement, outside: int, unlinked: int) -> bool:
+    """Return whether the texts in *element*, which have few links, are longer than the text *outside*.
+
+    If it has the parts of a page, they are compared with the *unlinked* part of this text only.
+    """
+    if _has_parts_of_page(element):
+        least = max(unlinked, _WITH_PARTS)
+    else:
+        least = max(outside, _ALL if element.tag == "noscript" or outside < _LABEL else _NOT_CLOSED)
+    # To read the element takes many times as long as these.
+    if _MOST_A_CHARACTER * cast("float", _length(element)) <= least:
+        return False
+    if size_in_letters(" ".join("".join(cast("list[str]", _outside_links(element))).split())) <= least:
+        return False
     reader = _Reader(frozenset())
     reader.read_root(element, SHOWN)
-    return reader
-
-
-def _unlinked_size(reader: _Reader) -> int:
-    return sum(block.size - block.linked for block in reader.blocks)
+    sizes, linked = Counter[int](), Counter[int]()
+    for block in reader.blocks:
+        sizes[block.group] += block.size
+        linked[block.group] += block.linked
+    texts = [group for group, size in sizes.items() if size >= _TEXT and linked[group] <= _LINK_SHARE * size]
+    return sum([sizes[group] - linked[group] for group in texts]) > least
 
 
 class _Reader:
@@ -195,7 +215,7 @@ class _Reader:
                 self._read_drawing(child, number)
             elif tag in _SKIPPED and not (self._swallowed and child in self._swallowed):
                 parts.append(" ")
-                if tag in _SWALLOWING and (_holds_page(child) or _has_much_text(child)):
+                if len(child) and _may_hold_page(child):
                     self.skipped.append(child)
             elif isinstance(tag, str):  # a comment's tag is a function
                 self._read_block(child, tag, number, levels)
@@ -312,22 +332,19 @@ class _Reader:
             self._leads_away = False
 
 
-def _holds_page(element: HtmlElement) -> bool:
-    """Return whether *element* has the parts of a whole page: a first heading, and an article, a main part or a footer."""
+def _may_hold_page(element: HtmlElement) -> bool:
+    """Return whether a skipped *element* is not closed, so that nothing follows it, or has the parts of a whole page.
+
+    Nothing follows most footers, and applications have hardly any other text.
+    """
+    is_last = element.tag != "footer" and element.getnext() is None and not (element.tail or "").strip()
+    return is_last or element.tag == "noscript" or _has_parts_of_page(element)
+
+
+def _has_parts_of_page(element: HtmlElement) -> bool:
+    """Return whether *element* has a first heading, and an article, a main part or a footer."""
     first_heading = next(element.iter("h1"), None)
-    return first_heading is not None and next(element.iter("article", "footer", "main"), None) is not None
-
-
-def _has_much_text(element: HtmlElement) -> bool:
-    """Return whether *element* is a ``<noscript>`` with so much text that it does not only ask for a script."""
-    if element.tag != "noscript":
-        return False
-    length = 0
-    for text in element.itertext():
-        length += len(text.strip())
-        if length >= _MUCH:
-            return True
-    return False
+    return first_heading is not None and next(element.iterdescendants("article", "footer", "main"), None) is not None
 
 
 def _is_text_of_its_own(item: HtmlElement) -> bool:

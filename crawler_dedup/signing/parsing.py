@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import cast
@@ -52,11 +53,16 @@ _PARSER_DEPTH = 2048
 # To add an attribute to an element, libxml2 goes through its others: 0.1 s for an element with this many.
 _MAX_ATTRIBUTES = 10_000
 _ATTRIBUTE_CHARS = 3  # white space and a name: few names have one letter
+# Elements without content that some versions of libxml2 take for containers of what follows them.
+_EMPTY = ("bgsound", "embed", "keygen", "wbr")
+_EMPTY_TAG = re.compile(rf"<({'|'.join(_EMPTY)})(?=[\s/>])[^<>]*>", re.IGNORECASE)
 _BEFORE_ATTRIBUTE = bytes(code in b"\0\t\n\v\f\r /\"'" for code in range(256))
 
 
 def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
     """Parse *body* into the tree that Scrapy's ``response.selector.root`` is for the same bytes.
+
+    Elements that have no content according to HTML, such as ``<embed>``, are empty also where libxml2 fills them.
 
     Args:
         encoding: charset from the transport or ``response.encoding``; ``None``: byte-order mark, ``<meta>``, then detection.
@@ -74,6 +80,8 @@ def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
         text = html_to_unicode(header, body, default_encoding="ascii", auto_detect_fun=_detect)[1]
     check_attributes(text)
     root: HtmlElement = Selector(text=text, type="html").root
+    if any(len(element) or element.text for top in roots(root) for element in top.iter(*_EMPTY)):
+        root = Selector(text=_EMPTY_TAG.sub(r"\g<0></\1>", text), type="html").root
     return root
 
 

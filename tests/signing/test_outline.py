@@ -59,6 +59,7 @@ def test_elements_that_are_not_text_are_skipped_with_their_content() -> None:
 
 
 TEXT = "What stands in the harbour house: ropes, blocks and cleats, and above all hemp. " * 3
+LISTED = "<li><a href='/'>The old harbour house</a></li>"
 WHOLE_PAGE = f"<header>a</header><h1>Harbour</h1><div>{TEXT}</div>"
 SWALLOWING = ["aside", "button", "dialog", "menu", "nav", "noscript"]
 
@@ -68,6 +69,23 @@ SWALLOWING = ["aside", "button", "dialog", "menu", "nav", "noscript"]
 def test_an_element_that_contains_the_whole_page_by_mistake_is_read(tag: str, part: str) -> None:
     tree = exactly(f"<div>menu</div><{tag}>{WHOLE_PAGE}{part}</{tag}>")
     assert [block.text for block in read_outline(tree).blocks] == ["menu", "a", "Harbour", TEXT.strip()]
+
+
+@pytest.mark.parametrize("tag", "applet aside audio button canvas dialog menu nav object video".split())
+def test_what_follows_in_an_element_that_is_not_closed_is_read(tag: str) -> None:
+    tree = parse(
+        f"<body><h1>The old harbour house</h1><div><{tag}><h2>Ropes</h2><p>{TEXT * 3}</p></div></body>".encode()
+    )
+    assert [block.text for block in read_outline(tree).blocks] == ["The old harbour house", "Ropes", (TEXT * 3).strip()]
+
+
+@pytest.mark.parametrize("tag", ["bgsound", "embed", "EMBED", "keygen", "wbr"])
+def test_an_element_that_has_no_content_in_html_is_empty_whichever_parser_reads_it(tag: str) -> None:
+    page = "<title>{0}</title><p>a{0}b</p>{0}<h2>c</h2><p>{0}d<p>e</p><!-- {0} --></body></html>{0}<p>f"
+    tree = parse(page.format(f"<{tag} src=x.mid hidden=true>").encode())
+    closed = parse(page.format(f"<{tag} src=x.mid hidden=true></{tag}>").encode())
+    assert read_outline(tree).blocks == read_outline(closed).blocks
+    assert all(not len(element) and not element.text for element in tree.iter(tag.lower()))
 
 
 def test_such_an_element_within_another_one_is_read() -> None:
@@ -81,10 +99,13 @@ def test_such_an_element_within_another_one_is_read() -> None:
 @pytest.mark.parametrize(
     "markup",
     [
-        f"<aside><section><h1>About me</h1><p>{TEXT}</p></section></aside>",
+        f"<aside><section><h1>About me</h1><p>{TEXT * 3}</p></section></aside>",  # beside an application
+        f"<h2>The old harbour house</h2><aside><h2>About me</h2><p>{TEXT * 3}</p></aside><p>more</p>",
+        f"<h2>The old harbour house</h2><footer><h2>About me</h2><p>{TEXT * 3}</p></footer>",
+        f"<h2>The old harbour house</h2><aside><h2>About me</h2><p>{TEXT}</p></aside>",
+        f"<ul>{40 * LISTED}</ul><aside><h2>About me</h2><p>{TEXT * 3}</p></aside>",
         f"<nav><p>{TEXT}</p><footer></footer></nav>",
         "<noscript><h1>Harbour</h1><p>Switch scripts on.</p><footer></footer></noscript>",
-        f"<footer><h1>Harbour</h1><p>{TEXT}</p><article></article></footer>",
         f"<nav><h1>Harbour</h1><p><a href='/'>{TEXT}</a></p><main></main></nav>",
         f"<nav><h1>Harbour</h1>{TEXT[:230]}<main></main></nav><p>{TEXT} {TEXT}</p>",
     ],

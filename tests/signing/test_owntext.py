@@ -251,6 +251,14 @@ def test_what_is_marked_as_something_beside_the_text_is_left_out(mark: str) -> N
     assert "Reed 2" in text_of("".join(f"<div {mark}><div>Reed {number}</div></div>" for number in range(3)))
 
 
+def test_an_article_in_several_elements_is_there() -> None:
+    first, second, other = (
+        f"<section><p>{'</p><p>'.join(texts)}</p></section>" for texts in (LONG[:4], LONG[4:5], LONG[5:])
+    )
+    found = text_of(f"<h1>Rain</h1>{first}<img src=/rain.jpg>{second}<h2>The sea</h2>{other}").splitlines()
+    assert found == LONG[:5]
+
+
 def test_a_short_article_above_long_comments_is_there() -> None:
     comments = "".join(f"<div class=comment><p>{text}</p><p>{text[::-1]}</p></div>" for text in LONG)
     article = f"<h1>Rain</h1><div><p>{OWN[0]}</p><p>{OWN[1]}</p></div>"

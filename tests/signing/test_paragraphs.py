@@ -228,6 +228,46 @@ def test_paragraphs_in_separate_elements_are_one_article() -> None:
     assert main_text(f"<div>{MENU_LIST}</div><div>{cut}</div><div>{MENU_LINE}</div>").splitlines() == PARAGRAPHS
 
 
+OPENING = "".join(f"<p>{paragraph}</p>" for paragraph in PARAGRAPHS[:4])
+REST = f"<p>{PARAGRAPHS[4]}</p>"
+SHORT = "".join(f"<p>{sentence(f'remark {number}', 12)}</p>" for number in range(6))
+
+
+@pytest.mark.parametrize(
+    "article",
+    [
+        "<div>{}</div><div>{}</div>",
+        "<div>{}</div><figure><img src=/ferry.jpg></figure><embed src=/bell.mid><hr><div>{}</div>",
+        "<div>{}</div><div><p>A picture.</p></div><div>{}</div>",
+        "<div><div>{}</div></div><div><p>Some advertising</p></div><div><div>{}</div></div>",
+        "<div>{}</div><section><div>{}</div></section>",
+        "<div><p>It is short.</p><h2>When</h2>{}</div><div><h2>Where to</h2>{}</div>",
+        "{1}<blockquote>{0}</blockquote>",
+        "<p>By a reader</p><div>{1}</div><h2>At last</h2><div>{0}</div>",
+    ],
+)
+def test_an_article_in_several_elements_below_its_name_is_the_main_text(article: str) -> None:
+    text = main_text(f"<div>{MENU_LIST}<h1>{NAME}</h1>{article.format(OPENING, REST)}{TEASERS}</div>")
+    assert {*PARAGRAPHS} <= {*text.splitlines()}
+    assert "menu" not in text
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<h1>Ferries</h1><div>{}</div><h2>Read on</h2><div>{}</div>",
+        "<h1>Ferries</h1><div><h2>A ferry</h2>{}</div><div><h2>Read on</h2>{}</div>",
+        "<div>{1}</div><h1>Ferries</h1><div>{0}</div>",
+        "<div>{}</div><div>{}</div>",
+        "<h1>Ferries</h1><div>{}</div><div><div><div>{}</div></div></div>",
+        f"<h1>Ferries</h1><div>{{}}</div><div>{SHORT}</div><!-- {{}} -->",
+    ],
+    ids=["another heading", "another article", "above the name", "no name", "elsewhere", "remarks"],
+)
+def test_what_is_not_known_to_continue_an_article_is_not_main_text(page: str) -> None:
+    assert main_text(f"<div>{page.format(OPENING, REST)}</div>").splitlines()[-4:] == PARAGRAPHS[:4]
+
+
 # Pages of every kind
 
 
