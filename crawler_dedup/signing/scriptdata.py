@@ -23,8 +23,8 @@ from crawler_dedup.signing.outline import Outline
 # The elements in which React, Vue, Angular, Next, Nuxt, Gatsby and Quasar show a page. They are near the top of the page.
 _ROOT_NAMES = " app app-root react-root root q-app __next __nuxt ___gatsby "
 _IS_ROOT = f"[self::app-root or contains('{_ROOT_NAMES}', concat(' ', @id, ' '))]"
-_APPLICATION_ROOTS = etree.XPath(" | ".join(f"/html/body{'/*' * depth}{_IS_ROOT}" for depth in (1, 2, 3)))
-_UNSHOWN = frozenset(("noscript", "script", "style", "template"))
+_APPLICATION_ROOTS = etree.XPath(" | ".join(f"/html/body{'/*' * depth}{_IS_ROOT}" for depth in (1, 2)))
+_UNSHOWN = ("noscript", "script", "style", "template")
 _LABEL = 20  # letters: "Loading…"
 
 _JSON, _PROGRAMS = "json", frozenset(("", "module", "text/javascript", "application/javascript"))
@@ -52,7 +52,7 @@ _BEFORE_VALUE = frozenset(":= ")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " "}
 _MARKUP, _WORDS = re.compile(r"<[^<>]*>"), re.compile(r"[\w ]+")
-_MOST_CHARS = 200_000  # what follows is compared as a whole
+_MOST_CHARS = 100_000  # what follows is compared as a whole
 _MOST_NESTED = 3
 _LEAST_SPACES = 2
 _SHARE = 1 / 2
@@ -72,7 +72,8 @@ _CHANGING = re.compile(
     r"|(?=[^\d]*\d)(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])[\w+/=.-]{20,}|1[4-9]\d{8}(?:\d{3})?"
 )
 _ADDRESS = re.compile(r"(?:https?:)?//?\S*", re.IGNORECASE)
-_PICTURE = re.compile(r"([^/?#]+\.(?:avif|gif|jpe?g|png|svg|webp|mp4|webm|mp3))(?:[?#]|\Z)", re.IGNORECASE)
+_PARAMETERS = re.compile("[?#]")
+_PICTURES = tuple(".avif .gif .jpeg .jpg .mp3 .mp4 .png .svg .webm .webp".split())
 
 
 class _Value(NamedTuple):
@@ -88,11 +89,12 @@ def awaits_script(tree: HtmlElement) -> bool:
 
 
 def _shows_nothing(root: HtmlElement) -> bool:
+    unshown = {inner for element in root.iter(*_UNSHOWN) for inner in element.iter()}
     size = 0
     for node in root.iter():
-        if isinstance(node.tag, str) and node.tag not in _UNSHOWN and node.text:
+        if node.text and isinstance(node.tag, str) and node not in unshown:
             size += len(node.text.strip())
-        if node is not root and node.tail:
+        if node.tail and node is not root and node.getparent() not in unshown:
             size += len(node.tail.strip())
         if size >= _LABEL:
             return False
@@ -102,7 +104,8 @@ def _shows_nothing(root: HtmlElement) -> bool:
 def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks, *, is_thin: bool) -> list[int]:
     """Return hashes of the data by which a page is compared beside its text; none if its text says as much.
 
-    Values that change with each answer, and addresses, are left out. Of a thin page, JSON in a script element always counts.
+    Values that change with each answer, and addresses except the file names of pictures, are left out. Of a thin page, JSON
+    in a script element always counts.
 
     Args:
         body: the page before it was parsed.
@@ -155,7 +158,7 @@ def _is_text(text: str) -> bool:
 
 
 def _contains(data: str, main: MainBlocks) -> bool:
-    """Return whether most of the largest blocks of *main* are in *data*, each by its longest run of words, weighed by letters."""
+    """Return whether most of the largest blocks of *main*, by letters, are in *data*: of each its longest run of words."""
     largest = nlargest(_MOST_SOUGHT, main.blocks, key=lambda block: block.size)
     runs = [max(_WORDS.findall(block.text), key=len, default="").strip() for block in largest]
     return 2 * sum([len(run) for run in runs if run in data]) > sum(map(len, runs))
@@ -189,11 +192,11 @@ def _replace_escape(escape: re.Match[str]) -> str:
 
 
 def _compared(value: _Value) -> str:
-    """Return what is compared of a value; ``""`` if it is an address or changes with each answer."""
+    """Return what is compared of a value; ``""`` if it changes with each answer, or is an address but of no picture."""
     text = value.text.strip()
     if _ADDRESS.fullmatch(text):
-        picture = _PICTURE.search(text)
-        text = picture[1] if picture else ""
+        file = _PARAMETERS.split(text, maxsplit=1)[0].rpartition("/")[2]
+        text = file if file.lower().endswith(_PICTURES) else ""
     elif _CHANGING_NAME.search(value.name) or _CHANGING.fullmatch(text):
         return ""
     return text and f"{value.name}={text}"

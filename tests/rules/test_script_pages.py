@@ -96,7 +96,7 @@ def test_a_template_is_no_data(crawl: Crawl) -> None:
 ROOTS = {
     "empty": "<div id=app></div>",
     "with a label": "<div id=root><div class=spinner></div>Loading…</div>",
-    "of Next": "<div id=__next><!-- --><noscript>Please enable scripts to use this application</noscript></div>",
+    "of Next": "<div id=__next><!-- --><noscript><p>Please enable scripts to use this application</p></noscript></div>",
     "of Angular": "<app-root></app-root>",
 }
 
