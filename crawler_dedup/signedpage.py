@@ -43,7 +43,7 @@ class Trait(IntFlag):
     HIDDEN = 32
     """It is not shown, or a part of it is not."""
     EMBEDDED = 64
-    """It is not text, but a picture, a frame, a button or the like."""
+    """It is not text, but a picture, a frame, a button or the like, or data of a script beside a text."""
     LINKED = 128
     """It is a link as a whole. Only blocks of a cover have this trait."""
 

@@ -41,7 +41,7 @@ from crawler_dedup.signing.cover import (
 )
 
 _ENTRY, _HEADING, _NAME, _MAIN = map(int, (Trait.ENTRY, Trait.HEADING, Trait.NAME, Trait.MAIN))
-_HIDDEN, _NUMBER, _LINKED = map(int, (Trait.HIDDEN, Trait.NUMBER, Trait.LINKED))
+_EMBEDDED, _HIDDEN, _NUMBER, _LINKED = map(int, (Trait.EMBEDDED, Trait.HIDDEN, Trait.NUMBER, Trait.LINKED))
 _NAMED = _HEADING | _NAME
 
 
@@ -150,7 +150,7 @@ class Cover:
         traits, size = row.block.traits, row.block.size
         if traits & _NAME:
             return False
-        if traits & _MAIN:
+        if traits & (_MAIN | _EMBEDDED):  # the data from which a script fills the page are as its main text
             return self.is_strict or not traits & _ENTRY or size > LONG
         if traits & _ENTRY:
             return self.is_strict and row.is_near and not same_links and bool(traits & _LINKED)

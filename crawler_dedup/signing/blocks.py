@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
@@ -91,7 +91,9 @@ class PageBlocks(NamedTuple):
     cover: bytes
 
 
-def pack_blocks(page: Outline, main: MainBlocks, title: str, embedded: Mapping[str, bool] | None = None) -> PageBlocks:
+def pack_blocks(
+    page: Outline, main: MainBlocks, title: str, embedded: Mapping[str, bool] | None = None, data: Iterable[int] = ()
+) -> PageBlocks:
     """Pack the blocks of a *page*, of which *main* is the main text.
 
     Two blocks are the same if their texts are the same after normalising (NFKC, case and Traditional characters folded).
@@ -102,6 +104,7 @@ def pack_blocks(page: Outline, main: MainBlocks, title: str, embedded: Mapping[s
     Args:
         embedded: content beside the text (:func:`crawler_dedup.signing.embedded.find_embedded_content`), and whether it is
             shown.
+        data: hashes of data in scripts (:func:`crawler_dedup.signing.scriptdata.find_data`).
     """
     plain_title = normalise(title)
     longest_name = 2 * len(plain_title) + 2  # it may have its words twice
@@ -150,6 +153,9 @@ def pack_blocks(page: Outline, main: MainBlocks, title: str, embedded: Mapping[s
         whole = hash_text(source if file else unify(source))
         if whole not in packed:
             packed.setdefault(_hash_source(file, whole), (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
+    # The data of a thin page are marks, like its lines with numbers. The blocks of a text contain no pictures.
+    traits_of_data = _NUMBER if embedded is not None else _NUMBER | _EMBEDDED
+    packed |= {number: (traits_of_data, 0) for number in data if number not in packed}
     rows = _select(packed)
     description = describe_page(headings, main_texts, title, plain_title, first_main)
     return PageBlocks(_pack(rows), *description, b"" if embedded is not None else _pack_cover(rows, lines_of))
@@ -202,8 +208,8 @@ def _pack_cover(rows: Mapping[int, tuple[int, int]], lines: Mapping[int, _Line])
             linked = _LINKED if block.linked >= block.size else 0
             size = block.size if units and number not in counting else 0
             blocks.append(CoverBlock(key, traits | linked, size, names.get(number, (0, 0))[0]))
-        else:  # the row for the blocks that are left out has to be the same on the kept page, too
-            blocks.append(CoverBlock(key, traits, 1))
+        else:  # data, and the row for the blocks that are left out, have to be the same on the kept page, too
+            blocks.append(CoverBlock(key, traits, LONG if traits & _EMBEDDED else 1))
     return encode_cover(blocks, is_new=True)
 
 

@@ -1,4 +1,4 @@
-"""Tree → the content of a page beside its text: pictures, frames, buttons, data that a script shows."""
+"""Tree → the content of a page beside its text: pictures, frames, buttons."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _ADDRESSES = {
     "video": ("src",),
 }
 _WITH_TEXT = ("aside", "button", "dialog", "textarea")  # the outline leaves them out
-_LOOKED_AT = (*_ADDRESSES, *_WITH_TEXT, "script")
+_LOOKED_AT = (*_ADDRESSES, *_WITH_TEXT)
 # Elements whose text is not shown, or only names a drawing.
 _UNREAD = frozenset(("desc", "metadata", "script", "style", "title"))
 
 
 def find_embedded_content(tree: HtmlElement, *, revealed: bool = False) -> dict[str, bool]:
-    """Return the addresses of pictures, frames, sounds and videos, and the texts of buttons, asides, text fields
-    and JSON data.
+    """Return the addresses of pictures, frames, sounds and videos, and the texts of buttons, asides and text
+    fields.
 
     They are in the order of the page. The value of each is whether it is shown in at least one place.
 
@@ -49,17 +49,11 @@ def _find_in(tree: HtmlElement, hidden: AbstractSet[HtmlElement]) -> dict[str, b
             read.update(element.iter(*_LOOKED_AT))
             within = _read_all(element, hidden)
         else:
-            within = _read_alone(element, hidden)
+            source = _address_of(element)
+            within = iter([] if source is None else [(source, element not in hidden)])
         for piece, is_shown in within:
             pieces[piece] = is_shown or pieces.get(piece, False)
     return pieces
-
-
-def _read_alone(element: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[tuple[str, bool]]:
-    """Yield the address of a picture, frame, sound or video, or JSON data, and whether the element is shown."""
-    piece = (element.text or None if _is_data(element) else None) if element.tag == "script" else _address_of(element)
-    if piece is not None:
-        yield piece, element not in hidden
 
 
 def _read_all(top: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[tuple[str, bool]]:
@@ -75,7 +69,7 @@ def _read_all(top: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[tu
         open_nodes.append(node)
         if node.tag in _ADDRESSES and (source := _address_of(node)) is not None:
             yield source, node not in hidden
-        if node.text and isinstance(node.tag, str) and (node.tag not in _UNREAD or _is_data(node)):
+        if node.text and isinstance(node.tag, str) and node.tag not in _UNREAD:
             yield node.text, node not in hidden
     for node in reversed(open_nodes[1:]):
         yield from _read_tail(node, hidden)
@@ -88,8 +82,3 @@ def _read_tail(node: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[
 
 def _address_of(element: HtmlElement) -> str | None:
     return next((source for name in _ADDRESSES[element.tag] if (source := element.get(name)) is not None), None)
-
-
-def _is_data(element: HtmlElement) -> bool:
-    """Return whether *element* is a script that contains JSON: data that another script shows."""
-    return bool(element.tag == "script" and element.get("type") == "application/json")

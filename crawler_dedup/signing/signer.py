@@ -30,6 +30,7 @@ from crawler_dedup.signing.outline import Outline
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.schemes import add_unfiled_options, scheme_of
 from crawler_dedup.signing.schemes.scheme import Scheme
+from crawler_dedup.signing.scriptdata import awaits_script, find_data
 from crawler_dedup.signing.segmentation import CutHan, han_cutter, resolve_tokenizer
 from crawler_dedup.signing.sketch import digest, set_digest, sketch
 from crawler_dedup.signing.tables import stop_words
@@ -44,6 +45,7 @@ _LEAST_LETTERS = 20
 _LEAST_SHOWN = 1 / 2
 _MOSTLY_HIDDEN = "mostly hidden"
 _TOO_SHORT = "too little text"
+_UNFILLED = "filled by a script"
 
 
 class _Content(NamedTuple):
@@ -220,13 +222,18 @@ class Signer:
             links=links.packed,
         )
         if self._is_enough(content.main, main_text):
-            return self._sign_main_text(self._with_blocks(page, content), content, main_text)
-        return self._sign_thin(page, content)
+            signed = self._sign_main_text(self._with_blocks(page, body, content), content, main_text)
+        else:
+            signed = self._sign_thin(page, body, content)
+        if not (signed.unsigned or content.revealed) and awaits_script(content.tree):
+            return _unsigned(page, _UNFILLED)
+        return signed
 
     def _with_blocks(
-        self, page: SignedPage, content: _Content, embedded: Mapping[str, bool] | None = None
+        self, page: SignedPage, body: bytes, content: _Content, embedded: Mapping[str, bool] | None = None
     ) -> SignedPage:
-        blocks = pack_blocks(content.outline, content.main, page.title, embedded)
+        data = find_data(content.tree, body, content.outline, content.main, is_thin=embedded is not None)
+        blocks = pack_blocks(content.outline, content.main, page.title, embedded, data)
         return msgspec.structs.replace(
             page, blocks=blocks.packed, cover=blocks.cover, heading=blocks.heading, named=blocks.named
         )
@@ -243,7 +250,7 @@ class Signer:
             return _unsigned(page, _MOSTLY_HIDDEN)
         return _with_signature(page, self._loaded_scheme.sign(main_text), main_text.features)
 
-    def _sign_thin(self, page: SignedPage, content: _Content) -> SignedPage:
+    def _sign_thin(self, page: SignedPage, body: bytes, content: _Content) -> SignedPage:
         """Sign a page with little main text by its blocks, or not at all."""
         text = join_text(content.outline)
         check_length(text)
@@ -253,7 +260,7 @@ class Signer:
             return _unsigned(page, _TOO_SHORT)
         if _is_mostly_hidden(text, shown):
             return _unsigned(page, _MOSTLY_HIDDEN)
-        page = self._with_blocks(page, content, find_embedded_content(content.tree, revealed=content.revealed))
+        page = self._with_blocks(page, body, content, find_embedded_content(content.tree, revealed=content.revealed))
         names = "\n".join(sorted(split_title(page.title)))
         signature = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
         return msgspec.structs.replace(page, kind=PageKind.THIN, signature=signature)

@@ -193,7 +193,6 @@ FRAMES = {
     "menu": page(SITE, "", MENU),
     "loading": page(SITE, "<p>Loading…</p>", MENU),
     "name": page(f"Photographs | {SITE}", "<p>Photographs</p>", MENU),
-    "script": page(SITE, "<div id=root></div><script src=/app.js></script>", MENU),
 }
 
 

@@ -357,8 +357,7 @@ def pieces(node: HtmlElement, hidden: set[HtmlElement], *, is_inside: bool) -> I
     if sources := [node.get(name) for name in ADDRESSES.get(node.tag, []) if name in node.attrib]:
         yield sources[0], is_shown
     is_inside = is_inside or node.tag in IN_TEXT
-    is_data = node.tag == "script" and node.get("type") == "application/json"
-    if node.text and isinstance(node.tag, str) and (is_data or (is_inside and node.tag != "style")):
+    if node.text and isinstance(node.tag, str) and is_inside and node.tag != "style":
         yield node.text, is_shown
     for child in node:
         yield from pieces(child, hidden, is_inside=is_inside)
@@ -374,8 +373,3 @@ def test_pictures_and_texts_outside_of_blocks_are_listed_in_the_order_of_the_pag
     content = find_embedded_content(tree)
     assert list(content) == list(dict.fromkeys(piece for piece, _ in expected))
     assert {piece for piece, is_shown in content.items() if is_shown} == shown
-
-
-def test_data_in_a_script_element_is_content_and_a_program_is_not() -> None:
-    tree = parse(b"<script>run()</script><script type='application/json'>{}</script><script src='/x.js'></script>")
-    assert find_embedded_content(tree) == {"{}": True}

@@ -1,0 +1,210 @@
+"""Tree → the data from which a script fills a page, in ``<script>`` and in attributes.
+
+Only the literals of the data are read, so that all forms are read alike, also broken ones: JSON, ``window.X = {…}``, a call
+with the data in a string, a function that is called with the values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from heapq import nlargest
+from html import unescape
+from typing import NamedTuple, cast
+
+from lxml import etree
+from lxml.html import HtmlElement
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.signing.features import size_in_letters
+from crawler_dedup.signing.maintext import MainBlocks
+from crawler_dedup.signing.outline import Outline
+
+# The elements in which React, Vue, Angular, Next, Nuxt, Gatsby and Quasar show a page. They are near the top of the page.
+_ROOT_NAMES = " app app-root react-root root q-app __next __nuxt ___gatsby "
+_IS_ROOT = f"[self::app-root or contains('{_ROOT_NAMES}', concat(' ', @id, ' '))]"
+_APPLICATION_ROOTS = etree.XPath(" | ".join(f"/html/body{'/*' * depth}{_IS_ROOT}" for depth in (1, 2)))
+_UNSHOWN = ("noscript", "script", "style", "template")
+_LABEL = 20  # letters: "Loading…"
+
+_JSON, _PROGRAMS = "json", frozenset(("", "module", "text/javascript", "application/javascript"))
+_MARKS_OF_DATA = (
+    '":',
+    ':"',
+    ': "',
+    '["',
+    '","',
+    "':",
+    ":'",
+    ": '",
+)  # a short program that counts visits has none of them
+# It is read from the bytes, because looking at each attribute of a tree takes ten times as long.
+_ATTRIBUTE = re.compile(rb"=\s*(?:\"\s*([{\[][^\"]*)|'\s*([{\[][^']*))")
+# A text in quotation marks, which need not end, so that none is searched for an end twice; or another value; a name's colon.
+_LITERAL = re.compile(
+    r"(?:\"([^\"\\\n]*(?:\\.[^\"\\\n]*)*)\"?|'([^'\\\n]*(?:\\.[^'\\\n]*)*)'?"
+    r"|(?<=[:,\[(= ])(-?\d[\d.]*|true\b|false\b))(\s*:)?",
+    re.DOTALL,
+)
+_BACKWARD_NAME = re.compile(r" ?[:=] ?([\w$-]+)")  # before a value, from right to left
+_NAME_CHARS = 40
+_BEFORE_VALUE = frozenset(":= ")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " "}
+_MARKUP, _WORDS = re.compile(r"<[^<>]*>"), re.compile(r"[\w ]+")
+_MOST_CHARS = 100_000  # what follows is compared as a whole
+_MOST_NESTED = 3
+_LEAST_SPACES = 2
+_SHARE = 1 / 2
+_MOST_SOUGHT = 8
+_MOST_ROWS = 64
+
+# What each answer of a server has of its own, by the name of the value or by its form: hexadecimal digits, an identifier,
+# letters and digits mixed, seconds or milliseconds since 1970.
+_CHANGING_NAME = re.compile(
+    r"(?:csrf|xsrf|token|nonce|hash|etag|checksum|integrity|timestamp|^now|^seed"
+    r"|(?:build|request|session|trace|visitor|correlation)[_-]?(?:id|key|time)"
+    r"|(?:server|request|current|render(?:ed)?|generated|fetched|dataupdated)[_-]?(?:time|date|at))$",
+    re.IGNORECASE,
+)
+_CHANGING = re.compile(
+    r"[0-9a-fA-F]{16,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+    r"|(?=[^\d]*\d)(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])[\w+/=.-]{20,}|1[4-9]\d{8}(?:\d{3})?"
+)
+_ADDRESS = re.compile(r"(?:https?:)?//?\S*", re.IGNORECASE)
+_PARAMETERS = re.compile("[?#]")
+_PICTURES = tuple(".avif .gif .jpeg .jpg .mp3 .mp4 .png .svg .webm .webp".split())
+
+
+class _Value(NamedTuple):
+    """A value with the name that precedes it, or that precedes the list that it is in."""
+
+    name: str
+    text: str
+
+
+def awaits_script(tree: HtmlElement) -> bool:
+    """Return whether a script will fill the page: its application root shows nothing but a label."""
+    return any(map(_shows_nothing, cast("list[HtmlElement]", _APPLICATION_ROOTS(tree))))
+
+
+def _shows_nothing(root: HtmlElement) -> bool:
+    unshown = {inner for element in root.iter(*_UNSHOWN) for inner in element.iter()}
+    size = 0
+    for node in root.iter():
+        if node.text and isinstance(node.tag, str) and node not in unshown:
+            size += len(node.text.strip())
+        if node.tail and node is not root and node.getparent() not in unshown:
+            size += len(node.tail.strip())
+        if size >= _LABEL:
+            return False
+    return True
+
+
+def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks, *, is_thin: bool) -> list[int]:
+    """Return hashes of the data by which a page is compared beside its text; none if its text says as much.
+
+    Values that change with each answer, and addresses except the file names of pictures, are left out. Of a thin page, JSON
+    in a script element always counts.
+
+    Args:
+        body: the page before it was parsed.
+    """
+    elements = (element for element in tree.getroottree().getroot().iter("script") if element.text)
+    scripts = [(element.text, element.get("type", "").strip().lower()) for element in elements]
+    attributes = b"\n".join([double or single for double, single in _ATTRIBUTE.findall(body)])
+    pieces = [text for text, kind in scripts if _JSON in kind or (kind in _PROGRAMS and _may_hold_data(text))]
+    data = "\n".join([*pieces, unescape(attributes.decode("utf-8", "backslashreplace"))])
+    values = _read_outweighing(data[:_MOST_CHARS], outline, main, is_thin=is_thin)
+    if is_thin and not values:
+        data = "\n".join([text for text, kind in scripts if kind == "application/json"])
+        values = [*_read(data[:_MOST_CHARS])]
+    compared = [*map(_compared, values), data[_MOST_CHARS:]] if values else []
+    return _hash_rows(dict.fromkeys(filter(None, compared)))
+
+
+def _may_hold_data(program: str) -> bool:
+    return any(mark in program for mark in _MARKS_OF_DATA)
+
+
+def _read_outweighing(data: str, outline: Outline, main: MainBlocks, *, is_thin: bool) -> list[_Value]:
+    """Return the values in *data* if they have more than half as much text as the page shows, and not its main text.
+
+    A page that a script fills shows menus and a consent text. If a server has filled the page, too, its main text is in the
+    data, and what else is in them is not what the page is about.
+    """
+    size = _SHARE * sum([block.size for block in outline.blocks])
+    # What takes least time comes first: most pages have less data than text, or data without text.
+    if _most_letters(data) <= size or (not is_thin and _contains(data, main)):
+        return []
+    literals = [double or single for double, single, _, _ in _LITERAL.findall(data)]
+    if sum([_most_letters(text) for text in literals if _is_text(text)]) <= size:
+        return []
+    values = [*_read(data)]
+    texts = {_MARKUP.sub(" ", value.text) for value in values if _is_text(value.text)}
+    if sum(map(size_in_letters, texts)) <= size or (not is_thin and _contains("\n".join(texts), main)):
+        return []
+    return values
+
+
+def _most_letters(text: str) -> int:
+    """Return an upper bound of the size of *text*."""
+    return len(text) if text.isascii() else 3 * len(text)
+
+
+def _is_text(text: str) -> bool:
+    """Return whether a value is a text rather than a name: it has spaces, or letters of scripts that have none."""
+    return text.count(" ") >= _LEAST_SPACES or not text.isascii() or "\\u" in text
+
+
+def _contains(data: str, main: MainBlocks) -> bool:
+    """Return whether most of the largest blocks of *main*, by letters, are in *data*: of each its longest run of words."""
+    largest = nlargest(_MOST_SOUGHT, main.blocks, key=lambda block: block.size)
+    runs = [max(_WORDS.findall(block.text), key=len, default="").strip() for block in largest]
+    return 2 * sum([len(run) for run in runs if run in data]) > sum(map(len, runs))
+
+
+def _read(data: str, nested: int = 0) -> Iterator[_Value]:
+    """Yield the literals in *data* that are no names of values, also those in texts that contain data."""
+    name = ""
+    for literal in _LITERAL.finditer(data):
+        double, single, bare, colon = literal.groups()
+        begin = literal.start()
+        if data[begin - 1 : begin] in _BEFORE_VALUE:
+            before = _BACKWARD_NAME.match(data[max(begin - _NAME_CHARS, 0) : begin][::-1])
+            name = before[1][::-1] if before else name
+        text = bare or _unescape(double or single or "")
+        if colon:
+            name = text
+        elif nested < _MOST_NESTED and ('":' in text or '["' in text):
+            yield from _read(text, nested + 1)
+        else:
+            yield _Value(name, text)
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(_replace_escape, text) if "\\" in text else text
+
+
+def _replace_escape(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2]
+    return chr(int(code, 16)) if code else _CONTROLS.get(escape[3], escape[3])
+
+
+def _compared(value: _Value) -> str:
+    """Return what is compared of a value; ``""`` if it changes with each answer, or is an address but of no picture."""
+    text = value.text.strip()
+    if _ADDRESS.fullmatch(text):
+        file = _PARAMETERS.split(text, maxsplit=1)[0].rpartition("/")[2]
+        text = file if file.lower().endswith(_PICTURES) else ""
+    elif _CHANGING_NAME.search(value.name) or _CHANGING.fullmatch(text):
+        return ""
+    return text and f"{value.name}={text}"
+
+
+def _hash_rows(values: Iterable[str]) -> list[int]:
+    """Return a hash for each of *values*, or for each run of them if they are many."""
+    texts = list(values)
+    length = -(-len(texts) // _MOST_ROWS) or 1
+    runs = ("\n".join(texts[begin : begin + length]) for begin in range(0, len(texts), length))
+    return [xxh3_64_intdigest(run.encode("utf-8", "replace")) >> 32 for run in runs]

@@ -1,0 +1,116 @@
+"""Pages that a script fills: none is lost, whatever text surrounds the place where the script shows their content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from html import escape
+
+import pytest
+
+from crawler_dedup import Verdict
+from crawler_dedup.signedpage import PageKind
+from tests.support.crawling import paragraphs, words
+from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, knowing, page, story
+
+CONSENT = paragraphs(words("consent", 60))
+NOTE = "<p>All prices include taxes</p>"
+
+
+def sentences(name: object, count: int) -> str:
+    return " ".join(words(name, count)).capitalize()
+
+
+def product(name: str, price: float = 7.5, **others: object) -> str:
+    return json.dumps({"props": {"name": name, "price": price, "text": sentences(name, 90), **others}})
+
+
+def shell(content: str, text: str = CONSENT) -> str:
+    """Return a page that shows a menu and a text, and has the *content* of scripts."""
+    return page(SITE, f"{text}<section></section>{content}", MENU)
+
+
+FORMS: dict[str, Callable[[str], str]] = {
+    "JSON": "<script type='application/json'>{}</script>".format,
+    "linked data": "<script type='application/ld+json'>{}</script>".format,
+    "assignment": "<script>window.__APOLLO_STATE__ = {};</script>".format,
+    "call with a string": lambda data: f"<script>self.__next_f.push([1,{json.dumps('4:' + data)}])</script>",
+    "text that is parsed": lambda data: f"<script>window.state = JSON.parse({json.dumps(data)})</script>",
+    "attribute": lambda data: f'<div data-page="{escape(data)}"></div>',
+    "attribute of an element of its own": lambda data: f"<product-page :product='{escape(data)}'></product-page>",
+}
+
+
+@pytest.mark.parametrize("text", [NOTE, CONSENT], ids=["thin", "text"])
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@knowing
+def test_pages_that_differ_only_in_data_are_all_kept(crawl: Crawl, form: Callable[[str], str], text: str) -> None:
+    assert crawl.kind(shell(form(product("lamp")), text)) is (PageKind.TEXT if text == CONSENT else PageKind.THIN)
+    products = product("lamp"), product("chair"), product("lamp", 8), product("lamp", stock=0)
+    for number, data in enumerate(products):
+        assert crawl.check(f"/{number}", shell(form(data), text)).verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@knowing
+def test_what_each_answer_has_of_its_own_does_not_make_another_page(crawl: Crawl, form: Callable[[str], str]) -> None:
+    answers = [
+        product("lamp", csrfToken=f"{number}", serverTime=1700000000 + number, etag=f"{number:016x}", path=f"/{number}")
+        for number in range(2)
+    ]
+    crawl.check("/0", shell(form(answers[0])))
+    assert is_duplicate(crawl.check("/1", shell(form(answers[1]))), "http://h/0")
+
+
+def test_arguments_of_a_function_are_data(crawl: Crawl) -> None:
+    for number, name in enumerate(("lamp", "chair")):
+        arguments = f"({json.dumps(name)},{json.dumps(sentences(name, 90))})"
+        script = f"<script>window.__NUXT__=(function(a,b){{return {{data:[{{name:a,text:b}}]}}}}){arguments}</script>"
+        assert crawl.check(f"/{number}", shell(script)).verdict is Verdict.NEW
+
+
+@knowing
+def test_data_beside_a_text_that_a_server_has_written_from_them_count_for_nothing(crawl: Crawl) -> None:
+    shown = sentences("shown", 150)
+    for number in range(2):
+        data = json.dumps({"article": f"<p>{shown}</p>", "related": sentences(number, 400)})
+        content = page(f"Shown | {SITE}", f"<h1>Shown</h1><p>{shown}</p>{FORMS['assignment'](data)}", MENU)
+        decision = crawl.check(f"/{number}", content)
+    assert is_duplicate(decision, "http://h/0")
+
+
+@knowing
+def test_data_with_less_text_than_the_page_shows_count_for_nothing(crawl: Crawl) -> None:
+    crawl.check("/0", story("x", below=FORMS["linked data"](product("lamp")[:200])))
+    again = story("x", below=FORMS["linked data"](product("chair")[:200]))
+    assert is_duplicate(crawl.check("/1", again), "http://h/0")
+
+
+@knowing
+def test_a_template_is_no_data(crawl: Crawl) -> None:
+    crawl.check("/0", shell(f"<script type='text/x-template'>{product('lamp')}</script>"))
+    template = shell(f"<script type='text/x-template'>{product('chair')}</script>")
+    assert is_duplicate(crawl.check("/1", template), "http://h/0")
+
+
+ROOTS = {
+    "empty": "<div id=app></div>",
+    "with a label": "<div id=root><div class=spinner></div>Loading…</div>",
+    "of Next": "<div id=__next><!-- --><noscript><p>Please enable scripts to use this application</p></noscript></div>",
+    "of Angular": "<app-root></app-root>",
+}
+
+
+@pytest.mark.parametrize("text", [NOTE, CONSENT, f"<h1>{SITE}</h1>{CONSENT}"], ids=["thin", "text", "heading"])
+@pytest.mark.parametrize("root", ROOTS.values(), ids=ROOTS)
+@knowing
+def test_a_page_whose_application_root_is_empty_passes_unchecked(crawl: Crawl, root: str, text: str) -> None:
+    for number in range(2):
+        decision = crawl.check(f"/{number}", page(SITE, f"{root}{text}<script src=/app.js></script>", MENU))
+        assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "filled by a script")
+
+
+def test_a_page_in_an_application_root_is_judged(crawl: Crawl) -> None:
+    filled = page("Story | Tea House", f"<div id=__next><h1>Story</h1>{paragraphs(words('x', 90))}</div>", MENU)
+    crawl.check("/0", filled)
+    assert is_duplicate(crawl.check("/1", filled.replace("<h1>", "<!-- --><h1>")), "http://h/0")
