@@ -80,7 +80,7 @@ class Checker:
         drops = action != "mark" and is_unwanted(decision, response, self._config)
         if drops and self._watchdog.dropped_too_often(decision):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
-        if page is not None and decision.verdict is Verdict.NEW:
+        if page is not None and (decision.verdict is Verdict.NEW or page.unsigned):
             self._watch_form(page, forms, decision)
         follows = drops and action == "follow"
         self._monitor.report_decision(decision, page, request, drops=drops, follows=follows)
@@ -127,7 +127,7 @@ class Checker:
         return decision
 
     def _watch_form(self, page: SignedPage, forms: Sequence[bytes], decision: Decision) -> None:
-        """Warn about kept pages of one form (:mod:`crawler_dedup.crawl.forms`). The decision stays as it is."""
+        """Warn about pages of one form that pass (:mod:`crawler_dedup.crawl.forms`). The decision stays as it is."""
         form = self._forms.add(page.url, forms)
         if form is not None:
             self._monitor.report_form(form, decision, page)

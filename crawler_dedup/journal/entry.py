@@ -64,8 +64,8 @@ class Entry(msgspec.Struct, frozen=True):
             action is "mark"; ``unchanged``: an unchanged page passed; ``unchanged_dropped``: an unchanged page was dropped;
             ``unchecked``: a page that could not be judged passed; ``skipped``: a page passed because the filter does not
             check such responses; ``released``: a page that had passed was forgotten, because its handling failed;
-            ``watchdog``: a kept page represents suspiciously many pages; ``form``: suspiciously many kept
-            pages differ only in numbers, dates or parts of their address.
+            ``watchdog``: a kept page represents suspiciously many pages; ``form``: suspiciously many
+            passed pages differ only in numbers, dates or parts of their address.
         spider: name of the spider.
         scope: the scope within which the page was compared.
         url: address of the page; of a ``form`` the beginning that the addresses of its pages have in common.
@@ -83,7 +83,7 @@ class Entry(msgspec.Struct, frozen=True):
         snapshot: number of the snapshot of its site that the rules saw (:class:`crawler_dedup.Decision`); 0: nothing was
             known about the site; ``None``: an earlier version has written the entry.
         kept_snapshot: number of the snapshot of the site of ``duplicate_of``.
-        count: number of kept pages that have the form; only in a ``form``.
+        count: number of passed pages that have the form; only in a ``form``.
         request: the request whose response was dropped; only in a ``drop``. ``None``: an earlier version has written it.
     """
 
@@ -208,7 +208,7 @@ def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: 
 
 
 def form_of(path: str, count: int, decision: Decision, page: SignedPage, *, run: int, spider: str) -> Entry:
-    """Make the entry for the *count* kept pages below *path* with the form of *page*, about which *decision* was made."""
+    """Make the entry for the *count* passed pages below *path* with the form of *page*, about which *decision* was made."""
     return msgspec.structs.replace(
         entry_of("form", decision, page, run=run, spider=spider), url=path, count=count, text=b""
     )
