@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
@@ -71,6 +72,7 @@ class Checker:
             if META_RESTORED in request.meta:
                 await self._session.restorations.keep_redirected(request, response)
             page, forms = await self._sign(response, identity)
+            page = msgspec.structs.replace(page, links_followed=action == "follow")
             decision = await self._ask_index(page, identity.alias, is_dry=self._config.is_dry and action == "mark")
         except Exception as error:
             decision = self._failed(response, error)

@@ -77,7 +77,8 @@ class Entry(msgspec.Struct, frozen=True):
         coverage: estimated, 0 to 1.
         title: title of the page.
         bytes: size of its body.
-        links: number of its outlinks; a crawl does not follow those of a dropped page.
+        links: number of its outlinks.
+        links_followed: whether the crawl follows them even if it is dropped; otherwise it does not.
         reason: why the page is unchecked or was skipped.
         text: its main text in UTF-8, compressed with Zstandard, if ``Config.store_text`` is on.
         snapshot: number of the snapshot of its site that the rules saw (:class:`crawler_dedup.Decision`); 0: nothing was
@@ -102,6 +103,7 @@ class Entry(msgspec.Struct, frozen=True):
     title: str = ""
     bytes: int = 0
     links: int = 0
+    links_followed: bool = False
     reason: str = ""
     text: Compressed = b""
     snapshot: int | None = None
@@ -200,6 +202,7 @@ def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: 
         title=page.title if page else "",
         bytes=page.size if page else 0,
         links=page.link_count if page else 0,
+        links_followed=bool(page and page.links_followed),
         reason=decision.reason,
         text=page.text if page else b"",
         snapshot=decision.snapshot,
