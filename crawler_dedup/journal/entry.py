@@ -202,7 +202,7 @@ def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: 
         title=page.title if page else "",
         bytes=page.size if page else 0,
         links=page.link_count if page else 0,
-        links_followed=bool(page and page.links_followed),
+        links_followed=decision.links_followed,
         reason=decision.reason,
         text=page.text if page else b"",
         snapshot=decision.snapshot,

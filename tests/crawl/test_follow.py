@@ -156,7 +156,7 @@ def test_links_make_another_list_only_where_they_would_be_lost_and_all_commands_
     compared = invoke("compare", url, kept, "--kept-url", drop["duplicate_of"], "--index", index, "--brief")
     assert "duplicate: same thin page" in compared.stdout
     replayed = invoke("replay", index, "-s", "DEDUP_MAX_DISTANCE=0")
-    assert "1 dropped page in WARC files; 1 is" in replayed.stderr
+    assert "1 dropped page in WARC files; 1 are" in replayed.stderr
 
 
 def test_a_list_that_is_visited_again_with_other_links_has_changed_even_if_they_are_followed(tmp_path: Path) -> None:
