@@ -10,7 +10,7 @@ import pytest
 from crawler_dedup import Config, Deduplicator, Verdict
 from crawler_dedup.system.extras import has_extra
 from tests.support.commandline import invoke, printed_text
-from tests.support.crawling import WALK, Crawl, Page, Site, article, crawl_pages, html, run_script, run_scripts
+from tests.support.crawling import WALK, Answer, Crawl, Page, Site, article, crawl_pages, html, run_script, run_scripts
 from tests.support.sitepages import STORIES, listing
 
 FOLLOW = {"DEDUP_ACTION": "follow"}
@@ -144,7 +144,7 @@ class Spider(Walker):
 def test_links_make_another_list_only_where_they_would_be_lost_and_all_commands_agree(tmp_path: Path) -> None:
     stories = [f"/story/{number}" for number in range(30)]
 
-    def tags(visit: str, *more: str) -> Page:
+    def tags(visit: str, *more: str) -> Answer:
         return html(listing("Tags of the kettle", [*stories, *more], heading="Tags of the kettle", visit=f"?{visit}"))
 
     pages = {"/kept": tags("a"), "/dropping": tags("b"), "/follow": tags("c"), "/follow-more": tags("d", "/story/more")}
