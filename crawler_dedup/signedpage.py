@@ -210,11 +210,15 @@ class CoverParts(NamedTuple):
     members: bytes
 
 
+def is_new_cover(content: bytes) -> bool:
+    """Return whether packed blocks of a text are those of a page that may be compared as the new one."""
+    return bool(int.from_bytes(content[:2], "little") & COVER_IS_NEW)
+
+
 @lru_cache(maxsize=_COVERS)
 def split_cover(content: bytes) -> CoverParts | None:
     """Return the parts of the packed blocks of a text; ``None`` if *content* has a length that it cannot have."""
-    number = int.from_bytes(content[:2], "little")
-    is_new, count = bool(number & COVER_IS_NEW), number & ~COVER_IS_NEW
+    is_new, count = is_new_cover(content), int.from_bytes(content[:2], "little") & ~COVER_IS_NEW
     texts = len(content[2 : 2 + count].translate(None, _SIZES_OF_FACTS))
     lengths = (
         count,

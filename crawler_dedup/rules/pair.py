@@ -101,7 +101,7 @@ class Pair(Content):
             or (self.same_host and (same_design or not self.names_itself))
             or is_beside_subject(self.new)
         )
-        return Cover(self.new, self.kept, self.site_of_new, self.kept_site, is_strict)
+        return Cover(self.new, self.kept, self.site_of_new, self.kept_site, is_strict, self.same_host)
 
     @property
     def is_site_known(self) -> bool:
