@@ -8,9 +8,22 @@ from typing import Any
 import pytest
 
 from crawler_dedup import Config, Deduplicator, Verdict
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.system.extras import has_extra
 from tests.support.commandline import invoke, printed_text
-from tests.support.crawling import WALK, Answer, Crawl, Page, Site, article, crawl_pages, html, run_script, run_scripts
+from tests.support.crawling import (
+    WALK,
+    Answer,
+    Crawl,
+    Page,
+    Site,
+    article,
+    crawl_pages,
+    html,
+    run_script,
+    run_scripts,
+    words,
+)
 from tests.support.sitepages import STORIES, listing
 
 FOLLOW = {"DEDUP_ACTION": "follow"}
@@ -157,6 +170,20 @@ def test_links_make_another_list_only_where_they_would_be_lost_and_all_commands_
     assert "duplicate: same thin page" in compared.stdout
     replayed = invoke("replay", index, "-s", "DEDUP_MAX_DISTANCE=0")
     assert "1 dropped page in WARC files; 1 are" in replayed.stderr
+
+
+@pytest.mark.parametrize("size", [5, 40])
+def test_an_entry_is_never_lost_however_short_and_followed_it_is(tmp_path: Path, size: int) -> None:
+    def tags(*names: str) -> bytes:
+        entries = "".join(f"<li><a href='/{name}'>{name}</a></li>" for name in names)
+        return f"<title>Tags</title><a href=/>Start</a><h1>Tags</h1><ul>{entries}</ul>".encode()
+
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", action="follow")) as deduplicator:
+        for number in range(MIN_PAGES):
+            deduplicator.check(f"http://h/{number}", article(number).encode())
+        names = words("tags", size)
+        assert deduplicator.check("http://h/kept", tags(*names)).verdict is Verdict.NEW
+        assert deduplicator.check("http://h/more", tags(*names, "tea")).verdict is Verdict.NEW
 
 
 def test_a_list_that_is_visited_again_with_other_links_has_changed_even_if_they_are_followed(tmp_path: Path) -> None:
