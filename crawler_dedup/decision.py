@@ -78,6 +78,7 @@ class Decision:
         from_earlier_run: for ``unchanged``, whether an earlier run has handled the page and then come to its end.
         snapshot: number of the snapshot of the page's site that the rules saw; 0: nothing was known about the site.
         kept_snapshot: number of the snapshot of the other page's site, if there is another page.
+        links_followed: whether the links of the page are followed even if it is dropped, so that they did not count.
         also_at: for ``unchanged`` and ``changed``, the addresses of its duplicates since it was kept, the first 32. They are
             stored at the end of a run, or earlier if there are many.
 
@@ -99,6 +100,7 @@ class Decision:
     from_earlier_run: bool = False
     snapshot: int = 0
     kept_snapshot: int = 0
+    links_followed: bool = False
     also_at: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -107,6 +107,8 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
             (:attr:`crawler_dedup.signing.blocks.PageBlocks.heading`).
         named: a bit for each part of the title, whether it is also in a heading or the main text; the lowest for the first
             part in alphabetical order.
+        links_followed: whether a crawl follows its links even if it is dropped, so that other links make no other page. Not
+            stored.
 
     >>> with Deduplicator.open("index") as deduplicator:
     ...     page = deduplicator.sign("https://example.com/", b"<title>Rain</title><p>It rains again.")
@@ -138,6 +140,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     blocks: bytes = b""
     heading: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)] = 0
     named: Count = 0
+    links_followed: bool = False
 
     @property
     def signed(self) -> Signature:
@@ -145,7 +148,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         return Signature(self.signature, self.value)
 
 
-def identify_page(url: str, *, key: str | None, scope: str, size: int) -> SignedPage:
+def identify_page(url: str, *, key: str | None, scope: str, size: int, links_followed: bool) -> SignedPage:
     """Return a page that is not signed yet, without the user names and passwords in its address, key and scope.
 
     Args:
@@ -158,6 +161,7 @@ def identify_page(url: str, *, key: str | None, scope: str, size: int) -> Signed
         url=url,
         scope=clean_identifier(scope),
         size=size,
+        links_followed=links_followed,
     )
 
 
@@ -206,11 +210,15 @@ class CoverParts(NamedTuple):
     members: bytes
 
 
+def is_new_cover(content: bytes) -> bool:
+    """Return whether packed blocks of a text are those of a page that may be compared as the new one."""
+    return bool(int.from_bytes(content[:2], "little") & COVER_IS_NEW)
+
+
 @lru_cache(maxsize=_COVERS)
 def split_cover(content: bytes) -> CoverParts | None:
     """Return the parts of the packed blocks of a text; ``None`` if *content* has a length that it cannot have."""
-    number = int.from_bytes(content[:2], "little")
-    is_new, count = bool(number & COVER_IS_NEW), number & ~COVER_IS_NEW
+    is_new, count = is_new_cover(content), int.from_bytes(content[:2], "little") & ~COVER_IS_NEW
     texts = len(content[2 : 2 + count].translate(None, _SIZES_OF_FACTS))
     lengths = (
         count,

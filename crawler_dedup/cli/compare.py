@@ -34,8 +34,6 @@ from crawler_dedup.inspection.fetching import FetchedPage, as_fetched, is_addres
 from crawler_dedup.inspection.lacks import Lack, inspect_stored
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.text import unpack_text
@@ -112,7 +110,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if unsigned:
         print_error("; ".join(unsigned))
     sites = PairSites() if target is None else _find_sites(target, new_page.page, kept_page.page)
-    pair = Pair(new_page.page, trim(kept_page.page), config.max_distance, signer.scheme, sites.new, sites.kept)
+    pair = sites.pair_up(new_page.page, kept_page.page, signer)
     comparison = compare_pages(new_page, kept_page, pair, brief=brief)
     if json:
         print_json("comparison", [comparison])

@@ -28,9 +28,7 @@ from crawler_dedup.inspection.why import JOURNAL_PASSES, AddressHistory, PageHis
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.runs import format_period
 from crawler_dedup.rules.matcher import ConfiguredScheme
-from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import decide
-from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.signer import Signer, config_from_spec
 
@@ -298,7 +296,7 @@ def _print_fetched(sites: PairSites, last: Entry, config: Config) -> None:
     new, kept = (_fetch(signer, url, last.scope) for url in (last.url, last.duplicate_of))
     console = make_console()
     print_side_by_side(console, new.text, kept.text, folded=True)
-    pair = Pair(new.page, trim(kept.page), config.max_distance, signer.scheme, sites.new, sites.kept)
+    pair = sites.pair_up(new.page, kept.page, signer)
     print_comparison(console, compare_pages(new, kept, pair))
     click.echo(f"The pages were compared as they are now, with the settings of the index. {sites.source}")
 

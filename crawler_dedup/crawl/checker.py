@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
@@ -71,6 +72,7 @@ class Checker:
             if META_RESTORED in request.meta:
                 await self._session.restorations.keep_redirected(request, response)
             page, forms = await self._sign(response, identity)
+            page = msgspec.structs.replace(page, links_followed=action == "follow")
             if not identity.asks_again and META_RESTORED not in request.meta:
                 visit = await self._session.repetitions.begin(page, identity.address)
             decision = await self._ask_index(page, identity.alias, is_dry=self._config.is_dry and action == "mark")
@@ -83,7 +85,7 @@ class Checker:
         drops = action != "mark" and (repeats or is_unwanted(decision, response, self._config))
         if drops and identity is not None and self._watchdog.dropped_too_often(decision, identity.address):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
-        if page is not None and decision.verdict is Verdict.NEW:
+        if page is not None and (decision.verdict is Verdict.NEW or page.unsigned):
             self._watch_form(page, forms, decision)
         follows = drops and action == "follow"
         if visit is not None:
@@ -132,7 +134,7 @@ class Checker:
         return decision
 
     def _watch_form(self, page: SignedPage, forms: Sequence[bytes], decision: Decision) -> None:
-        """Warn about kept pages of one form (:mod:`crawler_dedup.crawl.forms`). The decision stays as it is."""
+        """Warn about pages of one form that pass (:mod:`crawler_dedup.crawl.forms`). The decision stays as it is."""
         form = self._forms.add(page.url, forms)
         if form is not None:
             self._monitor.report_form(form, decision, page)

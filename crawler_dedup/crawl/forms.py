@@ -1,4 +1,4 @@
-"""Kept pages of one host that differ only in numbers, dates or parts of their address: a calendar without end, an error
+"""Pages of one host that pass and differ only in numbers, dates or parts of their address: a calendar without end, an error
 page with status 200.
 
 The signing process reads their forms (:mod:`crawler_dedup.signing.forms`). Nothing is dropped because of them.
@@ -14,7 +14,7 @@ from itertools import takewhile
 from crawler_dedup.counting import HeavyHitters
 
 LIMIT = 100
-"""A form is reported when this many kept pages have it."""
+"""A form is reported when this many pages that pass have it."""
 MAX_FORMS = 2_000
 """Number of forms that are counted at the same time."""
 _EXAMPLES = 3
@@ -23,7 +23,7 @@ _MAX_URL_CHARS = 500
 
 @dataclass(slots=True)
 class FormUse:
-    """The kept pages of one host that have one form.
+    """The pages of one host that pass and have one form.
 
     Attributes:
         count: how many there are.
@@ -44,13 +44,13 @@ class FormUse:
 
 
 class Forms:
-    """Counts the most frequent forms of the kept pages of a crawl."""
+    """Counts the most frequent forms of the pages of a crawl that pass."""
 
     def __init__(self) -> None:
         self._uses: HeavyHitters[bytes, FormUse] = HeavyHitters(MAX_FORMS, FormUse)
 
     def add(self, url: str, forms: Sequence[bytes]) -> FormUse | None:
-        """Count a kept page. Return its form if that is to be reported now.
+        """Count a page that passes. Return its form if that is to be reported now.
 
         A page with a form that was reported already is counted only for that form.
         """

@@ -227,13 +227,13 @@ class Monitor:
         )
 
     def report_form(self, form: FormUse, decision: Decision, page: SignedPage) -> None:
-        """Warn that many kept pages, the latest of which is *page*, have one form (:mod:`crawler_dedup.crawl.forms`)."""
+        """Warn of many passed pages with one form, the latest of which is *page* (:mod:`crawler_dedup.crawl.forms`)."""
         self._forms.append((form, decision, page))
         self.count("forms")
         self.log(
             logging.WARNING,
-            "%d kept pages below %s differ only in numbers, dates or parts of their own address. All of them pass."
-            " Is this a calendar that never ends, or an error page that answers every address? Some of them: %s",
+            "%d pages below %s differ only in numbers, dates or parts of their own address. All of them pass."
+            " Is this a calendar that never ends, or a form or an error page that answers every address? Some of them: %s",
             form.count,
             form.path,
             ", ".join(form.examples),

@@ -7,6 +7,7 @@ import logging
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from scrapy.http import Request, Response
 from scrapy.utils.spider import DefaultSpider
 
@@ -80,17 +81,19 @@ class Preview:
                 return None
             action = action_of(request, self._config.action)
             identity = self._gate.identity_of(request, response)
-            decision = await asyncio.wait_for(run_in_own_thread(self._decide, response, identity), self._config.timeout)
+            deciding = run_in_own_thread(self._decide, response, identity, action)
+            decision = await asyncio.wait_for(deciding, self._config.timeout)
             self._report(decision, action if is_unwanted(decision, response, self._config) else "")
         except Exception as error:
             self._log(logging.WARNING, "no decision about %s: %s: %s", response, type(error).__name__, error)
         return CheckedResponse(decision, drops=False, follows=False)
 
-    def _decide(self, response: Any, identity: Identity) -> Decision:
+    def _decide(self, response: Any, identity: Identity, action: str) -> Decision:
         def decide_with(config: Config) -> Decision:
             signer = self._signer if config == self._signer.config else Signer(config)
             encoding, key, scope = declared_encoding(response), identity.key, identity.scope
             page, _ = signer.sign(response.url, response.body, encoding=encoding, key=key, scope=scope)
+            page = msgspec.structs.replace(page, links_followed=action == "follow")
             return preview(self._location, signer, page, alias=identity.alias)
 
         return with_tokenizer_of_index(self._config, decide_with)

@@ -328,7 +328,14 @@ class Verdicts:
     def _decision(self, page: SignedPage, verdict: Verdict, kept: SignedPage | None = None, **fields: Any) -> Decision:
         numbers = self._snapshot_of(page).number, 0 if kept is None else self._snapshot_of(kept).number
         return Decision(
-            verdict, page.url, page.key, page.scope, snapshot=numbers[0], kept_snapshot=numbers[1], **fields
+            verdict,
+            page.url,
+            page.key,
+            page.scope,
+            snapshot=numbers[0],
+            kept_snapshot=numbers[1],
+            links_followed=page.links_followed,
+            **fields,
         )
 
 

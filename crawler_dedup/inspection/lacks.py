@@ -104,7 +104,7 @@ def inspect_stored(
     """Return a dropped page that is in a WARC file, and what its representative lacks of it, also words of a block."""
     drop = dropped.drop
     new = inspect_page(signer, drop.url, dropped.body, drop.charset or None, scope=drop.scope)
-    pair = Pair(new.page, trim(kept), signer.config.max_distance, signer.scheme, sites.new, sites.kept)
+    pair = sites.pair_up(new.page, kept, signer)
     return new, [*find_lacks(new, pair), *find_edits(new, pair)]
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.verdicts import RunContext
@@ -42,6 +44,7 @@ def replay(
     for stored in dropped:
         drop = stored.drop
         page, _ = present.sign(drop.url, stored.body, encoding=drop.charset or None, key=drop.key, scope=drop.scope)
+        page = msgspec.structs.replace(page, links_followed=drop.links_followed)
         before, after = (index.preview(page, matcher, context) for matcher, context in deciding)
         counts["pages"] += 1
         if before.verdict is Verdict.DUPLICATE:

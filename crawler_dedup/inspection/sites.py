@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from crawler_dedup.index.index import Index
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals
+from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile
+from crawler_dedup.rules.trimming import trim
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.signer import Signer
 
 
 @dataclass(frozen=True)
@@ -18,11 +24,20 @@ class PairSites:
         new: the profile of the site of the page that may be dropped.
         kept: the profile of the site of the page that would represent it.
         source: a sentence that says from which time the profiles are.
+        links_followed: whether a crawl would follow the links of the new page although it is dropped; ``None``: the
+            configuration says so.
     """
 
     new: SiteProfile = UNKNOWN_SITE
     kept: SiteProfile = UNKNOWN_SITE
     source: str = "Nothing is known about the sites."
+    links_followed: bool | None = None
+
+    def pair_up(self, new: SignedPage, kept: SignedPage, signer: Signer) -> Pair:
+        """Return the pair in which *kept* may represent *new*."""
+        if self.links_followed is not None:
+            new = msgspec.structs.replace(new, links_followed=self.links_followed)
+        return Pair(new, trim(kept), signer.config.max_distance, signer.scheme, self.new, self.kept)
 
 
 _KNOWN_NOW = "The rules used what the index knows about the sites now"
@@ -35,12 +50,17 @@ _AS_NOW = f"{_KNOWN_NOW}."
 def find_sites_then(pages: Index, entry: Entry) -> PairSites:
     """Find the profiles at the time of the decision of *entry*, a duplicate; if they are lost, the present profiles."""
     if entry.snapshot is None or entry.kept_snapshot is None:
-        return find_sites_now(pages, entry.scope, entry.url, entry.duplicate_of, _NOT_RECORDED)
+        return _replace_profiles(pages, entry, _NOT_RECORDED)
     new = pages.find_snapshot(entry.scope, entry.url, entry.snapshot, entry.seconds)
     kept = pages.find_snapshot(entry.scope, entry.duplicate_of, entry.kept_snapshot, entry.seconds)
     if new is None or kept is None:
-        return find_sites_now(pages, entry.scope, entry.url, entry.duplicate_of, _GONE)
-    return PairSites(decode_profile(new.content), decode_profile(kept.content), _AS_THEN)
+        return _replace_profiles(pages, entry, _GONE)
+    return PairSites(decode_profile(new.content), decode_profile(kept.content), _AS_THEN, entry.links_followed)
+
+
+def _replace_profiles(pages: Index, entry: Entry, source: str) -> PairSites:
+    present = find_sites_now(pages, entry.scope, entry.url, entry.duplicate_of, source)
+    return replace(present, links_followed=entry.links_followed)
 
 
 def find_sites(pages: Index, journals: Journals, scope: str, new: str, kept: str) -> PairSites:

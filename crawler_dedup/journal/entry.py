@@ -68,7 +68,7 @@ class Entry(msgspec.Struct, frozen=True):
             ``unchecked``: a page that could not be judged passed; ``skipped``: a page passed because the filter does not
             check such responses; ``released``: a page that had passed was forgotten, because its handling failed;
             ``forgotten``: `crawler-dedup forget` has removed a kept page; ``watchdog``: a kept page represents suspiciously
-            many pages; ``form``: suspiciously many kept pages differ only in numbers, dates or parts of their address.
+            many pages; ``form``: suspiciously many passed pages differ only in numbers, dates or parts of their address.
         spider: name of the spider.
         scope: the scope within which the page was compared.
         url: address of the page; of a ``form`` the beginning that the addresses of its pages have in common.
@@ -80,13 +80,14 @@ class Entry(msgspec.Struct, frozen=True):
         coverage: estimated, 0 to 1.
         title: title of the page.
         bytes: size of its body.
-        links: number of its outlinks; a crawl does not follow those of a dropped page.
+        links: number of its outlinks.
+        links_followed: whether the crawl follows them even if it is dropped; otherwise it does not.
         reason: why the page is unchecked or was skipped.
         text: its main text in UTF-8, compressed with Zstandard, if ``Config.store_text`` is on.
         snapshot: number of the snapshot of its site that the rules saw (:class:`crawler_dedup.Decision`); 0: nothing was
             known about the site; ``None``: an earlier version has written the entry.
         kept_snapshot: number of the snapshot of the site of ``duplicate_of``.
-        count: number of kept pages that have the form; only in a ``form``.
+        count: number of passed pages that have the form; only in a ``form``.
         request: the request whose response was dropped; only in a ``drop``. ``None``: an earlier version has written it.
     """
 
@@ -105,6 +106,7 @@ class Entry(msgspec.Struct, frozen=True):
     title: str = ""
     bytes: int = 0
     links: int = 0
+    links_followed: bool = False
     reason: str = ""
     text: Compressed = b""
     snapshot: int | None = None
@@ -207,6 +209,7 @@ def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: 
         title=page.title if page else "",
         bytes=page.size if page else 0,
         links=page.link_count if page else 0,
+        links_followed=decision.links_followed,
         reason=decision.reason,
         text=page.text if page else b"",
         snapshot=decision.snapshot,
@@ -215,7 +218,7 @@ def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: 
 
 
 def form_of(path: str, count: int, decision: Decision, page: SignedPage, *, run: int, spider: str) -> Entry:
-    """Make the entry for the *count* kept pages below *path* with the form of *page*, about which *decision* was made."""
+    """Make the entry for the *count* passed pages below *path* with the form of *page*, about which *decision* was made."""
     return msgspec.structs.replace(
         entry_of("form", decision, page, run=run, spider=spider), url=path, count=count, text=b""
     )

@@ -165,7 +165,7 @@ class ReportData:
         host_pairs: the pairs of hosts with most duplicates between them: those on one of the hosts, and those on the other.
         watchdog_cases: the latest cases of the watchdog.
         watchdog_count: how many cases of the watchdog there are.
-        forms: the largest groups of kept pages that differ only in numbers, dates or parts of their address.
+        forms: the largest groups of passed pages that differ only in numbers, dates or parts of their address.
         runs: (number, summary) of the latest runs.
         run_count: how many runs the figures cover.
         emptied: when the index was emptied last (ISO 8601, UTC), if this was after a run of the journal; else ``""``.

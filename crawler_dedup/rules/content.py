@@ -197,10 +197,12 @@ class Content:
         Args:
             with_names: whether blocks that only repeat the title count, too.
         """
+        # Links that are followed anyway do not make another list: each of its entries has to.
+        least_entry = 0 if self.new.links_followed else DISTINCTIVE_ENTRY
         return any(
             self._is_picture_missing(block)
             if block.traits & _EMBEDDED
-            else block.traits & _MARK or (block.traits & _ENTRY and block.size >= DISTINCTIVE_ENTRY)
+            else block.traits & _MARK or (block.traits & _ENTRY and block.size >= least_entry)
             for block in self.missing_blocks
             if with_names or not block.traits & _NAME
         )

@@ -23,12 +23,13 @@ from crawler_dedup.rules.limits import (
     FRAME_SHARE,
     GROWTH,
     GROWTH_LETTERS,
+    LIST_SHARE,
     MOST_MOVED,
     SAME_TEXT,
 )
 from crawler_dedup.rules.sites import SiteProfile
-from crawler_dedup.signedpage import SignedPage, Trait
-from crawler_dedup.signing.blocks import PackedBlock, block_hashes
+from crawler_dedup.signedpage import BLOCK_BYTES, SignedPage, Trait
+from crawler_dedup.signing.blocks import PackedBlock, block_hashes, unpack_blocks
 from crawler_dedup.signing.cover import (
     LONG,
     CoverBlock,
@@ -99,6 +100,16 @@ def cover_of(page: SignedPage) -> bytes:
     return keep_blocks(page.cover, kept)
 
 
+def entries_of(page: SignedPage) -> bytes:
+    """Return the packed blocks of a text page that are links as a whole, beside the main text."""
+    entries = [at for at, row in enumerate(_read_rows(page)) if _is_entry_beside(row.block)]
+    return b"".join([page.blocks[at * BLOCK_BYTES : (at + 1) * BLOCK_BYTES] for at in entries])
+
+
+def _is_entry_beside(block: CoverBlock) -> bool:
+    return block.traits & (_ENTRY | _LINKED | _MAIN | _NAME) == _ENTRY | _LINKED and block.size > 0
+
+
 def is_beside_subject(page: SignedPage) -> bool:
     """Return whether the main text is probably a consent text: it comes before the heading, or after a longer text."""
     rows = _read_rows(page)
@@ -127,6 +138,7 @@ class Cover:
         site: what is known of the new page's site, or else of the kept page's.
         kept_site: what is known of the kept page's site. Its facts are not those of the new page's site.
         is_strict: whether both pages have one design, or the new main text may be no more than a consent text.
+        same_host: whether both pages are on one host.
     """
 
     new: SignedPage
@@ -134,6 +146,7 @@ class Cover:
     site: SiteProfile
     kept_site: SiteProfile
     is_strict: bool
+    same_host: bool
 
     @computed
     def _new_rows(self) -> Sequence[_Row]:
@@ -186,7 +199,29 @@ class Cover:
 
     @computed
     def missing(self) -> Sequence[CoverBlock]:
-        """The compared blocks that the kept page lacks, in the same words or as an edit."""
+        """The blocks that the kept page lacks, in the same words or as an edit."""
+        return [*self._missing_texts, *self._missing_entries]
+
+    @property
+    def _missing_entries(self) -> Sequence[CoverBlock]:
+        """The entries beside the main text that the kept page lacks, on one host: another page of a list below a text.
+
+        Few entries may belong to the frame ("next", "newer"), and in another design all of them until the site is known.
+        """
+        if not self.same_host or self.new.link_digest == self.kept.link_digest:
+            return ()
+        kept = {block.hash: block.traits & _HIDDEN for block in unpack_blocks(self.kept.blocks)}
+        entries = [row for row in self._new_rows if _is_entry_beside(row.block)]
+        missing = [
+            row.block
+            for row in entries
+            if kept.get(row.hash, _HIDDEN) > row.block.traits & _HIDDEN and row.block.key not in self._visible_keys
+        ]
+        is_list = (self.is_strict or self.site.is_known) and size_of(missing) > LIST_SHARE * self.new.chars
+        return missing if is_list else ()
+
+    @property
+    def _missing_texts(self) -> Sequence[CoverBlock]:
         if all(block.key in self._visible_keys for block in self.compared):
             return ()
         added: list[CoverBlock] = []

@@ -76,6 +76,9 @@ this many letters for each block."""
 FRAME_LETTERS, FRAME_SHARE = 80, 0.05
 """In another design, new lines that together have up to this size, or replaced ones with this share of the text, may belong
 to the frame. Several replaced blocks in one place may have the first size only: they are a paragraph of a mail."""
+LIST_SHARE = 0.03
+"""Entries beside the main text with more than this share of its size are a list. With .02, labelled copies with other
+neighbours ("older", "newer") were missed."""
 CELL = 8
 """In another design, each number that takes the place of another one counts as this many letters, at least: a table of other
 values has few letters."""

@@ -101,7 +101,7 @@ class Pair(Content):
             or (self.same_host and (same_design or not self.names_itself))
             or is_beside_subject(self.new)
         )
-        return Cover(self.new, self.kept, self.site_of_new, self.kept_site, is_strict)
+        return Cover(self.new, self.kept, self.site_of_new, self.kept_site, is_strict, self.same_host)
 
     @property
     def is_site_known(self) -> bool:
@@ -113,7 +113,7 @@ class Pair(Content):
         """Whether two thin pages are equal in everything that is compared, and name their title themselves."""
         return (
             self.are_thin
-            and self.same_links
+            and (self.same_links or not self.links_decide)
             and titles.split_title(self.new.title) == titles.split_title(self.kept.title)
             and bool(self.new_named)
             and self.same_blocks
@@ -220,6 +220,14 @@ class Pair(Content):
     # Links
 
     @property
+    def links_decide(self) -> bool:
+        """Whether other links make another page: not if a crawl follows them anyway.
+
+        A page that is visited again has changed if its links have.
+        """
+        return not self.new.links_followed or self.new.key == self.kept.key
+
+    @property
     def same_links(self) -> bool:
         """Whether both pages have the same outlinks."""
         return self.new.link_digest == self.kept.link_digest
@@ -239,7 +247,7 @@ class Pair(Content):
         Between two hosts links say nothing: mirrors differ in them. A kept page without links (a print copy) never covers
         a page that has some: what only that page links to would not be reached.
         """
-        if not self.same_host:
+        if not self.same_host or not self.links_decide:
             return False
         if self.kept.link_count <= NOWHERE and self.new.link_count > self.kept.link_count:
             return True

@@ -37,7 +37,8 @@ class Rule:
 
 def _same_bytes(pair: Pair) -> bool | None:
     # The same bytes at another path may lead elsewhere, by relative links.
-    return True if pair.new.digest == pair.kept.digest and pair.same_links else None
+    has_same_links = pair.same_links or not pair.links_decide
+    return True if pair.new.digest == pair.kept.digest and has_same_links else None
 
 
 def _same_thin_page(pair: Pair) -> bool | None:
@@ -56,6 +57,8 @@ def _different_if(condition: Callable[[Pair], bool]) -> Callable[[Pair], bool | 
 
 
 def _describe_links(pair: Pair) -> str:
+    if not pair.links_decide:
+        return "links that are followed anyway"
     return "the same links" if pair.same_links else "all links known" if pair.links_covered else "other links"
 
 

@@ -205,7 +205,7 @@ def _pack_cover(rows: Mapping[int, tuple[int, int]], lines: Mapping[int, _Line])
         key = keys.get(number, key_of_fact(number))
         if number in lines:
             block = lines[number].block
-            linked = _LINKED if block.linked >= block.size else 0
+            linked = _LINKED if block.linked >= block.size and block.place else 0
             size = block.size if units and number not in counting else 0
             blocks.append(CoverBlock(key, traits | linked, size, names.get(number, (0, 0))[0]))
         else:  # data, and the row for the blocks that are left out, have to be the same on the kept page, too

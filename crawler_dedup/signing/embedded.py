@@ -22,6 +22,7 @@ _ADDRESSES = {
 }
 _WITH_TEXT = ("aside", "button", "dialog", "textarea")  # the outline leaves them out
 _LOOKED_AT = (*_ADDRESSES, *_WITH_TEXT)
+_PIXEL = frozenset(("0", "1", "2"))  # width and height of a picture that only counts visits; DokuWiki's has 2 × 1
 # Elements whose text is not shown, or only names a drawing.
 _UNREAD = frozenset(("desc", "metadata", "script", "style", "title"))
 
@@ -81,4 +82,6 @@ def _read_tail(node: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[
 
 
 def _address_of(element: HtmlElement) -> str | None:
+    if _PIXEL.issuperset(element.get(name, "").strip().removesuffix("px") for name in ("width", "height")):
+        return None
     return next((source for name in _ADDRESSES[element.tag] if (source := element.get(name)) is not None), None)

@@ -92,7 +92,7 @@ class FormReader:
 def forms_of(url: str, tree: HtmlElement) -> Iterator[str]:
     """Yield the forms of the page at *url*, one or two. Each step takes linear time."""
     url = url[:_MAX_CHARS]
-    texts = cast("list[str]", _texts(tree)) + cast("list[str]", _pictures(tree))
+    texts = cast("list[str]", _texts(tree)) + [unquote(source) for source in cast("list[str]", _pictures(tree))]
     text = "\n".join([" ".join(text.split()) for text in texts])[:_MAX_CHARS].lower()
     path = _origin.sub("", url).partition("#")[0].rstrip("?")
     wholes = {whole.strip("/").lower() for whole in (url, path, unquote(path))} - {""}
@@ -152,7 +152,7 @@ class CrawlSigner:
         note = self.own_texts.note_of(body, job.encoding)
         page, _ = self._signer.sign(job.url, body, tree, encoding=job.encoding, key=job.key, scope=job.scope, note=note)
         forms: Sequence[bytes] = ()
-        if tree is not None and not page.unsigned:
+        if tree is not None:
             with suppress(Exception):  # forms only cause a warning: the page is decided about without them
                 forms = self._forms.read(page, tree)
         return Answer(page, forms)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from typing import cast
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import unquote_plus, urljoin, urlsplit
 
 import numpy as np
 from lxml import etree
@@ -18,23 +18,47 @@ _MAX_HREF = 2083  # as Scrapy's URLLENGTH_LIMIT; a longer link takes long to joi
 _MAX_FOLDERS = 100  # joining goes through all of them for each link
 _MAX_PARTS = 200  # folders and parameters of a link; one with more takes long to join, and is compared as it is written
 _MAX_REMEMBERED = 300  # characters: 8,192 entries take 12 MB at most, and usually 4
+_MAX_PARAMETERS = 10  # of a link, in which the address of the page is looked for
 _ANYWHERE = ("/", "http://", "https://")
 _SAME_PAGE = ("", "?", "#")
 
 
 def find_links(tree: HtmlElement, url: str) -> Links:
-    """Return all places that the ``<a href>`` of a page lead to."""
+    """Return all places that the ``<a href>`` of a page lead to.
+
+    Links with the address of the page in a parameter ("Log in", to come back) are left out: each address has others.
+    """
     base, host = find_base(tree, url), find_host(url)
+    own = make_comparable(url, url, host) or ""
     root, directory = _root_and_directory(base)
     targets = {
         # Links are joined with as short an address as possible, so that the navigation of a site stays in the cache.
         _hash_href(href, root if href.startswith(_ANYWHERE) else base if href[:1] in _SAME_PAGE else directory, host)
         for href in {href.strip() for href in cast("list[str]", _HREFS(tree))}
+        if "=" not in href or not _leads_back(href, base, host, own)
     }
     targets.discard(None)
     hashes = np.array(list(targets), dtype=np.uint64)
     hashes.sort()
     return Links(hashes)
+
+
+def _leads_back(href: str, base: str, host: str, own: str) -> bool:
+    """Return whether a parameter of *href* is the address *own*, or names it as where to return."""
+    if len(href) > _MAX_HREF:
+        return False
+    path, _, query = own.partition("?")
+    file = path.rpartition("/")[2]
+    for parameter in href.partition("?")[2].split("&", _MAX_PARAMETERS)[:_MAX_PARAMETERS]:
+        name, _, value = parameter.partition("=")
+        value = unquote_plus(value)
+        # A bare word is an identifier, which another page may have, too: "reviews?product=5" on "/product/5".
+        if file in value and ("/" in value or "." in value) and make_comparable(value, base, host) == own:
+            return True
+        if "return" in name.lower():  # a wiki returns to a title: returnto=Main+Page
+            title = value.replace(" ", "_")
+            return title in (unquote_plus(part.partition("=")[2]) for part in (f"={file}", *query.split("&")))
+    return False
 
 
 def _hash_href(href: str, base: str, host: str) -> int | None:

@@ -149,7 +149,13 @@ class Signer:
             scope: ``None``: the language of the text that the page is compared by.
             note: called with what own texts are made of.
         """
-        page = identify_page(url, key=key, scope=_language_scope(UNKNOWN) if scope is None else scope, size=len(body))
+        page = identify_page(
+            url,
+            key=key,
+            scope=_language_scope(UNKNOWN) if scope is None else scope,
+            size=len(body),
+            links_followed=self.config.action == "follow",
+        )
         try:
             tree, read = self.read_page(body, encoding, tree, with_elements=note is not None)
             if note is not None:

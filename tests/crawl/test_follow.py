@@ -8,8 +8,23 @@ from typing import Any
 import pytest
 
 from crawler_dedup import Config, Deduplicator, Verdict
+from crawler_dedup.rules.limits import MIN_PAGES
+from crawler_dedup.system.extras import has_extra
 from tests.support.commandline import invoke, printed_text
-from tests.support.crawling import WALK, Crawl, Page, Site, article, crawl_pages, html, run_script, run_scripts
+from tests.support.crawling import (
+    WALK,
+    Answer,
+    Crawl,
+    Page,
+    Site,
+    article,
+    crawl_pages,
+    html,
+    run_script,
+    run_scripts,
+    words,
+)
+from tests.support.sitepages import STORIES, listing
 
 FOLLOW = {"DEDUP_ACTION": "follow"}
 LENGTH = 8
@@ -127,6 +142,56 @@ def test_requests_of_a_duplicate_are_followed_and_its_items_discarded(tmp_path: 
     assert ["/copy", "duplicate"] in crawls["generator"].notes
     printed = printed_text(invoke("why", f"{site.url}/copy", tmp_path / "index"))
     assert printed.count(f"{site.url}/copy was dropped: a duplicate of {site.url}/first.") == len(crawls)
+
+
+BY_REQUEST = """
+from tests.support.walker import Walker
+
+class Spider(Walker):
+    def request(self, path):
+        return super().request(path, meta={"dedup_action": "follow"} if "follow" in path else {})
+"""
+
+
+@pytest.mark.skipif(not has_extra("warc"), reason="needs the extra warc")
+def test_links_make_another_list_only_where_they_would_be_lost_and_all_commands_agree(tmp_path: Path) -> None:
+    stories = [f"/story/{number}" for number in range(30)]
+
+    def tags(visit: str, *more: str) -> Answer:
+        return html(listing("Tags of the kettle", [*stories, *more], heading="Tags of the kettle", visit=f"?{visit}"))
+
+    pages = {"/kept": tags("a"), "/dropping": tags("b"), "/follow": tags("c"), "/follow-more": tags("d", "/story/more")}
+    crawl = crawl_pages(tmp_path, pages, BY_REQUEST, {"DEDUP_DROPPED_WARC": "10 MB", "DEDUP_SCOPE": "global"})
+    assert crawl.paths() == ["/kept", "/dropping", "/follow-more"]
+    (drop,) = crawl.drops
+    url, index, kept = drop["url"], tmp_path / "index", tmp_path / "kept.html"
+    kept.write_bytes(pages["/kept"].body)
+    compared = invoke("compare", url, kept, "--kept-url", drop["duplicate_of"], "--index", index, "--brief")
+    assert "duplicate: same thin page" in compared.stdout
+    replayed = invoke("replay", index, "-s", "DEDUP_MAX_DISTANCE=0")
+    assert "1 dropped page in WARC files; 1 are" in replayed.stderr
+
+
+@pytest.mark.parametrize("size", [5, 40])
+def test_an_entry_is_never_lost_however_short_and_followed_it_is(tmp_path: Path, size: int) -> None:
+    def tags(*names: str) -> bytes:
+        entries = "".join(f"<li><a href='/{name}'>{name}</a></li>" for name in names)
+        return f"<title>Tags</title><a href=/>Start</a><h1>Tags</h1><ul>{entries}</ul>".encode()
+
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", action="follow")) as deduplicator:
+        for number in range(MIN_PAGES):
+            deduplicator.check(f"http://h/{number}", article(number).encode())
+        names = words("tags", size)
+        assert deduplicator.check("http://h/kept", tags(*names)).verdict is Verdict.NEW
+        assert deduplicator.check("http://h/more", tags(*names, "tea")).verdict is Verdict.NEW
+
+
+def test_a_list_that_is_visited_again_with_other_links_has_changed_even_if_they_are_followed(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", action="follow")) as deduplicator:
+        bodies = [listing("Tags", STORIES, heading="Tags", visit=f"?{visit}").encode() for visit in range(2)]
+        for url in ("http://h/list", "http://h/other"):
+            verdicts = [deduplicator.check(url, body).verdict for body in bodies]
+            assert verdicts == [Verdict.NEW, Verdict.CHANGED] if url.endswith("list") else [Verdict.DUPLICATE] * 2
 
 
 def test_a_page_that_was_followed_once_and_is_new_when_its_request_is_sent_again_is_stored(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Kept pages that differ only in numbers, dates or parts of their address are reported; nothing is dropped because of it."""
+"""Pages that differ only in numbers, dates or parts of their address are reported; nothing is dropped because of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -67,6 +68,21 @@ def search(number: int) -> tuple[str, str]:
     return f"/search?q={first}+{second}&sort=1", f"<title>{first} {second}</title><p>{text}<a href=/>Home</a>"
 
 
+def login(number: int) -> tuple[str, str]:
+    path = "_".join(words(number, 2))
+    return (
+        f"/login?to={path}",
+        f"<title>Log in</title><a href='/{path}'>Back</a><input type=password><button>Log in</button>",
+    )
+
+
+def missing_page(number: int) -> tuple[str, str]:
+    name = f"{words(number, 1)[0]}:{words(number + 5_000, 1)[0]}"
+    text = "This topic does not exist yet. You have followed a link to it; if permissions allow, you may write it yourself."
+    picture = f"<img src='/counter.php?id={quote(name)}&amp;17{number}' width=2 height=1>"
+    return f"/doku.php?id={name}", f"<title>{name}</title><h1>{name}</h1><p>{text}<a href=/>Start</a></p>{picture}"
+
+
 def articles(number: int) -> tuple[str, str]:
     return f"/articles/{number}", article(number)
 
@@ -101,6 +117,8 @@ def reported(page: Page, pages: int = 3 * LIMIT) -> list[tuple[int, FormUse]]:
         (bare_calendar, "http://site/bare/"),
         (soft_404, "http://site/"),
         (search, "http://site/"),
+        (login, "http://site/"),
+        (missing_page, "http://site/"),
     ],
 )
 def test_a_form_is_reported_once_with_its_path_and_number(page: Page, path: str) -> None:
@@ -208,15 +226,24 @@ def test_a_crawl_warns_once_keeps_all_pages_and_its_report_names_path_and_number
     assert len(crawl.items) == len(pages)
     assert crawl.counts()["forms"] == 1
     (line,) = crawl.lines("WARNING", "")
-    assert f"{LIMIT} kept pages below {site.url}/events/1999/ differ only in numbers, dates or parts" in line
+    assert f"{LIMIT} pages below {site.url}/events/1999/ differ only in numbers, dates or parts" in line
     (journal,) = (tmp_path / "index").glob("journal-*.jsonl")
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
     assert [line["count"] for line in lines if line["event"] == "form"] == [len(pages)]
     if has_extra("report"):
         assert command(tmp_path, "report", "index").returncode == 0
         report = (tmp_path / "report.html").read_text()
-        section = report.partition("Kept pages that differ only in numbers")[2].partition("</section>")[0]
+        section = report.partition("Pages that differ only in numbers")[2].partition("</section>")[0]
         assert section.count(" pages below") == 1
         assert f'<span class="big">{len(pages)}</span> pages below' in section
         assert f"{site.url}/events/<" in section
         assert "Page not found" in section
+
+
+def test_a_crawl_warns_of_forms_that_cannot_be_signed(tmp_path: Path) -> None:
+    pages: dict[str, Answer] = {path: html(body) for path, body in map(login, range(LIMIT))}
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, WALK, {"DEDUP_SCOPE": "global"}, site=site.url, paths=list(pages))
+    assert crawl.counts()["unchecked"] == LIMIT
+    (line,) = crawl.lines("WARNING", "")
+    assert f"{LIMIT} pages below {site.url}/ differ only in numbers, dates or parts" in line

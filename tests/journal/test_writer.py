@@ -49,7 +49,7 @@ def test_a_line_is_an_object_with_these_fields_and_is_read_back(tmp_path: Path) 
     assert entries(path) == [written]
     fields = json.loads(path.read_text(encoding="utf-8"))
     names = "version time run event spider scope url duplicate_of rule distance resemblance coverage title bytes links"
-    assert [*fields] == f"{names} reason text snapshot kept_snapshot count request".split()
+    assert [*fields] == f"{names} links_followed reason text snapshot kept_snapshot count request".split()
     assert (fields["version"], fields["run"], fields["event"], fields["time"][-1]) == (2, "00000abc", "drop", "Z")
     assert fields["request"] == {"callback": "parse_page", "meta": {"rule": 0}}
 

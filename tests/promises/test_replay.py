@@ -67,9 +67,10 @@ def signed(content: int, host: int, copy: int) -> SignedPage:
     body = article(content, count=60, frame=f"copy {copy}", links=["/", "/about", f"/{content}"])
     if not copy:
         body = body.replace("</title>", " | Tea House</title>")
-    return _signer().sign(
+    page, _ = _signer().sign(
         f"{_HOSTS[host]}/{content}/{copy}", body.encode(), encoding=None, key=None, scope=f"{content % 2}" * (host == 2)
-    )[0]
+    )
+    return msgspec.structs.replace(page, links_followed=copy == 2)
 
 
 @cache

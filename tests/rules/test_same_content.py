@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from urllib.parse import quote
+
 import pytest
 
 from crawler_dedup import Verdict
@@ -57,6 +60,43 @@ def test_a_link_of_a_list_to_the_list_itself_is_no_other_link(
     assert crawl.check(paths[0], kept).verdict is Verdict.NEW
     assert is_duplicate(crawl.check(paths[1], new + "<!-- -->"), f"http://h{paths[0]}")
     assert crawl.check("/elsewhere", listing_with_link("/third")).verdict is Verdict.NEW
+
+
+TWO_ADDRESSES = ("/topics/view.php?f=2&t=7", "/topics/view.php?f=2&p=19&t=7")
+
+
+@knowing
+@pytest.mark.parametrize(
+    ("paths", "links", "duplicate"),
+    [
+        (TWO_ADDRESSES, ("/login?to=view.php%3Ft%3D7%26f%3D2", "/login?to=view.php%3Ff%3D2%26p%3D19%26t%3D7"), True),
+        (TWO_ADDRESSES, [f"/login?mode=1&next={quote(path, safe='')}" for path in TWO_ADDRESSES], True),
+        (TWO_ADDRESSES, [f"/login?url={quote('http://h' + path)}" for path in TWO_ADDRESSES], True),
+        (("/a.php?title=Old_tea", "/a.php?title=Tea"), ("/login?returnto=Old+tea", "/login?returnto=Tea"), True),
+        (("/wiki/Old_tea", "/wiki/Tea"), ("/login?returnto=Old_tea", "/login?returnto=Tea"), True),
+        (TWO_ADDRESSES, ("/login?to=/topics/view.php?t=8", "/login?to=/topics/view.php?t=9"), False),
+        (("/tea/5", "/tea/6"), ("/reviews?product=5", "/reviews?product=6"), False),
+        (("/list?page=1", "/list?page=2"), ("/list?page=2", "/list?page=3"), False),
+    ],
+)
+def test_a_link_that_carries_the_address_of_its_page_is_no_other_link(
+    crawl: Crawl, paths: Sequence[str], links: Sequence[str], duplicate: bool
+) -> None:
+    kept, new = map(listing_with_link, links)
+    assert crawl.check(paths[0], kept).verdict is Verdict.NEW
+    assert (crawl.check(paths[1], new).verdict is Verdict.DUPLICATE) is duplicate
+
+
+@knowing
+def test_a_picture_that_nobody_sees_is_no_other_picture(crawl: Crawl) -> None:
+    def remark(number: int, size: int) -> str:
+        picture = f"<img src='/count?{number}' width={size} height='1px'>"
+        return page(f"A remark | {SITE}", f"<h1>A remark</h1><p>{'The kettle sings. ' * 20}</p>{picture}", MENU)
+
+    assert crawl.kind(remark(1, 2)) is PageKind.THIN
+    assert crawl.check("/1", remark(1, 2)).verdict is Verdict.NEW
+    assert crawl.check("/2", remark(2, 1)).verdict is Verdict.DUPLICATE
+    assert crawl.check("/3", remark(3, 40)).verdict is Verdict.NEW
 
 
 # What the pages of a site have in common, and later have not

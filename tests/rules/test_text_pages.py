@@ -39,6 +39,40 @@ def test_a_mirror_of_a_list_with_text_is_a_duplicate_whatever_its_links(crawl: C
 # Which page represents which
 
 
+def category(number: int, entries: int = 20, *, frame: str = "") -> str:
+    """Return a page of a category that has a text above its list."""
+    names = [" ".join(words(f"entry {number} {place}", 2)) for place in range(entries)]
+    items = "".join(f"<li><a href='/tea/{name}'>{name}</a><p>9.50</p></li>" for name in names)
+    pages = "".join(f"<a href='?page={other}'>{other}</a> " for other in range(1, 5))
+    text = f"<h1>Green teas</h1><div>{paragraphs(words('green teas', 150))}</div><ol>{items}</ol><p>{pages}</p>"
+    return page(f"Green teas | {SITE}", f"{text}{frame}", MENU)
+
+
+@knowing
+def test_each_page_of_a_list_below_a_text_is_kept_and_found_again(crawl: Crawl) -> None:
+    assert crawl.kind(category(1)) is PageKind.TEXT
+    for number in range(1, 4):
+        assert crawl.check(f"/green?page={number}", category(number)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/copy", category(2) + "<!-- copy -->"), "http://h/green?page=2")
+    assert is_duplicate(crawl.check("/less", category(3, 19)), "http://h/green?page=3")
+
+
+@pytest.mark.parametrize("crawl", [True], ids=["site known"], indirect=True)
+def test_a_last_page_with_few_entries_below_a_text_is_kept(crawl: Crawl) -> None:
+    assert crawl.check("/green?page=1", category(1)).verdict is Verdict.NEW
+    assert crawl.check("/green?page=2", category(2, 3)).verdict is Verdict.NEW
+    assert crawl.check("/red?page=1", category(3, 0)).verdict is Verdict.DUPLICATE
+
+
+def test_links_to_the_pages_beside_a_text_in_another_design_are_no_list(crawl: Crawl) -> None:
+    crawl.get_known()
+    assert crawl.check("/story", story("tea")).verdict is Verdict.NEW
+    beside = "".join(f"<a href='/{name}'><p>{name}</p></a>" for name in ("older", "newer"))
+    archive = "".join(f"<li><a href='/{year}'>All of our stories of {year}</a>" for year in range(8))
+    assert crawl.check("/2024/story", story("tea", below=beside)).verdict is Verdict.DUPLICATE
+    assert crawl.check("/list", story("tea", below=f"<ul>{archive}</ul>")).verdict is Verdict.NEW
+
+
 def without_name(*stories: str, below: str = "") -> str:
     shown = "".join(f"<article><h2>Story {name}</h2>{paragraphs(words(name, 150))}</article>" for name in stories)
     return page(SITE, f"{shown}{below}", MENU)
