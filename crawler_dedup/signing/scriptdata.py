@@ -19,10 +19,11 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.maintext import MainBlocks
 from crawler_dedup.signing.outline import Outline
+from crawler_dedup.signing.parsing import using_plain_elements
 
 # The elements in which React, Vue, Angular, Next, Nuxt, Gatsby and Quasar show a page. They are near the top of the page.
 _ROOT_NAMES = " app app-root react-root root q-app __next __nuxt ___gatsby "
-_IS_ROOT = f"[self::app-root or contains('{_ROOT_NAMES}', concat(' ', @id, ' '))]"
+_IS_ROOT = f"[self::app-root or (@id and contains('{_ROOT_NAMES}', concat(' ', @id, ' ')))]"
 _APPLICATION_ROOTS = etree.XPath(" | ".join(f"/html/body{'/*' * depth}{_IS_ROOT}" for depth in (1, 2)))
 _UNSHOWN = ("noscript", "script", "style", "template")
 _LABEL = 20  # letters: "Loading…"
@@ -110,8 +111,9 @@ def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks
     Args:
         body: the page before it was parsed.
     """
-    elements = (element for element in tree.getroottree().getroot().iter("script") if element.text)
-    scripts = [(element.text, element.get("type", "").strip().lower()) for element in elements]
+    with using_plain_elements(tree):
+        elements = (element for element in tree.getroottree().getroot().iter("script") if element.text)
+        scripts = [(element.text, element.get("type", "").strip().lower()) for element in elements]
     attributes = b"\n".join([double or single for double, single in _ATTRIBUTE.findall(body)])
     pieces = [text for text, kind in scripts if _JSON in kind or (kind in _PROGRAMS and _may_hold_data(text))]
     data = "\n".join([*pieces, unescape(attributes.decode("utf-8", "backslashreplace"))])
