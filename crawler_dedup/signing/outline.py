@@ -131,7 +131,12 @@ def _outweighs(element: HtmlElement, outside: int, unlinked: int) -> bool:
         least = max(unlinked, _WITH_PARTS)
     else:
         least = max(outside, _ALL if element.tag == "noscript" or outside < _LABEL else _NOT_CLOSED)
-    if size_in_letters(text) - _size_of_links(element) <= least:  # to read the element takes many times as long
+    size, inner = size_in_letters(text), set[HtmlElement]()
+    for link in element.iter("a") if size > least else ():  # to read the element takes many times as long
+        if link not in inner and (size := size - size_in_letters(cast("str", _text(link)))) <= least:
+            return False
+        inner.update(link.iterdescendants("a"))
+    if size <= least:
         return False
     reader = _Reader(frozenset())
     reader.read_root(element, SHOWN)
@@ -141,15 +146,6 @@ def _outweighs(element: HtmlElement, outside: int, unlinked: int) -> bool:
         linked[block.group] += block.linked
     texts = [group for group, size in sizes.items() if size >= _TEXT and linked[group] <= _LINK_SHARE * size]
     return sum([sizes[group] - linked[group] for group in texts]) > least
-
-
-def _size_of_links(element: HtmlElement) -> int:
-    size, inner = 0, set[HtmlElement]()
-    for link in element.iter("a"):
-        if link not in inner:
-            inner.update(link.iterdescendants("a"))
-            size += size_in_letters(cast("str", _text(link)))
-    return size
 
 
 class _Reader:
