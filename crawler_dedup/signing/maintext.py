@@ -146,7 +146,12 @@ def _find_continuations(page: Outline, main: range, texts: Mapping[int, int], na
     if begin is None:
         return set()
     places = {block.place for block in own if block.group in texts} - {0}
-    known = {block.place for block in blocks[begin + 1 : last + 1] if block.level and block is not own[0]}
+    known = {block.place for block in own[1:] if block.level}
+    above = {block.place for block in blocks[begin + 1 : first] if block.level}
+    if own[0].level and own[0].place in above - known:
+        begin = first  # above are other articles
+    else:
+        known |= above
     rest = range(last + 1, len(blocks))
     end = next((at for at in rest if blocks[at].level and blocks[at].place not in known), len(blocks))
     around, parent = _elements_around(main.start, parents), parents[main.start]

@@ -45,8 +45,7 @@ _WITH_PARTS, _NOT_CLOSED, _ALL = 200, 500, 1_000
 _LABEL = 20
 _TEXT, _LINK_SHARE = 100, 1 / 3
 _MOST_A_CHARACTER = 3  # letters (size_in_letters)
-_length = XPath("string-length(normalize-space())")
-_outside_links = XPath("descendant::text()[not(parent::a or parent::script or parent::style)]", smart_strings=False)
+_text = XPath("normalize-space()")
 _MOST_PASSES = 3
 # Elements that hold one text in many blocks: a list of forty short lines.
 LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
@@ -125,14 +124,19 @@ def _outweighs(element: HtmlElement, outside: int, unlinked: int) -> bool:
 
     If it has the parts of a page, they are compared with the *unlinked* part of this text only.
     """
+    text = cast("str", _text(element))
+    if _MOST_A_CHARACTER * len(text) <= max(unlinked, _WITH_PARTS):
+        return False
     if _has_parts_of_page(element):
         least = max(unlinked, _WITH_PARTS)
     else:
         least = max(outside, _ALL if element.tag == "noscript" or outside < _LABEL else _NOT_CLOSED)
-    # To read the element takes many times as long as these.
-    if _MOST_A_CHARACTER * cast("float", _length(element)) <= least:
-        return False
-    if size_in_letters(" ".join("".join(cast("list[str]", _outside_links(element))).split())) <= least:
+    size, inner = size_in_letters(text), set[HtmlElement]()
+    for link in element.iter("a") if size > least else ():  # to read the element takes many times as long
+        if link not in inner and (size := size - size_in_letters(cast("str", _text(link)))) <= least:
+            return False
+        inner.update(link.iterdescendants("a"))
+    if size <= least:
         return False
     reader = _Reader(frozenset())
     reader.read_root(element, SHOWN)

@@ -257,15 +257,18 @@ def test_an_article_in_several_elements_below_its_name_is_the_main_text(article:
     [
         "<h1>Ferries</h1><div>{}</div><h2>Read on</h2><div>{}</div>",
         "<h1>Ferries</h1><div><h2>A ferry</h2>{}</div><div><h2>Read on</h2>{}</div>",
+        "<h1>Ferries</h1><div><h2>A bell</h2>{1}</div><div><h2>A ferry</h2>{0}</div>",
         "<div>{1}</div><h1>Ferries</h1><div>{0}</div>",
         "<div>{}</div><div>{}</div>",
         "<h1>Ferries</h1><div>{}</div><div><div><div>{}</div></div></div>",
         f"<h1>Ferries</h1><div>{{}}</div><div>{SHORT}</div><!-- {{}} -->",
     ],
-    ids=["another heading", "another article", "above the name", "no name", "elsewhere", "remarks"],
+    ids=["another heading", "another article", "an article above", "above the name", "no name", "elsewhere", "remarks"],
 )
 def test_what_is_not_known_to_continue_an_article_is_not_main_text(page: str) -> None:
-    assert main_text(f"<div>{page.format(OPENING, REST)}</div>").splitlines()[-4:] == PARAGRAPHS[:4]
+    lines = main_text(f"<div>{page.format(OPENING, REST)}</div>").splitlines()
+    assert lines[-4:] == PARAGRAPHS[:4]
+    assert PARAGRAPHS[4] not in lines
 
 
 # Pages of every kind
