@@ -36,7 +36,7 @@ GOLDEN = {
     "lamp": "THIN 65323dbf223c3233 0 e3b0c442 e3b0c442 0bff7d5d - d1a33bec0cc38088 3a3946ec 0",
     "list": "THIN e73f81953b811f66 0 e3b0c442 e3b0c442 d03caff9 - c369ff8060b881f2 00000000 0",
     "article": "TEXT 831fb7623c63fc08 23 1e79195b 64351d94 1140f16e 41bc95f85e0c4b1c 89243f890797d799 00000000 1",
-    "documentation": "TEXT 431fb7621c73fc08 25 8f7d381b 57000217 09020faf 9ac90c48c3dd9082 a9f823516cebaaed 00000000 0",
+    "documentation": "TEXT 431fb7621c73fc08 25 8f7d381b 61c4026b 09020faf 9ac90c48c3dd9082 a9f823516cebaaed 00000000 0",
     "service": "TEXT 831f87623e73fc2c 33 ebf6a5f2 6c03c617 5a0bd789 c2b599e41a0f6d82 a9f823516cebaaed 00000000 0",
     "product": "THIN bef4a4732c0b4c43 0 e3b0c442 e3b0c442 73494362 - a9f823516cebaaed 00000000 1",
     # Its text is in a <noscript>.
