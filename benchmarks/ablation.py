@@ -26,7 +26,7 @@ from tests.support.data import DATA, require_data
 
 _TEXT = ("too little text", "signatures far apart")
 _COVERED = (*_TEXT, "not covered")
-_THIN = (*_COVERED, SAME_BYTES, "same thin page", "nothing of its own")
+_THIN = (*_COVERED, SAME_BYTES, "nothing of its own")
 _TITLES = (*_THIN, "other titles")
 _LINKS = (*_TITLES, OTHER_LINKS)
 
@@ -70,7 +70,7 @@ def evaluate_stage(folder: Path, sets: Sequence[LabelledSet], stage: Stage) -> l
     )
     signed = sign_documents(folder, sets, config, os.cpu_count() or 1, lambda _: None)
     rules = [rule for rule in TABLE if rule.name in (*stage.rules, "alike")]
-    if "same thin page" not in stage.rules:
+    if SAME_BYTES not in stage.rules:
         rules.insert(0, _NO_THIN_PAGES)
     results = pairs.evaluate_pairs(sets, signed, config)
     if not stage.knows_sites:

@@ -22,8 +22,7 @@ from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import can_read
-from crawler_dedup.rules.matcher import RuleMatcher
-from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.matcher import RuleMatcher, pair_of
 from crawler_dedup.rules.sites import decode_profile
 from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signedpage import SignedPage, clean_identifier
@@ -257,7 +256,7 @@ class Deduplicator:
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """Return the match if *kept* covers *new* by the rules of a crawl, without site profiles; else ``None``."""
-        return table.compare(Pair(new, trim(kept), self.signer.config.max_distance, self.signer.scheme))
+        return table.compare(pair_of(self.signer.config, self.signer.scheme, new, trim(kept)))
 
     def end_claim(self, decision: Decision, *, settled: bool, urgent: bool = False) -> Future[bool]:
         """Settle or release the claim of *decision* without waiting.

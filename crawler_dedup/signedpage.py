@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
-from functools import lru_cache
-from itertools import accumulate, pairwise
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -15,13 +13,8 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 KEY_BYTES = 8
 """Length of each key under which a thin page is filed, in bytes."""
-COVER_IS_NEW = 0x8000
-"""Bit in the number of the packed blocks of a text: the names that a kept block must have follow."""
-COVER_SET_END = 0x80
-"""Bit in the byte of a member of a set: it is the last one."""
-LONGEST_FACT = 15
-"""Code of the size of the longest block of a text that is a fact (:mod:`crawler_dedup.signing.cover`)."""
-_SIZES_OF_FACTS, _NO_ENDS = bytes(range(LONGEST_FACT + 1)), bytes(range(COVER_SET_END))
+COVER_BYTES = 4
+"""Length of each block of a kept page, in bytes."""
 BLOCK_BYTES = 6
 """Length of each packed block of a page, in bytes."""
 MAX_KEYS = 7
@@ -45,7 +38,7 @@ class Trait(IntFlag):
     EMBEDDED = 64
     """It is not text, but a picture, a frame, a button or the like, or data of a script beside a text."""
     LINKED = 128
-    """It is a link as a whole. Only blocks of a cover have this trait."""
+    """It is a link as a whole, and leads to another page."""
 
 
 class Signature(NamedTuple):
@@ -91,8 +84,8 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
             are empty.
         sketch: sketch of these features (:mod:`crawler_dedup.signing.sketch`).
         feature_digest: BLAKE2b of the set of features, 8 bytes.
-        cover: its blocks in the form by which text pages are compared (:mod:`crawler_dedup.signing.cover`). Once the page is
-            settled, without those that its site has on many pages. Empty for a thin page.
+        cover: of a kept page, its blocks in the form in which it is compared (:mod:`crawler_dedup.signing.cover`). Empty
+            until the page is settled.
         link_count: number of different outlinks.
         link_chars: size of the text inside links, in Latin letters, without elements for navigation and footers.
         inner_link_chars: the part of *link_chars* that is in the element that holds the main text.
@@ -101,8 +94,8 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
             kept only if a rule uses them.
         text: the main text in UTF-8, compressed with Zstandard, if ``Config.store_text`` is on.
         unsigned: why the page could not be signed, in a few words; ``""`` if it was.
-        blocks: its blocks of text (:attr:`crawler_dedup.signing.blocks.PageBlocks.packed`). Once the page is settled, and
-            counted for its site, they are kept only if a rule uses them.
+        blocks: its blocks (:attr:`crawler_dedup.signing.blocks.PageBlocks.packed`). Empty once the page is settled, and
+            counted for its site.
         heading: 32 bits of the main text's ``<h1>``, if that has nothing in common with the title, else 0
             (:attr:`crawler_dedup.signing.blocks.PageBlocks.heading`).
         named: a bit for each part of the title, whether it is also in a heading or the main text; the lowest for the first
@@ -178,62 +171,11 @@ def escape_surrogates(text: str) -> str:
 def is_well_formed(page: SignedPage) -> bool:
     """Return whether the parts of a page that was read from disk have possible lengths."""
     are_lists = len(page.links) % 4 == 0 and len(page.blocks) % BLOCK_BYTES == 0
-    is_cover = not page.cover or split_cover(page.cover) is not None
+    is_cover = len(page.cover) % COVER_BYTES == 0
     are_keys = page.kind is PageKind.TEXT or (
         len(page.value) % KEY_BYTES == 0 and len(page.value) <= MAX_KEYS * KEY_BYTES
     )
     return _is_sketch(page.sketch) and are_lists and is_cover and are_keys and 0 <= page.signature < 1 << 64
-
-
-_COVERS = 64  # the cover of a page is split when it is read, compared, trimmed and written
-
-
-class CoverParts(NamedTuple):
-    """The packed blocks of a text, by column (:mod:`crawler_dedup.signing.cover`).
-
-    Attributes:
-        is_new: whether all traits, and the names that a kept block must have, are there.
-        sizes: a byte for each block.
-        traits: a byte for each block, or a bit.
-        facts: 2 bytes for each short block.
-        sketches: 3 bytes for each longer block.
-        flags: a bit for each set: whether it has members.
-        members: the members of the sets that have any, a byte each.
-    """
-
-    is_new: bool
-    sizes: bytes
-    traits: bytes
-    facts: bytes
-    sketches: bytes
-    flags: bytes
-    members: bytes
-
-
-def is_new_cover(content: bytes) -> bool:
-    """Return whether packed blocks of a text are those of a page that may be compared as the new one."""
-    return bool(int.from_bytes(content[:2], "little") & COVER_IS_NEW)
-
-
-@lru_cache(maxsize=_COVERS)
-def split_cover(content: bytes) -> CoverParts | None:
-    """Return the parts of the packed blocks of a text; ``None`` if *content* has a length that it cannot have."""
-    is_new, count = is_new_cover(content), int.from_bytes(content[:2], "little") & ~COVER_IS_NEW
-    texts = len(content[2 : 2 + count].translate(None, _SIZES_OF_FACTS))
-    lengths = (
-        count,
-        count if is_new else -(-count // 8),
-        2 * (count - texts),
-        3 * texts,
-        -(-(2 + is_new) * texts // 8),
-    )
-    ends = [*accumulate(lengths, initial=2)]
-    sizes, traits, facts, sketches, flags = [content[start:end] for start, end in pairwise(ends)]
-    parts = CoverParts(is_new, sizes, traits, facts, sketches, flags, members=content[ends[-1] :])
-    is_ended = parts.members[-1:] >= bytes([COVER_SET_END]) or not parts.members
-    sets = int.from_bytes(parts.flags, "big").bit_count()
-    is_whole = len(content) >= ends[-1] and is_ended and len(parts.members.translate(None, _NO_ENDS)) == sets
-    return parts if is_whole else None
 
 
 def _is_sketch(content: bytes) -> bool:

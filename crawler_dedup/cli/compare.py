@@ -182,8 +182,6 @@ def print_difference(
         print_side_by_side(console, new, kept, folded=True)
     if dropped is not None:
         console.print(describe_lacks("kept", lacks))
-        if not kept:
-            click.echo("Changes of single words may be missing here, because the text of the kept page is not stored.")
 
 
 def _print_beside(console: Console, comparison: Comparison) -> None:
@@ -240,13 +238,13 @@ def describe_lacks(name: str, lacks: Sequence[Lack]) -> Text:
     """Return what the page *name* (new or kept) lacks of the other, in a line each."""
     lines = [f"  {_describe_lack(lack)}" for lack in lacks[:_SHOWN_BLOCKS]]
     lines += [f"  … and {len(lacks) - _SHOWN_BLOCKS} more"] if len(lacks) > _SHOWN_BLOCKS else []
-    return Text.assemble((f"the {name} page lacks:\n", "bold"), "\n".join(lines or ["  nothing"]))
+    return Text.assemble((f"the {name} page lacks:\n", "bold"), "\n".join(lines or ["  nothing: every word is there"]))
 
 
 def _describe_lack(lack: Lack) -> str:
-    if lack.text:
-        return f"{lack.kind}: {printable(lack.text)}"
-    return f"{lack.kind} of {quantity(lack.letters, 'letter')}" if lack.letters else lack.kind
+    size = f" of {quantity(lack.letters, 'letter')}" if lack.letters else ""
+    block = f"{lack.kind}: {printable(lack.text)}" if lack.text else f"{lack.kind}{size}"
+    return f"{block} (does not count: {lack.exemption})" if lack.exemption else block
 
 
 def _rules(results: Sequence[RuleResult]) -> Table:

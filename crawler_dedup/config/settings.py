@@ -134,6 +134,12 @@ class Config:
         "Largest Hamming distance between the signatures of duplicates, in bits (scheme `simhash`). It may change "
         "from run to run on one index.",
     )
+    compare: Literal["words", "signatures"] = _setting(
+        "words",
+        "`words`: a page is a duplicate only if each block that is its own is on the kept page, in the same words. "
+        "`signatures`: the distance of the signatures and the titles decide, as in the papers, so that edited copies are "
+        "dropped, too ([what each loses](../explanation/limits.md)). It may change from run to run on one index.",
+    )
     min_features: Annotated[int, Meta(ge=1, le=10_000)] = _setting(
         20,
         "A page whose main text has fewer different tokens than this, without stop words, is "

@@ -6,13 +6,13 @@ Words that would take too long to align are reported as different throughout.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 from typing import NamedTuple
 
-from crawler_dedup.rules.cover import longest_increasing
 from crawler_dedup.signing.characters import HAN_RANGES, MARKS_RANGES, UNSPACED_RANGES
 
 _MAX_COMPARISONS = 1_000_000
@@ -58,7 +58,7 @@ def compare_lines(new: Sequence[str], kept: Sequence[str]) -> Iterator[Aligned]:
     equal = _find_equal(new, kept)
     matched = set(equal.values())
     new_at = kept_at = 0
-    for anchor, _ in [*longest_increasing([*equal.items()]), (len(new), len(kept))]:
+    for anchor, _ in [*_longest_increasing([*equal.items()]), (len(new), len(kept))]:
         kept_end = equal.get(anchor, len(kept))
         unmatched = [number for number in range(kept_at, kept_end) if number not in matched]
         changed = _pair_alike({at: new[at] for at in range(new_at, anchor) if at not in equal}, unmatched, kept)
@@ -124,3 +124,21 @@ def omit_equal(lines: Sequence[Aligned], context: int = 1) -> Iterator[Aligned |
     for is_kept, rows in groupby(enumerate(lines), lambda row: row[0] in kept):
         part = [line for _, line in rows]
         yield from part if is_kept else [Omission(len(part))]
+
+
+def _longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the longest part of *pairs*, ascending by their first numbers, in which the second numbers rise, too."""
+    ends: list[int] = []
+    last: list[int] = []
+    before: list[int] = []
+    for at, (_, kept) in enumerate(pairs):
+        length = bisect_left(ends, kept)
+        before.append(last[length - 1] if length else -1)
+        ends[length : length + 1] = [kept]
+        last[length : length + 1] = [at]
+    rising = []
+    at = last[-1] if last else -1
+    while at >= 0:
+        rising.append(pairs[at])
+        at = before[at]
+    return rising[::-1]

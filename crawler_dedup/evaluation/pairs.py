@@ -149,13 +149,15 @@ class PairResult:
 
     def with_nothing_learned(self) -> PairResult:
         """Return the result as if nothing were known about the sites."""
-        max_distance, scheme = self.forward.pair.max_distance, self.forward.pair.scheme
-        a, b = self.a.page, self.b.page
-        return replace(
-            self,
-            forward=decide_direction(a, b, max_distance, Sites(), scheme),
-            backward=decide_direction(b, a, max_distance, Sites(), scheme),
+        pair, a, b = self.forward.pair, self.a.page, self.b.page
+        decide = partial(
+            decide_direction,
+            max_distance=pair.max_distance,
+            sites=Sites(),
+            scheme=pair.scheme,
+            by_words=pair.by_words,
         )
+        return replace(self, forward=decide(a, b), backward=decide(b, a))
 
     @property
     def deciding_direction(self) -> DirectionResult:
@@ -185,12 +187,13 @@ class SiteMean(NamedTuple):
 
 
 def decide_direction(
-    new: SignedPage, kept: SignedPage, max_distance: int, sites: Sites, scheme: Scheme
+    new: SignedPage, kept: SignedPage, max_distance: int, sites: Sites, scheme: Scheme, *, by_words: bool = True
 ) -> DirectionResult:
     """Decide as a crawl does if it meets *new* and *kept* is kept."""
     new = with_site_keys(new, sites.profile_of(new))
     kept = trim(with_site_keys(kept, sites.profile_of(kept)))
-    result = _apply_rules(Pair(new, kept, max_distance, scheme, sites.profile_of(new), sites.profile_of(kept)))
+    profiles = sites.profile_of(new), sites.profile_of(kept)
+    result = _apply_rules(Pair(new, kept, max_distance, scheme, *profiles, by_words))
     if result.is_duplicate and not Lookup(scheme).finds(new, kept):
         return DirectionResult(result.pair, "not met in the index", False)
     return result
@@ -213,14 +216,18 @@ def evaluate_pairs(
     """Decide about every pair of *sets*, with the site profiles that a crawl of all their pages learns."""
     pages = [document.page for document in documents.values()]
     sites = learn_sites(shuffle_pages(pages))
-    scheme = scheme_of(config.scheme, config)
+    decide = partial(
+        decide_direction,
+        max_distance=config.max_distance,
+        sites=sites,
+        scheme=scheme_of(config.scheme, config),
+        by_words=config.compare == "words",
+    )
     results = []
     for labelled_set in sets:
         for pair in labelled_set.pairs:
             a, b = documents[labelled_set.name, pair.id_a], documents[labelled_set.name, pair.id_b]
-            forward = decide_direction(a.page, b.page, config.max_distance, sites, scheme)
-            backward = decide_direction(b.page, a.page, config.max_distance, sites, scheme)
-            results.append(PairResult(labelled_set.name, pair, a, b, forward, backward))
+            results.append(PairResult(labelled_set.name, pair, a, b, decide(a.page, b.page), decide(b.page, a.page)))
     return results
 
 

@@ -15,7 +15,7 @@ from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
 
-FORMAT = 10
+FORMAT = 11
 """Version of the layout of the databases."""
 Kind = Literal["pages", "signatures"]
 KIND: Kind = "pages"

@@ -6,19 +6,14 @@ from operator import attrgetter
 from typing import Annotated, Any
 
 import msgspec
-import numpy as np
 
 from crawler_dedup.index.layout import decode_struct
 from crawler_dedup.index.overrides import NO_OVERRIDES, Overrides
 from crawler_dedup.index.records import KEY_BYTES, Addresses, Aliases, Record, RunNumber, checked, shorten_key
-from crawler_dedup.signedpage import BLOCK_BYTES, Count, PageKind, SignedPage
-from crawler_dedup.system.compression import StreamDamaged, deflate, inflate
+from crawler_dedup.signedpage import Count, PageKind, SignedPage
 
 _MAX_TIME = (1 << 62) - 1
 _Time = Annotated[int, msgspec.Meta(ge=-_MAX_TIME, le=_MAX_TIME)]
-_HASH_BYTES = 4
-_MARK_BYTES = BLOCK_BYTES - _HASH_BYTES
-_MANY_BLOCKS = 16
 _REMEMBERED = 128  # records that were read or written last; up to twice as many are kept
 _MOST_REMEMBERED = 8_000  # bytes; larger records are not kept
 
@@ -32,8 +27,6 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
         key: key of the page, 20 bytes (:func:`~crawler_dedup.index.records.shorten_key`).
         seen: when the page was visited last, in seconds after it was filed.
         settled: when it was handled, in seconds after it was filed; ``None`` while that is open.
-        blocks: the blocks of the page; if they are many, only the hash of each, four bytes.
-        marks: if the blocks are many, the other two bytes of each, grouped by their position and compressed.
     """
 
     key: Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
@@ -63,7 +56,6 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     heading: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)] = 0
     links: bytes = b""
     value: bytes = b""
-    marks: bytes = b""
     is_representative: bool = True
     aliases: Aliases = ()
     text: bytes = b""
@@ -74,12 +66,10 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
 
 _FIELDS = PackedRecord.__struct_fields__
 _DEFAULTS = PackedRecord.__struct_defaults__
-# Fields of a page in a packed record: before its blocks, after them and at the end; and their names in a SignedPage.
-_before_blocks = attrgetter(*_FIELDS[_FIELDS.index("digest") : _FIELDS.index("blocks")])
-_behind_blocks = attrgetter(*_FIELDS[_FIELDS.index("blocks") + 1 : _FIELDS.index("marks")])
-_at_the_end = attrgetter(*_FIELDS[_FIELDS.index("text") : _FIELDS.index("is_dry")])
-_PAGE_FIELDS = SignedPage.__struct_fields__
-_before_blocks_of_page = attrgetter(*_PAGE_FIELDS[_PAGE_FIELDS.index("digest") : _PAGE_FIELDS.index("blocks")])
+# Fields of a page in a packed record, in its order and at its end; and in the order of a SignedPage, behind its title.
+_page_fields = attrgetter(*_FIELDS[_FIELDS.index("digest") : _FIELDS.index("is_representative")])
+_last_page_fields = attrgetter(*_FIELDS[_FIELDS.index("text") : _FIELDS.index("is_dry")])
+_behind_title = attrgetter(*[name for name in SignedPage.__struct_fields__[4:] if name in _FIELDS])
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(PackedRecord).decode
@@ -88,20 +78,11 @@ _decode = msgspec.msgpack.Decoder(PackedRecord).decode
 def pack(record: Record) -> bytes:
     """Return *record* in the form of the database."""
     page, filed = record.page, _clip(record.filed)
-    blocks, marks = _split_blocks(page.blocks)
     settled = _clip(record.settled - filed) if record.settled else None
     times = filed, _clip(record.seen - filed), settled
     key = bytes.fromhex(shorten_key(page.key))
-    values = [key, page.scope, page.url, page.title, record.run, record.claim, *times, *_before_blocks(page), blocks]
-    values += [
-        *_behind_blocks(page),
-        marks,
-        record.is_representative,
-        record.aliases,
-        *_at_the_end(page),
-        record.is_dry,
-        record.also_at,
-    ]
+    values = [key, page.scope, page.url, page.title, record.run, record.claim, *times, *_page_fields(page)]
+    values += [record.is_representative, record.aliases, *_last_page_fields(page), record.is_dry, record.also_at]
     for default in reversed(_DEFAULTS):
         if values[-1] != default:
             break
@@ -117,9 +98,7 @@ def _clip(seconds: int) -> int:
 def unpack(content: bytes | memoryview) -> Record:
     """Return the record that is stored as *content*; raise :class:`msgspec.DecodeError` for anything else."""
     packed = unpack_fields(content)
-    blocks = _join_blocks(packed.blocks, packed.marks) if packed.marks else packed.blocks
-    fields: list[Any] = [packed.key.hex(), packed.url, packed.scope, packed.title, *_before_blocks_of_page(packed)]
-    fields += blocks, packed.heading, packed.named
+    fields: list[Any] = [packed.key.hex(), packed.url, packed.scope, packed.title, *_behind_title(packed)]
     return checked(
         Record(
             page=SignedPage(*fields),
@@ -200,26 +179,3 @@ class RecentRows:
         if len(self._latest) >= _REMEMBERED:
             self._before, self._latest = self._latest, {}
         self._latest[content] = record
-
-
-def _split_blocks(blocks: bytes) -> tuple[bytes, bytes]:
-    """Return the hashes of many *blocks* and their other bytes, compressed; return few or invalid blocks as they are."""
-    count, left = divmod(len(blocks), BLOCK_BYTES)
-    if left or count < _MANY_BLOCKS:
-        return blocks, b""
-    rows = np.frombuffer(blocks, dtype=np.uint8).reshape(count, BLOCK_BYTES)
-    return rows[:, :_HASH_BYTES].tobytes(), deflate(rows[:, _HASH_BYTES:].T.tobytes())
-
-
-def _join_blocks(hashes: bytes, marks: bytes) -> bytes:
-    count, left = divmod(len(hashes), _HASH_BYTES)
-    try:
-        columns = np.frombuffer(inflate(marks, _MARK_BYTES * count), dtype=np.uint8).reshape(_MARK_BYTES, count)
-    except StreamDamaged as error:
-        raise msgspec.DecodeError(f"the blocks are damaged: {error}") from error
-    if left:
-        raise msgspec.DecodeError("a hash of a block is cut off")
-    rows = np.empty((count, BLOCK_BYTES), dtype=np.uint8)
-    rows[:, :_HASH_BYTES] = np.frombuffer(hashes, dtype=np.uint8).reshape(count, _HASH_BYTES)
-    rows[:, _HASH_BYTES:] = columns.T
-    return rows.tobytes()

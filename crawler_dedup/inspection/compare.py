@@ -13,7 +13,8 @@ from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import TABLE
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import parsing
-from crawler_dedup.signing.blocks import texts_of_blocks
+from crawler_dedup.signing.blocks import pack_blocks
+from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.schemes import Agreement
@@ -94,9 +95,9 @@ def inspect_page(
     page, text = signer.sign(url, body, encoding=encoding, key=url, scope=scope)
     if text is None:
         return InspectedPage(page, "", (), Counter(), {})
-    tree = parsing.parse(body, encoding)
-    outline = read_outline(tree)
-    blocks = texts_of_blocks(outline)
+    tree, read = signer.read_page(body, encoding)
+    embedded = find_embedded_content(tree, revealed=read.revealed) if page.kind is PageKind.THIN else None
+    blocks = pack_blocks(read.outline, read.main, read.title, page.url, embedded).texts
     compared = text if page.kind is PageKind.TEXT and not page.unsigned else "\n".join(blocks.values())
     try:
         tokens = signer.text_of(compared).tokens

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 
 from crawler_dedup.difference.text import split_lines
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.rules.limits import MIN_COVERAGE, MIN_RESEMBLANCE
 from crawler_dedup.rules.table import SAME_BYTES
 from crawler_dedup.signing.text import unpack_text
 
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"(?<!['’])\b\w+|(?<=['’])\w{2,}")  # without the "s" of "Anna's"
-_NEAR = 0.03  # from a limit of coverage or resemblance
 _SHOWN = 5  # words of a title
 
 
@@ -27,10 +25,11 @@ def find_doubts(entry: Entry, kept_title: str | None, kept_text: bytes, max_dist
     """
     if entry.rule == SAME_BYTES:
         return []
+    is_far = entry.distance is not None and entry.distance >= max_distance
     return [
         *_compare_contents(entry, kept_title, kept_text),
         *_compare_addresses(entry),
-        *_near_limits(entry, max_distance),
+        *([(2, "signatures as far apart as allowed")] if is_far else []),
     ]
 
 
@@ -52,14 +51,3 @@ def _compare_addresses(entry: Entry) -> Iterator[tuple[int, str]]:
         yield 2, "another date or number in the address"
     if path.rpartition("/")[0] != kept_path.rpartition("/")[0]:
         yield 1, "another path"
-
-
-def _near_limits(entry: Entry, max_distance: int) -> Iterator[tuple[int, str]]:
-    if entry.distance is not None and entry.distance >= max_distance:
-        yield 2, "signatures as far apart as allowed"
-    for name, value, limit in (
-        ("coverage", entry.coverage, MIN_COVERAGE),
-        ("resemblance", entry.resemblance, MIN_RESEMBLANCE),
-    ):
-        if value is not None and value < limit + _NEAR:
-            yield 2, f"{name} near the limit"

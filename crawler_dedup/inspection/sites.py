@@ -9,6 +9,7 @@ import msgspec
 from crawler_dedup.index.index import Index
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals
+from crawler_dedup.rules.matcher import pair_of
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile
 from crawler_dedup.rules.trimming import trim
@@ -37,7 +38,7 @@ class PairSites:
         """Return the pair in which *kept* may represent *new*."""
         if self.links_followed is not None:
             new = msgspec.structs.replace(new, links_followed=self.links_followed)
-        return Pair(new, trim(kept), signer.config.max_distance, signer.scheme, self.new, self.kept)
+        return pair_of(signer.config, signer.scheme, new, trim(kept), self.new, self.kept)
 
 
 _KNOWN_NOW = "The rules used what the index knows about the sites now"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,6 @@ from rich.filesize import decimal
 from crawler_dedup.hamming import BITS
 from crawler_dedup.journal.runs import describe_runs, format_period
 from crawler_dedup.report.data import ReportData
-from crawler_dedup.rules.limits import MIN_COVERAGE, MIN_RESEMBLANCE
-from crawler_dedup.signing.schemes import SimHash
 
 _MAX_CHARS = 160
 _MAX_LINK = 2_000
@@ -116,14 +113,13 @@ def _percent(share: float) -> str:
 
 
 def _chart_limits(data: ReportData, max_distance: int) -> Iterator[Chart]:
-    """Chart how near to the limits the duplicates are; for simhash with the limits."""
-    is_simhash = data.index.scheme == SimHash.name
+    """Chart how near to the kept pages the duplicates are; their distances with the limit."""
     if data.distances:
         yield _chart_distances(data.distances, max_distance)
     if data.resemblances:
-        yield _chart_shares("Resemblance", data.resemblances, MIN_RESEMBLANCE if is_simhash else None)
+        yield _chart_shares("Resemblance", data.resemblances)
     if data.coverages:
-        yield _chart_shares("Coverage", data.coverages, MIN_COVERAGE if is_simhash else None)
+        yield _chart_shares("Coverage", data.coverages)
 
 
 def _chart_distances(counts: Mapping[int, int], limit: int) -> Chart:
@@ -133,15 +129,12 @@ def _chart_distances(counts: Mapping[int, int], limit: int) -> Chart:
     return Chart("Distance of a duplicate from its kept page", rows, limit + 1, f"more than {limit}")
 
 
-def _chart_shares(title: str, percents: Mapping[int, int], limit: float | None) -> Chart:
-    """Chart the duplicates by a share in per cent; *limit* is the smallest share that the rules accept, from 0 to 1."""
-    least = min(90, *percents, 100 if limit is None else math.floor(limit * 100))
+def _chart_shares(title: str, percents: Mapping[int, int]) -> Chart:
+    """Chart the duplicates by a share in per cent."""
+    least = min(90, *percents)
     width = 1 if least >= 80 else 2 if least >= 60 else 5
     edges = list(range(least // width * width, 101, width))
     numbers = [sum(percents.get(percent, 0) for percent in range(low, high)) for low, high in pairwise(edges)]
     numbers[-1] += percents.get(100, 0)
     rows = [(f"{low} to {high} %", number) for (low, high), number in zip(pairwise(edges), numbers, strict=True)]
-    if limit is None:
-        return Chart(title, rows)
-    first = sum(high <= limit * 100 for high in edges[1:])
-    return Chart(title, rows, first, f"least {limit * 100:.0f} %")
+    return Chart(title, rows)

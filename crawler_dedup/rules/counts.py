@@ -35,7 +35,7 @@ from crawler_dedup.rules.limits import (
 )
 from crawler_dedup.rules.sites import SiteProfile, Sites, decode_profile, hash_part
 from crawler_dedup.signedpage import Count, SignedPage
-from crawler_dedup.signing.blocks import block_hashes
+from crawler_dedup.signing.blocks import read_rows
 from crawler_dedup.signing.titles import split_title
 from crawler_dedup.urls import site_of
 
@@ -293,7 +293,7 @@ def _without_least(numbers: NDArray[_Number], order: Numbers, count: int) -> NDA
 
 def _read_items(blocks: bytes, links: bytes, parts: Sequence[int]) -> Numbers:
     """Return the items of a page that are counted, distinct and ascending: kind and hash, placed as in a counter."""
-    hashes, outlinks = block_hashes(blocks), np.frombuffer(links, dtype="<u4")
+    hashes, outlinks = read_rows(blocks)["hash"], np.frombuffer(links, dtype="<u4")
     items = np.concatenate([hashes, outlinks, np.array(parts, dtype=np.uint32)]).astype(np.uint64) << _ITEM
     items[len(hashes) :] |= _LINK
     items[len(hashes) + len(outlinks) :] ^= _LINK | _PART

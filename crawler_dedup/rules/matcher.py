@@ -10,7 +10,7 @@ from crawler_dedup.decision import Match
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import SiteProfile, decode_profile
+from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile
 from crawler_dedup.rules.trimming import trim, with_site_keys
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
@@ -36,12 +36,24 @@ class ConfiguredScheme:
     scheme: Scheme
 
 
+def pair_of(
+    config: Config,
+    scheme: Scheme,
+    new: SignedPage,
+    kept: SignedPage,
+    new_site: SiteProfile = UNKNOWN_SITE,
+    kept_site: SiteProfile = UNKNOWN_SITE,
+) -> Pair:
+    """Return the pair of two pages that a crawl with the settings *config* compares."""
+    return Pair(new, kept, config.max_distance, scheme, new_site, kept_site, config.compare == "words")
+
+
 class RuleMatcher(Lookup):
     """Answers the questions of the index about pages, from scheme and rules."""
 
     def __init__(self, signer: Comparing) -> None:
         super().__init__(signer.scheme)
-        self._max_distance = signer.config.max_distance
+        self._config = signer.config
 
     def read_counts(self, content: bytes) -> SiteCounts:
         return SiteCounts.decode(content)
@@ -66,4 +78,4 @@ class RuleMatcher(Lookup):
             return decode_profile(snapshot_of(page).content)
 
         site = site_of(new)
-        return (Pair(new, page, self._max_distance, self._scheme, site, site_of(page)) for page in kept)
+        return (pair_of(self._config, self._scheme, new, page, site, site_of(page)) for page in kept)

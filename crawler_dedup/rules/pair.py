@@ -2,42 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
+from crawler_dedup.rules.comparison import BlockComparison, size_of
 from crawler_dedup.rules.computed import computed
-from crawler_dedup.rules.content import Content
-from crawler_dedup.rules.cover import Cover, is_beside_subject
 from crawler_dedup.rules.limits import (
     LITTLE_TEXT,
     MANY_FEATURES,
     MANY_MORE,
-    MEDIUM_TEXT,
-    MIN_COVERAGE,
-    MIN_RESEMBLANCE,
     MORE_LINKS,
-    MORE_TEXT,
-    MOST_WORDS,
+    MOST_MORE,
     NOTHING,
     NOWHERE,
-    PART_OF_HOST,
-    SAME_LINKS,
-    SAME_SHARE,
+    PART,
 )
+from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
 from crawler_dedup.rules.trimming import is_list
-from crawler_dedup.signedpage import PageKind
+from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import sketch, titles
-from crawler_dedup.signing.cover import CoverBlock
 from crawler_dedup.signing.links import hash_own, unpack_links
 from crawler_dedup.signing.lookup import named_parts
-from crawler_dedup.signing.schemes import Agreement
+from crawler_dedup.signing.schemes import Agreement, Scheme
 from crawler_dedup.urls import site_of
 
 
-class Pair(Content):
+@dataclass(frozen=True)
+class Pair:
     """A new page and a kept page with all that is measured between them, computed when a rule asks for it.
 
-    The fields are those of :class:`~crawler_dedup.rules.content.Content`.
+    Attributes:
+        new: the page that may be dropped.
+        kept: the page that would represent it.
+        max_distance: largest Hamming distance of two signatures that agree, in bits; with 0 only the same texts agree.
+        scheme: the scheme by which both pages are signed.
+        new_site: what is known about the new page's site.
+        kept_site: what is known about the kept page's site.
+        by_words: whether the words of both pages decide, and not only their signatures.
     """
+
+    new: SignedPage
+    kept: SignedPage
+    max_distance: int
+    scheme: Scheme
+    new_site: SiteProfile = UNKNOWN_SITE
+    kept_site: SiteProfile = UNKNOWN_SITE
+    by_words: bool = True
+
+    @computed
+    def same_host(self) -> bool:
+        """Whether both pages are on one known host; ``www.`` and the scheme (http or https) are ignored."""
+        host = site_of(self.new.url)
+        return bool(host) and host == site_of(self.kept.url)
+
+    @property
+    def site_of_new(self) -> SiteProfile:
+        """The profile of the new page's site, or if that is not known, of the kept page's site, which may be a mirror.
+
+        The profiles are never joined: the common blocks of another site must not hide blocks of the new page.
+        """
+        return self.new_site if self.new_site.is_known else self.kept_site
 
     @computed
     def are_texts(self) -> bool:
@@ -67,41 +90,37 @@ class Pair(Content):
         return self.agreement is not None and (self.distance is None or self.distance <= self.max_distance)
 
     @property
-    def signatures_far_apart(self) -> bool:
-        """Whether the signatures make the pages different, or a text would be compared with a thin page."""
-        return not (self.are_thin or self.signatures_agree or self.is_part or self.has_same_heading)
+    def is_named_alike(self) -> bool:
+        """Whether both texts have the same name, by which they were found: an excerpt, a thread before some answers.
+
+        The name is what both pages repeat of their titles; on one host, for pages that repeat nothing, it is the heading.
+        With a maximum distance of 0, only the same text is a duplicate.
+        """
+        if not self.are_texts or self.max_distance == 0 or self.coverage < PART:
+            return False
+        if self.new_named:
+            return self.new_named == self._kept_named and (not self.same_host or self.other_parts_agree)
+        return self.same_host and not self.kept.named and 0 != self.new.heading == self.kept.heading
 
     @property
-    def has_same_heading(self) -> bool:
-        """Whether two texts of one host, which name no part of their titles, have the same heading and most words."""
-        return (
-            self.are_texts
-            and self.same_host
-            and self.max_distance > 0
-            and not self.new.named
-            and not self.kept.named
-            and 0 != self.new.heading == self.kept.heading
-            and self.resemblance >= MIN_RESEMBLANCE
-        )
+    def signatures_far_apart(self) -> bool:
+        """Whether the signatures make the pages different, or a text would be compared with a thin page."""
+        return not (self.are_thin or self.signatures_agree or self.is_named_alike)
 
     # Blocks
 
-    @property
-    def names_itself(self) -> bool:
-        """Whether the new page names a part of its title that is not the name of its host."""
-        host = titles.letters_of(site_of(self.new.url))
-        return any(part not in host for part in self.new_named)
-
     @computed
-    def cover(self) -> Cover:
-        """The blocks of the new text that the kept page lacks."""
-        same_design = self._same_design
-        is_strict = (
-            (same_design and self._are_sites_known)
-            or (self.same_host and (same_design or not self.names_itself))
-            or is_beside_subject(self.new)
+    def comparison(self) -> BlockComparison:
+        """The blocks of both pages."""
+        return BlockComparison(
+            self.new,
+            self.kept,
+            self.site_of_new,
+            self.kept_site,
+            self.same_host,
+            self._are_sites_known,
+            self.leads_elsewhere,
         )
-        return Cover(self.new, self.kept, self.site_of_new, self.kept_site, is_strict, self.same_host)
 
     @property
     def is_site_known(self) -> bool:
@@ -109,113 +128,57 @@ class Pair(Content):
         return self.new_site.is_known or (self.kept_site.is_known and not self.same_host)
 
     @property
-    def same_thin_page(self) -> bool:
-        """Whether two thin pages are equal in everything that is compared, and name their title themselves."""
-        return (
-            self.are_thin
-            and (self.same_links or not self.links_decide)
-            and titles.split_title(self.new.title) == titles.split_title(self.kept.title)
-            and bool(self.new_named)
-            and self.same_blocks
-        )
+    def is_covered(self) -> bool:
+        """Whether each block of the new page that counts is on the kept page.
 
-    @property
-    def same_list(self) -> bool:
-        """Whether two thin pages of a known site list the same entries, under any titles: two tags of the same posts."""
-        return (
-            self.are_thin
-            and self.same_host
-            and self.is_site_known
-            and self.is_list_of_links
-            and self.same_own_blocks
-            and bool(self._new_links)
-        )
+        For two texts whose words do not decide: whether their signatures agree.
+        """
+        if self.are_texts and not self.by_words:
+            return self.signatures_agree
+        comparison = self.comparison
+        if comparison.missing:
+            return False
+        if self.are_thin:  # an archive of a day is no copy of that of its month
+            more = MOST_MORE * len(comparison.own) if self.is_site_known else 0
+            return self.new.key == self.kept.key or comparison.kept_only <= more
+        return self.signatures_agree or comparison.counts_any
 
     @property
     def has_nothing_of_its_own(self) -> bool:
         """Whether the new page is thin, and has too little text beside its title and the common blocks of its site.
 
-        As long as the site is not known, a page without a heading that names it may be a frame which a script fills.
+        As long as the site is not known, a page without a heading that names it may be a frame which a script fills. A page
+        that says the same as the kept one under the same title, with the same links, is a copy all the same.
         """
         if not self.are_thin or self.new.key == self.kept.key:  # a page that is visited again
             return False
-        is_frame = not self.is_site_known and not self.new_named and self.unlinked_size < LITTLE_TEXT
-        return self.own_size < NOTHING or is_frame
-
-    @property
-    def lacks_marks(self) -> bool:
-        """Whether the kept one of two thin pages lacks a heading, a line with a number, an entry or a picture."""
-        return self.lacks_any_mark(with_names=self.same_title)
-
-    @property
-    def missing_headings(self) -> Sequence[CoverBlock]:
-        """The headings that the kept page lacks, if the new page has several texts, each under a heading."""
-        # As long as the site is not known, headings beside the main text may belong to its side columns.
-        return self.cover.find_missing_headings(beside_text=self.is_site_known or not self.other_parts_agree)
-
-    @property
-    def _own_words_agree(self) -> bool:
-        if self.own_size < MEDIUM_TEXT or not self.is_site_known:
-            return self.same_own_blocks
-        return min(self.own_resemblance, self.own_coverage) >= MOST_WORDS
-
-    @property
-    def all_covered(self) -> bool:
-        """Whether the kept page covers all of the new page's own text, not only its longest text."""
-        if self.are_thin:
-            return not self.lacks_marks and self._own_words_agree and self.whole_coverage >= MOST_WORDS
-        if self.missing_headings or not self.words_covered:
-            return False
-        if self.new.key == self.kept.key:  # of a page that is visited again, counts and times may differ
-            return not self.cover.is_partly_concealed
-        return not self.cover.missing
-
-    # Words
-
-    @property
-    def is_estimated(self) -> bool:
-        """Whether resemblance and coverage are estimated from the sketches, because the scheme does not measure them."""
-        return self.agreement is None or self.agreement.resemblance is None
+        comparison = self.comparison
+        may_be_filled = self.new.link_count > 0 and not self.new_named and not self.is_site_known
+        is_frame = may_be_filled and size_of(comparison.own_unlinked) < LITTLE_TEXT
+        is_copy = (
+            (self.same_links or not self.links_decide)
+            and self.new.signature == self.kept.signature
+            and bool(self.new_named)
+        )
+        return (size_of(comparison.own) < NOTHING or is_frame) and not is_copy
 
     @computed
     def resemblance(self) -> float:
-        """|A∩B| / |A∪B| of what the scheme compares, or else of the features, or of a thin page's own blocks; 0 to 1."""
+        """|A∩B| / |A∪B| of what the scheme compares, or else of the features; of thin pages 1 for equal ones, else 0."""
         if self.are_thin:
-            return self.own_resemblance
+            return float(self.new.signature == self.kept.signature)
         measured = None if self.agreement is None else self.agreement.resemblance
         return sketch.resemblance(self.new.sketch, self.kept.sketch) if measured is None else measured
 
     @computed
     def coverage(self) -> float:
-        """The share of the new page's features, or own blocks, that the kept page has too; 0 to 1."""
+        """The share of the new page's features, or of a thin page's blocks, that the kept page has too; 0 to 1."""
         if self.are_thin:
-            return self.own_coverage
+            return self.comparison.coverage
         measured = None if self.agreement is None else self.agreement.coverage
         if measured is not None:
             return measured
         return sketch.containment(self.resemblance, self.new.features, self.kept.features)
-
-    @property
-    def words_covered(self) -> bool:
-        """Whether the kept page has the words of the new page, and not many more unless the new page is a part of it."""
-        if not self.is_estimated:
-            return True
-        has_most_words = self.resemblance >= MIN_RESEMBLANCE or self.is_part
-        return has_most_words and self.coverage >= MIN_COVERAGE
-
-    @computed
-    def is_part(self) -> bool:
-        """Whether the new text is a part of the kept one, under the same title: a thread before some answers, an excerpt.
-
-        The signatures of a part and of the whole may be far apart. Whether the kept page lacks a block of the part is
-        decided by :attr:`cover`. With a maximum distance of 0, only the same text is a duplicate.
-        """
-        if not self.are_texts or self.max_distance == 0 or not self.same_named:
-            return False
-        if self.same_host and not self.other_parts_agree:
-            return False
-        least_coverage = max(PART_OF_HOST if self.same_host else 0, MIN_COVERAGE)
-        return self.resemblance >= MIN_RESEMBLANCE**2 and self.coverage >= least_coverage
 
     # Links
 
@@ -231,14 +194,6 @@ class Pair(Content):
     def same_links(self) -> bool:
         """Whether both pages have the same outlinks."""
         return self.new.link_digest == self.kept.link_digest
-
-    @property
-    def _same_design(self) -> bool:
-        """Whether both pages have the same links, or about as many, with about as much link text beside the main texts."""
-        if self.same_links and self.new.link_count:
-            return True
-        beside_new, beside_kept = (page.link_chars - page.inner_link_chars for page in (self.new, self.kept))
-        return _are_about_equal(self.new.link_count, self.kept.link_count) and _are_about_equal(beside_new, beside_kept)
 
     @property
     def links_lead_further(self) -> bool:
@@ -261,6 +216,11 @@ class Pair(Content):
         """The links of the new page without the navigation of its site and without links to one of the two pages."""
         own = {hash_own(self.new.url), hash_own(self.kept.url)}
         return set(unpack_links(self.new.links)) - self.new_site.navigation - own
+
+    @property
+    def leads_elsewhere(self) -> bool:
+        """Whether the new page has links that are no navigation and lead to neither page; true if its links are too many."""
+        return bool(self._new_links) or (self.new.link_count > 0 and not self.new.links)
 
     @computed
     def links_covered(self) -> bool:
@@ -300,13 +260,11 @@ class Pair(Content):
             return False
         if new == kept:
             return True
+        # A page for printing has only the name of the site; a start page that shows an article leads to others.
+        if new < kept and not self.are_thin and not self.leads_elsewhere:
+            return True
         if not (self.same_host and self._are_sites_known) and self.new_named and self.new_named == self._kept_named:
             return True
-        # Few words make many titles: "Manual | Router".
-        if not self.kept_parts and len(kept) > 1 and not kept <= new:
-            return not self.new_parts and new <= kept
-        if not self.kept_parts and self.new_parts and self.kept.features > MORE_TEXT * self.new.features:
-            return False
         return self.other_parts_agree
 
     @property
@@ -322,9 +280,17 @@ class Pair(Content):
         return titles.titles_agree(self.new_parts, self.kept_parts, own_parts=own_parts)
 
     @property
-    def same_named(self) -> bool:
-        """Whether both pages name the same parts of their titles themselves."""
-        return bool(self.new_named) and self.new_named == self._kept_named
+    def is_twin(self) -> bool:
+        """Whether two pages of a known site differ in their titles only: two tags of the same posts.
+
+        Lists of links may differ in headings that repeat the titles, too. A page whose own links lead nowhere else may be a
+        frame that a script fills.
+        """
+        if not (self.same_host and self.is_site_known and self.links_covered and self._new_links):
+            return False
+        comparison = self.comparison
+        is_list = self.are_thin and comparison.is_list_of_links
+        return comparison.is_same_text or (is_list and not comparison.missing and not comparison.kept_only)
 
     @property
     def is_retitled_copy(self) -> bool:
@@ -339,11 +305,7 @@ class Pair(Content):
             and not self.same_host
             and self.new.features >= MANY_FEATURES
             and bool(self.new_parts - self.kept_parts)
-            and not self.cover.lacks_text_above
-            and not self.cover.is_partly_concealed
-            and not self.main_text_is_minor
+            and not self.comparison.is_main_text_minor
+            and not self.comparison.lacks_text_above
+            and not self.comparison.is_partly_concealed
         )
-
-
-def _are_about_equal(new: int, kept: int) -> bool:
-    return abs(new - kept) <= max(SAME_LINKS, SAME_SHARE * max(new, kept))

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from crawler_dedup.decision import Match
-from crawler_dedup.rules.limits import MAX_LIST_VARIANTS, MIN_COVERAGE
+from crawler_dedup.rules.comparison import size_of
+from crawler_dedup.rules.limits import MAX_LIST_VARIANTS
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.trimming import is_list
 from crawler_dedup.signedpage import SignedPage
@@ -41,12 +42,8 @@ def _same_bytes(pair: Pair) -> bool | None:
     return True if pair.new.digest == pair.kept.digest and has_same_links else None
 
 
-def _same_thin_page(pair: Pair) -> bool | None:
-    return True if pair.same_thin_page else None
-
-
-def _same_title_or_list(pair: Pair) -> bool:
-    return pair.same_title or pair.is_retitled_copy or pair.same_list
+def _same_title_or_twin(pair: Pair) -> bool:
+    return pair.same_title or pair.is_retitled_copy or pair.is_twin
 
 
 def _different_if(condition: Callable[[Pair], bool]) -> Callable[[Pair], bool | None]:
@@ -66,19 +63,11 @@ def _describe_bytes(pair: Pair) -> str:
     return f"{'the same' if pair.new.digest == pair.kept.digest else 'other'} bytes, {_describe_links(pair)}"
 
 
-def _describe_thin_page(pair: Pair) -> str:
-    if not pair.are_thin:
-        return f"{pair.new.kind.name.lower()} and {pair.kept.kind.name.lower()}"
-    return f"{'the same' if pair.same_blocks else 'other'} blocks, {_describe_links(pair)}"
-
-
 def _describe_signatures(pair: Pair) -> str:
     if pair.are_thin:
         return "thin pages have none"
-    if pair.is_part:
-        return "a part under the same title: the signatures do not count"
     if pair.agreement is None:
-        return "they do not agree"
+        return "the same name" if pair.is_named_alike else "they do not agree"
     if pair.distance is None:
         return f"{pair.scheme.name} finds the same text"
     return f"{pair.distance} bits, limit {pair.max_distance}"
@@ -87,24 +76,20 @@ def _describe_signatures(pair: Pair) -> str:
 def _describe_titles(pair: Pair) -> str:
     if pair.same_title:
         return "the same title"
-    return "renamed" if pair.is_retitled_copy else "two lists of the same entries" if pair.same_list else "other titles"
+    return "renamed" if pair.is_retitled_copy else "the same blocks and links" if pair.is_twin else "other titles"
 
 
 def _describe_own_size(pair: Pair) -> str:
-    return f"{pair.own_size} letters of its own" if pair.are_thin else "a text"
+    return f"{size_of(pair.comparison.own)} letters of its own" if pair.are_thin else "a text"
 
 
 def _describe_coverage(pair: Pair) -> str:
-    if pair.are_thin and pair.lacks_marks:
-        return "a heading, number, entry or picture is missing"
-    if pair.are_thin:
-        return f"coverage {pair.whole_coverage:.2f} of all but furniture"
-    if pair.missing_headings:
-        return "the kept page lacks a heading"
-    if pair.words_covered and pair.cover.missing and pair.new.key != pair.kept.key:
-        return f"the kept page lacks {len(pair.cover.missing)} block{'s' * (len(pair.cover.missing) > 1)}"
-    least = f"least {MIN_COVERAGE:.2f}" if pair.is_estimated else f"decided by {pair.scheme.spec}"
-    return f"coverage {pair.coverage:.2f}, {least}"
+    missing = len(pair.comparison.missing)
+    return (
+        f"the kept page lacks {missing} block{'s' * (missing > 1)}"
+        if missing
+        else "every own block is on the kept page"
+    )
 
 
 def _describe_list(pair: Pair) -> str:
@@ -125,11 +110,10 @@ TABLE: tuple[Rule, ...] = (
         lambda pair: pair.new.unsigned or pair.kept.unsigned,
     ),
     Rule(SAME_BYTES, _same_bytes, _describe_bytes),
-    Rule("same thin page", _same_thin_page, _describe_thin_page),
     Rule("signatures far apart", _different_if(lambda pair: pair.signatures_far_apart), _describe_signatures),
-    Rule("other titles", _different_if(lambda pair: not _same_title_or_list(pair)), _describe_titles),
+    Rule("other titles", _different_if(lambda pair: not _same_title_or_twin(pair)), _describe_titles),
     Rule("nothing of its own", _different_if(lambda pair: pair.has_nothing_of_its_own), _describe_own_size),
-    Rule("not covered", _different_if(lambda pair: not pair.all_covered), _describe_coverage),
+    Rule("not covered", _different_if(lambda pair: not pair.is_covered), _describe_coverage),
     # One new link is reason enough to keep a list: it may lead to a page that was not crawled.
     Rule(OTHER_LINKS, _different_if(lambda pair: pair.links_lead_further), _describe_list),
     Rule("alike", lambda _: True, lambda _: ""),

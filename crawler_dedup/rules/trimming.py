@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from crawler_dedup.rules.cover import cover_of, entries_of
 from crawler_dedup.rules.sites import SiteProfile
-from crawler_dedup.signedpage import PageKind, SignedPage, is_new_cover
+from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
+from crawler_dedup.signing.cover import pack_cover
 from crawler_dedup.signing.lookup import named_parts, with_keys
 
 
@@ -32,7 +32,5 @@ def is_list(page: SignedPage) -> bool:
 
 def trim(page: SignedPage) -> SignedPage:
     """Return *page*, which was counted for its site, without the links and blocks that no rule uses."""
-    if page.kind is PageKind.THIN or not is_new_cover(page.cover):
-        return page
-    links = page.links if is_list(page) else b""
-    return msgspec.structs.replace(page, blocks=entries_of(page), cover=cover_of(page), links=links)
+    cover = pack_cover(page.blocks) if page.blocks else page.cover
+    return msgspec.structs.replace(page, blocks=b"", cover=cover, links=page.links if is_list(page) else b"")

@@ -17,7 +17,7 @@ from crawler_dedup.signing.tables import read_date_names
 
 
 @dataclass(frozen=True)
-class FoundDate:
+class DateInLine:
     """The first date of a line.
 
     Attributes:
@@ -78,7 +78,7 @@ _FOUR_DIGITS = re.compile(r"\d{4}")
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
 
 
-def find_date(plain: str) -> FoundDate | None:
+def find_date(plain: str) -> DateInLine | None:
     """Find the first date in a line of normalised text."""
     if not _FOUR_DIGITS.search(plain):
         return None
@@ -110,7 +110,7 @@ def _to_iso(year: str, month: int, day: str | None) -> Iterator[str]:
         yield date(int(year) - era, month, int(day or 1)).isoformat()[: 10 if day else 7]
 
 
-def _describe(match: re.Match[str], readings: tuple[str, ...], plain: str) -> FoundDate:
+def _describe(match: re.Match[str], readings: tuple[str, ...], plain: str) -> DateInLine:
     """Make the result of a match: a weekday confirms a reading, or is a word of the text."""
     start, end, time = match.start(), match.end(), match["time"]
     for name in ("w0", "w1"):
@@ -123,4 +123,4 @@ def _describe(match: re.Match[str], readings: tuple[str, ...], plain: str) -> Fo
                 start = match.start("date")
             elif not confirmed:
                 end, time = match.end("date"), None
-    return FoundDate(readings, time or "", plain[:start], plain[end:])
+    return DateInLine(readings, time or "", plain[:start], plain[end:])

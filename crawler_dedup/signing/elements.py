@@ -39,7 +39,7 @@ class Elements:
         lines: preformatted blocks by their indexes, with their white space and without text in hidden elements, and other
             blocks of several lines.
         hashes: the hashes of the lines by which the page is compared, once it is signed
-            (:func:`crawler_dedup.signing.blocks.hashes_of_lines`).
+            (:func:`crawler_dedup.signing.pagelines.hashes_of_lines`).
         code: blocks with inline code by their indexes, with the code in backticks and line breaks as in *lines*.
     """
 

@@ -20,7 +20,7 @@ _ADDRESSES = {
     "source": ("src",),
     "video": ("src",),
 }
-_WITH_TEXT = ("aside", "button", "dialog", "textarea")  # the outline leaves them out
+_WITH_TEXT = ("aside", "button", "dialog")  # the outline leaves them out
 _LOOKED_AT = (*_ADDRESSES, *_WITH_TEXT)
 _PIXEL = frozenset(("0", "1", "2"))  # width and height of a picture that only counts visits; DokuWiki's has 2 × 1
 # Elements whose text is not shown, or only names a drawing.

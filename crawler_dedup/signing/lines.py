@@ -15,8 +15,8 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signing.tables import read_patterns
 
-_PUNCTUATION = b" \t!\"$'(),-./:;?@[\\]_`{|}"
-"""White space and punctuation that are ignored; the signs of C++ and C#, and operators, are not."""
+_PUNCTUATION = bytes(set(range(32)) - {10} | {127}) + b" !\"'(),-./:;?@[\\]_`{|}"
+"""Control characters, white space and punctuation that are ignored; the signs of C++ and C#, and operators, are not."""
 # Typographic dashes, quotation marks and the slash of fractions in UTF-8: one rendering of a text has them, and another has
 # those of ASCII.
 _TYPOGRAPHIC = re.compile(b"\xe2(?:\x80[\x90-\x95\x98-\x9f]|\x81\x84)")
@@ -47,30 +47,16 @@ def hash_line(letters: bytes, numbers: Sequence[str]) -> int:
     return xxh3_64_intdigest(letters + " ".join(["", *numbers]).encode() if numbers else letters) >> 32
 
 
-_QUANTITIES = re.compile(r"\d+(?:[.,:/-]\d+)*")
-"""A date or a version is a single number."""
-_MONTHS = "|".join(read_patterns("month"))
-_UNITS = "|".join(read_patterns("unit"))
-_HAN_UNITS = "年月日号时点分秒元万亿千百斤米克升度岁名台辆"
-_CURRENCIES = "€$£¥₹₽"
-_BEFORE_NUMBER = re.compile(rf"(?:[{_CURRENCIES}]|(?<!\w)(?:{_MONTHS}))\.? ?$")
-# Any letters without a space before them: room 12a is not room 12b.
-_BEHIND = re.compile(rf"[a-z][a-z\d]*| ?(?:[%‰°{_CURRENCIES}{_HAN_UNITS}]|(?:{_UNITS}|{_MONTHS})(?!\w))")
-_LONGEST_BEFORE = 12  # characters: "september. "
+# Of these units, case says which: mW and MW, Mb and MB.
+_CASED_UNITS = re.compile(r"(?<=\d) ?([kmMgGpPtT]?(?:Wh?|Hz|V|A|J|Pa|bits?|bps|[bB](?:/s)?|g|m|s|l|L|eV|N))(?!\w)")
+
+
+def cased_units(text: str) -> list[str]:
+    """Return the units of measurement with capital letters behind the numbers of a text that is not normalised."""
+    return [unit for unit in _CASED_UNITS.findall(text) if not unit.islower()]
+
+
 _LINE_NUMBERS = re.compile(r"\d{1,6}(?: \d{1,6})+")
-
-
-def find_facts(plain: str) -> list[str]:
-    """Return the numbers of a normalised text, each alone, and again with the currency, unit or month beside it."""
-    facts = []
-    plain = plain.replace("⁄", "/")  # of a fraction that is one character
-    for number in _QUANTITIES.finditer(plain):
-        before = _BEFORE_NUMBER.search(plain, max(0, number.start() - _LONGEST_BEFORE), number.start())
-        behind = _BEHIND.match(plain, number.end())
-        facts.append(number[0])
-        if before or behind:
-            facts.append(f"{before[0].strip() if before else ''}{number[0]}{behind[0].strip() if behind else ''}")
-    return facts
 
 
 def is_number_sequence(plain: str) -> bool:
@@ -94,6 +80,8 @@ _MEASURE = "(?:次|人次|人|条|个|位|回|件の?|명이?|건|회|개)"
 _TIME_UNITS = "|".join(read_patterns("time unit"))
 _PHRASES = re.compile(
     rf"(?<!\w){_NUMBER} ?(?:(?:{_COUNTED})(?!\w)|{_MEASURE}? ?{_UNSPACED}(?!\w))"
+    rf"|(?<!\w)(?:viewed|read|seen|visited|downloaded|lu|vu|leído|visto|letto|gelesen|gesehen|aufgerufen) {_NUMBER}"
+    r" (?:times?|fois|veces|volte|mal)(?!\w)"
     rf"|(?<!\w)(?:(?:{_COUNTED}) ?[:(] ?|visitor (?:n\w*[.:]? )?){_NUMBER}"
     rf"|{_UNSPACED}[ :(]*{_NUMBER} ?{_MEASURE}?(?!\w|[.,]\d)"
     rf"|(?<!\w){_NUMBER} (?:{_TIME_UNITS}) (?:ago|atrás|fa|назад|geleden|temu|önce|siden|sedan)(?!\w)"

@@ -63,7 +63,12 @@ def unpack_links(packed: bytes) -> list[int]:
 @lru_cache(maxsize=256)
 def hash_own(url: str) -> int:
     """Return the number that :attr:`Links.packed` holds for a link of the page at *url* to itself; 0 if there is none."""
-    target = make_comparable(url, url, find_host(url))
+    return hash_target(url, url)
+
+
+def hash_target(href: str, url: str) -> int:
+    """Return the number that :attr:`Links.packed` holds for a link *href* of the page at *url*; 0 if it leads nowhere."""
+    target = make_comparable(href, url, find_host(url))
     return 0 if target is None else xxh3_64_intdigest(target.encode("utf-8", "replace")) >> 32
 
 

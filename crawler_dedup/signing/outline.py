@@ -12,6 +12,7 @@ from lxml.html import HtmlElement
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.elements import LINE_BREAK, Elements
 from crawler_dedup.signing.features import size_in_letters
+from crawler_dedup.signing.fields import FIELDS, read_field
 from crawler_dedup.signing.hidden import (
     HIDING_ATTRIBUTES,
     HIDING_TAGS,
@@ -24,7 +25,7 @@ from crawler_dedup.signing.hidden import (
     roots_and_states,
 )
 from crawler_dedup.signing.parsing import MAX_DEPTH, using_plain_elements
-from crawler_dedup.signing.textblocks import Block, join_parts, leave_out, read_lines, read_text
+from crawler_dedup.signing.textblocks import Block, read_lines, read_text
 
 # Elements inside a line of text. All others, also unknown ones, begin and end a block.
 _INLINE = frozenset(
@@ -33,8 +34,8 @@ _INLINE = frozenset(
 )
 # Elements whose text readers do not regard as the page's own.
 _SKIPPED = frozenset(
-    "applet aside audio button canvas datalist dialog embed footer frameset iframe input menu meter nav noembed"
-    " noframes noscript object optgroup option progress script select style template textarea title video".split()
+    "applet aside audio button canvas datalist dialog embed footer frameset iframe menu nav noembed"
+    " noframes noscript object optgroup option script style template title video".split()
 )
 _DRAWING = "svg"
 # Elements of a drawing that contain text; its <title> is only for readers who do not see the drawing.
@@ -85,7 +86,7 @@ class Outline(NamedTuple):
 
 
 def read_outline(tree: HtmlElement, *, revealed: bool = False, with_elements: bool = False) -> Outline:
-    """Read the blocks of *tree*, without navigation, asides, footers, fields of forms, scripts and comments.
+    """Read the blocks of *tree*, without navigation, asides, footers, scripts and comments.
 
     An element for navigation or the like is read all the same if its texts are longer than those outside of such elements,
     and it has the parts of a whole page, or nothing follows it: the parser puts the rest of the page into an element that
@@ -175,8 +176,10 @@ class _Reader:
         # For each element that begins and ends a block, by its number:
         self.parents = [_ROOT]
         self._groups = [_ROOT]
-        # Number of the list around it, level of the heading around it, its place; 0: there is none. Whether it has lines.
-        self._around = [(0, 0, 0, False)]
+        # Number of the list around it, level of the heading around it, its place, its row; 0: there is none. Whether it has
+        # lines.
+        self._around = [(0, 0, 0, 0, False)]
+        self._labels: dict[int, int] = {}  # the last <dt> in each element
 
         self._hosts, self._swallowed, self._revealed = hosts, swallowed, revealed
         self._known_places: dict[tuple[int, str], int] = {}
@@ -217,6 +220,8 @@ class _Reader:
                 self._read_inline(child, tag, number, levels)
             elif tag == _DRAWING:
                 self._read_drawing(child, number)
+            elif tag in FIELDS:
+                self._read_field(child)
             elif tag in _SKIPPED and not (self._swallowed and child in self._swallowed):
                 parts.append(" ")
                 if len(child) and _may_hold_page(child):
@@ -263,6 +268,10 @@ class _Reader:
         elif text := element.text:
             self._parts.append(text)
 
+    def _read_field(self, field: HtmlElement) -> None:
+        if self._state is SHOWN and concealment(field, SHOWN, revealed=self._revealed) is SHOWN:
+            self._parts.append(f" {read_field(field)} ")
+
     def _read_drawing(self, drawing: HtmlElement, parent: int) -> None:
         """Read all text of a drawing as one block. An icon has no text, and does not end a block."""
         texts = [
@@ -285,7 +294,7 @@ class _Reader:
     def _enter(self, element: HtmlElement, tag: str, parent: int) -> int:
         parents, known = self.parents, self._known_places
         number = len(parents)
-        around, level, place, has_lines = self._around[parent]
+        around, level, place, row, has_lines = self._around[parent]
         if tag in LISTS:
             around = number
         elif around and tag in _ITEMS and _is_text_of_its_own(element):
@@ -295,7 +304,11 @@ class _Reader:
         parents.append(parent)
         self._groups.append(around or (parent if tag in _PARAGRAPHS else number))
         place = known.setdefault((place, tag), len(known) + 1)
-        self._around.append((around, _HEADINGS.get(tag, level), place, has_lines or tag == _LINES))
+        if tag in {"tr", "dt"}:
+            row = self._labels[parent] = number
+        elif tag == "dd":
+            row = self._labels.get(parent, 0)
+        self._around.append((around, _HEADINGS.get(tag, level), place, row, has_lines or tag == _LINES))
         return number
 
     def _turn(self, state: Concealment) -> None:
@@ -320,13 +333,12 @@ class _Reader:
         if self._state is not SHOWN:
             hidden.append(slice(self._hidden_begins, len(parts)))
             self._hidden_begins = 0  # it goes on in the next block
-        _, level, place, has_lines = self._around[number]
+        _, level, place, row, has_lines = self._around[number]
         if links and not self._leads_away:
             place = 0
         text, linked, shown = read_text(parts, links, hidden)
         if size := size_in_letters(text):  # 0: no text, or only characters that change no word
-            prose = "" if has_lines else join_parts(leave_out(parts, code)) if code else None
-            block = Block(text, size, min(linked, size), self._groups[number], shown, level, place, prose)
+            block = Block(text, size, min(linked, size), self._groups[number], shown, level, place, has_lines, row)
             self.blocks.append(block._replace(lines=read_lines(block, parts, links, hidden)) if has_lines else block)
             if self.elements is not None:
                 self.elements.add_block(number, parts, hidden, code, has_lines=has_lines)

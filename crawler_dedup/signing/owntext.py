@@ -24,13 +24,13 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.signing.blocks import compared_lines, hashes_of_lines
 from crawler_dedup.signing.elements import Elements
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.lines import is_number_sequence
 from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks, read_page
 from crawler_dedup.signing.markdown import write_markdown
 from crawler_dedup.signing.outline import LISTS, Outline
+from crawler_dedup.signing.pagelines import compared_lines, hashes_of_lines
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.signer import Signer

@@ -37,7 +37,7 @@ from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text, pack_text
 from crawler_dedup.signing.titles import split_title
 
-BEHAVIOUR = 9
+BEHAVIOUR = 10
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
 
@@ -239,10 +239,8 @@ class Signer:
         self, page: SignedPage, body: bytes, content: _Content, embedded: Mapping[str, bool] | None = None
     ) -> SignedPage:
         data = find_data(content.tree, body, content.outline, content.main, is_thin=embedded is not None)
-        blocks = pack_blocks(content.outline, content.main, page.title, embedded, data)
-        return msgspec.structs.replace(
-            page, blocks=blocks.packed, cover=blocks.cover, heading=blocks.heading, named=blocks.named
-        )
+        blocks = pack_blocks(content.outline, content.main, page.title, page.url, embedded, data)
+        return msgspec.structs.replace(page, blocks=blocks.packed, heading=blocks.heading, named=blocks.named)
 
     def _sign_main_text(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
         hides = content.outline.hides
@@ -261,8 +259,9 @@ class Signer:
         text = join_text(content.outline)
         check_length(text)
         shown = join_shown_text(content.outline) if content.outline.hides else text
-        # An error page, a form or a shell that a script fills looks the same at every URL.
-        if not page.link_count or parsing.asks_for_password(content.tree) or size_in_letters(shown) < _LEAST_LETTERS:
+        # A form or a shell that a script fills looks the same at every URL.
+        is_shell = not page.link_count and next(content.tree.iter("script"), None) is not None
+        if is_shell or parsing.asks_for_password(content.tree) or size_in_letters(shown) < _LEAST_LETTERS:
             return _unsigned(page, _TOO_SHORT)
         if _is_mostly_hidden(text, shown):
             return _unsigned(page, _MOSTLY_HIDDEN)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,14 +51,6 @@ def read_phrases() -> list[tuple[str, str]]:
     """Read the phrases in which a character is not read by its first reading, each with the initials of its characters."""
     pairs = (line.split(" ") for line in _lines("phrases.txt.zst"))
     return [(phrase, initials) for phrase, initials in pairs]
-
-
-def read_denials() -> tuple[list[str], list[str]]:
-    """Read the words that deny, of all languages; those of scripts without spaces are parts of words, and come second."""
-    text = (files("crawler_dedup") / "data" / "denials.txt").read_text("utf-8")
-    words = dict(line.split("\t") for line in text.splitlines())
-    unspaced = [words.pop(language).split() for language in ("ja", "ko", "zh")]
-    return sorted({word for line in words.values() for word in line.split()}), sorted(chain(*unspaced))
 
 
 def read_patterns(kind: str) -> list[str]:

@@ -24,7 +24,8 @@ class Block(NamedTuple):
         level: 1 (``<h1>``) to 6 for a heading, else 0.
         place: a number that is the same for all blocks whose elements have the same names, up to the root: the titles of
             a list, the cells of a table. 0 if the block has links and all of them lead to places in the same page.
-        prose: the text without its code, where capital letters make no names; ``None`` if there is no code.
+        is_preformatted: whether it has lines.
+        row: number of the row of a table, or of the label in a list of labels with values, that it belongs to; 0: none.
         lines: the lines of a preformatted text, by which it is compared. The main text is found without them.
     """
 
@@ -35,7 +36,8 @@ class Block(NamedTuple):
     shown: str
     level: int = 0
     place: int = 0
-    prose: str | None = None
+    is_preformatted: bool = False
+    row: int = 0
     lines: tuple[Block, ...] = ()
 
 

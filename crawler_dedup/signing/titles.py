@@ -77,10 +77,8 @@ def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bo
     Args:
         own_parts: whether the parts are those of the pages; if not, parts of their sites' names may be among them.
     """
-    if not kept:
-        return True
-    if not new:
-        return False  # a start page may show the article, but the article's page is no start page
+    if not new or not kept:
+        return False  # a start page, and a page of an archive, may show the article
     only_new, only_kept = new - kept, kept - new
     if not only_new and not only_kept:
         return True

@@ -117,7 +117,7 @@ def test_a_damaged_answer_is_reported_in_a_sentence(dropped: Path) -> None:
 
 STORED = {
     KEPT: article(1, count=300),
-    COPIES[0]: article(1, count=300, changed=1),
+    COPIES[0]: article(1, count=300, shortened=1),
     COPIES[1]: article(1, count=300, frame="f"),
 }
 
@@ -185,7 +185,7 @@ def test_the_pages_of_earlier_answers_can_be_fetched_later(live: Site, tmp_path:
 
 def test_what_was_judged_in_a_project_can_be_evaluated_there(tmp_path: Path) -> None:
     settings = f"{ADDON}DEDUP_TOKENIZER = 'bigrams'\n"
-    pages = {"/page": html(article("page", count=300)), "/copy": html(article("page", count=300, changed=2))}
+    pages = {"/page": html(article("page", count=300)), "/copy": html(article("page", count=300, frame="copy"))}
     with Site(pages) as site:
         directory = project(tmp_path, site, settings)
         done = run_scrapy(directory, "crawl", "project")

@@ -23,8 +23,8 @@ LATER = 24
 
 
 def retitled_copy() -> str:
-    """Return a copy whose title lacks what the site writes into every title."""
-    return article(0, count=60, frame="copy").replace(*UNNAMED)
+    """Return a copy of a page whose title lacks what the site writes into all others."""
+    return article(0, count=60, frame="copy").replace(*NAME).replace(*UNNAMED)
 
 
 @pytest.fixture
@@ -33,8 +33,9 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     named = {
         f"http://a.org/{number}": article(number, count=60).replace(*NAME).replace(*UNNAMED)
-        for number in range(MIN_PAGES)
+        for number in range(1, MIN_PAGES)
     }
+    named[KEPT] = article(0, count=60).replace(*UNNAMED)
     check_pages(tmp_path / "index", {**named, COPY: retitled_copy()})
     later_pages = {f"http://a.org/later/{number}": article(f"later {number}") for number in range(LATER)}
     check_pages(tmp_path / "index", later_pages, journal=SECOND)

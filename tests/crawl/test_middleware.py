@@ -118,7 +118,7 @@ class Spider(Walker):
             assert pickle.loads(pickle.dumps(decision)) == decision
             yield from super().parse(response)
 """
-NEAR = article("near", changed=1, count=400)
+NEAR = article("near", shortened=1, count=400)
 SECOND_COPY = article("first", frame="other advertisements", links=["/behind-copy"])
 DROP_SITE = {
     "/first": html(article("first", links=["/behind-first"])),

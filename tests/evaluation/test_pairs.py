@@ -27,12 +27,14 @@ from crawler_dedup.evaluation.pairs import (
 )
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import Sites
+from crawler_dedup.signedpage import Trait
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.sketch import sketch
 from tests.support.commandline import invoke, lines_by_type, printed_text
 from tests.support.crawling import article, paragraphs, words
 from tests.support.labelled import pair, write_lines, write_set
 from tests.support.prose import html, prose, sentences
+from tests.support.signedpages import block
 
 CONFIG = Config(tokenizer="bigrams")
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
@@ -252,15 +254,20 @@ def test_pages_are_judged_as_by_compare(tmp_path: Path) -> None:
         assert (verdict == "duplicate", rule) == (judged.forward.is_duplicate, judged.forward.rule)
 
 
-def headless(*, copied: int) -> dict[str, str]:
-    """Return pages of a site with its name in every title and without headings; the first ones occur twice.
+SITES = "Tea House", "Rooms"
 
-    Copies have the title without the name: they are duplicates where the site is known.
+
+def headless(*, copied: int) -> dict[str, str]:
+    """Return pages of a site with one of its two names in every title and without headings; the first ones occur twice.
+
+    Copies have the other name: they are duplicates where the site is known.
     """
     pages = {f"{number}": article(number, count=60) for number in range(MIN_PAGES)}
-    pages = {name: body.replace("</title>", " | Tea House</title>") for name, body in pages.items()}
     pages |= {f"{number}c": article(number, count=60, frame="copy") for number in range(copied)}
-    return {name: re.sub("<h1>.*</h1>", "", body) for name, body in pages.items()}  # which would tell by itself
+    return {
+        name: re.sub("<h1>.*</h1>", "", body).replace("</title>", f" | {SITES[(int(name[0]) + len(name)) % 2]}</title>")
+        for name, body in pages.items()
+    }
 
 
 def test_pages_are_judged_with_what_is_learned_about_their_site_from_all_pages(tmp_path: Path) -> None:
@@ -275,7 +282,8 @@ def test_pages_are_judged_with_what_is_learned_about_their_site_from_all_pages(t
 def signed_page(name: str, features: int = 100, flipped: int = 0) -> SignedPage:
     """Return a page with the first *features* of a text, and with *flipped* bits of its signature."""
     hashes = np.array(sorted(xxh3_64_intdigest(f"{feature}".encode()) for feature in range(features)), dtype=np.uint64)
-    fields: dict[str, Any] = {"digest": name.encode(), "chars": 1000, "signature": (1 << flipped) - 1}
+    blocks = b"".join([block(number, Trait.MAIN) for number in range(1, features)])
+    fields: dict[str, Any] = {"digest": name.encode(), "chars": 1000, "signature": (1 << flipped) - 1, "blocks": blocks}
     return SignedPage(name, f"http://a.org/{name}", "", features=features, sketch=sketch(hashes), **fields)
 
 
@@ -483,7 +491,12 @@ def test_the_row_of_a_distance_equals_the_result_with_that_setting(alike_others:
 
 
 def test_pages_are_judged_by_the_scheme_of_the_settings(tmp_path: Path) -> None:
-    pages = {"0": article(0), "0c": article(0, frame="copy"), "1": article(1), "1e": article(1, changed=2)}
+    pages = {
+        "0": article(0),
+        "0c": article(0, frame="copy"),
+        "1": article(1, count=320),
+        "1e": article(1, count=320, shortened=1),
+    }
     untitled = {
         name: page.replace("title>", "b>").replace("h1>", "p>") for name, page in pages.items()
     }  # which find pages, too
@@ -495,7 +508,7 @@ def test_pages_are_judged_by_the_scheme_of_the_settings(tmp_path: Path) -> None:
         return int(counts_of(lines)["found"])
 
     assert count_pairs("minhash") == 2
-    assert count_pairs("simhash") == 1  # 8 bits
+    assert count_pairs("simhash") == 1  # 11 bits
     assert count_pairs("minhash threshold=1") == 1
 
 
@@ -513,9 +526,9 @@ def test_a_pair_that_a_crawl_would_not_find_is_missed_and_reported_so(tmp_path: 
 
 @pytest.fixture
 def alike_others(tmp_path: Path) -> Path:
-    """Write copies that are duplicates, and pages that differ in a few words and are not duplicates."""
+    """Write copies that are duplicates, and parts of them that a person wants."""
     pages = copies(12)
-    pages |= {f"{number}e": article(number, changed=8) for number in range(12)}
+    pages |= {f"{number}e": article(number, shortened=1) for number in range(12)}
     pairs = [pair(f"{number}", f"{number}c", 1) for number in range(12)]
     pairs += [pair(f"{number}", f"{number}e", 0) for number in range(12)]
     return write_set(tmp_path, pages, pairs)

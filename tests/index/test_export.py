@@ -319,7 +319,7 @@ def test_a_row_is_an_encoded_record() -> None:
         row(scope=b"bytes"),
         row(kind=3),
         row(sketch=b"1234"),
-        row(cover=b"\2\0tt"),
+        row(cover=b"\2\0t"),
         row(links=b"12345"),
         row(signature=-5),
         row((0, [])),

@@ -242,15 +242,15 @@ def assert_harmless(content: str) -> None:
     assert "@import" not in styles
 
 
-def test_charts_have_a_row_for_each_number_and_a_line_at_the_limit(full: Path, full_page: str) -> None:
+def test_charts_have_a_row_for_each_number_and_that_of_distances_a_line_at_the_limit(
+    full: Path, full_page: str
+) -> None:
     distances, resemblance, coverage = parsed(full_page).xpath("//figure/table")
     counts = gathered(full).distances
     rows = [text_of(row) for row in distances]
     assert rows == [*(f"{bits} bits {counts[bits]}" for bits in range(8)), "more than 7", "8 bits 0", "9 bits 1"]
-    assert [text_of(row) for row in resemblance][:2] == ["least 65 %", "64 to 66 % 0"]
+    assert [text_of(row) for row in resemblance].count("91 to 92 % 41") == 1
     assert [text_of(row) for row in coverage].count("95 to 96 % 41") == 1
-    (shown,) = [number for number, row in enumerate(coverage) if text_of(row) == "least 85 %"]
-    assert text_of(coverage[shown + 1]).startswith("85 to 86 %")
 
 
 @pytest.mark.parametrize("ground", ["--card", "--back"])

@@ -18,7 +18,6 @@ from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile,
 from crawler_dedup.signing.links import MAX_PACKED, Links, unpack_links
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.parsing import parse
-from tests.support.signedpages import block
 
 NAVIGATION = ["/", "/about", "/tea"]
 TEA = frozenset([hash_part("teahouse")])
@@ -42,7 +41,7 @@ def page(
 
 
 def pack(numbers: Sequence[int]) -> bytes:
-    return b"".join(map(block, numbers))
+    return b"".join([number.to_bytes(4, "little") + bytes([0, 15]) for number in numbers])
 
 
 def numbers(*hrefs: str) -> frozenset[int]:

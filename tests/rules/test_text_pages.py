@@ -112,27 +112,6 @@ def test_a_text_whose_relative_link_leads_ever_deeper_is_dropped(crawl: Crawl) -
 # What the rules for texts compare beside the words
 
 
-def lamp(name: str) -> str:
-    return page(f"Product | {SITE}", f"<h1>{name}</h1><article>{paragraphs(words('lamp', 120))}</article>", MENU)
-
-
-def service(name: str, headings: int, other_words: int) -> str:
-    """Return a page about one of a firm's services: sections, of which *headings* and *other* words are its own."""
-    sections = [
-        f"<h3>{' '.join(words(f'{name if number < headings else SITE} {number}', 4))}</h3>"
-        f"<p>{' '.join(words(f'section {number}', 60))}</p>"
-        for number in range(10)
-    ]
-    text = f"<article>{''.join(sections)}<p>{' '.join(words(f'own {name}', other_words))}</p></article>"
-    return page(f"What we make for you | {SITE}", text, MENU)
-
-
-def test_on_another_host_other_headings_may_be_those_of_the_copy(crawl: Crawl, mirror: Crawl) -> None:
-    assert crawl.check("/boxes", service("boxes", 3, 0)).verdict is Verdict.NEW
-    assert is_duplicate(mirror.check("/boxes", service("bottles", 3, 0)), "http://h/boxes", "alike")
-    assert mirror.check("/other", service("bottles", 3, 30)).verdict is Verdict.NEW
-
-
 def teasers(*names: str) -> str:
     texts = [(name, " ".join(words(f"teaser {name}", 30))) for name in names]
     shown = "".join(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup.signing.dates import FoundDate, find_date
+from crawler_dedup.signing.dates import DateInLine, find_date
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.tables import read_date_names
 
@@ -21,7 +21,7 @@ MONTHS = read_date_names("month")
 WEEKDAYS = read_date_names("weekday")
 
 
-def find(line: str) -> FoundDate | None:
+def find(line: str) -> DateInLine | None:
     return find_date(normalise(line))
 
 
@@ -100,7 +100,7 @@ def test_numbers_that_only_look_like_a_date_are_none(line: str) -> None:
     ],
 )
 def test_the_time_is_told_from_the_text_around_a_date(line: str, time: str, before: str, after: str) -> None:
-    assert find(line) == FoundDate(("2011-08-10",), time, before, after)
+    assert find(line) == DateInLine(("2011-08-10",), time, before, after)
 
 
 @pytest.mark.parametrize("line", ["Sunday, 10 August 2011", "sat 2011-08-10", "Mar 10 August 2011"])

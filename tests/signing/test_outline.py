@@ -20,7 +20,7 @@ from crawler_dedup.signing.textblocks import Block
 INLINE = "abbr b bdi cite code data em font i ins kbd label mark q ruby s small span strong sub sup time u".split()
 HIDDEN = (
     "aside audio button canvas datalist dialog embed footer iframe input menu meter nav noembed noframes noscript object"
-    " optgroup option progress script select style template textarea title video"
+    " optgroup option progress script select style template title video"
 ).split()
 OWN_BLOCK = "address article dd div dt figcaption form h1 h4 header legend li main p pre section summary td th".split()
 LISTS = ["dl", "ol", "pre", "table", "ul"]

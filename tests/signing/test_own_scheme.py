@@ -45,7 +45,7 @@ def test_the_documented_scheme_finds_texts_that_begin_alike(installed: Path) -> 
     code = f"""
 from crawler_dedup import Config, Deduplicator
 page = {PAGE!r}
-with Deduplicator.open("index", Config(scheme="openings first=50")) as index:
+with Deduplicator.open("index", Config(scheme="openings first=50", compare="signatures")) as index:
     for number, text in enumerate({[WORDS, longer, unlike]!r}):
         decision = index.check(f"http://example.com/{{number}}", page.format(title="t", text=text).encode())
         print(decision.verdict, decision.duplicate_of)

@@ -84,8 +84,8 @@ START = "aratherlongtitleofanarticle"
         ({A, "老茶馆"}, {B, "老茶馆"}, False, False),
         ({A, SITE}, {B, "another"}, False, False),
         # Without a name
-        (set(), set(), True, True),
-        ({A}, set(), True, True),
+        (set(), set(), False, False),
+        ({A}, set(), False, False),
         (set(), {A}, False, False),
         # Cut off
         ({START + "…"}, {START + "thatgoeson"}, True, True),
@@ -105,7 +105,7 @@ def test_titles_agree_if_they_can_name_one_page(
     assert titles_agree(new, kept, own_parts=False) is site_not_known
 
 
-NAMES = st.frozensets(st.text("ab", min_size=1, max_size=25), max_size=4)
+NAMES = st.frozensets(st.text("ab", min_size=1, max_size=25), min_size=1, max_size=4)
 
 
 @given(NAMES, st.booleans())

@@ -231,13 +231,14 @@ KINDS = {"a text": PageKind.TEXT, "a short text": PageKind.THIN, "a list": PageK
 
 
 def chinese_page(article: Article, kind: str) -> str:
-    paragraphs = "".join(f"<p>{paragraph}</p>" for paragraph in article.paragraphs)
-    # OpenCC writes these two as 伕 and 枱, which it never folds. Blocks of thin pages must be equal.
-    parts = enumerate("".join(article.paragraphs).replace("夫", "").replace("台", "").split("，"))
+    # OpenCC writes these two as 伕 and 枱, which it never folds.
+    texts = [paragraph.replace("夫", "").replace("台", "") for paragraph in article.paragraphs]
+    paragraphs = "".join(f"<p>{text}</p>" for text in texts)
+    parts = enumerate("".join(texts).split("，"))
     links = "".join(f'<li><a href="/{article.slug}/{number}">{text[:6]}</a> {text[6:10]}' for number, text in parts)
     content = {
         "a text": f"<article>{paragraphs}</article><a href=/next>{article.title}</a>",
-        "a short text": f"<div>{article.paragraphs[0][:24]}</div><a href=/map>{article.paragraphs[1][:6]}</a>",
+        "a short text": f"<div>{texts[0][:24]}</div><a href=/map>{texts[1][:6]}</a>",
         "a list": f"<ul>{links}</ul>",
     }[kind]
     title = article.title

@@ -50,22 +50,33 @@ def paragraphs(text: Sequence[str]) -> str:
     return "".join(f"<p>{' '.join(sentences[at : at + 4])}</p>\n" for at in range(0, len(sentences), 4))
 
 
-def article(seed: object, *, links: Sequence[str] = (), changed: int = 0, count: int = 160, frame: str = "") -> str:
+def article(
+    seed: object,
+    *,
+    links: Sequence[str] = (),
+    changed: int = 0,
+    shortened: int = 0,
+    count: int = 160,
+    frame: str = "",
+) -> str:
     """Return the HTML of an article.
 
     Args:
         seed: another seed makes another text.
         links: its outlinks, in a list below the text.
         changed: how many of its words are replaced.
+        shortened: how many of its paragraphs, the last ones, are left out.
         count: how many different words it has.
         frame: text around the article that is not part of it; pages that differ only in it have different bytes.
     """
     text = words(seed, count)
     text[:changed] = words(f"{seed} changed", changed)
+    shown = paragraphs(text).splitlines(keepends=True)
+    body = "".join(shown[: len(shown) - shortened])
     below = "".join(f'<li><a href="{link}">on</a></li>' for link in links)
     return (
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Article {seed}</title></head><body>"
-        f"<nav>{frame}</nav><main><article><h1>Article {seed}</h1>\n{paragraphs(text)}</article></main>"
+        f"<nav>{frame}</nav><main><article><h1>Article {seed}</h1>\n{body}</article></main>"
         f"<footer><ul>{below}</ul></footer></body></html>"
     )
 

@@ -21,9 +21,7 @@ def newspaper(site: Site) -> dict[str, Page]:
             # As on many sites, the links of a page hand its tracking parameter on.
             further = [f"/article/{(number + 1) % len(ARTICLES)}{address}", f"/tag/{_TAGS[number % 3]}", "/", "/page/2"]
             pages[f"/article/{number}{address}"] = html(_page(_title(number), _text(number) + _list(further)))
-        pages[f"/print/{number}"] = html(
-            _page(_title(number), f"{_text(number)}<p>Printed from the site.</p>", menu="")
-        )
+        pages[f"/print/{number}"] = html(_page(_title(number), _text(number), menu=""))
     for page, first in enumerate(range(0, len(ARTICLES), _PER_PAGE), 1):
         listed = [number for number in range(first, first + _PER_PAGE) if number in ARTICLES]
         links = [f"/article/{number}{'?from=front' * (number % 3 == 1)}" for number in listed]

@@ -20,4 +20,4 @@ def pack(
 ) -> PageBlocks:
     """Pack *blocks*, of which the blocks in *main* are the main text."""
     page, chosen = make_outline(blocks), MainBlocks([*main], 0, 0)
-    return pack_blocks(page, chosen, title, embedded)
+    return pack_blocks(page, chosen, title, "", embedded)

@@ -8,9 +8,7 @@ import msgspec
 import numpy as np
 
 from crawler_dedup import SignedPage
-from crawler_dedup.signedpage import PageKind, Trait
-from crawler_dedup.signing.blocks import unpack_blocks
-from crawler_dedup.signing.cover import LONG, CoverBlock, encode_cover, key_of_fact, keys_of_texts
+from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.sketch import set_digest, sketch
 
@@ -45,8 +43,7 @@ PAGE = SignedPage(
 
 
 def kept(**fields: Any) -> SignedPage:
-    page = msgspec.structs.replace(PAGE, **fields)
-    return page if page.kind is PageKind.THIN else msgspec.structs.replace(page, cover=cover(page.blocks))
+    return msgspec.structs.replace(PAGE, **fields)
 
 
 def new(**fields: Any) -> SignedPage:
@@ -54,26 +51,14 @@ def new(**fields: Any) -> SignedPage:
     return kept(**{"key": "new", "url": "http://example.com/new", "digest": b"b", **fields})
 
 
+def hash_of(number: int) -> int:
+    """Return the hash of the block with *number*."""
+    return 8 * number
+
+
 def block(number: int, traits: int = 0, size: int = 60) -> bytes:
-    """Return a packed block with the hash *number*, as pages keep it."""
-    return number.to_bytes(4, "little") + bytes([traits, size // 4])
-
-
-def cover(blocks: bytes) -> bytes:
-    """Return packed *blocks* in the form by which texts are compared. A block of more than 60 letters has a text."""
-    rows = unpack_blocks(blocks)
-    texts = keys_of_texts([(HASHES[8 * row.hash :][:8].tobytes(), [str(row.hash)], 0) for row in rows])
-    return encode_cover(
-        [
-            CoverBlock(
-                text if row.size > LONG else key_of_fact(row.hash),
-                row.traits | (Trait.LINKED if row.traits & Trait.ENTRY else 0),
-                row.size,
-            )
-            for row, text in zip(rows, texts, strict=True)
-        ],
-        is_new=True,
-    )
+    """Return a packed block with a hash that is made of *number* alone: kept pages do not keep the last bits of hashes."""
+    return hash_of(number).to_bytes(4, "little") + bytes([traits, size // 4])
 
 
 def thin(*blocks: bytes, **fields: Any) -> dict[str, Any]:

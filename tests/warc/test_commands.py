@@ -12,16 +12,16 @@ import pytest
 from tests.support.commandline import invoke, json_lines, printed_text
 from tests.support.crawling import article, crawl_pages, html
 
-SENTENCE = "The assembly {} the plan for a new library beside the station after a debate of more than four hours."
+SENTENCE = (
+    "<p>The assembly has approved the plan for a new library beside the station after a debate of four hours.</p>"
+)
+ORIGIN = "Printed from /kept"
 PAGES = {
-    "/kept": html(article("one").replace("</article>", f"<p>{SENTENCE.format('has approved')}</p></article>")),
-    "/edited": html(
-        article("one").replace("</article>", f"<p>{SENTENCE.format('refused at first to hear')}</p></article>")
-    ),
-    "/same": html(
-        article("one", frame="x").replace("</article>", f"<p>{SENTENCE.format('has approved')}</p></article>")
-    ),
+    "/kept": html(article("one").replace("</article>", f"{SENTENCE}</article>")),
+    "/printed": html(article("one").replace("</article>", f"<p>{ORIGIN}</p></article>")),
+    "/same": html(article("one", frame="x").replace("</article>", f"{SENTENCE}</article>")),
 }
+LACK = f"a fact: {ORIGIN} (does not count: says where the page is)"
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Crawled:
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     directory = tmp_path_factory.mktemp("dropped")
     crawl = crawl_pages(directory, PAGES, settings={"DEDUP_DROPPED_WARC": "10 MB"})
-    assert [drop["url"].rpartition("/")[2] for drop in crawl.drops] == ["edited", "same"]
-    return Crawled(directory / "index", crawl.drops[0]["url"].removesuffix("/edited"))
+    assert [drop["url"].rpartition("/")[2] for drop in crawl.drops] == ["printed", "same"]
+    return Crawled(directory / "index", crawl.drops[0]["url"].removesuffix("/printed"))
 
 
 def test_why_shows_what_the_representative_lacks_of_a_stored_page(crawled: Crawled) -> None:
-    edited, same = (printed_text(invoke("why", crawled.url(path), crawled.index)) for path in ("/edited", "/same"))
-    assert f"a text in these words: {SENTENCE.format('refused at first to hear')}" in edited
-    assert "the kept page lacks: nothing" in same
+    printed, same = (printed_text(invoke("why", crawled.url(path), crawled.index)) for path in ("/printed", "/same"))
+    assert LACK in printed
+    assert "the kept page lacks: nothing: every word is there" in same
 
 
 def test_why_goes_on_without_files_that_cannot_be_read(crawled: Crawled, tmp_path: Path) -> None:
@@ -54,35 +54,35 @@ def test_why_goes_on_without_files_that_cannot_be_read(crawled: Crawled, tmp_pat
     result = invoke("why", crawled.url("/same"), index)
     assert f"{path} was not read to its end" in result.stderr
     assert "With --fetch" in result.stdout
-    assert "refused" in invoke("why", crawled.url("/edited"), index).stdout
+    assert ORIGIN in invoke("why", crawled.url("/printed"), index).stdout
     path.unlink()
-    assert "With --fetch" in invoke("why", crawled.url("/edited"), index).stdout
+    assert "With --fetch" in invoke("why", crawled.url("/printed"), index).stdout
 
 
 def test_judge_shows_and_saves_stored_pages(crawled: Crawled, tmp_path: Path) -> None:
     result = invoke("judge", crawled.index, "-o", tmp_path / "judged", typed="n\ny\n")
-    assert f"a text in these words: {SENTENCE.format('refused at first to hear')}" in printed_text(result)
+    assert LACK in printed_text(result)
     assert "it needs what a crawl has stored" not in result.output
 
 
 def test_judge_saves_stored_pages_beside_the_stored_texts_of_kept_ones(tmp_path: Path) -> None:
     settings = {"DEDUP_DROPPED_WARC": "10 MB", "DEDUP_STORE_TEXT": True}
-    crawl_pages(tmp_path, {path: PAGES[path] for path in ("/kept", "/edited")}, settings=settings)
+    crawl_pages(tmp_path, {path: PAGES[path] for path in ("/kept", "/printed")}, settings=settings)
     result = invoke("judge", tmp_path / "index", typed="n\n")
     assert "1 answer in" in result.output
     assert "1 with both pages" in result.output
-    assert "approved" in result.output
+    assert ORIGIN in result.output
     saved = "".join(gzip.decompress(path.read_bytes()).decode() for path in (tmp_path / "index/judged").rglob("*.gz"))
-    assert SENTENCE.format("refused at first to hear") in saved
+    assert ORIGIN in saved
 
 
 def test_compare_reads_the_dropped_page_of_an_address(crawled: Crawled, tmp_path: Path) -> None:
     kept = tmp_path / "kept.html"
     kept.write_bytes(PAGES["/kept"].body)
-    words = ("compare", crawled.url("/edited"), kept, "--index", crawled.index, "--brief")
+    words = ("compare", crawled.url("/printed"), kept, "--index", crawled.index, "--brief")
     result = invoke(*words)
-    assert f"{crawled.url('/edited')} is read from the WARC files" in result.stderr
-    assert "refused" in result.stdout
+    assert f"{crawled.url('/printed')} is read from the WARC files" in result.stderr
+    assert ORIGIN in result.stdout
     assert "duplicate: alike" in result.stdout
 
 
@@ -91,10 +91,10 @@ def test_replay_lists_what_other_settings_change_and_changes_nothing(crawled: Cr
     result = invoke("replay", crawled.index, "-s", "DEDUP_MAX_DISTANCE=0")
     assert "2 dropped pages in WARC files; 2 are duplicates" in result.stderr
     assert "1 × “alike” → new" in result.stdout
-    assert f"{crawled.url('/edited')} ← {crawled.url('/kept')}" in result.stdout
+    assert f"{crawled.url('/printed')} ← {crawled.url('/kept')}" in result.stdout
     changes = json_lines("replay", crawled.index, "-s", f"DEDUP_NEVER_DROP={crawled.site}/", "--json")
     assert [(change["url"], change["present"]["verdict"], change["other"]["verdict"]) for change in changes] == [
-        (crawled.url("/edited"), "duplicate", "new"),
+        (crawled.url("/printed"), "duplicate", "new"),
         (crawled.url("/same"), "duplicate", "new"),
     ]
     assert all(crawled.site in change["other"]["reason"] for change in changes)

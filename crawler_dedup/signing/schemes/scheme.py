@@ -25,7 +25,7 @@ class Agreement:
     Attributes:
         distance: Hamming distance of the signatures, in bits; ``DEDUP_MAX_DISTANCE`` decides.
         resemblance: ``|A∩B| / |A∪B|`` of what the scheme compares, 0 to 1. If it is ``None``, it is estimated from the
-            sketches, and the thresholds of the rules decide; else the scheme itself has decided.
+            sketches.
         coverage: ``|A∩B| / |A|``, where A is what the scheme compares of the new text, 0 to 1.
 
     >>> Agreement(resemblance=0.8, coverage=0.9)

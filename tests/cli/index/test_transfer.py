@@ -23,10 +23,10 @@ def test_an_imported_index_decides_as_the_original(pages: Path, tmp_path: Path) 
         with Deduplicator.open(directory, CONFIG) as deduplicator:
             answers.append(
                 [
-                    deduplicator.check(address, article(url, changed=changed, frame="x").encode())
+                    deduplicator.check(address, article(url, shortened=shortened, frame="x").encode())
                     for url in PAGES
                     for address in (url, f"{url}?copy")
-                    for changed in (0, 2)
+                    for shortened in (0, 1)
                 ]
             )
     assert answers[0] == answers[1]

@@ -13,7 +13,6 @@ _LINKS_OF_SITE = "Links of the side column count as those of the page."
 _GROWN = "A list is not covered by one that has all its links and more."
 _ADDRESS = "A word differs that is the address."
 _LEADS_ON = "Only a page with links leads on, so a page that has at most two never represents it."
-_LINES = "A list in lines of one element is one block: in another order it is another one."
 
 KNOWN: dict[str, str] = {
     "forum / a post alone and its thread, the part last / cold": _KINDS,
@@ -30,8 +29,6 @@ KNOWN: dict[str, str] = {
     "editions / a page of an article and its edition for printing, the part last / warm": _LEADS_ON,
     "editions / a cut edition for telephones, the part last / cold": _KINDS,
     "editions / a cut edition for telephones, the part last / warm": _KINDS,
-    "editions / a recipe as a card and with its story, the part last / cold": _KINDS,
-    "editions / a recipe as a card and with its story, the part last / warm": _KINDS,
     "editions / a short note for printing / cold": _SHORT,
     "editions / a short note for printing / warm": _SHORT,
     "calendars / a month before and after two events were added, the part last / cold": _GROWN,
@@ -44,12 +41,12 @@ KNOWN: dict[str, str] = {
     "parked domains / parked, with its name as the title / cold": _ADDRESS,
     "parked domains / parked, with its name as the title / warm": _ADDRESS,
     "parked domains / parked, with its name in the text / cold": _ADDRESS,
+    "parked domains / parked, with its name in the text / warm": _ADDRESS,
     "archives / a month before and after a post, the part last / cold": _KINDS,
     "archives / a month before and after a post, the part last / warm": _KINDS,
     "archives / a day on which one post was written, in full / warm": _TITLES,
     "copies / a short text with a word corrected / cold": _SHORT,
     "copies / a short text with a word corrected / warm": _SHORT,
-    "parked domains / a folder sorted the other way / cold": _LINES,
     "notices / a member without and with notices, the part last / cold": _KINDS,
     "notices / a member without and with notices, the part last / warm": _KINDS,
 }

@@ -1,0 +1,307 @@
+"""The blocks of a new page that a kept page lacks: each block that is its own must be there, in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crawler_dedup.rules.computed import computed
+from crawler_dedup.rules.limits import ANOTHER_FRAME, CAPTION, DESCRIPTION, DISTINCTIVE_HEADING, LIST_SHARE, LITTLE_TEXT
+from crawler_dedup.rules.sites import SiteProfile
+from crawler_dedup.signedpage import PageKind, SignedPage, Trait
+from crawler_dedup.signing.blocks import IS_ADDRESS, PackedBlock, hash_of_file, unpack_blocks
+from crawler_dedup.signing.cover import Cover, cover_of, key_of
+from crawler_dedup.signing.links import hash_own
+from crawler_dedup.signing.pagelines import SHORT
+
+# Plain numbers: to combine flags takes a microsecond.
+_ENTRY, _HEADING, _NUMBER, _NAME, _MAIN, _HIDDEN, _EMBEDDED, _LINKED = map(int, Trait)
+_NAMED = _HEADING | _NAME
+
+
+class ComparedBlock(NamedTuple):
+    """A block of the new page.
+
+    Attributes:
+        block: the block.
+        is_there: whether the kept page has it, in the same words.
+        exemption: why it does not count that the kept page lacks it; ``""`` if it does.
+    """
+
+    block: PackedBlock
+    is_there: bool
+    exemption: str
+
+
+@dataclass(frozen=True)
+class BlockComparison:
+    """Compares the blocks of a new page with those of a kept page.
+
+    A block that the kept page hides does not cover a block that the new page shows: no reader would see it there.
+
+    Attributes:
+        new: the page that may be dropped, as it was signed.
+        kept: the page that would represent it.
+        site: what is known of the new page's site, or else of the kept page's.
+        kept_site: what is known of the kept page's site.
+        same_host: whether both pages are on one known host.
+        are_sites_known: whether both sites are known.
+        leads_elsewhere: whether the new page has links that are no navigation and lead to neither page.
+    """
+
+    new: SignedPage
+    kept: SignedPage
+    site: SiteProfile
+    kept_site: SiteProfile
+    same_host: bool
+    are_sites_known: bool
+    leads_elsewhere: bool
+
+    @computed
+    def _blocks(self) -> Sequence[PackedBlock]:
+        return unpack_blocks(self.new.blocks)
+
+    @computed
+    def _cover(self) -> Cover:
+        return cover_of(self.kept)
+
+    @computed
+    def _near(self) -> range:
+        return find_surroundings(self._blocks)
+
+    @computed
+    def is_strict(self) -> bool:
+        """Whether each block counts that the site does not repeat.
+
+        As long as it is not known what two sites repeat, this holds for two pages of one host in one frame, and on two hosts
+        for a main text that is the smaller part of its page, such as a question or a consent text.
+        """
+        if self.are_sites_known or self.new.kind is PageKind.THIN:
+            return True
+        return self._has_same_frame if self.same_host else self.is_main_text_minor
+
+    @property
+    def _has_same_frame(self) -> bool:
+        """Whether the kept page has half of the blocks above the new page's heading or, if there are none, of all around it.
+
+        Below the main text may be answers, of which the new page has more.
+        """
+        above = [block for block in self._blocks[: self._near.start] if block.size]
+        frame = above or [block for place, block in enumerate(self._blocks) if place not in self._near and block.size]
+        others = len(frame) - sum(map(self._is_there, frame))
+        return 2 * others <= len(frame) or others < ANOTHER_FRAME
+
+    @property
+    def blocks(self) -> Iterator[ComparedBlock]:
+        """All blocks of the new page, in reading order."""
+        for place, block in enumerate(self._blocks):
+            yield ComparedBlock(block, self._is_there(block), self._exempt(place, block))
+
+    @computed
+    def missing(self) -> Sequence[PackedBlock]:
+        """The blocks that count, and that the kept page lacks."""
+        return [
+            block
+            for place, block in enumerate(self._blocks)
+            if not self._is_there(block) and not self._exempt(place, block)
+        ]
+
+    @property
+    def counts_any(self) -> bool:
+        """Whether any block of the new page counts."""
+        return any(not exemption for *_, exemption in self.blocks)
+
+    @property
+    def coverage(self) -> float:
+        """The share of the new page's blocks that count which the kept page has, by letters; 0 to 1."""
+        counted = size_of([block for block, _, exemption in self.blocks if not exemption])
+        return 1 - size_of(self.missing) / counted if counted else 1.0
+
+    @computed
+    def own(self) -> Sequence[PackedBlock]:
+        """The blocks of text that no other page of the new page's site has, apart from the title."""
+        common = self.site.common
+        return [
+            block
+            for block in self._blocks
+            if block.size and block.hash not in common and not block.traits & (_NAME | _EMBEDDED)
+        ]
+
+    @property
+    def own_unlinked(self) -> Sequence[PackedBlock]:
+        """Those of the own blocks that are not links."""
+        return [block for block in self.own if not block.traits & _ENTRY]
+
+    @property
+    def is_list_of_links(self) -> bool:
+        """Whether the new page's own blocks are mainly links."""
+        return 2 * size_of(self.own_unlinked) <= size_of(self.own) > 0
+
+    @property
+    def is_main_text_minor(self) -> bool:
+        """Whether the main text of the new page is less than half of its own text, or is mainly not its own."""
+        main = size_of([block for block in self._blocks if block.traits & (_MAIN | _ENTRY) == _MAIN])
+        own_main = size_of([block for block in self.own_unlinked if block.traits & _MAIN])
+        return 2 * own_main < main or 2 * own_main < size_of(self.own_unlinked)
+
+    @property
+    def lacks_text_above(self) -> bool:
+        """Whether the kept page lacks a longer text above the new main text, which may then be a consent text."""
+        main = next((place for place, block in enumerate(self._blocks) if block.traits & _MAIN), 0)
+        return any(
+            block.size > CAPTION and not block.traits & _ENTRY and not self._is_there(block)
+            for block in self._blocks[:main]
+        )
+
+    @property
+    def kept_only(self) -> int:
+        """The number of the kept page's own blocks of text that the new page lacks, apart from its title."""
+        common = {key_of(number) for number in self.site.common | self.kept_site.common}
+        return len(self._cover.shown - self._cover.names - common - self._shown)
+
+    @property
+    def is_same_text(self) -> bool:
+        """Whether both pages show the same, also as their titles, apart from what their sites repeat."""
+        names = {key_of(block.hash) for block in self._blocks if block.traits & _NAME}
+        return (
+            not self.missing and not self.kept_only and names <= self._cover.shown and self._cover.names <= self._shown
+        )
+
+    @computed
+    def _shown(self) -> frozenset[int]:
+        return frozenset(key_of(block.hash) for block in self._blocks if not block.traits & _HIDDEN)
+
+    @property
+    def is_partly_concealed(self) -> bool:
+        """Whether the kept page hides a block that the new page shows."""
+        cover = self._cover
+        return not self._shown.isdisjoint((cover.hidden | cover.hidden_pictures) - cover.shown - cover.pictures)
+
+    def _is_there(self, block: PackedBlock) -> bool:
+        cover, key, is_hidden = self._cover, key_of(block.hash), bool(block.traits & _HIDDEN)
+        if block.traits & _EMBEDDED:
+            return key in cover.pictures or (is_hidden and key in cover.hidden_pictures)
+        return key in cover.shown or (is_hidden and key in cover.hidden)
+
+    def _exempt(self, place: int, block: PackedBlock) -> str:
+        """Return why *block* does not count; ``""`` if it does."""
+        if block.traits & _EMBEDDED:
+            return self._exempt_picture(block)
+        is_thin, number = self.new.kind is PageKind.THIN, block.hash
+        repeats = number in self.site.common and not (place in self._states and self._takes_turns)
+        # A long block of the main text on fewer than half of the pages may be what an attacker has copied to many.
+        is_label = block.size <= SHORT or not block.traits & _MAIN
+        reasons = (
+            (not block.size, "no letter, digit or symbol"),
+            (block.traits & _NAME, "repeats the title"),
+            (repeats and number in self.site.furniture, "on most pages of the site"),
+            (self.same_host and self._says_where(place), "says where the page is"),
+            (repeats and is_label and not is_thin, "on many pages of the site"),
+            (
+                number in self.kept_site.common and is_label and block.size > SHORT and not is_thin,
+                "on many pages of the other site",
+            ),
+        )
+        reason = next((reason for holds, reason in reasons if holds), "")
+        if reason or is_thin:
+            return reason
+        return self._exempt_link(place, block) if self.is_strict else self._exempt_frame(place, block)
+
+    @computed
+    def _states(self) -> frozenset[int]:
+        """The places of short blocks around the main text that many pages of the site have: labels, or states."""
+        return frozenset(
+            place
+            for place in self._near
+            if (block := self._blocks[place]).hash in self.site.common
+            and 0 < block.size <= SHORT
+            and not block.traits & (_NAME | _ENTRY | _EMBEDDED)
+        )
+
+    @computed
+    def _takes_turns(self) -> bool:
+        """Whether the kept page, in the same frame, has something else in their place: "In stock" instead of "Sold out"."""
+        return bool(self._cover.shown - self._cover.names - self._shown) and self._has_same_frame
+
+    def _exempt_picture(self, block: PackedBlock) -> str:
+        """Return why a picture or the like does not count. Thin pages alone have them; on two hosts the addresses differ."""
+        if block.traits & IS_ADDRESS == IS_ADDRESS:
+            return "an address, which the block before it shows"
+        if self.is_list_of_links:
+            return "a picture of a list"
+        if not self.same_host and size_of(self.own) >= LITTLE_TEXT:
+            if not hash_of_file(block.hash):
+                return "a button or the like"
+            if self._cover.shows_file(key_of(block.hash)):
+                return "a picture with the same file name"
+        return ""
+
+    def _says_where(self, place: int) -> bool:
+        """Return whether a block ends with the address of one of the pages: on a page for printing, that of the article."""
+        following = self._blocks[place + 1 : place + 2]
+        return (
+            bool(following) and following[0].traits & IS_ADDRESS == IS_ADDRESS and following[0].hash in self._addresses
+        )
+
+    @computed
+    def _addresses(self) -> frozenset[int]:
+        return frozenset((hash_own(self.new.url), hash_own(self.kept.url)))
+
+    def _exempt_link(self, place: int, block: PackedBlock) -> str:
+        traits = block.traits
+        if traits & _LINKED and not self.leads_elsewhere:
+            return "leads to the kept page, or is navigation"
+        if traits & _MAIN or not traits & _ENTRY:
+            return ""
+        if not traits & _LINKED or not (place in self._near or self._lists_others):
+            return "a link beside the main text"
+        return "its link is on the kept page" if self.new.link_digest == self.kept.link_digest else ""
+
+    @computed
+    def _lists_others(self) -> bool:
+        """Whether links beside the main text are another list of one host, or are new on a page that is visited again."""
+        if not self.same_host or self.new.key == self.kept.key:
+            return self.same_host
+        others = [
+            block
+            for place, block in enumerate(self._blocks)
+            if block.traits & (_LINKED | _MAIN | _NAME) == _LINKED
+            and place not in self._near
+            and block.hash not in self.site.common
+            and not self._is_there(block)
+        ]
+        return size_of(others) > LIST_SHARE * self.new.chars
+
+    def _exempt_frame(self, place: int, block: PackedBlock) -> str:
+        """Return why a block of a site that is not known yet does not count: it may belong to its frame."""
+        traits, size = block.traits, block.size
+        if traits & _HEADING and (traits & _MAIN or (size >= DISTINCTIVE_HEADING and not traits & _ENTRY)):
+            return ""
+        if traits & _MAIN or (place in self._certain and not traits & _ENTRY):
+            return "" if place in self._certain else "a short block at an end of the main text"
+        is_long = size > (SHORT if self.same_host else DESCRIPTION)
+        if is_long and not traits & _ENTRY and (self.same_host or place in self._near):
+            return ""
+        return "beside the main text, of a site that is not known yet"
+
+    @computed
+    def _certain(self) -> range:
+        """The places from the first longer block of the main text to the last one; all of them if there is none."""
+        main = [place for place, block in enumerate(self._blocks) if block.traits & _MAIN]
+        longer = [place for place in main if self._blocks[place].size > SHORT] or main
+        return range(longer[0], longer[-1] + 1)
+
+
+def find_surroundings(blocks: Sequence[PackedBlock]) -> range:
+    """Return the places from the heading that names the page to the end of the main text."""
+    main = [place for place, block in enumerate(blocks) if block.traits & _MAIN]
+    if not main:
+        return range(0)
+    names = [place for place, block in enumerate(blocks[: main[0]]) if block.traits & _NAMED == _NAMED]
+    return range(max(names, default=main[0]), main[-1] + 1)
+
+
+def size_of(blocks: Iterable[PackedBlock]) -> int:
+    """Return the size of *blocks*, in letters."""
+    return sum([block.size for block in blocks])

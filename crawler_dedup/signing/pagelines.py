@@ -1,0 +1,134 @@
+"""The lines of a page as they are compared: normalised texts, with their dates, numbers and letters.
+
+Two lines are the same if they are hashed alike (:func:`hash_line`), whatever their markup, white space, punctuation, case
+and notation of dates.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import category
+
+from crawler_dedup.signing.dates import find_date
+from crawler_dedup.signing.features import MAX_CHARS, normalise
+from crawler_dedup.signing.lines import (
+    BEGINS_NO_DIGIT,
+    cased_units,
+    hash_line,
+    is_number_sequence,
+    numbers_in,
+    without_punctuation,
+    without_visits,
+)
+from crawler_dedup.signing.tables import read_patterns
+
+if TYPE_CHECKING:
+    from crawler_dedup.signing.outline import Outline
+    from crawler_dedup.signing.textblocks import Block
+
+SHORT = 60
+"""Letters: a longer block is a text, and no label, fact or name."""
+# Lines that only announce an advertisement, which differs on each visit.
+_ADVERTISING = frozenset(map(str.encode, read_patterns("advertising")))
+_FIRST_LINE = ("1", "// 1")
+# "1.2k": of the readers of a page, and of their comments.
+_SHORT_COUNT = re.compile(r"(?<!\S)\d+(?:\.\d+)?k(?: 0)?(?!\S)")
+
+
+def split_into_lines(blocks: Sequence[Block]) -> list[Block]:
+    return [line for block in blocks for line in compared_lines(block)]
+
+
+def compared_lines(block: Block) -> Sequence[Block]:
+    """Return *block*; for a preformatted text its lines, unless they are only line numbers."""
+    return block.lines if block.lines and not is_number_sequence(block.text) else (block,)
+
+
+class Line(NamedTuple):
+    """A normalised text with what is hashed of it.
+
+    Attributes:
+        letters: its letters and symbols.
+        numbers: the numbers in it; of a line with a date, only the date.
+        around: the letters of what is around a date, which makes a block of its own: the site may repeat it.
+    """
+
+    plain: str
+    letters: bytes
+    numbers: Sequence[str]
+    around: bytes = b""
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it has a letter, a digit or a symbol: ★, ✓, ☀, ♂, ▲, flags."""
+        return self.plain[:1].isalnum() or any(map(_is_content, self.plain))
+
+
+def _is_content(character: str) -> bool:
+    return character.isalnum() or category(character) == "So"
+
+
+def _read_date_line(plain: str) -> Line | None:
+    """Return a short line as its date, without the time, and what is around it; ``None`` if it has no date.
+
+    A line with another number, or with a date that can be read in two ways, is compared as it is written.
+    """
+    date = find_date(plain)
+    if date is None or len(date.readings) > 1:
+        return None
+    around = _SHORT_COUNT.sub("", f"{date.before} {date.after}")
+    if any(map(str.isdigit, around)):
+        return None
+    return Line(plain, b"", date.readings, without_punctuation(around.encode("utf-8", "replace")))
+
+
+def count_read(blocks: Sequence[Block]) -> int:
+    """Return the number of the first blocks that together have up to :data:`MAX_CHARS` characters."""
+    return bisect_right(list(accumulate([len(block.text) for block in blocks])), MAX_CHARS)
+
+
+def _lines(blocks: Sequence[Block]) -> Iterator[Line]:
+    """Yield the lines of the blocks that are read (:func:`count_read`). What follows them is compared as a whole."""
+    texts = [block.text for block in blocks[: count_read(blocks)]]
+    if not texts:
+        return
+    # All lines are normalised in one call, because for a short text the call costs more than the work.
+    all_plain = without_visits(normalise("\n".join(texts)))
+    content = all_plain.encode("utf-8", "replace")
+    columns = all_plain.split("\n"), without_punctuation(content), content.translate(None, BEGINS_NO_DIGIT)
+    for block, plain, line, digits in zip(
+        blocks, columns[0], columns[1].split(b"\n"), columns[2].split(b"\n"), strict=False
+    ):
+        letters = line.lstrip(b"#") or line  # the mark of a heading that was not rendered
+        if not digits:
+            yield Line(plain, letters, ())
+        elif block.size <= SHORT and (date_line := _read_date_line(plain)):
+            yield date_line
+        else:
+            yield Line(plain, letters, numbers_in(plain) + cased_units(block.text))
+
+
+def read_lines(blocks: Sequence[Block]) -> Iterator[tuple[int, Block, Line]]:
+    """Yield the place of each block with its line, without numbers of lines and announcements of advertisements."""
+    for place, (block, line) in enumerate(zip(blocks, _lines(blocks), strict=False)):
+        if line.letters in _ADVERTISING or (line.numbers and _is_line_number(place, blocks, line.plain)):
+            continue
+        yield place, block, line
+
+
+def _is_line_number(place: int, blocks: Sequence[Block], plain: str) -> bool:
+    """Return whether a block only numbers lines: it is a sequence of numbers, or the 1 of a listing of one line."""
+    if plain in _FIRST_LINE:
+        return any(block.is_preformatted for block in blocks[place : place + 2])
+    return is_number_sequence(plain)
+
+
+def hashes_of_lines(page: Outline) -> dict[int, int]:
+    """Return the hash that :func:`pack_blocks` computes of each compared line of *page*, by its place among these lines."""
+    return {
+        place: hash_line(line.letters, line.numbers) for place, _, line in read_lines(split_into_lines(page.blocks))
+    }
