@@ -26,11 +26,13 @@ class Visit:
     """One visit of a page.
 
     Attributes:
+        page: the page that is visited.
         repeats: whether the crawl has handled the page before, at another address.
         decision: the decision about it; ``None``: it is not known yet.
         ended: set when its handling has ended.
     """
 
+    page: _Page
     repeats: bool
     decision: Decision | None = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -71,7 +73,7 @@ class Repetitions:
                 async with asyncio.timeout(_PATIENCE_SECONDS):
                     while known.visit is not None:  # several visits may wait
                         await known.visit.ended.wait()
-        visit = known.visit = Visit(known.is_handled and led not in known.addresses)
+        visit = known.visit = Visit(known, known.is_handled and led not in known.addresses)
         if led not in known.addresses:
             known.addresses.append(led)
         return visit
@@ -80,7 +82,7 @@ class Repetitions:
         """Note the *decision* about a visit, which ends the visit unless the page is kept and goes on to its callback."""
         visit.decision = decision
         if drops or decision.verdict in (Verdict.DUPLICATE, Verdict.UNCHECKED):
-            self.note_end(decision, settled=False)
+            _end(visit)
 
     def note_end(self, decision: Decision, *, settled: bool) -> None:
         """Note that the handling of the page of *decision* has ended, and whether the page was handled."""
@@ -89,5 +91,10 @@ class Repetitions:
             return
         known.is_handled |= settled
         if known.visit is not None and known.visit.decision is decision:
-            known.visit.ended.set()
-            known.visit = None
+            _end(known.visit)
+
+
+def _end(visit: Visit) -> None:
+    visit.ended.set()
+    if visit.page.visit is visit:
+        visit.page.visit = None

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from crawler_dedup.rules.computed import computed
-from crawler_dedup.rules.limits import ANOTHER_FRAME, CAPTION, DESCRIPTION, DISTINCTIVE_HEADING, LIST_SHARE, LITTLE_TEXT
+from crawler_dedup.rules.limits import (
+    ANOTHER_FRAME,
+    BACK_LINK,
+    CAPTION,
+    DESCRIPTION,
+    DISTINCTIVE_HEADING,
+    LIST_SHARE,
+    LITTLE_TEXT,
+)
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage, Trait
 from crawler_dedup.signing.blocks import IS_ADDRESS, PackedBlock, hash_of_file, unpack_blocks
@@ -120,7 +128,7 @@ class BlockComparison:
 
     @computed
     def own(self) -> Sequence[PackedBlock]:
-        """The blocks of text that no other page of the new page's site has, apart from the title."""
+        """The blocks of text that are not among those of many pages of the new page's site, apart from the title."""
         common = self.site.common
         return [
             block
@@ -210,10 +218,14 @@ class BlockComparison:
 
     @computed
     def _states(self) -> frozenset[int]:
-        """The places of short blocks around the main text that many pages of the site have: labels, or states."""
+        """The places of short blocks around the main text that many pages of the site have: labels, or states.
+
+        On thin pages, and on a page that is visited again, they may be anywhere.
+        """
+        is_anywhere = self.new.kind is PageKind.THIN or self.new.key == self.kept.key
         return frozenset(
             place
-            for place in self._near
+            for place in (range(len(self._blocks)) if is_anywhere else self._near)
             if (block := self._blocks[place]).hash in self.site.common
             and 0 < block.size <= SHORT
             and not block.traits & (_NAME | _ENTRY | _EMBEDDED)
@@ -250,7 +262,8 @@ class BlockComparison:
 
     def _exempt_link(self, place: int, block: PackedBlock) -> str:
         traits = block.traits
-        if traits & _LINKED and not self.leads_elsewhere:
+        is_short = not traits & _MAIN or block.size <= BACK_LINK
+        if traits & _LINKED and is_short and not self.leads_elsewhere:
             return "leads to the kept page, or is navigation"
         if traits & _MAIN or not traits & _ENTRY:
             return ""

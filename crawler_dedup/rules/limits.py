@@ -41,6 +41,8 @@ DESCRIPTION = 100
 
 CAPTION = 250
 """A longer text above the main text, under another title on another host, is no caption."""
+BACK_LINK = 20
+"""A longer link in the main text is no label such as "Back"."""
 ANOTHER_FRAME = 4
 """With fewer other blocks around it, a page of an unknown host is in the same frame as another one."""
 LIST_SHARE = 0.03

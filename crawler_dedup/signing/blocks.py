@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial, reduce
 from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from crawler_dedup.signedpage import Trait
 from crawler_dedup.signing.features import normalise, split_units, unify
 from crawler_dedup.signing.lines import hash_line, hash_text, is_number_sequence
 from crawler_dedup.signing.links import hash_target
-from crawler_dedup.signing.pagelines import SHORT, Line, count_read, read_lines, split_into_lines
+from crawler_dedup.signing.pagelines import SHORT, SYMBOLS, Line, count_read, read_lines, split_into_lines
 from crawler_dedup.signing.titles import Heading, describe_page, letters_of, read_heading, split_title
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ MAX_ADDRESS_LINE = 120
 """Letters of a line that says where the page is: its label, and an address."""
 IS_ADDRESS = int(Trait.EMBEDDED | Trait.NAME)
 """The traits of the address that the block before it ends with: no picture repeats a title."""
+LEAST_WEEK = 5
+"""Cells of a row with consecutive numbers: a week of a calendar."""
 MAX_ROW = 500
 """Letters: the cells of a longer row are those of a layout."""
 MAX_BLOCKS = 512
@@ -57,7 +61,7 @@ class PackedBlock(NamedTuple):
             hash if the text is repeated. For a picture or the like, 16 bits of the name of its file (:func:`hash_of_file`)
             and 15 of its address; for a button or a text field, 31 bits of its text.
         traits: bits of :class:`Trait`.
-        size: its size in Latin letters: a multiple of 4, up to 1,020. A line without letters and digits has 0.
+        size: its size in Latin letters: a multiple of 4, up to 1,020. A line without letters, digits and symbols has 0.
     """
 
     hash: int
@@ -123,7 +127,8 @@ def pack_blocks(
     first_main = next((place for place, block in enumerate(blocks) if id(block) in of_main), len(blocks))
     for place, block, line in read_lines(blocks):
         plain = line.plain
-        traits = _ENTRY if 2 * block.linked >= block.size else 0
+        has_value = bool(line.numbers) and 2 * (block.size - block.linked) > block.linked  # a price beside a link
+        traits = _ENTRY if 2 * block.linked >= block.size and not has_value else 0
         is_main = id(block) in of_main
         if block.level:
             headings.append(read_heading(block.level, plain, bool(traits), is_main, place))
@@ -136,10 +141,7 @@ def pack_blocks(
             traits |= _NUMBER
         begins_alike = plain[:1] in beginnings or not plain[:1].isalnum()  # false for most blocks
         if begins_alike and len(plain) <= longest_name:
-            letters = letters_of(plain)
-            half = letters[: len(letters) // 2]
-            is_name = letters in names or (half in names and letters == 2 * half)
-            traits |= _NAME * (is_name or (block.level > 0 and _repeats(plain, title_units)))
+            traits |= _NAME * _is_name(plain, plain_title, names, title_units if block.level else frozenset())
         if block.shown != block.text:
             traits |= _HIDDEN
         if block.linked >= block.size and block.place:
@@ -165,7 +167,8 @@ class _Rows:
         self.packed: dict[int, tuple[int, int]] = {}
         self.texts: dict[int, str] = {}
         self._times: dict[int, int] = {}
-        self._row = 0
+        self._row = self._last_day = 0
+        self._dated: list[tuple[Line, Block, int]] = []
         self._cells: list[tuple[Line, Block, int]] = []
 
     def add(self, line: Line, block: Block, traits: int) -> int:
@@ -176,6 +179,7 @@ class _Rows:
         if self._row and not block.is_preformatted:
             self._cells.append((line, block, traits))
         if line.around:
+            self._dated.append((line, block, traits))
             self._add(Line(line.plain, line.around, ()), block.text, block.size, traits & ~_NUMBER)
         return self._add(line, block.text, block.size, traits)
 
@@ -186,11 +190,19 @@ class _Rows:
         if len(cells) < 2 or size > MAX_ROW:
             return
         traits = reduce(_join_traits, [traits & ~(_NAME | _HEADING | _LINKED) for *_, traits in cells])
-        letters = _CELL_END.join([line.letters or line.around for line, *_ in cells])
+        letters = b"".join([_CELL_END * max(block.cell, 1) + (line.letters or line.around) for line, block, _ in cells])
         numbers = [number for line, *_ in cells for number in line.numbers]
         plain = " ".join([line.plain for line, *_ in cells])
-        if not is_number_sequence(plain):  # a week of a calendar
+        if not self._continues_calendar(plain):
             self._add(Line(plain, letters, numbers), " | ".join([block.text for _, block, _ in cells]), size, traits)
+
+    def _continues_calendar(self, plain: str) -> bool:
+        """Return whether the cells of a row are a week of a calendar, or the rest of the last one."""
+        numbers = plain.split()
+        if not is_number_sequence(plain):
+            return False
+        continues, self._last_day = int(numbers[0]) == self._last_day + 1, int(numbers[-1])
+        return continues or len(numbers) >= LEAST_WEEK
 
     def add_others(self, blocks: Sequence[Block], embedded: Mapping[str, bool], data: Iterable[int]) -> None:
         """Add what is compared beside the lines of *blocks*: pictures and the like, data, and blocks that are not read."""
@@ -206,6 +218,9 @@ class _Rows:
             self.texts.setdefault(number, "a value in the data of a script")
         if rest := "\n".join([block.text for block in blocks[count_read(blocks) :]]):
             self.packed[xxh3_64_intdigest(rest.encode("utf-8", "replace")) >> 32] = _NUMBER | _MAIN, DATA_UNITS
+        if len({line.numbers for line, *_ in self._dated}) > 1:  # each date belongs to what is around it
+            for line, block, traits in self._dated:
+                self._add(Line(line.plain, line.around, line.numbers), block.text, block.size, traits)
 
     def _add(self, line: Line, text: str, size: int, traits: int) -> int:
         number = number_of_text = hash_line(line.letters, line.numbers)
@@ -246,9 +261,14 @@ def hash_of_file(number: int) -> int:
     return number & _FILE if number & _ADDRESS else 0
 
 
-def _repeats(plain: str, title_units: frozenset[str]) -> bool:
-    units = split_units(plain)
-    return bool(units) and title_units.issuperset(units)
+def _is_name(plain: str, title: str, parts: AbstractSet[str], units: frozenset[str]) -> bool:
+    """Return whether a line is one of the *parts* of a *title*, perhaps twice, or has only *units* of it."""
+    if any(category(character) in SYMBOLS and character not in title for character in plain):
+        return False
+    letters = letters_of(plain)
+    half = letters[: len(letters) // 2]
+    own = split_units(plain)
+    return letters in parts or (half in parts and letters == 2 * half) or (bool(own) and units.issuperset(own))
 
 
 def _join_traits(first: int, second: int) -> int:
@@ -270,7 +290,10 @@ def _select(blocks: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
     left_out = [number for number in blocks if number not in kept]
     # Two pages with this many blocks are the same only if the blocks left out are the same, too.
     hash_of_others = xxh3_64_intdigest(np.array(left_out, dtype="<u4").tobytes()) >> 32
-    return {**{number: block for number, block in blocks.items() if number in kept}, hash_of_others: (_NUMBER, 1)}
+    return {
+        **{number: block for number, block in blocks.items() if number in kept},
+        hash_of_others: (_NUMBER | _MAIN, DATA_UNITS),
+    }
 
 
 def unpack_blocks(packed: bytes) -> list[PackedBlock]:

@@ -14,14 +14,15 @@ _CHECKED = "✓"
 
 def read_field(field: HtmlElement) -> str:
     """Return the text that a *field* shows; ``""`` for one that is empty, or for a search, a password or an action."""
-    if field.get("name", "").lower() in _SEARCHES:
-        return ""
     if field.tag == "textarea":
         return field.text or ""
     if field.tag == "select":
         selected = (option for option in field.iter("option") if option.get("selected") is not None)
-        return " ".join([option.text or "" for option in selected])
+        return " ".join([option.get("label") or option.text or "" for option in selected])
     kind = field.get("type", "").strip().lower()
+    if kind not in _CHECKABLE and field.tag == "input" and field.get("name", "").lower() in _SEARCHES:
+        return ""
     if kind in _CHECKABLE:
         return "" if field.get("checked") is None else _CHECKED
-    return "" if kind in _UNREAD else field.get("value", "")
+    shown = "" if kind in _UNREAD else field.get("value", "")
+    return f"{shown} / {field.get('max')}" if shown and field.tag == "meter" and field.get("max") else shown

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.tables import read_patterns
 
 _PUNCTUATION = bytes(set(range(32)) - {10} | {127}) + b" !\"'(),-./:;?@[\\]_`{|}"
@@ -24,7 +25,7 @@ _IN_NUMBERS = str.maketrans("–⁄", "-/")  # the dash is also a minus, and the
 BEGINS_NO_DIGIT = bytes(set(range(256)) - set(b"0123456789\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0\n"))
 """All bytes except the end of a line and those with which the UTF-8 of a decimal digit, of any script, begins."""
 # A set of characters comes first, so that all others are skipped quickly; a minus ends no word.
-_NUMBERS = re.compile(r"[-\d](?:(?<=\d)\d*|(?<!\w-)\d+)(?:[.,:/-]\d+)*")
+_NUMBERS = re.compile(r"(?:(?<!\w)- ?)?(?:(?<![\w.,])[.,])?\d+(?:[.,:/-]\d+)*")
 
 
 def hash_text(text: str) -> int:
@@ -48,7 +49,9 @@ def hash_line(letters: bytes, numbers: Sequence[str]) -> int:
 
 
 # Of these units, case says which: mW and MW, Mb and MB.
-_CASED_UNITS = re.compile(r"(?<=\d) ?([kmMgGpPtT]?(?:Wh?|Hz|V|A|J|Pa|bits?|bps|[bB](?:/s)?|g|m|s|l|L|eV|N))(?!\w)")
+_CASED_UNITS = re.compile(
+    r"(?<=\d) ?([kmMgGpPtT]?(?:Wh?|Hz|V|A|F|J|Pa|Ω|Sv|bits?|bps|[bB](?:/s)?|g|m|s|l|L|eV|N))(?!\w)"
+)
 
 
 def cased_units(text: str) -> list[str]:
@@ -96,6 +99,8 @@ _PHRASES = re.compile(
 )
 _DIGIT = re.compile(r"\d")
 _REMEMBERED = 4096
+_LABEL = 9
+"""Letters beside the phrases of a line."""
 
 
 def without_visits(plain: str) -> str:
@@ -115,4 +120,6 @@ def without_visits(plain: str) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)  # the pages of a site have many lines in common
 def _without_phrases(line: str) -> str:
-    return _PHRASES.sub("", line)
+    rest = _PHRASES.sub("", line)
+    # "Mr Smith owns 500 shares" counts no visits; "You are visitor 500" does.
+    return rest if size_in_letters(rest.replace(" ", "")) <= _LABEL else line

@@ -54,6 +54,7 @@ _LINES = "pre"
 _CODE = frozenset("code kbd samp tt var".split())
 # The parts of lists and tables.
 _ITEMS = frozenset(("dd", "li", "td", "th"))
+_CELLS = frozenset(("td", "th"))
 # Blocks that make up one text with their neighbours in the same element.
 _PARAGRAPHS = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "p"))
 _ROOT = 0
@@ -176,9 +177,10 @@ class _Reader:
         # For each element that begins and ends a block, by its number:
         self.parents = [_ROOT]
         self._groups = [_ROOT]
-        # Number of the list around it, level of the heading around it, its place, its row; 0: there is none. Whether it has
-        # lines.
-        self._around = [(0, 0, 0, 0, False)]
+        # Number of the list around it, level of the heading around it, its place, its row and its cell there; 0: there is
+        # none. Whether it has lines.
+        self._around = [(0, 0, 0, 0, 0, False)]
+        self._cells = Counter[int]()  # of each row
         self._labels: dict[int, int] = {}  # the last <dt> in each element
 
         self._hosts, self._swallowed, self._revealed = hosts, swallowed, revealed
@@ -294,7 +296,7 @@ class _Reader:
     def _enter(self, element: HtmlElement, tag: str, parent: int) -> int:
         parents, known = self.parents, self._known_places
         number = len(parents)
-        around, level, place, row, has_lines = self._around[parent]
+        around, level, place, row, cell, has_lines = self._around[parent]
         if tag in LISTS:
             around = number
         elif around and tag in _ITEMS and _is_text_of_its_own(element):
@@ -308,7 +310,10 @@ class _Reader:
             row = self._labels[parent] = number
         elif tag == "dd":
             row = self._labels.get(parent, 0)
-        self._around.append((around, _HEADINGS.get(tag, level), place, row, has_lines or tag == _LINES))
+        elif tag in _CELLS:
+            self._cells[row] += 1
+            cell = self._cells[row]
+        self._around.append((around, _HEADINGS.get(tag, level), place, row, cell, has_lines or tag == _LINES))
         return number
 
     def _turn(self, state: Concealment) -> None:
@@ -333,12 +338,14 @@ class _Reader:
         if self._state is not SHOWN:
             hidden.append(slice(self._hidden_begins, len(parts)))
             self._hidden_begins = 0  # it goes on in the next block
-        _, level, place, row, has_lines = self._around[number]
+        _, level, place, row, cell, has_lines = self._around[number]
         if links and not self._leads_away:
             place = 0
         text, linked, shown = read_text(parts, links, hidden)
         if size := size_in_letters(text):  # 0: no text, or only characters that change no word
-            block = Block(text, size, min(linked, size), self._groups[number], shown, level, place, has_lines, row)
+            block = Block(
+                text, size, min(linked, size), self._groups[number], shown, level, place, has_lines, row, cell
+            )
             self.blocks.append(block._replace(lines=read_lines(block, parts, links, hidden)) if has_lines else block)
             if self.elements is not None:
                 self.elements.add_block(number, parts, hidden, code, has_lines=has_lines)

@@ -30,13 +30,16 @@ if TYPE_CHECKING:
     from crawler_dedup.signing.outline import Outline
     from crawler_dedup.signing.textblocks import Block
 
+SYMBOLS = frozenset(("Sc", "Sm", "So"))
+"""Categories of characters that say something alone: currencies, operators and arrows, and other symbols."""
 SHORT = 60
 """Letters: a longer block is a text, and no label, fact or name."""
 # Lines that only announce an advertisement, which differs on each visit.
 _ADVERTISING = frozenset(map(str.encode, read_patterns("advertising")))
 _FIRST_LINE = ("1", "// 1")
-# "1.2k": of the readers of a page, and of their comments.
-_SHORT_COUNT = re.compile(r"(?<!\S)\d+(?:\.\d+)?k(?: 0)?(?!\S)")
+# What follows the date of a page: "1.2k 0", of its readers and their comments.
+_SHORT_COUNTS = re.compile(r" ?\d+(?:\.\d+)?k(?: 0)?")
+_LEAST_SEQUENCE = 5
 
 
 def split_into_lines(blocks: Sequence[Block]) -> list[Block]:
@@ -64,12 +67,12 @@ class Line(NamedTuple):
 
     @property
     def says_something(self) -> bool:
-        """Whether it has a letter, a digit or a symbol: ★, ✓, ☀, ♂, ▲, flags."""
+        """Whether it has a letter, a digit or a symbol: ★, ✓, ☀, ♂, ▲, €, ↑, flags."""
         return self.plain[:1].isalnum() or any(map(_is_content, self.plain))
 
 
 def _is_content(character: str) -> bool:
-    return character.isalnum() or category(character) == "So"
+    return character.isalnum() or category(character) in SYMBOLS
 
 
 def _read_date_line(plain: str) -> Line | None:
@@ -80,7 +83,7 @@ def _read_date_line(plain: str) -> Line | None:
     date = find_date(plain)
     if date is None or len(date.readings) > 1:
         return None
-    around = _SHORT_COUNT.sub("", f"{date.before} {date.after}")
+    around = f"{date.before} {'' if _SHORT_COUNTS.fullmatch(date.after) else date.after}"
     if any(map(str.isdigit, around)):
         return None
     return Line(plain, b"", date.readings, without_punctuation(around.encode("utf-8", "replace")))
@@ -97,9 +100,13 @@ def _lines(blocks: Sequence[Block]) -> Iterator[Line]:
     if not texts:
         return
     # All lines are normalised in one call, because for a short text the call costs more than the work.
-    all_plain = without_visits(normalise("\n".join(texts)))
-    content = all_plain.encode("utf-8", "replace")
-    columns = all_plain.split("\n"), without_punctuation(content), content.translate(None, BEGINS_NO_DIGIT)
+    plain_lines = normalise("\n".join(texts)).split("\n")
+    visible = [
+        line if block.is_preformatted else without_visits(line)
+        for block, line in zip(blocks, plain_lines, strict=False)
+    ]
+    content = "\n".join(visible).encode("utf-8", "replace")
+    columns = visible, without_punctuation(content), content.translate(None, BEGINS_NO_DIGIT)
     for block, plain, line, digits in zip(
         blocks, columns[0], columns[1].split(b"\n"), columns[2].split(b"\n"), strict=False
     ):
@@ -115,16 +122,18 @@ def _lines(blocks: Sequence[Block]) -> Iterator[Line]:
 def read_lines(blocks: Sequence[Block]) -> Iterator[tuple[int, Block, Line]]:
     """Yield the place of each block with its line, without numbers of lines and announcements of advertisements."""
     for place, (block, line) in enumerate(zip(blocks, _lines(blocks), strict=False)):
-        if line.letters in _ADVERTISING or (line.numbers and _is_line_number(place, blocks, line.plain)):
+        if (line.letters in _ADVERTISING and not block.row) or (
+            line.numbers and _is_line_number(place, blocks, line.plain)
+        ):
             continue
         yield place, block, line
 
 
 def _is_line_number(place: int, blocks: Sequence[Block], plain: str) -> bool:
     """Return whether a block only numbers lines: it is a sequence of numbers, or the 1 of a listing of one line."""
-    if plain in _FIRST_LINE:
-        return any(block.is_preformatted for block in blocks[place : place + 2])
-    return is_number_sequence(plain)
+    if plain not in _FIRST_LINE and not is_number_sequence(plain):
+        return False
+    return plain.count(" ") >= _LEAST_SEQUENCE or any(block.is_preformatted for block in blocks[place : place + 2])
 
 
 def hashes_of_lines(page: Outline) -> dict[int, int]:

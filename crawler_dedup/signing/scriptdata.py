@@ -45,7 +45,7 @@ _ATTRIBUTE = re.compile(rb"=(?:\"([{\[][^\"]*)|'([{\[][^']*))")
 # A text in quotation marks, which need not end, so that none is searched for an end twice; or another value; a name's colon.
 _LITERAL = re.compile(
     r"(?:\"([^\"\\\n]*(?:\\.[^\"\\\n]*)*)\"?|'([^'\\\n]*(?:\\.[^'\\\n]*)*)'?"
-    r"|(?<=[:,\[(= ])(-?\d[\d.]*|true\b|false\b))(\s*:)?",
+    r"|(?<=[:,\[(= \t\r\n{])(-?\d[\d.]*(?:[eE][+-]?\d+)?|true\b|false\b))(\s*:)?",
     re.DOTALL,
 )
 _BACKWARD_NAME = re.compile(r" ?[:=] ?([\w$-]+)")  # before a value, from right to left

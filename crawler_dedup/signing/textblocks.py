@@ -26,6 +26,7 @@ class Block(NamedTuple):
             a list, the cells of a table. 0 if the block has links and all of them lead to places in the same page.
         is_preformatted: whether it has lines.
         row: number of the row of a table, or of the label in a list of labels with values, that it belongs to; 0: none.
+        cell: number of the cell in that row, counted from 1; 0: none.
         lines: the lines of a preformatted text, by which it is compared. The main text is found without them.
     """
 
@@ -38,6 +39,7 @@ class Block(NamedTuple):
     place: int = 0
     is_preformatted: bool = False
     row: int = 0
+    cell: int = 0
     lines: tuple[Block, ...] = ()
 
 

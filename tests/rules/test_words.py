@@ -27,11 +27,19 @@ OTHER_WORDS = {
     "अदालत ने कहा कि मालिकों को नई दीवार के लिए {} होगा जिसकी योजना शहर ने बनाई है।": "देना|नहीं देना|दो बार देना",
     "Rada wczoraj wieczorem {} plan mostu, który miasto dwa razy odesłało do poprawki.": "przyjęła|odrzuciła|trzykrotnie",
     "{}": "Leith|Hull|€ 45.90|€ 54.90|-5 °C|5 °C|1:3|3:1|1.12|11.2|5 mW|5 MW|C|C++|★★★☆☆|★★☆☆☆|♂|♀|☀|☂|🇩🇪|🇦🇹|✓|✗",
+    "{} ": "$|$$$|↑|↓|Mr Smith owns 500 shares|Mr Smith owns 90,000 shares"
+    "|Spring run 5k 12 May 2026|Spring run 10k 12 May 2026",
+    "Take {} once a day": "5 mg|.5 mg|- 5 mg",
+    "<p>Paris: {}</p><p>Rome: {}</p>": "12 May 2026|13 May 2026",
+    "<div>Price: {} in euros <a href='/cart'>cart</a></div>": "5|9",
     "<h2>{}</h2>": "Where it is|Where it was",
     "<ul><li>{}</li><li>full time</li></ul>": "Leith|Hull|✓|✗",
     "<p><a href='/city'>{}</a></p>": "Leith|Hull",
     "<pre>It works.\n{}\nYes.</pre>": "lamp [1:3.5.4]|R lamp [1:3.5.4]|lamp needs oil",
     "<table><tr><td>Adults</td><td>{}</td></tr><tr><td>Children</td><td>{}</td></tr></table>": "two spoons|one spoon",
+    "<table><tr><th>Feature<th>Basic<th>Pro<tr><td>Sign-on{}</table>": "<td><td>✓|<td>✓<td>",
+    "<table><tr><td>Leeds<td>{}</table>": "Relegated|Promoted",
+    "<table><tr><th>Home<th>Away<tr><td>{}<td>{}</table>": "1|2",
     "<table><tr><td>Lions</td><td>Bears</td><td>{}:{}</td></tr></table>": "1|3",
     "<table><tr><td>{}</td><td>to</td><td>{}</td><td>8.15</td></tr></table>": "Leith|Hull",
     "<dl><dt>Adults</dt><dd>{}</dd><dt>Children</dt><dd>{}</dd></dl>": "10 €|5 €",
@@ -52,7 +60,7 @@ SAME_WORDS = {
     "<ul><li>full time</li><li>by the river</li></ul>{}": "|<p>Advertisement</p>|<p>Sponsored</p>",
 }
 """Templates, and what their blanks are filled with; each filling but the first makes another page, or the same one."""
-BESIDE_MAIN_TEXT = ("<ul>", "<p><a", "<pre>", "<table>", "<dl>")
+BESIDE_MAIN_TEXT = ("<p><a", "<p>Paris")
 """Beginnings of templates that are not compared on two hosts as long as neither site is known."""
 
 

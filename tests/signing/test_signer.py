@@ -31,14 +31,14 @@ from tests.support.signing import Log
 GOLDEN = {
     "en": "TEXT a10293fb3dd3ed7c 44 31f2548f 6374c416 c889640d0690f0c9 ee85516c5561c8de 00000000 1",
     "zh": "TEXT 996addaae1f0cb77 88 60132a4c c9bbeff3 1278902e28ff76eb ee85516c5561c8de 00000000 1",
-    "table": "TEXT d39495823a82926c 67 45e68e7e f88635bf c6be62c9ab00cd16 ee85516c5561c8de 00000000 1",
+    "table": "TEXT d39495823a82926c 67 45e68e7e 226b50b7 c6be62c9ab00cd16 ee85516c5561c8de 00000000 1",
     "short": "THIN ef032717eb9c8477 0 e3b0c442 fd18b503 - 42864dafd30d56a0 00000000 0",
     "lamp": "THIN 021c482199c6f133 0 e3b0c442 14bf7e6d - d1a33bec0cc38088 3a3946ec 0",
     "list": "THIN e73f81953b811f66 0 e3b0c442 d03caff9 - c369ff8060b881f2 00000000 0",
     "article": "TEXT 831fb7623c63fc08 23 1e79195b f8650fe0 41bc95f85e0c4b1c 89243f890797d799 00000000 1",
     "documentation": "TEXT 431fb7621c73fc08 25 8f7d381b 7d3e7829 9ac90c48c3dd9082 a9f823516cebaaed 00000000 0",
     "service": "TEXT 831f87623e73fc2c 33 ebf6a5f2 84adde4b c2b599e41a0f6d82 a9f823516cebaaed 00000000 0",
-    "product": "THIN 7d48e94b256aaae6 0 e3b0c442 b947d8ff - a9f823516cebaaed 00000000 1",
+    "product": "THIN 6f02bd53296c2679 0 e3b0c442 348547c5 - a9f823516cebaaed 00000000 1",
     # Its text is in a <noscript>.
     "forum": "TEXT 931741623e73bc0c 22 38dbe5a2 ca7c6f6a bed6d1ed009dd319 14e4e8d42a4897ba 00000000 1",
     "collection": "THIN 94933857500da3f7 0 e3b0c442 6e5fedd2 - 941ca18db4ba9a50 00000000 1",
