@@ -300,10 +300,13 @@ class BlockComparison:
 
     @computed
     def _certain(self) -> range:
-        """The places from the first longer block of the main text to the last one; all of them if there is none."""
+        """The places from the first longer block of the main text to the last one; all of them if there is none.
+
+        Without a main text, which an extractor may have found in no block, all blocks are certain.
+        """
         main = [place for place, block in enumerate(self._blocks) if block.traits & _MAIN]
         longer = [place for place in main if self._blocks[place].size > SHORT] or main
-        return range(longer[0], longer[-1] + 1)
+        return range(longer[0], longer[-1] + 1) if longer else range(len(self._blocks))
 
 
 def find_surroundings(blocks: Sequence[PackedBlock]) -> range:

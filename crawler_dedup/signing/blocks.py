@@ -41,7 +41,7 @@ _PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
 _ROW = struct.Struct("<IBB")
 _SIZE_UNIT = 4
 DATA_UNITS = SHORT // _SIZE_UNIT + 1
-"""Size of a value in the data of a script: as a text of its own, in units."""
+"""Size of a value in the data of a script, in units: it counts as a longer block."""
 _REMEMBERED = 128  # pages whose unpacked blocks are cached, because a new page is compared with several kept pages
 _MAX_UNITS = 255
 _FILE, _ADDRESS = 0xFFFF0000, 1  # in the hash of a picture: the bits of the file's name, and the bit of an address

@@ -57,7 +57,7 @@ class Line(NamedTuple):
     Attributes:
         letters: its letters and symbols.
         numbers: the numbers in it; of a line with a date, only the date.
-        around: the letters of what is around a date, which makes a block of its own: the site may repeat it.
+        around: the letters of what is around a date, which makes a separate block: the site may repeat it.
     """
 
     plain: str

@@ -162,6 +162,8 @@ CASES = {
         kept(title="Leaves | Tea House", **words(0, 99)), "other titles"),
     "a title that is cut short": case(new(title="How to steep leave… | Tea House", **words(0, 99)), kept(**words(0, 99)),
         "alike"),
+    "a text in no block of the page, beside a link, on another host": case(new(url=OTHER_HOST, blocks=block(1, ENTRY)),
+        kept(blocks=block(2, ENTRY)), "alike"),
     "another title on another known site": case(new(url=OTHER_HOST, title="Tea House - Mirror", **words(0, 99)),
         kept(**words(0, 99)), "other titles", known_site(title="Mirror"), TEA),
     # Facts
