@@ -208,8 +208,6 @@ def _figures(comparison: Comparison) -> Table:
         return table
     table.add_section()
     table.add_row("distance", "–" if comparison.distance is None else str(comparison.distance))
-    table.add_row("resemblance", f"{comparison.resemblance:.2f}")
-    table.add_row("coverage of new by kept", f"{comparison.coverage:.2f}")
     table.add_row("same links", _yes_or_no(comparison.same_links))
     signatures = comparison.signatures
     if signatures is not None:

@@ -18,6 +18,7 @@ from crawler_dedup.rules.table import NAMES, decide
 from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signedpage import SignedPage, Trait
 from crawler_dedup.signing.blocks import PackedBlock
+from crawler_dedup.signing.cover import cover_of
 from crawler_dedup.signing.pagelines import SHORT
 from crawler_dedup.signing.signer import Signer
 
@@ -100,12 +101,12 @@ def find_nearest(pages: Index, signer: Signer, page: SignedPage, recorded: str) 
 
 
 def find_similar(pages: Index, comparing: Comparing, page: SignedPage) -> str:
-    """Return the address of the other kept page that resembles a kept *page* most; ``""`` if there is no candidate.
+    """Return the address of the other kept page that has most blocks of a kept *page*; ``""`` if there is no candidate.
 
-    It goes by resemblance: the index no longer has all that the rules need of a new page.
+    The index no longer has all that the rules need of a new page.
     """
-    others = _list_candidates(pages, comparing, page, page.url)
-    nearest = max(others, key=lambda pair: pair.resemblance, default=None)
+    others, shown = _list_candidates(pages, comparing, page, page.url), cover_of(page).shown
+    nearest = max(others, key=lambda pair: len(shown & cover_of(pair.kept).shown), default=None)
     return "" if nearest is None else nearest.kept.url
 
 

@@ -79,7 +79,7 @@ def test_what_is_beside_the_main_text_is_called_boilerplate_only_if_the_rules_do
 def test_pages_that_cannot_be_compared_are_printed_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "short.html").write_text("<p>short</p>", encoding="utf-8")
     (line,) = json_lines("compare", tmp_path / "short.html", tmp_path / "short.html", "--json", status=2)
-    assert (line["duplicate"], line["rule"], line["resemblance"]) == (None, None, None)
+    assert (line["duplicate"], line["rule"], line["distance"]) == (None, None, None)
     assert line["new"]["unsigned"] == "too little text"
     assert line["signatures"] is None
 

@@ -86,7 +86,7 @@ def test_dropped_kept_and_unchecked_pages_are_reported_with_what_is_known_of_the
     printed = lines(why(COPY, index))
     assert printed[:3] == [
         f"{COPY} was dropped: a duplicate of {KEPT}.",
-        "rule “alike”, distance 0, resemblance 1.00, coverage 1.00",
+        "rule “alike”, distance 0",
         f"{entry.time[:10]} {entry.time[11:19]} UTC, run {entry.run}, spider site, scope site",
     ]
     assert printed[3].startswith("“Article 1”; ")
