@@ -167,15 +167,13 @@ def _find_lines(blocks: Sequence[Block]) -> Iterator[VisibleLine]:
     """Yield the visible lines of *blocks*, which are compared."""
     lines = split_into_lines(blocks)
     making_blocks = {place: line for place, _, line in read_lines(lines)}
-    for place, block in enumerate(lines[: count_read(lines)]):
-        line = making_blocks.get(place)
-        if line is not None:
+    end = count_read(lines)  # what follows is compared as a whole
+    for place, block in enumerate(lines):
+        if line := making_blocks.get(place):
             yield VisibleLine(block.shown, hash_line(line.letters, line.numbers), _exempt_part(line, block))
-        elif any(map(str.isdigit, block.text)):
-            yield VisibleLine(block.shown, 0, "numbers of lines")
         else:
-            yield VisibleLine(block.shown, 0, "an advertisement")
-    yield from [VisibleLine(block.shown, 0, "") for block in lines[count_read(lines) :]]
+            skipped = "numbers of lines" if any(map(str.isdigit, block.text)) else "an advertisement"
+            yield VisibleLine(block.shown, 0, skipped if place < end else "")
 
 
 def _exempt_part(line: Line, block: Block) -> str:
@@ -199,9 +197,9 @@ def _find_lines_beside(everything: Outline, texts: Mapping[int, str]) -> Iterato
     """Yield the lines in elements that are never main text. On a thin page, some of them are *texts* of blocks."""
     assert everything.elements is not None
     numbers = {" ".join(text.split()): number for number, text in texts.items()}
-    are_beside: list[bool] = []
-    for tag, parent in zip(everything.elements.tags, everything.parents, strict=True):
-        are_beside.append(tag == _BESIDE or any(are_beside[parent : parent + 1]))
+    are_beside = [False]  # the root, which is its own parent
+    for tag, parent in zip(everything.elements.tags[1:], everything.parents[1:], strict=True):
+        are_beside.append(tag == _BESIDE or are_beside[parent])
     for owner, block in zip(everything.elements.owners, everything.blocks, strict=True):
         for line in split_into_lines([block] if are_beside[owner] else []):
             number = numbers.get(line.shown, 0)

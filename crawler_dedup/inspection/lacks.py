@@ -68,9 +68,9 @@ def find_lacks(new: InspectedPage, pair: Pair, kept: InspectedPage | None = None
     lacks = list(lacking.values())
     for line in new.lines:
         if line.number not in lacking and line.text not in shown and (kept or line.exemption or not blocks):
-            shown.add(line.text)
             same = _SAME_WORDS if line.number in numbers else _TOGETHER
             lacks.append(Lack("a line", line.text, len(line.text), line.exemption or (same if blocks else "")))
+        shown.add(line.text)
     return sorted(lacks, key=lambda lack: bool(lack.exemption))
 
 

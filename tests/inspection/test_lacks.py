@@ -133,6 +133,11 @@ def test_a_line_that_is_not_compared_or_not_as_it_is_written_is_named_with_the_r
     assert find_lacks(new_page, pair_of(new_page, new_page), new_page) == []
 
 
+def test_lines_of_an_element_for_navigation_that_holds_the_page_are_compared() -> None:
+    swallowed = inspect(f"<title>A rigger</title><nav><h1>A rigger</h1>{paragraphs(words('rigger', 300))}", "new")
+    assert find_lacks(swallowed, pair_of(swallowed, swallowed)) == []
+
+
 def test_pictures_are_named() -> None:
     pictures = inspect(listing("A", STORIES, picture="<img src='/{}.png'>"), "pictures")
     other = inspect(listing("A", STORIES), "other")
