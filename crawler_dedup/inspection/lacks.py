@@ -64,12 +64,13 @@ def find_lacks(new: InspectedPage, pair: Pair, kept: InspectedPage | None = None
         if not is_there and (block.size or block.traits & IS_ADDRESS == Trait.EMBEDDED)
     }
     numbers = {block.hash for block, *_ in blocks}
-    shown = {"", *(line.text for line in kept.lines)} if kept else {""}
     lacks = list(lacking.values())
+    shown = {"", *(lack.text for lack in lacks), *(line.text for line in (kept.lines if kept else ()))}
     for line in new.lines:
-        if line.number not in lacking and line.text not in shown and (kept or line.exemption or not blocks):
-            same = _SAME_WORDS if line.number in numbers else _TOGETHER
-            lacks.append(Lack("a line", line.text, len(line.text), line.exemption or (same if blocks else "")))
+        lack = lacking.get(line.number)  # of another line with the same words
+        if line.text not in shown and (kept or lack or line.exemption or not blocks):
+            same = _SAME_WORDS if line.number in numbers else _TOGETHER if blocks else ""
+            lacks.append(Lack("a line", line.text, len(line.text), lack.exemption if lack else line.exemption or same))
         shown.add(line.text)
     return sorted(lacks, key=lambda lack: bool(lack.exemption))
 

@@ -138,6 +138,14 @@ def test_lines_of_an_element_for_navigation_that_holds_the_page_are_compared() -
     assert find_lacks(swallowed, pair_of(swallowed, swallowed)) == []
 
 
+def test_each_of_several_lines_with_the_same_words_is_named() -> None:
+    written = ["Open on 10 August 2011 at 9:58", "Open on Aug 10th, 2011 at 17:07"]
+    new, kept = inspect(text(*written), "new"), inspect(text(), "kept")
+    assert {(lack.text, lack.exemption) for lack in find_lacks(new, pair_of(new, kept))} == {
+        (line, "") for line in written
+    }
+
+
 def test_pictures_are_named() -> None:
     pictures = inspect(listing("A", STORIES, picture="<img src='/{}.png'>"), "pictures")
     other = inspect(listing("A", STORIES), "other")
