@@ -90,6 +90,9 @@ class Run(ABC):
     def __init__(self, now: float | None = None) -> None:
         self.offset = (time() if now is None else now) - monotonic()
 
+    def begin(self) -> None:
+        """Begin the run in its index, which exists now. In a directory it has begun with its lock."""
+
     def now(self) -> int:
         """Return the time in whole seconds since 1970, by a clock that nobody sets while the run lasts."""
         return self.time_of(monotonic())
@@ -110,6 +113,20 @@ class Run(ABC):
     @abstractmethod
     def release(self) -> None:
         """End the life of the run. Idempotent."""
+
+
+class JoinedRun(Run):
+    """A run that another process has begun, and keeps alive."""
+
+    def __init__(self, number: int, offset: float) -> None:
+        self.number, self.offset = number, offset
+
+    @property
+    def is_held(self) -> bool:
+        return True
+
+    def release(self) -> None:
+        """Do nothing."""
 
 
 class RunStates:

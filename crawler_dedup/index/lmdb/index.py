@@ -16,6 +16,7 @@ from crawler_dedup.index.header import KIND, FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.lmdb.locks import refuse_network
 from crawler_dedup.index.lmdb.runlocks import RunLock
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
@@ -25,6 +26,7 @@ from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.storage import SharedState
 from crawler_dedup.index.tables import Tables
 from crawler_dedup.system.callbacks import Advance, ignore_progress
+from crawler_dedup.system.files import make_private_directory
 
 _T = TypeVar("_T")
 
@@ -107,9 +109,6 @@ class DirectoryIndex(Index):
     def stored_bytes(self) -> int:
         return disk_bytes(self.directory)
 
-    def note_length(self) -> None:
-        _ = self.environment.is_gone  # looks at the files
-
     def measure(self) -> FileFigures:
         return self.environment.measure()
 
@@ -123,10 +122,17 @@ class DirectoryIndex(Index):
         self.environment.close()
 
     def begin_run(self) -> RunLock:
+        return self.make_run(self.directory)
+
+    @staticmethod
+    def make_run(directory: Path) -> RunLock:
+        """Begin a run in *directory*. Raises :class:`IndexUnusable`."""
         try:
-            return RunLock(self.directory)
+            refuse_network(directory)
+            make_private_directory(directory)
+            return RunLock(directory)
         except OSError as error:
-            raise IndexUnusable(f"The index in {self.directory} cannot be written: {error}.") from error
+            raise IndexUnusable(f"The index in {directory} cannot be written: {error}.") from error
 
     def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
         """Check every bucket against the records; return a sentence for each fault. Nothing is changed."""

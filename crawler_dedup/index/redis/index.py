@@ -172,7 +172,14 @@ class ServerIndex(Index):
         self._quick.drop()
 
     def begin_run(self) -> ServerRun:
-        return ServerRun(ServerConnection(self.address), self.header)
+        run = self.make_run(self.address)
+        run.begin()
+        return run
+
+    @staticmethod
+    def make_run(address: ServerAddress) -> ServerRun:
+        """Make a run of the index at *address*, which need not exist yet. Raises :class:`IndexUnusable`."""
+        return ServerRun(ServerConnection(address))
 
     def offer(
         self,
