@@ -51,6 +51,14 @@ class Backend(ABC):
         """Begin a new run of this index. Raises :class:`IndexUnusable`."""
 
     @abstractmethod
+    def join_run(self, number: int, offset: float) -> Run:
+        """Join a run that several processes share. Raises :class:`IndexUnusable`.
+
+        Args:
+            offset: the offset of its clock; a server has a clock of its own.
+        """
+
+    @abstractmethod
     def _submit(self, job: Callable[[Tables], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
         """Run *job* in the next write transaction; its future is done once that is stored.
 

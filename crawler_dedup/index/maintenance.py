@@ -24,7 +24,6 @@ from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.matcher import Filing
 from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, StoredSite
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import Run
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.extras import require_extra
 from crawler_dedup.urls import identifier_without_credentials, without_credentials
@@ -130,13 +129,6 @@ def _server() -> type[ServerIndex]:
     from crawler_dedup.index.redis.index import ServerIndex  # noqa: PLC0415  (needs an extra)
 
     return ServerIndex
-
-
-def make_run(location: Location) -> Run:
-    """Make a new run of the index at *location*, which need not exist yet. Raises :class:`IndexUnusable`."""
-    if isinstance(location, ServerAddress):
-        return _server().make_run(location)
-    return DirectoryIndex.make_run(location)
 
 
 def has_index(location: Location) -> bool:

@@ -20,11 +20,10 @@ from typing import Any, TypeVar
 import lmdb
 import msgspec
 
-from crawler_dedup.errors import IndexGone, IndexUnusable
+from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, Kind, check_header
 from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.engine import HeaderRow, explain, measure_file, no_index_error
-from crawler_dedup.index.lmdb.locks import ProcessLock
 from crawler_dedup.index.lmdb.openfiles import OpenFiles, open_alone
 from crawler_dedup.index.storage import SharedState
 from crawler_dedup.system.logs import logger_without_credentials
@@ -59,7 +58,9 @@ class Environment:
         self._lmdb = self._files.env
         self.shared = SharedState()
         self._header_row = HeaderRow(self._lmdb, directory, self.shared)
-        self._committer = None if readonly else Committer(self._lmdb, self._explain, self._files.require_intact, self.shared)
+        self._committer = (
+            None if readonly else Committer(self._lmdb, self._explain, self._files.require_intact, self.shared)
+        )
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int, readonly: bool = False) -> Environment:
@@ -282,7 +283,6 @@ def _after_fork() -> None:
         # Never close it in the child, not even when nothing refers to it: closing would wait for ever for a thread that was
         # inside LMDB when the process forked.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(environment._lmdb))
-    ProcessLock.close_in_child()
     Environment._shared.clear()
     Environment._lock = threading.Lock()
 

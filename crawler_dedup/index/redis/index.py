@@ -172,14 +172,10 @@ class ServerIndex(Index):
         self._quick.drop()
 
     def begin_run(self) -> ServerRun:
-        run = self.make_run(self.address)
-        run.begin()
-        return run
+        return ServerRun(ServerConnection(self.address), self.header)
 
-    @staticmethod
-    def make_run(address: ServerAddress) -> ServerRun:
-        """Make a run of the index at *address*, which need not exist yet. Raises :class:`IndexUnusable`."""
-        return ServerRun(ServerConnection(address))
+    def join_run(self, number: int, offset: float) -> ServerRun:  # noqa: ARG002  (each process asks the server)
+        return ServerRun(ServerConnection(self.address), self.header, number)
 
     def offer(
         self,

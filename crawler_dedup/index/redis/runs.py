@@ -19,11 +19,11 @@ from contextlib import suppress
 from time import monotonic
 
 from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.index.header import Header
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.client import read_epoch
 from crawler_dedup.index.redis.connection import ServerConnection, read_time
 from crawler_dedup.index.redis.keys import Keys
-from crawler_dedup.index.redis.opening import read_header
 from crawler_dedup.index.runs import RUN_NAME_BYTES, Run
 
 LIFE_SECONDS = 60
@@ -38,23 +38,23 @@ class ServerRun(Run):
 
     Args:
         connection: the connection, which only this run uses from now on.
+        header: the header of the index.
+        number: number of a run that several processes share, each of which keeps it alive; 0: a new run.
 
     Raises:
         IndexUnusable: the server cannot be reached.
     """
 
-    def __init__(self, connection: ServerConnection) -> None:
+    def __init__(self, connection: ServerConnection, header: Header, number: int = 0) -> None:
         super().__init__(read_time(connection))
-        self.number = secrets.randbits(32) or 1
+        self.number = number or secrets.randbits(32) or 1
         self._name = self.number.to_bytes(RUN_NAME_BYTES, "big")
         self._connection = connection
+        self._header = header
+        self._follow()
         self._process = os.getpid()
         self._released = threading.Event()
         self._awoken = threading.Event()
-
-    def begin(self) -> None:
-        self._header = read_header(self._connection.address)
-        self._follow()
         self._shown = monotonic()
         self._beat()
         _held.add(self)
@@ -77,8 +77,6 @@ class ServerRun(Run):
             return
         self._released.set()
         self._awoken.set()
-        if self not in _held:
-            return
         _held.discard(self)
         with suppress(IndexUnusable):  # if the server is not told, the sign of life expires
             arguments = [self._epoch, self._keys.prefix, self._name]
