@@ -11,7 +11,6 @@ from scrapy.http import Request, Response
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.browserpages import BrowserPages
 from crawler_dedup.crawl.checker import Checker
-from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.crawl.compat import is_asyncio_available
 from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.preview import Preview
@@ -42,7 +41,6 @@ class DedupMiddleware:
         self._browser_pages = BrowserPages(crawler.settings)
         self._checker: Checker | Preview
         if is_preview(crawler):
-            discard_ahead()
             self._checker = Preview(crawler, config, self._gate)
         else:
             self.session = Session(crawler, config)

@@ -7,6 +7,7 @@ from enum import IntEnum, IntFlag
 from typing import Annotated, NamedTuple
 
 import msgspec
+from xxhash import xxh3_128_digest
 
 from crawler_dedup.urls import identifier_without_credentials, without_credentials
 
@@ -20,6 +21,8 @@ BLOCK_BYTES = 6
 """Length of each packed block of a page, in bytes."""
 MAX_KEYS = 7
 """Maximum number of keys under which a thin page is filed: three of its title, and four of its blocks."""
+NAME_BYTES = 12
+"""Length of the hash of a page key, in bytes."""
 
 
 class Trait(IntFlag):
@@ -167,6 +170,12 @@ def escape_surrogates(text: str) -> str:
 def digest_of(content: bytes) -> bytes:
     """Return the BLAKE2b digest of *content*, 8 bytes."""
     return hashlib.blake2b(content, digest_size=8).digest()
+
+
+def hash_page_key(scope: str, key: str) -> bytes:
+    """Return a 96-bit hash of a page key: among 10^9 pages, two have the same with a probability of 10^-11."""
+    # The length distinguishes ("a", "bc") and ("ab", "c").
+    return xxh3_128_digest(f"{len(scope)}:{scope}{key}".encode("utf-8", "replace"))[:NAME_BYTES]
 
 
 def is_well_formed(page: SignedPage) -> bool:

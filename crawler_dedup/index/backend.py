@@ -38,9 +38,6 @@ class Backend(ABC):
     def stored_bytes(self) -> int:
         """Size of the index in bytes. In a directory it is read in microseconds, on a server with round trips."""
 
-    def note_length(self) -> None:  # noqa: B027  (on a server nothing depends on it)
-        """Note the length of the files, which another process writes: if they become shorter, they were cut off."""
-
     @abstractmethod
     def measure(self) -> FileFigures | None:
         """Measure the file of the index; return ``None`` if it is on a server."""
@@ -52,6 +49,14 @@ class Backend(ABC):
     @abstractmethod
     def begin_run(self) -> Run:
         """Begin a new run of this index. Raises :class:`IndexUnusable`."""
+
+    @abstractmethod
+    def join_run(self, number: int, offset: float) -> Run:
+        """Join a run that several processes share. Raises :class:`IndexUnusable`.
+
+        Args:
+            offset: the offset of its clock; a server has a clock of its own.
+        """
 
     @abstractmethod
     def _submit(self, job: Callable[[Tables], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:

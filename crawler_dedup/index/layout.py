@@ -20,7 +20,7 @@ _OF_NAME = 1 << 24
 
 
 def place_of_name(name: bytes) -> int:
-    """Return the place of a page key or alias (:func:`crawler_dedup.index.records.hash_page_key`)."""
+    """Return the place of a page key or alias (:func:`crawler_dedup.signedpage.hash_page_key`)."""
     return int.from_bytes(name[:8], "big") | _OF_NAME
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container
 from enum import Enum
+from pathlib import Path
 from time import monotonic, time
 
 import msgspec
@@ -83,9 +84,11 @@ class Run(ABC):
     Attributes:
         number: the number of the run in its records.
         offset: the time when :func:`time.monotonic` was 0, in seconds since 1970.
+        lock_file: path of a file that the process which began the run holds locked; ``""``: this process keeps it alive.
     """
 
     number: int
+    lock_file = ""
 
     def __init__(self, now: float | None = None) -> None:
         self.offset = (time() if now is None else now) - monotonic()
@@ -110,6 +113,20 @@ class Run(ABC):
     @abstractmethod
     def release(self) -> None:
         """End the life of the run. Idempotent."""
+
+
+class JoinedRun(Run):
+    """A run that another process keeps alive, which holds *lock_file*."""
+
+    def __init__(self, number: int, offset: float, lock_file: Path) -> None:
+        self.number, self.offset, self.lock_file = number, offset, str(lock_file)
+
+    @property
+    def is_held(self) -> bool:
+        return True
+
+    def release(self) -> None:
+        """Do nothing."""
 
 
 class RunStates:

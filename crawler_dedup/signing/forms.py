@@ -19,7 +19,6 @@ from lxml.html import HtmlElement
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signedpage import SignedPage, Trait
 from crawler_dedup.signing.blocks import unpack_blocks
-from crawler_dedup.signing.messages import Answer, SignJob
 from crawler_dedup.signing.owntext import OwnTexts
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.tables import read_patterns
@@ -132,27 +131,30 @@ def _words(text: str) -> str:
 
 
 class CrawlSigner:
-    """Signs the pages of a crawl in its signing process, or on its event loop.
+    """Signs the pages of a crawl.
 
     Attributes:
+        signer: signs each of them.
         own_texts: makes the own texts of these pages.
     """
 
     def __init__(self, signer: Signer) -> None:
-        self._signer = signer
+        self.signer = signer
         self._forms = FormReader()
         self.own_texts = OwnTexts(signer)
 
-    def sign(self, job: SignJob, body: bytes) -> Answer:
-        """Answer *job* with the signed page and its forms."""
+    def sign(
+        self, url: str, body: bytes, *, encoding: str | None, key: str | None, scope: str | None
+    ) -> tuple[SignedPage, Sequence[bytes]]:
+        """Sign a page (:meth:`Signer.sign`); return it with its forms."""
         try:
-            tree = self._signer.parse(body, job.encoding)
+            tree = self.signer.parse(body, encoding)
         except BeyondLimits:
             tree = None  # the page is refused below, with the reason
-        note = self.own_texts.note_of(body, job.encoding)
-        page, _ = self._signer.sign(job.url, body, tree, encoding=job.encoding, key=job.key, scope=job.scope, note=note)
+        note = self.own_texts.note_of(body, encoding)
+        page, _ = self.signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope, note=note)
         forms: Sequence[bytes] = ()
         if tree is not None:
             with suppress(Exception):  # forms only cause a warning: the page is decided about without them
                 forms = self._forms.read(page, tree)
-        return Answer(page, forms)
+        return page, forms

@@ -63,19 +63,17 @@ class Signer:
 
     Attributes:
         config: the configuration, with a tokenizer in the place of ``auto``.
-
-    Args:
         before_loading: called before a dictionary is loaded, for the first text with Chinese words.
 
     Raises:
         ExtraMissing: the tokenizer is not installed.
     """
 
-    def __init__(self, config: Config, *, before_loading: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, config: Config) -> None:
         self.config = resolve_tokenizer(config)
         self.scheme = scheme_of(config.scheme, self.config)
         self._extractor = find_extractor(config.extractor)
-        self._before_loading = before_loading
+        self.before_loading: Callable[[], object] = lambda: None
 
     def load(self, *, dictionary: bool = True) -> None:
         """Load tables and the extractor now, instead of with the first page that needs them; also the *dictionary*."""
@@ -94,7 +92,7 @@ class Signer:
     @cached_property
     def _han_cutter(self) -> CutHan:
         if self.config.tokenizer != "bigrams":
-            self._before_loading()
+            self.before_loading()
         return han_cutter(self.config.tokenizer)
 
     def _cut_han(self, runs: list[str]) -> Iterable[str]:

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from crawler_dedup.crawl.signers import share_signers
+from crawler_dedup.signing.messages import SignJob
 from lxml import html
 from scrapy.http import HtmlResponse
 
 from crawler_dedup import Config, Deduplicator, SignedPage
-from crawler_dedup.crawl.signers import share_signers
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.signedpage import PageKind
-from crawler_dedup.signing.messages import SignJob
 from crawler_dedup.signing.parsing import parse, using_plain_elements
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS, Article
@@ -199,7 +199,8 @@ def test_a_signer_tells_before_it_loads_the_dictionary_once(
     tokenizer: Literal["jieba", "bigrams"], expected: list[str]
 ) -> None:
     calls: list[str] = []
-    signer = Signer(Config(tokenizer=tokenizer), before_loading=lambda: calls.append("loading"))
+    signer = Signer(Config(tokenizer=tokenizer))
+    signer.before_loading = lambda: calls.append("loading")
     signer.load(dictionary=False)
     sign(signer, prose_page(prose(0)))
     assert calls == []

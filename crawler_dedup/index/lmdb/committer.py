@@ -37,7 +37,6 @@ class Committer(JobThread):
         env: lmdb.Environment,
         explain: Callable[[Exception], Exception] = lambda error: error,
         require: Callable[[], None] = lambda: None,
-        follow_up: Callable[[], _Run | None] = lambda: None,
         shared: SharedState | None = None,
     ) -> None:
         """Start the thread.
@@ -45,14 +44,12 @@ class Committer(JobThread):
         Args:
             explain: converts an error of LMDB to the error that futures get.
             require: raises an error if *env* must not be used; called before and in each transaction.
-            follow_up: returns after each commit a job that must be done in a transaction of its own, or ``None``.
             shared: what the jobs of a transaction share.
         """
         super().__init__("crawler-dedup-committer")
         self._env = env
         self._explain = explain
         self._require = require
-        self._follow_up = follow_up
         self._shared = SharedState() if shared is None else shared
         self._readers_checked = time.monotonic()
         self._locked_out_since = math.inf
@@ -70,7 +67,6 @@ class Committer(JobThread):
 
     def _write(self) -> None:
         self._commit(None)
-        self._do_follow_up()
         self._clear_dead_readers()
 
     def _commit(self, jobs: Sequence[Job] | None) -> None:
@@ -101,12 +97,6 @@ class Committer(JobThread):
     def _end(self) -> None:
         with suppress(lmdb.Error):  # the disk fails: nobody waits for an answer
             self._env.sync(True)  # the oldest versions take no keyword
-
-    def _do_follow_up(self) -> None:
-        with suppress(IndexUnusable, lmdb.Error):  # the next job gets the error
-            job = self._follow_up()
-            if job is not None:
-                self._commit([Job(job, Future())])
 
     def _clear_dead_readers(self) -> None:
         """Clear the readers of killed processes: otherwise the pages that they read are never reused, and the file grows."""

@@ -14,7 +14,6 @@ import msgspec
 
 from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, decode_header
-from crawler_dedup.index.lmdb.usedpages import find_missing_page
 from crawler_dedup.index.storage import SharedState
 from crawler_dedup.system.files import opener
 
@@ -158,43 +157,6 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
         raise unusable_error(
             directory, f"has format {header.format}, this version has {FORMAT}: use the version that made it"
         )
-
-
-def file_length(env: lmdb.Environment) -> int:
-    """Return the length in bytes that LMDB's file has when all its pages are written."""
-    length: int = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
-    return length
-
-
-def require_pages(env: lmdb.Environment, directory: Path) -> None:
-    """Raise :class:`IndexDamaged` where the file was cut off: reading behind its end would kill the process (SIGBUS).
-
-    A sound file can also be shorter than LMDB says, if its last pages are free. So every used page is searched for, which
-    takes a while with a large index.
-    """
-    file = directory / DATA_FILE
-    if file.stat().st_size >= file_length(env):
-        return
-    try:
-        missing = find_missing_page(env, file)
-    except lmdb.Error as error:
-        raise damaged_error(directory, error) from error
-    if missing is not None:
-        size = file.stat().st_size
-        raise damaged_error(
-            directory, f"{DATA_FILE} was cut off: it has {size:,} bytes, and page {missing:,} is beyond its end"
-        )
-
-
-def extend_file(env: lmdb.Environment, directory: Path) -> None:
-    """Make a sound file as long as LMDB says, so that openings need not search for its pages.
-
-    Only for a process that has the index open exclusively. Raises as :func:`require_pages`.
-    """
-    require_pages(env, directory)
-    file, length = directory / DATA_FILE, file_length(env)
-    if file.stat().st_size < length:
-        os.truncate(file, length)
 
 
 def measure_file(env: lmdb.Environment, txn: lmdb.Transaction, directory: Path) -> FileFigures:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
@@ -21,12 +20,11 @@ from typing import Any, TypeVar
 import lmdb
 import msgspec
 
-from crawler_dedup.errors import IndexGone, IndexUnusable
+from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, Kind, check_header
 from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.engine import HeaderRow, explain, measure_file, no_index_error
-from crawler_dedup.index.lmdb.locks import ProcessLock
-from crawler_dedup.index.lmdb.openfiles import OpenFiles, Readers, open_alone
+from crawler_dedup.index.lmdb.openfiles import OpenFiles, open_alone
 from crawler_dedup.index.storage import SharedState
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -36,8 +34,6 @@ _T = TypeVar("_T")
 
 _OPEN_TIMEOUT = 30.0
 _CLOSE_TIMEOUT = 10.0
-_WATCH_SECONDS = 0.01
-"""Seconds for which a long transaction reads between two checks of the files."""
 
 
 class Environment:
@@ -59,12 +55,12 @@ class Environment:
         self._users = 0
         self._forked = False
         self._files = OpenFiles(directory, map_size, readonly=readonly)
-        self._readers = Readers(self._files, self._require, readonly=readonly)
         self._lmdb = self._files.env
         self.shared = SharedState()
         self._header_row = HeaderRow(self._lmdb, directory, self.shared)
-        require, extend = self._files.require_intact, self._files.make_extend_job
-        self._committer = None if readonly else Committer(self._lmdb, self._explain, require, extend, self.shared)
+        self._committer = (
+            None if readonly else Committer(self._lmdb, self._explain, self._files.require_intact, self.shared)
+        )
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int, readonly: bool = False) -> Environment:
@@ -137,7 +133,7 @@ class Environment:
 
     @classmethod
     def _refuse_left_open(cls, directory: Path) -> None:
-        if any(left.directory == directory and not left.is_gone for left in cls._left_open):
+        if any(left.directory == directory and not left._files.is_gone for left in cls._left_open):
             raise IndexUnusable(
                 f"The index in {directory} could not be closed in this process, because another process held its lock: open"
                 " it in a new process."
@@ -151,33 +147,6 @@ class Environment:
                 " no child to open it, too. Start this process anew (in multiprocessing: spawn), or do not open the index in"
                 " the parent before it forks."
             )
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the open files are no longer the files in the directory, so that what is written is lost."""
-        return self._readers.has_lost_map or self._files.is_gone
-
-    def _require(self) -> None:
-        """Raise an error unless the files may be used. Called before each use of LMDB."""
-        if self._readers.has_lost_map:
-            raise IndexGone(f"The index in {self.directory} was deleted or replaced.")
-        self._files.require_intact()
-
-    def iterate_checked(self, items: Iterable[_T]) -> Iterator[_T]:
-        """Yield *items*, which one long transaction reads; check between them that the index may still be used.
-
-        Raises as :meth:`read`.
-        """
-        remaining, due = iter(items), 0.0
-        while True:
-            if time.monotonic() >= due:  # also after the caller took long over the last item
-                self._require()
-                due = time.monotonic() + _WATCH_SECONDS
-            try:
-                item = next(remaining)
-            except StopIteration:
-                return
-            yield item
 
     @property
     def meta(self) -> Any:
@@ -226,18 +195,27 @@ class Environment:
                 f"The index in {self.directory} was opened before this process was forked: open it only after the fork."
             )
         try:
-            with self._readers.begin() as txn:
+            self._files.require_intact()
+            with self._begin() as txn:
                 yield txn
         except (lmdb.Error, msgspec.DecodeError) as error:
             raise self._explain(error) from error
+
+    def _begin(self) -> lmdb.Transaction:
+        try:
+            return self._lmdb.begin(buffers=True)
+        except lmdb.ReadersFullError:
+            self._lmdb.reader_check()
+        except lmdb.MapResizedError:
+            if self.readonly:  # another process with a larger map has written; a writing process keeps its limit
+                self._lmdb.set_mapsize(0)
+        return self._lmdb.begin(buffers=True)
 
     def submit(self, job: Callable[[lmdb.Transaction], _T], *, urgent: bool = True) -> Future[_T]:
         """Run *job* in the next write transaction; the future is done once the transaction is on disk.
 
         A job that is not *urgent* waits a moment, to share the transaction of other jobs.
         """
-        if self._readers.has_lost_map:
-            self._require()  # raises
         if self._committer is None:
             raise IndexUnusable("The index is open for reading only.")
         return self._committer.submit(job, urgent=urgent)
@@ -305,7 +283,6 @@ def _after_fork() -> None:
         # Never close it in the child, not even when nothing refers to it: closing would wait for ever for a thread that was
         # inside LMDB when the process forked.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(environment._lmdb))
-    ProcessLock.close_in_child()
     Environment._shared.clear()
     Environment._lock = threading.Lock()
 

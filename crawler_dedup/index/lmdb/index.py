@@ -16,12 +16,13 @@ from crawler_dedup.index.header import KIND, FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.lmdb.runlocks import RunLock
+from crawler_dedup.index.lmdb.runlocks import RunLock, lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
 from crawler_dedup.index.matcher import Filing
 from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.runs import JoinedRun
 from crawler_dedup.index.storage import SharedState
 from crawler_dedup.index.tables import Tables
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -107,9 +108,6 @@ class DirectoryIndex(Index):
     def stored_bytes(self) -> int:
         return disk_bytes(self.directory)
 
-    def note_length(self) -> None:
-        _ = self.environment.is_gone  # looks at the files
-
     def measure(self) -> FileFigures:
         return self.environment.measure()
 
@@ -127,6 +125,10 @@ class DirectoryIndex(Index):
             return RunLock(self.directory)
         except OSError as error:
             raise IndexUnusable(f"The index in {self.directory} cannot be written: {error}.") from error
+
+    def join_run(self, number: int, offset: float) -> JoinedRun:
+        remove_dead_locks(self.directory)
+        return JoinedRun(number, offset, lock_file(self.directory, number))
 
     def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
         """Check every bucket against the records; return a sentence for each fault. Nothing is changed."""

@@ -51,7 +51,7 @@ class DirectoryStorage(Storage):
 
     def scan(self, table: RowTable) -> Iterator[tuple[bytes, bytes | memoryview]]:
         with self._txn.cursor(db=self._rows[table]) as cursor:
-            for name, content in self._environment.iterate_checked(cursor):
+            for name, content in cursor:
                 yield bytes(name), content
 
     def read_bucket(self, table: BucketTable, scope: int, key: int) -> bytes:

@@ -174,6 +174,9 @@ class ServerIndex(Index):
     def begin_run(self) -> ServerRun:
         return ServerRun(ServerConnection(self.address), self.header)
 
+    def join_run(self, number: int, offset: float) -> ServerRun:  # noqa: ARG002  (each process asks the server)
+        return ServerRun(ServerConnection(self.address), self.header, number)
+
     def offer(
         self,
         pages: Sequence[SignedPage],

@@ -39,14 +39,15 @@ class ServerRun(Run):
     Args:
         connection: the connection, which only this run uses from now on.
         header: the header of the index.
+        number: number of a run that several processes share, each of which keeps it alive; 0: a new run.
 
     Raises:
         IndexUnusable: the server cannot be reached.
     """
 
-    def __init__(self, connection: ServerConnection, header: Header) -> None:
+    def __init__(self, connection: ServerConnection, header: Header, number: int = 0) -> None:
         super().__init__(read_time(connection))
-        self.number = secrets.randbits(32) or 1
+        self.number = number or secrets.randbits(32) or 1
         self._name = self.number.to_bytes(RUN_NAME_BYTES, "big")
         self._connection = connection
         self._header = header
