@@ -183,7 +183,6 @@ class DecidingProcess:
         if not message:  # it is ready
             return
         self._heard = time.monotonic()
-        self._deduplicator.index.note_length()
         answers = _MESSAGES.decode(message)
         if isinstance(answers, Failure):  # it ends now
             self._monitor.log(logging.WARNING, "No deciding process can be started: %s", answers.message)

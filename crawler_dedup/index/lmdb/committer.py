@@ -37,6 +37,7 @@ class Committer(JobThread):
         env: lmdb.Environment,
         explain: Callable[[Exception], Exception] = lambda error: error,
         require: Callable[[], None] = lambda: None,
+        complete: Callable[[], None] = lambda: None,
         shared: SharedState | None = None,
     ) -> None:
         """Start the thread.
@@ -44,12 +45,14 @@ class Committer(JobThread):
         Args:
             explain: converts an error of LMDB to the error that futures get.
             require: raises an error if *env* must not be used; called before and in each transaction.
+            complete: makes the file as long as the last transaction says; called at the beginning of each transaction.
             shared: what the jobs of a transaction share.
         """
         super().__init__("crawler-dedup-committer")
         self._env = env
         self._explain = explain
         self._require = require
+        self._complete = complete
         self._shared = SharedState() if shared is None else shared
         self._readers_checked = time.monotonic()
         self._locked_out_since = math.inf
@@ -80,6 +83,7 @@ class Committer(JobThread):
                 if time.monotonic() - self._locked_out_since > _PROMPT:
                     self._require()  # again, because the lock was awaited
                 self._locked_out_since = math.inf
+                self._complete()
                 if jobs is None:
                     jobs = self._take()
                 results = [job.run(txn) for job in jobs]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import struct
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import lmdb
 import msgspec
 
+from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, decode_header
 from crawler_dedup.index.storage import SharedState
@@ -82,8 +85,8 @@ def no_index_error(directory: Path) -> IndexMissing:
 def damaged_error(directory: Path, error: Exception | str) -> IndexDamaged:
     """Make an error that says that the index in *directory* is damaged, why, and the ways out."""
     return IndexDamaged(
-        f"The index in {directory} is damaged: {error}. Export what can be read of it, use an earlier export or"
-        " copy, or name another directory (in a crawl DEDUP_DIR)."
+        f"The index in {directory} is damaged: {error}. Use an earlier export or copy, or name another directory (in a crawl"
+        " DEDUP_DIR); if the index can still be opened, export what can be read of it."
     )
 
 
@@ -91,9 +94,18 @@ def open_lmdb(directory: Path, map_size: int, *, readonly: bool = False, lock: b
     """Open or create LMDB's files in *directory*, with the options of an index.
 
     Args:
+        map_size: largest size of the file in bytes, for a process that may write. A process that only reads has a map for
+            what others write meanwhile, because LMDB cannot enlarge a map while it is read.
         readonly: create nothing.
         lock: whether LMDB's lock file is used. Without it, no process may write meanwhile.
+
+    Raises:
+        IndexDamaged: the data file was cut off.
     """
+    if readonly:
+        map_size = MAP_SIZE
+    if is_filled(directory / DATA_FILE):
+        _require_length(directory / DATA_FILE)
     open_with = partial(
         lmdb.open,
         str(directory),
@@ -110,10 +122,57 @@ def open_lmdb(directory: Path, map_size: int, *, readonly: bool = False, lock: b
     try:
         return open_with(map_size=map_size)
     except lmdb.MemoryError:
-        if map_size != KEEP_MAP_SIZE:
+        if map_size != KEEP_MAP_SIZE and not readonly:
             raise
         # LMDB keeps the largest size that was ever used. This process may map less: give it room for the file and more.
         return open_with(map_size=2 * (directory / DATA_FILE).stat().st_size + _LEAST_ROOM)
+
+
+_META_PAGE = struct.Struct("=16xII16xI92xQQ")
+"""A meta page of LMDB: magic number, version, bytes of a page, number of the last page, number of the transaction."""
+_MAGIC, _VERSION = 0xBEEFC0DE, 1
+
+
+def _require_length(file: Path) -> None:
+    """Raise :class:`IndexDamaged` if the data file is shorter than its header, the older of two meta pages, says.
+
+    A process that reads beyond the end of the file through its map is killed (SIGBUS). A sound file can be shorter than the
+    newer meta page says: LMDB does not write a page that a transaction takes at the end of the file and frees again, and
+    :func:`complete_file` makes up for that in the next transaction. Zeros take the place of what may be missing: LMDB
+    reports damage if it should read them. A file with another layout is left to LMDB.
+    """
+    commits: list[tuple[int, int]] = []
+    with open(file, "rb") as data:
+        while len(commits) < 2:
+            meta = data.read(_META_PAGE.size)
+            if len(meta) < _META_PAGE.size:
+                raise damaged_error(file.parent, f"{file.name} was cut off within its header")
+            magic, version, page_bytes, last_page, transaction = _META_PAGE.unpack(meta)
+            if (magic, version) != (_MAGIC, _VERSION):
+                return
+            commits.append((transaction, (last_page + 1) * page_bytes))
+            data.seek(page_bytes)
+        size = data.seek(0, os.SEEK_END)  # after the header: another process may write meanwhile
+    lengths = [length for transaction, length in sorted(commits) if transaction]  # transaction 0 has written nothing
+    if lengths and size < lengths[0]:
+        raise damaged_error(
+            file.parent, f"{file.name} was cut off: it has {size:,} bytes, its header says {lengths[0]:,}"
+        )
+    if lengths and size < lengths[-1] and hasattr(os, "posix_fallocate"):
+        with suppress(OSError), open(file, "r+b") as data:  # this user may not write it
+            os.posix_fallocate(data.fileno(), size, lengths[-1] - size)  # never makes it shorter
+
+
+def complete_file(env: lmdb.Environment, directory: Path) -> None:
+    """Make the data file as long as the last transaction says. Only in a write transaction: others may make it longer."""
+    file, length = directory / DATA_FILE, (env.info()["last_pgno"] + 1) * env.stat()["psize"]
+    if file.stat().st_size < length:
+        os.truncate(file, length)
+
+
+def is_filled(file: Path) -> bool:
+    """Return whether there is a *file* that is not empty."""
+    return file.exists() and file.stat().st_size > 0
 
 
 def allocate_lock_file(lock_file: Path) -> None:

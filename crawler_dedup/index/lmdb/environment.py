@@ -20,10 +20,10 @@ from typing import Any, TypeVar
 import lmdb
 import msgspec
 
-from crawler_dedup.errors import IndexGone, IndexUnusable
+from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, Kind, check_header
 from crawler_dedup.index.lmdb.committer import Committer
-from crawler_dedup.index.lmdb.engine import HeaderRow, explain, measure_file, no_index_error
+from crawler_dedup.index.lmdb.engine import HeaderRow, complete_file, explain, measure_file, no_index_error
 from crawler_dedup.index.lmdb.locks import ProcessLock
 from crawler_dedup.index.lmdb.openfiles import OpenFiles, open_alone
 from crawler_dedup.index.storage import SharedState
@@ -59,7 +59,8 @@ class Environment:
         self._lmdb = self._files.env
         self.shared = SharedState()
         self._header_row = HeaderRow(self._lmdb, directory, self.shared)
-        self._committer = None if readonly else Committer(self._lmdb, self._explain, self._files.require_intact, self.shared)
+        require, complete = self._files.require_intact, partial(complete_file, self._lmdb, directory)
+        self._committer = None if readonly else Committer(self._lmdb, self._explain, require, complete, self.shared)
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int, readonly: bool = False) -> Environment:
@@ -205,10 +206,7 @@ class Environment:
             return self._lmdb.begin(buffers=True)
         except lmdb.ReadersFullError:
             self._lmdb.reader_check()
-        except lmdb.MapResizedError:
-            if self.readonly:  # another process with a larger map has written; a writing process keeps its limit
-                self._lmdb.set_mapsize(0)
-        return self._lmdb.begin(buffers=True)
+            return self._lmdb.begin(buffers=True)
 
     def submit(self, job: Callable[[lmdb.Transaction], _T], *, urgent: bool = True) -> Future[_T]:
         """Run *job* in the next write transaction; the future is done once the transaction is on disk.
