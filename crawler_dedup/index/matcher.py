@@ -21,18 +21,11 @@ class Filing(Protocol):
         """Return the 64-bit key of the title under which *page* is also filed; 0 if none. Only the page determines it."""
 
 
-class Probing(Protocol):
-    """Determines which buckets a decision about a page reads."""
+class Matcher(Filing, CountsReader, Protocol):
+    """Answers all questions of the index."""
 
     def probes(self, page: SignedPage) -> Iterable[int]:
         """Return the buckets that contain the candidates for *page*."""
-
-    def title_key(self, page: SignedPage) -> int:
-        """Return the 64-bit key of the title under which *page* is also filed; 0 if none."""
-
-
-class Matcher(Filing, Probing, CountsReader, Protocol):
-    """Answers all questions of the index."""
 
     def prepare(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
         """Return *page* with the keys for filing and look-up, by what is known about its site now."""

@@ -13,6 +13,7 @@ from typing import Annotated, NamedTuple, Protocol
 import msgspec
 from xxhash import xxh3_128_digest
 
+from crawler_dedup.index.layout import SITE_KEY_BYTES, SNAPSHOT_NUMBER_BYTES
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
@@ -20,10 +21,6 @@ from crawler_dedup.urls import site_of
 
 logger = logger_without_credentials(__name__)
 
-SITE_KEY_BYTES = 12
-"""Bytes of the key of a site."""
-SNAPSHOT_NUMBER_BYTES = 5
-"""Bytes of the number of a snapshot."""
 _REMEMBERED = 512  # addresses: the site of a page is needed several times
 _ENOUGH_PAGES = 100  # a warning is logged after this many pages, if the site of none is known
 

@@ -4,37 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.matcher import Probing
+from crawler_dedup.index.layout import BucketTable, RowTable
+from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.profiles import Encodable
 from crawler_dedup.signedpage import SignedPage
-
-RowTable = Literal[b"records", b"runs", b"sites", b"counts", b"snapshots", b"overrides"]
-RECORDS: RowTable = b"records"
-"""Records of pages, by number (big-endian, ``NUMBER_BYTES``)."""
-RUNS: RowTable = b"runs"
-"""Entries of runs, by number (big-endian, ``RUN_NAME_BYTES``)."""
-SITES: RowTable = b"sites"
-"""Heads of sites, by key. They change with each snapshot."""
-COUNTS: RowTable = b"counts"
-"""Counts of sites, by key. They change with each page."""
-SNAPSHOTS: RowTable = b"snapshots"
-"""Snapshots of sites, by key and number (big-endian, ``SNAPSHOT_NUMBER_BYTES``)."""
-OVERRIDES: RowTable = b"overrides"
-"""Overrides, by a hash of 16 bytes; and under ``version`` a value that changes with them."""
-ROW_TABLES = RECORDS, RUNS, SITES, COUNTS, SNAPSHOTS, OVERRIDES
-
-BucketTable = Literal[b"numbers", b"tables"]
-NUMBERS: BucketTable = b"numbers"
-"""Numbers of records, by the place of a page key, an alias or a signature (:mod:`crawler_dedup.index.layout`)."""
-SIGNATURES: BucketTable = b"tables"
-"""Signatures, by scope and key of a permuted table."""
-
-PAYLOAD_BYTES = 8
-"""Bytes of a payload in a bucket."""
 
 
 class Storage(ABC):
@@ -102,7 +78,7 @@ class Storage(ABC):
         """Return the first of *pages*, at least one, about which this transaction can decide."""
         return pages
 
-    def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:  # noqa: B027
+    def read_ahead(self, pages: Sequence[SignedPage], matcher: Matcher) -> None:  # noqa: B027
         """Read in advance what decisions about *pages* will need, if that is cheaper."""
 
 
@@ -119,7 +95,7 @@ class SharedState:
 
     Attributes:
         alive: which runs were alive when a job asked for the first time.
-        touched: the arguments of the last call of :meth:`~crawler_dedup.index.tables.Tables.touch_run`, and its result.
+        touched: the arguments of the last call of :meth:`~crawler_dedup.index.runs.Runs.touch`, and its result.
     """
 
     def __init__(self) -> None:

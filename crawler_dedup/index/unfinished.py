@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from weakref import proxy
 
 import msgspec
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexDamaged, IndexUnusable
-from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_OPEN_CLAIMS
 from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.tables import Tables
@@ -21,28 +19,27 @@ from crawler_dedup.signedpage import SignedPage
 
 MANY_DROPPED = 64
 """Number of addresses of duplicates that are stored together."""
+_Submit = Callable[..., Future[None]]
+"""Runs a job in the next write transaction."""
 
 
 class Unfinished:
     """The open claims of an opening, the offers that may not have been stored, and addresses that are not stored yet.
 
-    Args:
-        index: the open index, which holds this object.
-
     Attributes:
-        may_have_claims: whether a claim is open, or was at a time when there were too many to remember them.
+        has_unknown_claims: whether claims of this run were made that are not remembered.
     """
 
-    def __init__(self, index: Backend) -> None:
-        self._index: Backend = proxy(index)
+    def __init__(self) -> None:
+        self.has_unknown_claims = False
         self._open_claims: set[int] = set()
-        self._has_lost_count = False
         self._doubtful: list[Callable[[Tables], object]] = []
         self._dropped: list[tuple[SignedPage, str]] = []  # kept pages, and the addresses of their duplicates
 
     @property
     def may_have_claims(self) -> bool:
-        return self._has_lost_count or bool(self._open_claims)
+        """Whether a claim is open, or was at a time when there were too many to remember them."""
+        return self.has_unknown_claims or bool(self._open_claims)
 
     def write(self, txn: Tables) -> None:
         """Release the claims of offers that may not have been stored, and store all addresses."""
@@ -50,8 +47,14 @@ class Unfinished:
             release(txn)
         _add_addresses(txn, self._dropped)
 
-    def note_offer(
-        self, offer: Future[list[Decision]], decided: Sequence[Decision], matcher: Matcher, context: RunContext
+    def open_claims(
+        self,
+        offer: Future[list[Decision]],
+        decided: Sequence[Decision],
+        *,
+        matcher: Matcher,
+        context: RunContext,
+        submit: _Submit,
     ) -> None:
         """Remember which claims this run has made. Called in the writing thread.
 
@@ -70,21 +73,17 @@ class Unfinished:
             return
         self._open_claims.update(decision.claim for decision in claims)
         if len(self._open_claims) > MAX_OPEN_CLAIMS:
-            self.note_lost_claims()
+            self.has_unknown_claims = True
             self._open_claims.clear()
         if self._doubtful:
-            self._release_doubtful()
+            self._release_doubtful(submit)
 
-    def note_lost_claims(self) -> None:
-        """Note that there are claims of this run that are not known."""
-        self._has_lost_count = True
-
-    def note_end(self, end: Future[bool], claim: int) -> None:
+    def close_claim(self, end: Future[bool], claim: int) -> None:
         """Forget a claim if it has ended."""
         if not end.cancelled() and end.exception() is None:
             self._open_claims.discard(claim)
 
-    def note_dropped(self, dropped: Sequence[tuple[SignedPage, str]]) -> None:
+    def add_addresses(self, dropped: Sequence[tuple[SignedPage, str]], submit: _Submit) -> None:
         """Remember the addresses of duplicates. They are stored together, so that a duplicate costs no commit of its own.
 
         Those that are not stored yet are lost if the process dies.
@@ -93,12 +92,12 @@ class Unfinished:
         if len(self._dropped) >= MANY_DROPPED:
             dropped, self._dropped = self._dropped, []
             with suppress(IndexUnusable):  # it is being closed
-                self._index._submit(partial(_add_addresses, dropped=dropped), urgent=False)
+                submit(partial(_add_addresses, dropped=dropped), urgent=False)
 
-    def _release_doubtful(self) -> None:
+    def _release_doubtful(self, submit: _Submit) -> None:
         releases, self._doubtful = self._doubtful, []
 
-        def note(future: Future[None]) -> None:
+        def keep_unless_stored(future: Future[None]) -> None:
             if future.cancelled() or future.exception() is not None:
                 self._doubtful += releases
 
@@ -107,7 +106,7 @@ class Unfinished:
                 release(txn)
 
         try:
-            self._index._submit(job).add_done_callback(note)
+            submit(job).add_done_callback(keep_unless_stored)
         except IndexUnusable:  # it is being closed
             self._doubtful += releases
 
@@ -124,7 +123,7 @@ def end_claim(txn: Tables, decision: Decision, matcher: Matcher, context: RunCon
         txn.remove(number, record, matcher)
     elif decision.claim and not record.settled:
         now = touch_run(txn, context)
-        txn.count_page(record.page, matcher, now)
+        txn.sites.count_page(record.page, matcher, now)
         txn.replace(number, msgspec.structs.replace(record, settled=now, page=matcher.trim(record.page)))
     return True
 
@@ -142,8 +141,8 @@ def _add_addresses(txn: Tables, dropped: Sequence[tuple[SignedPage, str]]) -> No
 
 
 def touch_run(txn: Tables, context: RunContext) -> int:
-    """Note that the run is alive, and return the time of the transaction."""
+    """Record that the run is alive, and return the time of the transaction."""
     now = context.clock()
     if not context.run:
         return now
-    return txn.touch_run(context.run, context.grace, now, stored_until=context.stored_until())
+    return txn.runs.touch(context.run, context.grace, now, stored_until=context.stored_until())

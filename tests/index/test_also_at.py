@@ -8,9 +8,9 @@ from pathlib import Path
 
 from crawler_dedup import Decision, SignedPage
 from crawler_dedup.index.index import Index
+from crawler_dedup.index.layout import RECORDS
 from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.storage import RECORDS
 from crawler_dedup.index.tables import Tables, number_name
 from crawler_dedup.index.unfinished import MANY_DROPPED
 from crawler_dedup.index.verdicts import RunContext

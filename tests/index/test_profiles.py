@@ -18,12 +18,12 @@ from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMismatch
 from crawler_dedup.index import export, maintenance, runs
 from crawler_dedup.index.export import Export, write_export
 from crawler_dedup.index.index import Index
+from crawler_dedup.index.layout import COUNTS, SITES, SNAPSHOTS, RowTable
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.maintenance import SiteCheck
 from crawler_dedup.index.profiles import Snapshot
-from crawler_dedup.index.storage import COUNTS, SITES, SNAPSHOTS, RowTable
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.counts import SiteCounts, can_read
 from crawler_dedup.rules.limits import MIN_PAGES

@@ -17,6 +17,7 @@ import msgspec
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, decode_header
+from crawler_dedup.index.layout import META
 from crawler_dedup.index.storage import SharedState
 from crawler_dedup.system.files import opener
 
@@ -28,6 +29,7 @@ DATA_FILE = "data.mdb"
 COPY_DIRECTORY = "compacting"
 """Name of the directory in which a compaction writes."""
 
+_HEADER = b"header"
 _DATABASES = 16
 _READERS = 1024
 _LEAST_ROOM = 64 << 20
@@ -204,7 +206,7 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
     """Raise :class:`IndexUnusable` unless there is an index of this format: nothing else may be rewritten."""
     try:
         with env.begin() as txn:
-            stored = txn.get(b"header", db=env.open_db(b"meta", txn, create=False))
+            stored = txn.get(_HEADER, db=env.open_db(META, txn, create=False))
         if stored is None:
             raise no_index_error(directory)
         header = decode_header(stored)
@@ -242,9 +244,6 @@ def _count_pages(stat: Any) -> int:
     return int(stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"])
 
 
-_NAME = b"header"
-
-
 class HeaderRow:
     """The row that has the header of an index. Call :meth:`open` or :meth:`open_to_write` first.
 
@@ -262,7 +261,7 @@ class HeaderRow:
 
     def open(self, env: lmdb.Environment, txn: lmdb.Transaction | None) -> None:
         """Open the database, which must exist unless *txn* is a write transaction."""
-        self.database = env.open_db(b"meta", txn)
+        self.database = env.open_db(META, txn)
 
     def open_to_write(self, txn: lmdb.Transaction) -> None:
         """Open or make the database. Raises :class:`IndexUnusable` if the file is no index."""
@@ -274,7 +273,7 @@ class HeaderRow:
     def check_names(self, txn: lmdb.Transaction) -> list[bytes]:
         """Return the names of all databases; raise :class:`IndexUnusable` if they are not the databases of an index."""
         names = database_names(txn)
-        if names and b"meta" not in names:
+        if names and META not in names:
             raise self._other_database_error()
         return names
 
@@ -283,7 +282,7 @@ class HeaderRow:
 
     def read(self, txn: lmdb.Transaction) -> Header | None:
         """Read the header; ``None`` where there is none."""
-        stored = txn.get(_NAME, db=self.database)
+        stored = txn.get(_HEADER, db=self.database)
         if stored is None:
             return None
         content, header = self._last  # replaced in one step: several threads read it
@@ -298,7 +297,7 @@ class HeaderRow:
         """Empty the index if *fresh*; write *header* unless there is a header, and return the one that is stored then."""
         if fresh:
             self._empty_index(txn)
-        txn.put(_NAME, msgspec.json.encode(header), db=self.database, overwrite=False)
+        txn.put(_HEADER, msgspec.json.encode(header), db=self.database, overwrite=False)
         return self.read(txn) or header
 
     def _empty_index(self, txn: lmdb.Transaction) -> None:

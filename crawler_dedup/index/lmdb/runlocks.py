@@ -27,11 +27,10 @@ class RunLock(Run):
             OSError: the lock file cannot be created.
             IndexUnusable: the lock file of another run may not be opened.
         """
-        super().__init__()
         for left in directory.glob(_LOCK_FILE.format("*")):
             _remove_if_dead(left)
         while True:
-            self.number = secrets.randbits(32) or 1
+            super().__init__(secrets.randbits(32) or 1)
             with suppress(FileExistsError):
                 self._file = ProcessLock(_lock_file(directory, self.number))
                 return

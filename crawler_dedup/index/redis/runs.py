@@ -19,12 +19,13 @@ from contextlib import suppress
 from time import monotonic
 
 from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.index.layout import RUN_NAME_BYTES
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.client import read_epoch
 from crawler_dedup.index.redis.connection import ServerConnection, read_time
 from crawler_dedup.index.redis.keys import Keys
 from crawler_dedup.index.redis.opening import read_header
-from crawler_dedup.index.runs import RUN_NAME_BYTES, Run
+from crawler_dedup.index.runs import Run
 
 LIFE_SECONDS = 60
 """Seconds after which a sign of life expires."""
@@ -44,8 +45,7 @@ class ServerRun(Run):
     """
 
     def __init__(self, connection: ServerConnection) -> None:
-        super().__init__(read_time(connection))
-        self.number = secrets.randbits(32) or 1
+        super().__init__(secrets.randbits(32) or 1, read_time(connection) - monotonic())
         self._name = self.number.to_bytes(RUN_NAME_BYTES, "big")
         self._connection = connection
         self._process = os.getpid()

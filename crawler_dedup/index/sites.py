@@ -10,12 +10,18 @@ from typing import Annotated, cast
 import msgspec
 from xxhash import xxh32_digest
 
-from crawler_dedup.index.layout import decode_struct
+from crawler_dedup.index.layout import (
+    COUNTS,
+    SITE_KEY_BYTES,
+    SITES,
+    SNAPSHOT_NUMBER_BYTES,
+    SNAPSHOTS,
+    RowTable,
+    decode_struct,
+)
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.index.profiles import (
     NO_SNAPSHOT,
-    SITE_KEY_BYTES,
-    SNAPSHOT_NUMBER_BYTES,
     Counts,
     CountsReader,
     FrozenProfiles,
@@ -25,7 +31,7 @@ from crawler_dedup.index.profiles import (
     site_key,
 )
 from crawler_dedup.index.records import name_page
-from crawler_dedup.index.storage import COUNTS, SITES, SNAPSHOTS, RowTable, SharedState, Storage
+from crawler_dedup.index.storage import SharedState, Storage
 from crawler_dedup.signedpage import Count, SignedPage
 
 _DIGEST_BYTES = 4
@@ -56,8 +62,8 @@ _encode_head = msgspec.msgpack.Encoder().encode
 _decode_head = msgspec.msgpack.Decoder(SiteHead).decode
 
 
-class SiteTables:
-    """The profiles of sites, by scope and site. A page without a host belongs to no site.
+class Sites:
+    """The profiles of sites, within one transaction. A page without a host belongs to no site.
 
     Args:
         frozen: profiles to use instead of those in the index, which are not changed then.
@@ -89,7 +95,7 @@ class SiteTables:
             return
         head, name = self._head(key), name_page(page.scope, page.key)
         if head.only == name:
-            self.remove_site(key)
+            self.remove(key)
         counts = self._counts(key, reader)
         counts.add(page)
         if counts.pages_counted == 1:
@@ -104,21 +110,21 @@ class SiteTables:
             self._drop_snapshots(key, kept[:-MAX_SNAPSHOTS])
             self._write_head(key, SiteHead(number, head.since, kept[-MAX_SNAPSHOTS:]))
 
-    def sites(self) -> Iterator[StoredSite]:
+    def stored(self) -> Iterator[StoredSite]:
         """Yield all sites of which pages were counted and that can be read."""
-        for key in self.site_keys():
+        for key in self._keys():
             with suppress(msgspec.DecodeError):
                 yield self._read_site(key)
 
-    def site_keys(self) -> Iterator[bytes]:
+    def _keys(self) -> Iterator[bytes]:
         """Yield the keys of all sites of which pages were counted."""
         return (name for name, _ in self._storage.scan(SITES))
 
-    def count_unreadable_sites(self) -> int:
+    def count_unreadable(self) -> int:
         """Return the number of sites with stored data that cannot be read."""
-        return sum(1 for _ in self.site_keys()) - sum(1 for _ in self.sites())
+        return sum(1 for _ in self._keys()) - sum(1 for _ in self.stored())
 
-    def merge_site(self, site: StoredSite, now: int) -> None:
+    def merge(self, site: StoredSite, now: int) -> None:
         """Replace what is known about a site by *site*, if that counts more pages.
 
         New snapshots may have the numbers of replaced ones, so :meth:`find_snapshot` no longer finds any for a decision
@@ -128,7 +134,7 @@ class SiteTables:
         if stored and stored[0] >= site.pages_counted:
             return
         head = self._head(key)
-        self.remove_site(key)
+        self.remove(key)
         since = now + 1 if head.number else site.since  # times are whole seconds
         numbers = tuple(number for number, _ in site.snapshots)
         self._write_head(key, SiteHead(site.number, since, numbers))
@@ -142,7 +148,7 @@ class SiteTables:
             return (self._stored_counts(key) or (0,))[0]
         return 0
 
-    def remove_site(self, key: bytes) -> None:
+    def remove(self, key: bytes) -> None:
         """Remove what is known about a site."""
         self._shared.remove(key)
         with suppress(msgspec.DecodeError):
@@ -150,10 +156,10 @@ class SiteTables:
         self._storage.delete(COUNTS, key)
         self._storage.delete(SITES, key)
 
-    def measure_sites(self) -> SiteFigures:
+    def measure(self) -> SiteFigures:
         """Count the sites, those with a snapshot, and the bytes of their rows."""
         sites = known = size = 0
-        for key in self.site_keys():
+        for key in self._keys():
             sites += 1
             names: list[tuple[RowTable, bytes]] = [(SITES, key), (COUNTS, key)]
             with suppress(msgspec.DecodeError):
