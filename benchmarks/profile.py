@@ -78,7 +78,7 @@ STEPS = {
     "writing thread: settling": ["index.unfinished:end_claim"],
     "writing thread: what is kept once settled": ["rules.matcher:RuleMatcher.trim"],
     "writing thread: learning the site": ["index.sites:Sites.count_page"],
-    "writing thread: counts of sites": ["index.storage:SharedState.finish"],
+    "writing thread: counts of sites": ["rules.matcher:SiteCounter.count"],
 }
 """The functions of each step, as ``module:name`` within the package."""
 

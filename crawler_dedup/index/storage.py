@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.layout import BucketTable, RowTable
 from crawler_dedup.index.matcher import Matcher
-from crawler_dedup.index.profiles import Encodable
 from crawler_dedup.signedpage import SignedPage
 
 
@@ -82,16 +81,8 @@ class Storage(ABC):
         """Read in advance what decisions about *pages* will need, if that is cheaper."""
 
 
-_Write = Callable[[bytes, bytes], None]
-_MAX_ROWS = 1_000
-_MAX_WRITTEN_BYTES = 2_000_000
-
-
 class SharedState:
-    """What the jobs of one write transaction share: counts that are written before the commit, and which runs are alive.
-
-    The counts that were written last stay in memory, up to a number of bytes. They are used again only if the stored content
-    is the same as when they were written, so an aborted transaction does no harm. Only the writing thread uses them.
+    """What the jobs of one write transaction share, so that it is determined once. Only the writing thread uses it.
 
     Attributes:
         alive: which runs were alive when a job asked for the first time.
@@ -99,52 +90,10 @@ class SharedState:
     """
 
     def __init__(self) -> None:
-        self._rows: dict[bytes, tuple[Encodable, _Write]] = {}
-        self._written: dict[bytes, tuple[bytes, Encodable]] = {}  # in the order of writing
-        self._written_bytes = 0
         self.alive: dict[int, bool | None] = {}
         self.touched: dict[object, int] = {}
 
     def begin(self) -> None:
-        """Begin a transaction: drop what the one before did not write, because it was aborted."""
-        self._rows.clear()
+        """Begin a transaction."""
         self.alive.clear()
         self.touched.clear()
-
-    def get(self, name: bytes) -> Encodable | None:
-        """Return the counts *name* if a job of this transaction has changed them; ``None``: the stored ones are current."""
-        row = self._rows.get(name)
-        return None if row is None else row[0]
-
-    def take_written(self, name: bytes, content: bytes | memoryview) -> Encodable | None:
-        """Return the counts that were written as *content*, if they are still in memory. The caller may change them."""
-        if name not in self._written:
-            return None
-        written, row = self._written.pop(name)
-        self._written_bytes -= len(written)
-        return row if written == content else None
-
-    def put(self, name: bytes, row: Encodable, write: _Write) -> None:
-        """Have *row* passed to *write* before the commit, as it is then. If there are too many rows, write them first."""
-        if len(self._rows) >= _MAX_ROWS:
-            self.finish()
-        self._rows[name] = row, write
-
-    def remove(self, name: bytes) -> None:
-        """Drop the counts *name* without writing them."""
-        self._rows.pop(name, None)
-
-    def finish(self) -> None:
-        """Write all counts that were changed, before the commit."""
-        for name, (row, write) in self._rows.items():
-            content = row.encode()
-            write(name, content)
-            self._remember(name, content, row)
-        self._rows.clear()
-
-    def _remember(self, name: bytes, content: bytes, row: Encodable) -> None:
-        self.take_written(name, b"")
-        self._written[name] = content, row
-        self._written_bytes += len(content)
-        while self._written_bytes > _MAX_WRITTEN_BYTES:
-            self.take_written(next(iter(self._written)), b"")

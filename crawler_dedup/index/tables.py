@@ -60,7 +60,7 @@ class Tables:
         self, storage: Storage, shared: SharedState, recent: RecentRows, frozen: FrozenProfiles | None = None
     ) -> None:
         self.runs = Runs(storage, shared)
-        self.sites = Sites(storage, shared, frozen)
+        self.sites = Sites(storage, frozen)
         self._storage = storage
         self._recent = recent
         self._highest = 0  # of the numbers of records that were read

@@ -380,7 +380,7 @@ def test_an_export_with_damaged_sites_changes_nothing(store: DirectoryIndex, tmp
         "snapshots": {"snapshots": [(8, b"\x91")]},
         "number": {"number": 7},
     }
-    damaged = msgspec.structs.replace(site, **damage.get(part, {"pages_counted": 9}))
+    damaged = msgspec.structs.replace(site, **damage.get(part, {"pages_counted": 7}))
     file = tmp_path / "file"
     write_export(file, store.header, [], [damaged])
     with pytest.raises(ExportUnreadable, match="what is known of a site is damaged"):

@@ -87,7 +87,6 @@ class Committer(JobThread):
                 if jobs is None:
                     jobs = self._take()
                 results = [job.run(txn) for job in jobs]
-                self._shared.finish()
                 self._require()
         except Exception as error:
             self._locked_out_since = math.inf

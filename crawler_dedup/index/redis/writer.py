@@ -98,7 +98,6 @@ class Writer(JobThread):
             first = jobs[: _count_first(jobs, self._most_pages)]
             try:
                 results = [job.run(tables) for job in first]
-                self._shared.finish()
             except ConnectionLost:
                 raise
             except Exception:
