@@ -13,6 +13,7 @@ from typing import TypeVar
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FileFigures, Header
+from crawler_dedup.index.jobs import WRITE_SECONDS
 from crawler_dedup.index.limits import MAX_OVERRIDES
 from crawler_dedup.index.matcher import Filing, Matcher
 from crawler_dedup.index.overrides import Override
@@ -78,11 +79,11 @@ class Index(ABC):
         """
 
     @abstractmethod
-    def _write(self, job: Callable[[Tables], _T], timeout: float | None = None) -> _T:
+    def _write(self, job: Callable[[Tables], _T], timeout: float = WRITE_SECONDS) -> _T:
         """Run *job* in the next write transaction and wait until that is stored.
 
         Raises:
-            IndexUnusable: the transaction did not begin within *timeout* seconds (``None``: 30); *job* is not run then.
+            IndexUnusable: the transaction did not begin within *timeout* seconds; *job* is not run then.
         """
 
     @abstractmethod
@@ -149,8 +150,7 @@ class Index(ABC):
             return list(decided)
 
         future = self._submit(job, size=len(pages))
-        open_claims = partial(self._unfinished.open_claims, matcher=matcher, context=context, submit=self._submit)
-        future.add_done_callback(lambda offer: open_claims(offer, decided))
+        future.add_done_callback(partial(self._unfinished.open_claims, decided=decided))
         return future
 
     def preview(

@@ -15,7 +15,7 @@ import msgspec
 
 from crawler_dedup.index.layout import RUN_NAME_BYTES, RUNS, decode_struct
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.storage import SharedState, Storage
+from crawler_dedup.index.storage import Storage
 from crawler_dedup.signedpage import Count
 
 
@@ -106,42 +106,43 @@ class Run:
         """End the life of the run, if this process keeps it alive. Idempotent."""
 
 
+Alive = dict[int, bool | None]
+"""Whether runs are alive, by their numbers; ``None``: this is not known."""
+
+
 class Runs:
     """The entries and states of runs, within one transaction.
 
     Each run is checked once: a run that dies meanwhile must not be alive for one decision and dead for the next.
+
+    Args:
+        alive: which runs were alive when a job of the transaction asked for the first time.
 
     Attributes:
         dead: in a transaction that may not write, the runs that had died before: what it reads of others is from a time when
             they were alive. ``None``: the storage knows which are alive.
     """
 
-    def __init__(self, storage: Storage, shared: SharedState) -> None:
+    def __init__(self, storage: Storage, alive: Alive) -> None:
         self.dead: Container[int] | None = None
         self._storage = storage
-        self._shared = shared
+        self._alive = alive
         self._entries: dict[int, RunEntry | None] = {}
 
     def touch(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
         """Record that a run is alive, and return the time for its records, which never goes back, even if clocks do."""
         self._storage.require_own_run(number)
-        call = number, grace, now, stored_until
-        last = self._shared.touched.get(call)
-        if last is None:
-            run = self.read(number)
-            touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
-            if touched != run:
-                self._storage.write(RUNS, _run_name(number), _encode_run(touched))
-                self._entries.pop(number, None)
-            last = touched.last
-            self._shared.touched = {call: last}
-        return last
+        run = self.read(number)
+        touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
+        if touched != run:
+            self._storage.write(RUNS, _run_name(number), _encode_run(touched))
+            self._entries.pop(number, None)
+        return touched.last
 
     def end(
         self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
     ) -> None:
         """End a run. All recorded pages that it settled are stored, except those settled after *stored_until*."""
-        self._shared.touched.clear()
         self._entries.pop(number, None)
         ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
         if ended.has_finished and ended.is_tidy:
@@ -202,7 +203,7 @@ class Runs:
         return self._entries[number]
 
     def _is_alive(self, number: int) -> bool | None:
-        alive = self._shared.alive
+        alive = self._alive
         if number not in alive:
             is_alive = self._storage.is_alive(number)
             if self.dead is not None:

@@ -79,21 +79,3 @@ class Storage(ABC):
 
     def read_ahead(self, pages: Sequence[SignedPage], matcher: Matcher) -> None:  # noqa: B027
         """Read in advance what decisions about *pages* will need, if that is cheaper."""
-
-
-class SharedState:
-    """What the jobs of one write transaction share, so that it is determined once. Only the writing thread uses it.
-
-    Attributes:
-        alive: which runs were alive when a job asked for the first time.
-        touched: the arguments of the last call of :meth:`~crawler_dedup.index.runs.Runs.touch`, and its result.
-    """
-
-    def __init__(self) -> None:
-        self.alive: dict[int, bool | None] = {}
-        self.touched: dict[object, int] = {}
-
-    def begin(self) -> None:
-        """Begin a transaction."""
-        self.alive.clear()
-        self.touched.clear()

@@ -27,9 +27,9 @@ from crawler_dedup.index.overrides import Override, Overrides
 from crawler_dedup.index.packing import RecentRows, unpack_sound
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record, hash_scope, name_page
-from crawler_dedup.index.runs import Runs
+from crawler_dedup.index.runs import Alive, Runs
 from crawler_dedup.index.sites import Sites
-from crawler_dedup.index.storage import SharedState, Storage
+from crawler_dedup.index.storage import Storage
 
 _VERSION, _VERSION_BYTES = b"version", 8
 _decode_override = msgspec.msgpack.Decoder(Override).decode
@@ -47,7 +47,7 @@ class Tables:
     checked; but no page key has the place of a signature.
 
     Args:
-        shared: what the jobs of this transaction share.
+        alive: which runs are alive: the jobs of this transaction share it.
         recent: the latest records of all transactions.
         frozen: profiles of sites to use instead of those in the index, which are not changed then.
 
@@ -57,9 +57,9 @@ class Tables:
     """
 
     def __init__(
-        self, storage: Storage, shared: SharedState, recent: RecentRows, frozen: FrozenProfiles | None = None
+        self, storage: Storage, alive: Alive, recent: RecentRows, frozen: FrozenProfiles | None = None
     ) -> None:
-        self.runs = Runs(storage, shared)
+        self.runs = Runs(storage, alive)
         self.sites = Sites(storage, frozen)
         self._storage = storage
         self._recent = recent

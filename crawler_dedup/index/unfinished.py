@@ -19,96 +19,59 @@ from crawler_dedup.signedpage import SignedPage
 
 MANY_DROPPED = 64
 """Number of addresses of duplicates that are stored together."""
-_Submit = Callable[..., Future[None]]
-"""Runs a job in the next write transaction."""
 
 
 class Unfinished:
-    """The open claims of an opening, the offers that may not have been stored, and addresses that are not stored yet.
+    """The open claims of an opening, and addresses that are not stored yet.
 
     Attributes:
-        has_unknown_claims: whether claims of this run were made that are not remembered.
+        has_unknown_claims: whether there may be claims of this run that are not remembered: the next run searches for them.
     """
 
     def __init__(self) -> None:
         self.has_unknown_claims = False
         self._open_claims: set[int] = set()
-        self._doubtful: list[Callable[[Tables], object]] = []
         self._dropped: list[tuple[SignedPage, str]] = []  # kept pages, and the addresses of their duplicates
 
     @property
     def may_have_claims(self) -> bool:
-        """Whether a claim is open, or was at a time when there were too many to remember them."""
+        """Whether a claim may be open."""
         return self.has_unknown_claims or bool(self._open_claims)
 
     def write(self, txn: Tables) -> None:
-        """Release the claims of offers that may not have been stored, and store all addresses."""
-        for release in self._doubtful:
-            release(txn)
+        """Store all addresses."""
         _add_addresses(txn, self._dropped)
 
-    def open_claims(
-        self,
-        offer: Future[list[Decision]],
-        decided: Sequence[Decision],
-        *,
-        matcher: Matcher,
-        context: RunContext,
-        submit: _Submit,
-    ) -> None:
+    def open_claims(self, offer: Future[list[Decision]], decided: Sequence[Decision]) -> None:
         """Remember which claims this run has made. Called in the writing thread.
 
-        A claim stays open for ever if another middleware discards the page. If there are too many such claims, only their
-        existence is remembered: the next run searches for them. If it is not known whether an offer was stored, its pages
-        pass without a claim, and are released with the next offer that succeeds.
+        A claim stays open for ever if another middleware discards the page. The claims are not remembered if there are too
+        many, or if it is not known whether the offer was stored: its pages pass without them.
         """
-        if offer.cancelled():
-            return
-        claims = [decision for decision in decided if decision.claim]
-        if offer.exception() is not None:
-            self._doubtful += [
-                partial(end_claim, decision=decision, matcher=matcher, context=context, settled=False)
-                for decision in claims[: MAX_OPEN_CLAIMS - len(self._doubtful)]
-            ]
-            return
-        self._open_claims.update(decision.claim for decision in claims)
-        if len(self._open_claims) > MAX_OPEN_CLAIMS:
+        claims = [] if offer.cancelled() else [decision.claim for decision in decided if decision.claim]
+        if claims and (offer.exception() or len(self._open_claims) + len(claims) > MAX_OPEN_CLAIMS):
             self.has_unknown_claims = True
-            self._open_claims.clear()
-        if self._doubtful:
-            self._release_doubtful(submit)
+        else:
+            self._open_claims.update(claims)
 
     def close_claim(self, end: Future[bool], claim: int) -> None:
         """Forget a claim if it has ended."""
         if not end.cancelled() and end.exception() is None:
             self._open_claims.discard(claim)
 
-    def add_addresses(self, dropped: Sequence[tuple[SignedPage, str]], submit: _Submit) -> None:
+    def add_addresses(self, dropped: Sequence[tuple[SignedPage, str]], submit: Callable[..., object]) -> None:
         """Remember the addresses of duplicates. They are stored together, so that a duplicate costs no commit of its own.
 
         Those that are not stored yet are lost if the process dies.
+
+        Args:
+            submit: runs a job in the next write transaction.
         """
         self._dropped += dropped
         if len(self._dropped) >= MANY_DROPPED:
             dropped, self._dropped = self._dropped, []
             with suppress(IndexUnusable):  # it is being closed
                 submit(partial(_add_addresses, dropped=dropped), urgent=False)
-
-    def _release_doubtful(self, submit: _Submit) -> None:
-        releases, self._doubtful = self._doubtful, []
-
-        def keep_unless_stored(future: Future[None]) -> None:
-            if future.cancelled() or future.exception() is not None:
-                self._doubtful += releases
-
-        def job(txn: Tables) -> None:
-            for release in releases:
-                release(txn)
-
-        try:
-            submit(job).add_done_callback(keep_unless_stored)
-        except IndexUnusable:  # it is being closed
-            self._doubtful += releases
 
 
 def end_claim(txn: Tables, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool) -> bool:

@@ -19,7 +19,7 @@ import lmdb
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.jobs import Job, JobThread
-from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.runs import Alive
 
 _READERS_INTERVAL = 60.0
 _PROMPT = 0.01
@@ -38,7 +38,7 @@ class Committer(JobThread):
         explain: Callable[[Exception], Exception] = lambda error: error,
         require: Callable[[], None] = lambda: None,
         complete: Callable[[], None] = lambda: None,
-        shared: SharedState | None = None,
+        alive: Alive | None = None,
     ) -> None:
         """Start the thread.
 
@@ -46,14 +46,14 @@ class Committer(JobThread):
             explain: converts an error of LMDB to the error that futures get.
             require: raises an error if *env* must not be used; called before and in each transaction.
             complete: makes the file as long as the last transaction says; called at the beginning of each transaction.
-            shared: what the jobs of a transaction share.
+            alive: which runs are alive, which each transaction determines anew.
         """
         super().__init__("crawler-dedup-committer")
         self._env = env
         self._explain = explain
         self._require = require
         self._complete = complete
-        self._shared = SharedState() if shared is None else shared
+        self._alive = {} if alive is None else alive
         self._readers_checked = time.monotonic()
         self._locked_out_since = math.inf
         self._start()
@@ -75,7 +75,7 @@ class Committer(JobThread):
     def _commit(self, jobs: Sequence[Job] | None) -> None:
         """Commit *jobs* (``None``: all that wait once the lock is held) and set the results of the futures."""
         results = []
-        self._shared.begin()
+        self._alive.clear()
         self._locked_out_since = time.monotonic()
         try:
             self._require()

@@ -18,7 +18,6 @@ from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, decode_header
 from crawler_dedup.index.layout import META
-from crawler_dedup.index.storage import SharedState
 from crawler_dedup.system.files import opener
 
 KEEP_MAP_SIZE = 0
@@ -253,10 +252,9 @@ class HeaderRow:
 
     database: Any
 
-    def __init__(self, env: lmdb.Environment, directory: Path, shared: SharedState) -> None:
+    def __init__(self, env: lmdb.Environment, directory: Path) -> None:
         self._env = env
         self._directory = directory
-        self._shared = shared
         self._last: tuple[bytes | None, Header | None] = None, None
 
     def open(self, env: lmdb.Environment, txn: lmdb.Transaction | None) -> None:
@@ -302,7 +300,6 @@ class HeaderRow:
 
     def _empty_index(self, txn: lmdb.Transaction) -> None:
         header = self.read(txn)
-        self._shared.begin()
         for database in open_databases(self._env, txn):
             # Delete databases of another format, which may be of another kind; those of ours stay open in other processes.
             txn.drop(database, delete=header is not None and header.format != FORMAT)

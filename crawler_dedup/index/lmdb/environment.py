@@ -11,7 +11,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,18 +21,18 @@ import msgspec
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, Kind, check_header
+from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
 from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.engine import HeaderRow, complete_file, explain, measure_file, no_index_error
 from crawler_dedup.index.lmdb.locks import ProcessLock
 from crawler_dedup.index.lmdb.openfiles import OpenFiles, open_alone
-from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.runs import Alive
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
 
 _T = TypeVar("_T")
 
-_OPEN_TIMEOUT = 30.0
 _CLOSE_TIMEOUT = 10.0
 
 
@@ -57,10 +56,10 @@ class Environment:
         self._forked = False
         self._files = OpenFiles(directory, map_size, readonly=readonly)
         self._lmdb = self._files.env
-        self.shared = SharedState()
-        self._header_row = HeaderRow(self._lmdb, directory, self.shared)
+        self.alive: Alive = {}
+        self._header_row = HeaderRow(self._lmdb, directory)
         require, complete = self._files.require_intact, partial(complete_file, self._lmdb, directory)
-        self._committer = None if readonly else Committer(self._lmdb, self._explain, require, complete, self.shared)
+        self._committer = None if readonly else Committer(self._lmdb, self._explain, require, complete, self.alive)
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int, readonly: bool = False) -> Environment:
@@ -217,21 +216,14 @@ class Environment:
             raise IndexUnusable("The index is open for reading only.")
         return self._committer.submit(job, urgent=urgent)
 
-    def write(self, job: Callable[[lmdb.Transaction], _T], timeout: float | None = None) -> _T:
+    def write(self, job: Callable[[lmdb.Transaction], _T], timeout: float = WRITE_SECONDS) -> _T:
         """Run *job* in the next write transaction and wait until the transaction is on disk.
 
         Raises:
-            IndexUnusable: the transaction did not begin within *timeout* seconds (``None``: 30); *job* is not run then.
+            IndexUnusable: the transaction did not begin within *timeout* seconds; *job* is not run then.
         """
-        future = self.submit(job)
-        try:
-            return future.result(_OPEN_TIMEOUT if timeout is None else timeout)
-        except FutureTimeout:
-            if future.cancel():
-                raise IndexUnusable(
-                    f"The index in {self.directory} is locked by another process, or by a long transaction of this one."
-                ) from None
-            return future.result()
+        reason = f"The index in {self.directory} is locked by another process, or by a long transaction of this one."
+        return wait_for(self.submit(job), timeout, reason)
 
     def make_databases(self, make: Callable[[lmdb.Environment, lmdb.Transaction | None], _T]) -> _T:
         """Open databases by calling *make* with the environment and a write transaction.
