@@ -14,7 +14,7 @@ from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.jobs import WRITE_SECONDS
-from crawler_dedup.index.limits import MAX_OVERRIDES
+from crawler_dedup.index.limits import MAX_EMPTIED_SITES, MAX_FORGOTTEN, MAX_MERGED_SITES, MAX_OVERRIDES
 from crawler_dedup.index.matcher import Filing, Matcher
 from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
@@ -28,11 +28,6 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _T = TypeVar("_T")
 
-_SLICE = 500
-_SITES_SLICE = 256
-"""Number of sites that are merged in one transaction: each may take 400 KB."""
-_MAX_SITES = 100_000
-"""Number of sites that are removed with their last pages at a time. With more, the others keep their profiles."""
 _END_TIMEOUT = 5.0
 
 
@@ -211,7 +206,7 @@ class Index(ABC):
                 advance(1)
                 if record is not None and select(record):
                     picked.append(number)
-                if len(picked) == _SLICE:
+                if len(picked) == MAX_FORGOTTEN:
                     yield picked
                     picked = []
         yield picked
@@ -328,7 +323,7 @@ class Index(ABC):
         This is done in transactions of a few hundred sites, so that a crawl can go on.
         """
         waiting = iter(sites)
-        while batch := list(islice(waiting, _SITES_SLICE)):
+        while batch := list(islice(waiting, MAX_MERGED_SITES)):
             self._write(partial(_merge_sites, sites=batch))
 
     def measure_sites(self) -> SiteFigures:
@@ -392,7 +387,7 @@ def _forget(
             txn.remove(number, record, filing)
             pages.append(record.page)
             key = site_key(record.page.scope, record.page.url)
-            if key and len(sites) < _MAX_SITES:
+            if key and len(sites) < MAX_EMPTIED_SITES:
                 sites.add(key)
     return len(pages)
 

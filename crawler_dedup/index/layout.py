@@ -41,8 +41,6 @@ NUMBER_BYTES = 5
 """Length of the number of a record, in bytes."""
 RUN_NAME_BYTES = 4
 """Length of the number of a run as a name, in bytes."""
-PAGE_NAME_BYTES = 12
-"""Length of the hash of a page key or alias, in bytes."""
 SITE_KEY_BYTES = 12
 """Length of the key of a site, in bytes."""
 SNAPSHOT_NUMBER_BYTES = 5

@@ -11,14 +11,11 @@ import msgspec
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexDamaged, IndexUnusable
-from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_OPEN_CLAIMS
+from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_DROPPED, MAX_OPEN_CLAIMS
 from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.tables import Tables
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signedpage import SignedPage
-
-MANY_DROPPED = 64
-"""Number of addresses of duplicates that are stored together."""
 
 
 class Unfinished:
@@ -68,7 +65,7 @@ class Unfinished:
             submit: runs a job in the next write transaction.
         """
         self._dropped += dropped
-        if len(self._dropped) >= MANY_DROPPED:
+        if len(self._dropped) >= MAX_DROPPED:
             dropped, self._dropped = self._dropped, []
             with suppress(IndexUnusable):  # it is being closed
                 submit(partial(_add_addresses, dropped=dropped), urgent=False)

@@ -14,7 +14,7 @@ import msgspec
 
 from crawler_dedup.config import Config
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
-from crawler_dedup.index.limits import MAX_COMPARED
+from crawler_dedup.index.limits import MAX_COMPARED, MAX_KNOWN_SNAPSHOTS
 from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.overrides import NO_OVERRIDES, Override, Overrides, make_override
 from crawler_dedup.index.profiles import Snapshot, site_key
@@ -22,8 +22,6 @@ from crawler_dedup.index.records import Record, name_page, shorten_key
 from crawler_dedup.index.runs import RecordState, wall_clock
 from crawler_dedup.index.tables import Tables
 from crawler_dedup.signedpage import PageKind, SignedPage
-
-_MAX_SNAPSHOTS = 256  # that are remembered; the snapshot of a hostile site takes 400 KB
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ class Verdicts:
         return self._judge(self._prepare(page), alias, _Changes())
 
     def _prepare(self, page: SignedPage) -> SignedPage:
-        if len(self._snapshots) >= _MAX_SNAPSHOTS:
+        if len(self._snapshots) >= MAX_KNOWN_SNAPSHOTS:
             self._snapshots.clear()
         return page if page.unsigned else self._matcher.prepare(page, self._snapshot_of(page))
 
