@@ -16,7 +16,7 @@ import msgspec
 
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
-from crawler_dedup.index.header import FORMAT, FileFigures, Header, decode_header
+from crawler_dedup.index.header import FORMAT, FileFigures, decode_header
 from crawler_dedup.index.layout import META
 from crawler_dedup.system.files import opener
 
@@ -28,7 +28,8 @@ DATA_FILE = "data.mdb"
 COPY_DIRECTORY = "compacting"
 """Name of the directory in which a compaction writes."""
 
-_HEADER = b"header"
+HEADER = b"header"
+"""The name of the row of the header, in the database ``META``."""
 _DATABASES = 16
 _READERS = 1024
 _LEAST_ROOM = 64 << 20
@@ -205,7 +206,7 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
     """Raise :class:`IndexUnusable` unless there is an index of this format: nothing else may be rewritten."""
     try:
         with env.begin() as txn:
-            stored = txn.get(_HEADER, db=env.open_db(META, txn, create=False))
+            stored = txn.get(HEADER, db=env.open_db(META, txn, create=False))
         if stored is None:
             raise no_index_error(directory)
         header = decode_header(stored)
@@ -241,66 +242,3 @@ def disk_bytes(directory: Path) -> int:
 def _count_pages(stat: Any) -> int:
     """Return how many pages of the file a database takes, by its statistics."""
     return int(stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"])
-
-
-class HeaderRow:
-    """The row that has the header of an index. Call :meth:`open` or :meth:`open_to_write` first.
-
-    Attributes:
-        database: the database that has the row.
-    """
-
-    database: Any
-
-    def __init__(self, env: lmdb.Environment, directory: Path) -> None:
-        self._env = env
-        self._directory = directory
-        self._last: tuple[bytes | None, Header | None] = None, None
-
-    def open(self, env: lmdb.Environment, txn: lmdb.Transaction | None) -> None:
-        """Open the database, which must exist unless *txn* is a write transaction."""
-        self.database = env.open_db(META, txn)
-
-    def open_to_write(self, txn: lmdb.Transaction) -> None:
-        """Open or make the database. Raises :class:`IndexUnusable` if the file is no index."""
-        names = self.check_names(txn)
-        self.open(self._env, txn)
-        if (len(names) > 1 or txn.stat(self.database)["entries"]) and self.read(txn) is None:
-            raise self._other_database_error()
-
-    def check_names(self, txn: lmdb.Transaction) -> list[bytes]:
-        """Return the names of all databases; raise :class:`IndexUnusable` if they are not the databases of an index."""
-        names = database_names(txn)
-        if names and META not in names:
-            raise self._other_database_error()
-        return names
-
-    def _other_database_error(self) -> IndexUnusable:
-        return IndexUnusable(f"{self._directory} holds another LMDB database, not an index.")
-
-    def read(self, txn: lmdb.Transaction) -> Header | None:
-        """Read the header; ``None`` where there is none."""
-        stored = txn.get(_HEADER, db=self.database)
-        if stored is None:
-            return None
-        content, header = self._last  # replaced in one step: several threads read it
-        if content != stored:
-            try:
-                content, header = self._last = bytes(stored), decode_header(stored)
-            except msgspec.DecodeError as error:
-                raise damaged_error(self._directory, error) from error
-        return header
-
-    def begin(self, txn: lmdb.Transaction, header: Header, fresh: bool) -> Header:
-        """Empty the index if *fresh*; write *header* unless there is a header, and return the one that is stored then."""
-        if fresh:
-            self._empty_index(txn)
-        txn.put(_HEADER, msgspec.json.encode(header), db=self.database, overwrite=False)
-        return self.read(txn) or header
-
-    def _empty_index(self, txn: lmdb.Transaction) -> None:
-        header = self.read(txn)
-        for database in open_databases(self._env, txn):
-            # Delete databases of another format, which may be of another kind; those of ours stay open in other processes.
-            txn.drop(database, delete=header is not None and header.format != FORMAT)
-        self.open(self._env, txn)
