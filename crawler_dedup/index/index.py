@@ -181,21 +181,22 @@ class Index(ABC):
         select: Callable[[Record], bool],
         filing: Filing,
         advance: Advance = ignore_progress,
-        note: Callable[[SignedPage], object] = lambda _: None,
+        report: Callable[[SignedPage], object] = lambda _: None,
     ) -> int:
         """Forget every page whose record *select* picks, and return their number.
 
         This is done in transactions of a few hundred pages, so that a crawl can go on. What is known about a site is removed
-        with its last page. *advance* is called with the number of records that were read, *note* with each forgotten page.
+        with its last page. *advance* is called with the number of records that were read, *report* with each forgotten page.
         """
         forgotten, sites = 0, set[bytes]()
         for numbers in self._selected(select, advance):
-            pages: list[SignedPage] = []
-            job = partial(_forget, numbers=numbers, select=select, filing=filing, sites=sites, pages=pages)
-            forgotten += self._write(job)
-            for page in pages:
-                note(page)
-        self._remove_sites(sites)
+            records = self._write(partial(Tables.forget, numbers=numbers, select=select, filing=filing))
+            forgotten += len(records)
+            for record in records:
+                report(record.page)
+                if len(sites) < MAX_EMPTIED_SITES:
+                    sites.add(site_key(record.page.scope, record.page.url))
+        self._remove_sites(sites - {b""})
         return forgotten
 
     def _selected(self, select: Callable[[Record], bool], advance: Advance) -> Iterator[list[int]]:
@@ -359,7 +360,7 @@ class Index(ABC):
 
         They are not compared with each other or with the kept pages.
         """
-        return self._write(partial(_merge, records=records, filing=filing))
+        return self._write(partial(Tables.merge, records=records, filing=filing))
 
     def __len__(self) -> int:
         """Return how many pages are recorded."""
@@ -371,37 +372,7 @@ class Index(ABC):
         self._unfinished.has_unknown_claims = True
 
 
-def _forget(
-    txn: Tables,
-    numbers: Iterable[int],
-    select: Callable[[Record], bool],
-    filing: Filing,
-    sites: set[bytes],
-    pages: list[SignedPage],
-) -> int:
-    """Forget the records *numbers* that *select* picks; add their pages to *pages*, and some of their sites to *sites*."""
-    pages.clear()  # the transaction may be repeated
-    for number in numbers:
-        record = txn.get(number)
-        if record is not None and select(record):
-            txn.remove(number, record, filing)
-            pages.append(record.page)
-            key = site_key(record.page.scope, record.page.url)
-            if key and len(sites) < MAX_EMPTIED_SITES:
-                sites.add(key)
-    return len(pages)
-
-
-def _merge_sites(txn: Tables, sites: Iterable[StoredSite]) -> None:
+def _merge_sites(txn: Tables, sites: Sequence[StoredSite]) -> None:
     now = wall_clock()
     for site in sites:
         txn.sites.merge(site, now)
-
-
-def _merge(txn: Tables, records: Sequence[Record], filing: Filing) -> int:
-    new = 0
-    for record in records:
-        if txn.find(record.page.scope, record.page.key) is None:
-            txn.add(record, filing)
-            new += 1
-    return new
