@@ -156,13 +156,12 @@ def _require_length(file: Path) -> None:
             data.seek(page_bytes)
         size = data.seek(0, os.SEEK_END)  # after the header: another process may write meanwhile
     lengths = [length for transaction, length in sorted(commits) if transaction]  # transaction 0 has written nothing
-    if lengths and size < lengths[0]:
-        raise damaged_error(
-            file.parent, f"{file.name} was cut off: it has {size:,} bytes, its header says {lengths[0]:,}"
-        )
-    if lengths and size < lengths[-1] and hasattr(os, "posix_fallocate"):
+    older, newer = (lengths[0], lengths[-1]) if lengths else (0, 0)
+    if size < older:
+        raise damaged_error(file.parent, f"{file.name} was cut off: it has {size:,} bytes, its header says {older:,}")
+    if size < newer <= 2 * size + _LEAST_ROOM and hasattr(os, "posix_fallocate"):  # more only if the header is damaged
         with suppress(OSError), open(file, "r+b") as data:  # this user may not write it
-            os.posix_fallocate(data.fileno(), size, lengths[-1] - size)  # never makes it shorter
+            os.posix_fallocate(data.fileno(), size, newer - size)  # never makes it shorter
 
 
 def complete_file(env: lmdb.Environment, directory: Path) -> None:
