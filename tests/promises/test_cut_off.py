@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexUnusable
+from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
@@ -102,6 +102,16 @@ def test_a_file_without_pages_that_its_last_transaction_has_not_written_is_sound
         assert len(index) == len(churned)
         assert index.verify() == []
         assert data.stat().st_size == size + 3 * PAGE  # from now on
+
+
+@pytest.mark.usefixtures("churned")
+def test_an_opening_allocates_no_room_because_a_damaged_header_says_so(tmp_path: Path) -> None:
+    data = tmp_path / "index" / "data.mdb"
+    size = data.stat().st_size
+    add_pages(data, 1 << 16, to_both=False)
+    with pytest.raises(IndexMismatch, match="signatures"):
+        DirectoryIndex.attach(tmp_path / "index", readonly=True)
+    assert data.stat().st_size == size
 
 
 @pytest.mark.usefixtures("churned")
