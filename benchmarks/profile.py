@@ -77,8 +77,8 @@ STEPS = {
     "writing thread: filing": ["index.tables:Tables.add"],
     "writing thread: settling": ["index.unfinished:end_claim"],
     "writing thread: what is kept once settled": ["rules.matcher:RuleMatcher.trim"],
-    "writing thread: learning the site": ["index.sitetables:SiteTables.count_page"],
-    "writing thread: counts of sites": ["index.storage:SharedState.finish"],
+    "writing thread: learning the site": ["index.sites:Sites.count_page"],
+    "writing thread: counts of sites": ["rules.matcher:SiteCounter.count"],
 }
 """The functions of each step, as ``module:name`` within the package."""
 

@@ -225,7 +225,9 @@ class _Replay:
 
 def _without_addresses(result: Any) -> Any:
     """Return decisions without addresses of duplicates: each process stores those of many decisions together."""
-    return [replace(decision, also_at=()) for decision in result] if isinstance(result, list) else result
+    if not isinstance(result, list):
+        return result
+    return [replace(item, also_at=()) if isinstance(item, Decision) else item for item in result]
 
 
 def contents(backend: Index) -> tuple[list[Record], list[StoredSite]]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 
 from crawler_dedup import SignedPage
 from crawler_dedup.index.profiles import StoredSite
+from crawler_dedup.rules import matcher
 from crawler_dedup.rules.counts import SiteCounts, can_read, learn_sites
 from crawler_dedup.rules.limits import MAX_COUNTERS, MIN_PAGES
+from crawler_dedup.rules.matcher import SiteCounter
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, hash_part
 from crawler_dedup.signing.links import MAX_PACKED, Links, unpack_links
 from crawler_dedup.signing.outlinks import find_links
@@ -210,16 +213,33 @@ _PAGES = st.builds(
 def test_counts_continue_unchanged_whenever_they_are_stored_and_read(
     pages: list[SignedPage], data: st.DataObject
 ) -> None:
-    counts, stored = SiteCounts(), b""
+    counts = SiteCounts()
     breaks = data.draw(st.sets(st.integers(0, 80)))
-    resumed = SiteCounts.decode(stored)
+    resumed = SiteCounts.decode(b"", 0)
     for number, page_of_site in enumerate(pages):
         counts.add(page_of_site)
         if number in breaks:
-            resumed = SiteCounts.decode(resumed.encode())
+            resumed = SiteCounts.decode(resumed.encode(), resumed.pages_counted)
         resumed.add(page_of_site)
         assert resumed.encode() == counts.encode()
         assert (resumed.pages_counted, resumed.make_snapshot()) == (counts.pages_counted, counts.make_snapshot())
+
+
+def test_pages_of_many_sites_are_counted_alike_however_little_stays_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def count(counter: SiteCounter) -> list[tuple[bytes, bytes]]:
+        results, counts = [], dict.fromkeys((b"a", b"b"), b"")
+        for number in range(2 * MIN_PAGES):
+            site = b"ab"[number % 2 :][:1]
+            results.append(counter.count(page(number), site, number // 2, counts[site]))
+            counts[site] = results[-1][0]
+        return results
+
+    expected = count(SiteCounter())
+    assert sum(bool(published) for _, published in expected) == 2
+    monkeypatch.setattr(matcher, "_DECODED_BYTES", 0)
+    counter = SiteCounter()
+    assert count(counter) == expected
+    assert not counter._decoded
 
 
 @pytest.mark.parametrize(("blocks", "links"), [(b"12345", b""), (b"", b"123"), (b"1234567", b"1234")])
@@ -236,13 +256,14 @@ def test_a_snapshot_is_read_as_it_was_stored(site: SiteProfile) -> None:
 def test_an_unknown_site_has_no_shared_parts() -> None:
     assert decode_profile(b"") is UNKNOWN_SITE
     assert not UNKNOWN_SITE.is_known
-    assert SiteCounts.decode(b"").pages_counted == 0
+    assert SiteCounts.decode(b"", 0).pages_counted == 0
 
 
 @given(st.binary(max_size=50), st.integers(0, 10_000), st.integers(0, 255))
 def test_damaged_counts_and_snapshots_are_read_or_refused(content: bytes, place: int, byte: int) -> None:
     counts = learned(*(page(number, blocks=[7, number]) for number in range(MIN_PAGES)))
-    for whole, read in ((counts.encode(), SiteCounts.decode), (counts.make_snapshot().encode(), decode_profile)):
+    read_counts = partial(SiteCounts.decode, pages_counted=MIN_PAGES)
+    for whole, read in ((counts.encode(), read_counts), (counts.make_snapshot().encode(), decode_profile)):
         at = place % len(whole)
         for damaged in (content, whole[:at] + bytes([byte]) + whole[at + 1 :], whole[:at]):
             try:
@@ -257,10 +278,10 @@ def test_damaged_counts_and_snapshots_are_read_or_refused(content: bytes, place:
 # Many sites
 
 
-def counted(*, pages_counted: int = 100, pages: int = 100, times: int = 1) -> bytes:
+def counted(*, pages: int = 100, times: int = 1) -> bytes:
     """Return counts of a site that claim these numbers of pages, and of *times* for what stands on its pages."""
     counts = learned(*map(page, range(min(times, 2))))
-    counts.pages_counted, counts._pages = pages_counted, pages
+    counts._pages = pages
     counts._counters = counts._counters + np.uint64((max(times, 2) - 2) << 16)
     return counts.encode()
 
@@ -274,13 +295,14 @@ def snapshot(number: int, hashes: int = 5) -> tuple[int, bytes]:
     [
         (100, 96, counted(), [snapshot(64), snapshot(96)], True),
         (100, 0, counted(), [], True),
-        (1 << 41, 96, counted(pages_counted=1 << 41), [snapshot(96)], False),
+        (1 << 41, 96, counted(), [snapshot(96)], False),
         (100, 95, counted(), [snapshot(96)], False),
         (100, 1 << 41, counted(), [snapshot(96)], False),
         (100, 500, counted(), [], False),
         (100, 128, counted(), [snapshot(128)], False),
-        (300, 0, counted(pages_counted=300, pages=240, times=240), [], True),
-        (300, 0, counted(pages_counted=300, pages=241), [], False),
+        (300, 0, counted(pages=240, times=240), [], True),
+        (300, 0, counted(pages=241), [], False),
+        (99, 0, counted(), [], False),
         (100, 0, counted(pages=0), [], False),
         (100, 0, counted(pages=50, times=51), [], False),
         (100, 96, counted(), [snapshot(96, MAX_COUNTERS)], True),

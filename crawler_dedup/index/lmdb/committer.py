@@ -19,7 +19,7 @@ import lmdb
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.jobs import Job, JobThread
-from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.runs import Alive
 
 _READERS_INTERVAL = 60.0
 _PROMPT = 0.01
@@ -37,20 +37,23 @@ class Committer(JobThread):
         env: lmdb.Environment,
         explain: Callable[[Exception], Exception] = lambda error: error,
         require: Callable[[], None] = lambda: None,
-        shared: SharedState | None = None,
+        complete: Callable[[], None] = lambda: None,
+        alive: Alive | None = None,
     ) -> None:
         """Start the thread.
 
         Args:
             explain: converts an error of LMDB to the error that futures get.
             require: raises an error if *env* must not be used; called before and in each transaction.
-            shared: what the jobs of a transaction share.
+            complete: makes the file as long as the last transaction says; called at the beginning of each transaction.
+            alive: which runs are alive, which each transaction determines anew.
         """
         super().__init__("crawler-dedup-committer")
         self._env = env
         self._explain = explain
         self._require = require
-        self._shared = SharedState() if shared is None else shared
+        self._complete = complete
+        self._alive = {} if alive is None else alive
         self._readers_checked = time.monotonic()
         self._locked_out_since = math.inf
         self._start()
@@ -72,7 +75,7 @@ class Committer(JobThread):
     def _commit(self, jobs: Sequence[Job] | None) -> None:
         """Commit *jobs* (``None``: all that wait once the lock is held) and set the results of the futures."""
         results = []
-        self._shared.begin()
+        self._alive.clear()
         self._locked_out_since = time.monotonic()
         try:
             self._require()
@@ -80,10 +83,10 @@ class Committer(JobThread):
                 if time.monotonic() - self._locked_out_since > _PROMPT:
                     self._require()  # again, because the lock was awaited
                 self._locked_out_since = math.inf
+                self._complete()
                 if jobs is None:
                     jobs = self._take()
                 results = [job.run(txn) for job in jobs]
-                self._shared.finish()
                 self._require()
         except Exception as error:
             self._locked_out_since = math.inf

@@ -1,8 +1,8 @@
 """The open files of an index, which must remain the files in the directory.
 
 Two processes with different lock files would write at the same time, and what is written into a deleted file is lost. So it
-is checked before each transaction that the files are the same. Reading a map behind the end of a file that was cut off kills
-the process: in a crawl, a worker.
+is checked before each transaction that the files are the same. A file that is cut off while it is open is not noticed:
+reading beyond its end kills the process, in a crawl a worker.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from crawler_dedup.index.lmdb.engine import (
     LOCK_FILE,
     allocate_lock_file,
     damaged_error,
+    is_filled,
     no_index_error,
     open_lmdb,
     require_ours,
@@ -60,7 +61,7 @@ class OpenFiles:
         """
         self._directory = directory
         self._readonly = readonly
-        self.data_path, self._lock_path = str(directory / DATA_FILE), str(directory / LOCK_FILE)
+        self.data_path, self._lock_path = directory / DATA_FILE, directory / LOCK_FILE
         try:
             refuse_network(directory)
             if not readonly:
@@ -88,7 +89,7 @@ class OpenFiles:
                 self._prepare(map_size)
             # Check the files only now: a compaction in between replaces the data file.
             self._join_others()
-            missing = [path for path in (self.data_path, self._lock_path) if not _is_filled(path)]
+            missing = [str(path) for path in (self.data_path, self._lock_path) if not is_filled(path)]
             if not missing:
                 return
         raise IndexUnusable(
@@ -102,16 +103,16 @@ class OpenFiles:
         Where that file is missing or may not be written, lock the directory for this process alone and return ``None``.
         """
         self._join_others()
-        if not _is_filled(self.data_path):
+        if not is_filled(self.data_path):
             raise no_index_error(self._directory)
         with suppress(OSError):  # the file or the file system may be read-only
-            if _is_filled(self._lock_path):
+            if is_filled(self._lock_path):
                 return self._open_lock_file()
         if not self._lock.acquire_exclusive():
             raise IndexUnusable(
                 f"The index in {self._directory} is open in another process, and its lock file {self._lock_path} is missing"
                 f" or may not be written by this user. Read it after that process has ended, or as"
-                f" {owner_of(Path(self.data_path))}."
+                f" {owner_of(self.data_path)}."
             )
         return None
 
@@ -126,14 +127,14 @@ class OpenFiles:
         return open(self._lock_path, "r+b", buffering=0)
 
     def _prepare(self, map_size: int) -> None:
-        if Path(self.data_path).exists() and not _is_filled(self.data_path):
+        if self.data_path.exists() and not is_filled(self.data_path):
             logger.warning("%s is empty: any earlier index is lost. A new index is created.", self.data_path)
         shutil.rmtree(self._directory / COPY_DIRECTORY, ignore_errors=True)  # left by a compaction that was killed
-        allocate_lock_file(Path(self._lock_path))
-        is_new = not Path(self.data_path).exists()
+        allocate_lock_file(self._lock_path)
+        is_new = not self.data_path.exists()
         open_lmdb(self._directory, map_size).close()
         if is_new:
-            inherit_access(Path(self.data_path), self._directory)
+            inherit_access(self.data_path, self._directory)
 
     def _open_lmdb(self, map_size: int) -> None:
         try:
@@ -222,12 +223,6 @@ def _not_opened(directory: Path, error: Exception) -> IndexUnusable:
     if isinstance(error, lmdb.InvalidError):
         return damaged_error(directory, error)
     return unusable_error(directory, "cannot be opened", error)
-
-
-def _is_filled(path: str) -> bool:
-    with suppress(FileNotFoundError):
-        return os.stat(path).st_size > 0
-    return False
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:

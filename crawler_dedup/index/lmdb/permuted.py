@@ -18,7 +18,7 @@ from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import DESIGNS, Numbers, SignatureMatch, near, sort_distinct
 from crawler_dedup.index.header import Header, Kind
-from crawler_dedup.index.layout import decode_number
+from crawler_dedup.index.layout import SIGNATURES, decode_number
 from crawler_dedup.index.lmdb.buckets import Buckets, Tally, equal_ranges, tally
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -50,7 +50,7 @@ class PermutedIndex:
         """Use :meth:`open`."""
         self.environment = environment
         self._design = DESIGNS[tables]
-        self._buckets = environment.make_databases(lambda env, txn: Buckets(env, txn, b"tables"))
+        self._buckets = environment.make_databases(lambda env, txn: Buckets(env, txn, SIGNATURES))
         self._closed = False
 
     @classmethod

@@ -27,9 +27,8 @@ class RunLock(Run):
             OSError: the lock file cannot be created.
             IndexUnusable: the lock file of another run may not be opened.
         """
-        super().__init__()
+        super().__init__(secrets.randbits(32) or 1)
         remove_dead_locks(directory)
-        self.number = secrets.randbits(32) or 1
         self._file: ProcessLock = hold(lock_file(directory, self.number))
 
     @property
