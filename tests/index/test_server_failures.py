@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -292,27 +293,26 @@ def test_a_full_server_fails_offers_and_keeps_what_was_filed(tmp_path: Path) -> 
 def test_a_flushed_index_is_gone_and_is_created_again(address: ServerAddress, server: Server) -> None:
     with Deduplicator.open(server.url(), CONFIG) as run:
         assert check(run, 1) == "new"
-        before = run.run
         server.empty()
         with pytest.raises(IndexGone):
             check(run, 2)
-        run.reopen()
-        assert check(run, 2) == "new"
-        assert (len(run), run.run != before) == (1, True)
+        with Deduplicator.open(server.url(), CONFIG) as other:
+            assert check(other, 2) == "new"
+            assert (len(other), run.run != other.run) == (1, True)
 
 
 def test_ending_a_claim_of_an_earlier_opening_does_not_end_one_of_a_later_opening(
     address: ServerAddress, server: Server
 ) -> None:
-    with Deduplicator.open(server.url(), CONFIG) as run:
+    with Deduplicator.join(server.url(), CONFIG, 1, 0.0, count(1)) as run:
         signed = run.sign("http://a.example/1", article("x").encode())
         (first,) = run.submit([signed], claim=True).result()
         server.empty()
-        run.reopen()
-        (second,) = run.submit([signed], claim=True).result()
-        assert 0 < first.claim != second.claim > 0
-        assert not run.release(first)
-        assert run.settle(second)
+        with Deduplicator.join(server.url(), CONFIG, 1, 0.0, count(10)) as other:
+            (second,) = other.submit([signed], claim=True).result()
+            assert (first.claim, second.claim) == (1, 10)
+            assert not other.release(first)
+            assert other.settle(second)
 
 
 def test_a_client_follows_its_address_from_a_demoted_server_to_the_new_one_and_reads_all_again(tmp_path: Path) -> None:
