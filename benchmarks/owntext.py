@@ -37,8 +37,9 @@ from crawler_dedup import Config, Deduplicator, own_text
 from crawler_dedup.crawl.signers import Signers, share_signers
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.errors import BeyondLimits
+from crawler_dedup.owntext.text import make_own_text
 from crawler_dedup.signing.messages import SignJob
-from crawler_dedup.signing.owntext import OwnTextJob, RepeatedBlocks, make_own_text
+from crawler_dedup.signing.owntext import OwnTextJob, RepeatedBlocks
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.urls import host_of
 from tests.support.data import DATA, documents, html_pages, saved

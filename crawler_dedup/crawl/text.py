@@ -16,7 +16,7 @@ from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, NotSigned
 from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.messages import TextJob
-from crawler_dedup.signing.owntext import Format, OwnText, OwnTextJob, make_own_text
+from crawler_dedup.signing.owntext import Format, OwnText, OwnTextJob
 from crawler_dedup.signing.signer import Signer
 
 TIMEOUT = Config().timeout
@@ -86,6 +86,8 @@ async def own_text(response: Any, format: Format = "text", *, with_removed: bool
 async def _make_own_text(url: str, body: bytes, job: OwnTextJob) -> OwnText:
     signers = find_signers()
     if signers is None:
+        from crawler_dedup.owntext.text import make_own_text  # noqa: PLC0415  (few crawls ask for own texts)
+
         return await asyncio.wait_for(run_in_own_thread(make_own_text, _default_signer(), body, job), TIMEOUT)
     return await signers.make_own_text(job, escape_surrogates(url), body, TIMEOUT)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lxml.etree import XPath
 from lxml.html import HtmlElement
 
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.signing.elements import LINE_BREAK, Elements
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.fields import FIELDS, read_field
 from crawler_dedup.signing.hidden import (
@@ -27,6 +27,11 @@ from crawler_dedup.signing.hidden import (
 from crawler_dedup.signing.parsing import MAX_DEPTH, using_plain_elements
 from crawler_dedup.signing.textblocks import Block, read_lines, read_text
 
+if TYPE_CHECKING:
+    from crawler_dedup.owntext.elements import Elements
+
+LINE_BREAK = "\r\n"
+"""The part of a block that represents ``<br>``: this very object. An equal string from elsewhere is white space."""
 # Elements inside a line of text. All others, also unknown ones, begin and end a block.
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math mi mn mo mrow msub"
@@ -86,7 +91,9 @@ class Outline(NamedTuple):
         return any(block.shown != block.text for block in self.blocks)
 
 
-def read_outline(tree: HtmlElement, *, revealed: bool = False, with_elements: bool = False) -> Outline:
+def read_outline(
+    tree: HtmlElement, *, revealed: bool = False, elements: Callable[[], Elements] | None = None
+) -> Outline:
     """Read the blocks of *tree*, without navigation, asides, footers, scripts and comments.
 
     An element for navigation or the like is read all the same if its texts are longer than those outside of such elements,
@@ -95,7 +102,7 @@ def read_outline(tree: HtmlElement, *, revealed: bool = False, with_elements: bo
 
     Args:
         revealed: whether what only a script or an animation uncovers counts as shown.
-        with_elements: whether :attr:`Outline.elements` is noted.
+        elements: makes what :attr:`Outline.elements` is noted in, for own texts.
 
     Raises:
         BeyondLimits: elements are nested deeper than :data:`MAX_DEPTH`, which limits the recursion of this function.
@@ -103,7 +110,7 @@ def read_outline(tree: HtmlElement, *, revealed: bool = False, with_elements: bo
     swallowed: set[HtmlElement] = set()
     with using_plain_elements(tree):
         for _ in range(_MOST_PASSES):
-            reader = _read_tree(tree, swallowed, Elements() if with_elements else None, revealed=revealed)
+            reader = _read_tree(tree, swallowed, elements and elements(), revealed=revealed)
             size, linked = sum([block.size for block in reader.blocks]), sum([block.linked for block in reader.blocks])
             more = [element for element in reader.skipped if _outweighs(element, size, size - linked)]
             if not more:

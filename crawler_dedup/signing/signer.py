@@ -138,7 +138,7 @@ class Signer:
         encoding: str | None,
         key: str | None,
         scope: str | None,
-        note: Callable[[ReadPage], object] | None = None,
+        read: Callable[[HtmlElement], ReadPage] = read_page,
     ) -> tuple[SignedPage, str | None]:
         """Sign a page; return it with its main text (``None`` if the text was not extracted).
 
@@ -147,7 +147,7 @@ class Signer:
         Args:
             tree: the body as :meth:`parse` parses it, if the caller has it already.
             scope: ``None``: the language of the text that the page is compared by.
-            note: called with what own texts are made of.
+            read: reads the tree; for own texts it notes more than signing needs.
         """
         page = identify_page(
             url,
@@ -157,10 +157,7 @@ class Signer:
             links_followed=self.config.action == "follow",
         )
         try:
-            tree, read = self.read_page(body, encoding, tree, with_elements=note is not None)
-            if note is not None:
-                note(read)
-            content = self._extract(tree, read)
+            content = self._extract(*self.read_page(body, encoding, tree, read))
         except BeyondLimits as limit:
             return _unsigned(page, str(limit)), None
         main_text = self.text_of(content.text, title=content.title)
@@ -184,20 +181,24 @@ class Signer:
         return parsing.parse(body, encoding)
 
     def read_page(
-        self, body: bytes, encoding: str | None = None, tree: HtmlElement | None = None, *, with_elements: bool = False
+        self,
+        body: bytes,
+        encoding: str | None = None,
+        tree: HtmlElement | None = None,
+        read: Callable[[HtmlElement], ReadPage] = read_page,
     ) -> tuple[HtmlElement, ReadPage]:
         """Read the body within the limits into a tree, outline and main text. Raises :class:`BeyondLimits`.
 
         Args:
             tree: the body as :meth:`parse` parses it, if the caller has it already.
-            with_elements: whether what own texts are made of is noted.
+            read: reads the tree, as for :meth:`sign`.
         """
         if tree is None:
             tree = self.parse(body, encoding)
         parsing.check_nodes(tree, len(body))
         if self.config.extractor != "paragraphs":
             parsing.check_depth(tree)
-        return tree, read_page(tree, with_elements=with_elements)
+        return tree, read(tree)
 
     def _extract(self, tree: HtmlElement, page: ReadPage) -> _Content:
         return _Content(tree, self._extractor.extract(tree, page.main), *page)

@@ -85,7 +85,7 @@ def test_pages_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     signer.own_texts.make(bodies[0], OwnTextJob())
     for body in bodies[2:]:
         signer.sign(JOB, body)
-    monkeypatch.setattr("crawler_dedup.signing.owntext._KEPT_BYTES", signer.own_texts._size)
+    monkeypatch.setattr("crawler_dedup.owntext.text._KEPT_BYTES", signer.own_texts._size)
     for body in (*bodies, *bodies[2:]):
         signer.sign(JOB, body)
     assert [body for body, _ in signer.own_texts._pages] == bodies[2:]
