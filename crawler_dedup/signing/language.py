@@ -14,8 +14,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from crawler_dedup.signing.characters import code_points
 from crawler_dedup.signing.tables import read_stop_words
 
 UNKNOWN = "?"
@@ -102,8 +102,7 @@ def _find_script(plain: str) -> str:
 
 
 def _count_letters(plain: str) -> Counter[str]:
-    codes: NDArray[np.uint32] = np.frombuffer(plain.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    numbers = _SCRIPT_NUMBERS[np.searchsorted(_STARTS, codes, "right") - 1]
+    numbers = _SCRIPT_NUMBERS[np.searchsorted(_STARTS, code_points(plain), "right") - 1]
     counts = np.bincount(numbers, minlength=len(_SCRIPTS)).tolist()
     return Counter({script: count for script, count in zip(_SCRIPTS, counts, strict=True) if script and count})
 

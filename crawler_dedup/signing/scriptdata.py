@@ -29,16 +29,8 @@ _UNSHOWN = ("noscript", "script", "style", "template")
 _LABEL = 20  # letters: "Loading…"
 
 _JSON, _PROGRAMS = "json", frozenset(("", "module", "text/javascript", "application/javascript"))
-_MARKS_OF_DATA = (
-    '":',
-    ':"',
-    ': "',
-    '["',
-    '","',
-    "':",
-    ":'",
-    ": '",
-)  # a short program that counts visits has none of them
+# A short program that counts visits has none of them.
+_MARKS_OF_DATA = ('":', ':"', ': "', '["', '","', "':", ":'", ": '")
 # It is read from the bytes, because looking at each attribute of a tree takes ten times as long.
 _BEGINNINGS = (b'="{', b'="[', b"='{", b"='[")
 _ATTRIBUTE = re.compile(rb"=(?:\"([{\[][^\"]*)|'([{\[][^']*))")

@@ -182,9 +182,7 @@ class Pinyin(LexicalScheme, ValueScheme):
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         shares = self.shares(new, kept)
-        if shares.coverage < self.coverage or shares.resemblance < self.resemblance:
-            return None
-        return Agreement(resemblance=min(shares), coverage=shares.coverage)
+        return Shares(min(shares), shares.coverage).agreement if shares.agree(self.resemblance, self.coverage) else None
 
     def shares(self, new: bytes, kept: bytes) -> Shares:
         """Return the share of the kept text's windows that the new text has, and the share of the new text's letters that

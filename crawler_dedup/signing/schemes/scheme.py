@@ -48,6 +48,10 @@ class Shares(NamedTuple):
         """The shares as the agreement of two texts that agree."""
         return Agreement(resemblance=self.resemblance, coverage=self.coverage)
 
+    def agree(self, resemblance: float, coverage: float) -> Agreement | None:
+        """Return the agreement if the shares reach these values, else ``None``."""
+        return self.agreement if self.resemblance >= resemblance and self.coverage >= coverage else None
+
 
 def share_members(ours: Numbers, theirs: Numbers) -> Shares:
     """Return the shares of two sets, given ascending and distinct, neither of them empty."""
