@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from lxml.html import HtmlElement
 
-from crawler_dedup.signing.outline import LINE_BREAK
+from crawler_dedup.signing.blockreader import LINE_BREAK
 from crawler_dedup.signing.textblocks import leave_out
 
 # Words in the class or the id of elements that are beside the content of a page.

@@ -26,10 +26,11 @@ from lxml.html import HtmlElement
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.owntext.elements import Elements
 from crawler_dedup.owntext.markdown import write_markdown
+from crawler_dedup.signing.blockreader import LISTS
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.lines import is_number_sequence
 from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks, read_page
-from crawler_dedup.signing.outline import LISTS, Outline
+from crawler_dedup.signing.outline import Outline
 from crawler_dedup.signing.owntext import OwnText, OwnTextJob
 from crawler_dedup.signing.pagelines import compared_lines, hashes_of_lines
 

@@ -19,7 +19,6 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.maintext import MainBlocks
 from crawler_dedup.signing.outline import Outline
-from crawler_dedup.signing.parsing import using_plain_elements
 
 # The elements in which React, Vue, Angular, Next, Nuxt, Gatsby and Quasar show a page. They are near the top of the page.
 _ROOT_NAMES = " app app-root react-root root q-app __next __nuxt ___gatsby "
@@ -104,9 +103,8 @@ def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks
     Args:
         body: the page before it was parsed.
     """
-    with using_plain_elements(tree):
-        elements = (element for element in tree.getroottree().getroot().iter("script") if element.text)
-        scripts = [(element.text, element.get("type", "").strip().lower()) for element in elements]
+    elements = (element for element in tree.getroottree().getroot().iter("script") if element.text)
+    scripts = [(element.text, element.get("type", "").strip().lower()) for element in elements]
     if not is_thin and sum([_most_letters(text) for text, _ in scripts]) <= _SHARE * main.size and not _has_data(body):
         return []  # true for most pages
     attributes = b"\n".join(
