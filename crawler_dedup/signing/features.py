@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +84,8 @@ def size_in_letters(text: str) -> int:
     """
     if text.isascii():
         return len(text)
-    return sum([len(piece) + 2 * sum(map(len, _WIDE_RUNS.findall(piece))) for piece in _compose(_without_excess(text))])
+    composed = _compose(_without_excess(text))
+    return len(composed) + 2 * sum(map(len, _WIDE_RUNS.findall(composed)))
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def unify(text: str) -> str:
 
     Case, full-width punctuation and Traditional characters, which :func:`normalise` folds too, remain different.
     """
-    return text if text.isascii() else "".join(_compose(_without_excess_marks(drop_ignorable(text))))
+    return text if text.isascii() else _compose(_without_excess_marks(drop_ignorable(text)))
 
 
 def check_length(text: str) -> None:
@@ -153,8 +155,8 @@ def normalise(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    composed = _composed(_without_excess(text), limit=2 * len(text) + 100)  # a few characters are ligatures of many
-    return simplify_han(composed.lower())
+    # A few characters are ligatures of many.
+    return simplify_han(_compose(_without_excess(text), limit=2 * len(text) + 100).lower())
 
 
 def _without_excess(text: str) -> str:
@@ -168,32 +170,24 @@ def _without_excess_marks(text: str) -> str:
     return _too_many_marks(end).sub("", text)
 
 
-def _composed(text: str, limit: int) -> str:
-    """Return *text* as :func:`_compose` does. Raises :class:`BeyondLimits` if that has more than *limit* characters."""
-    pieces: list[str] = []
-    size = 0
-    for piece in _compose(text):
-        pieces.append(piece)
-        size += len(piece)
-        if size > limit:
-            raise BeyondLimits(_TOO_LONG)
-    return "".join(pieces)
+def _compose(text: str, limit: float = inf) -> str:
+    """Return *text* in NFKC, with Arabic letters folded. Raises :class:`BeyondLimits` for more than *limit* characters.
 
-
-def _compose(text: str) -> Iterator[str]:
-    """Yield *text* in NFKC, with Arabic letters folded, in pieces.
-
-    The interpreter lock is held for each. They are cut before white space, with which nothing composes; text without white
-    space is cut anywhere.
+    This is done in pieces, for each of which the interpreter lock is held. They are cut before white space, with which
+    nothing composes; text without white space is cut anywhere.
     """
-    start = 0
+    pieces: list[str] = []
+    start = size = 0
     while start < len(text):
         end = start + _PIECE
         if end < len(text):
             space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
             end = end if space < 0 else space
-        yield fold_arabic(unicodedata.normalize("NFKC", text[start:end]))
-        start = end
+        pieces.append(fold_arabic(unicodedata.normalize("NFKC", text[start:end])))
+        start, size = end, size + len(pieces[-1])
+        if size > limit:
+            raise BeyondLimits(_TOO_LONG)
+    return "".join(pieces)
 
 
 def tokenise(plain: str, cut_han: CutHan) -> list[str]:

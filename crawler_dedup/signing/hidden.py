@@ -106,13 +106,10 @@ def roots_and_states(tree: HtmlElement, *, revealed: bool = False) -> Iterator[t
     Elements after an early ``</html>`` belong to the body, as in browsers.
     """
     yield tree, SHOWN
-    other_roots = roots(tree)[1:]
-    if other_roots:
-        body = tree.find("body")
-        around = concealment(tree, SHOWN, revealed=revealed)
-        around = around if body is None else concealment(body, around, revealed=revealed)
-        for root in other_roots:
-            yield root, around
+    around = concealment(tree, SHOWN, revealed=revealed)
+    if (body := tree.find("body")) is not None:
+        around = concealment(body, around, revealed=revealed)
+    yield from ((root, around) for root in roots(tree)[1:])
 
 
 def hidden_elements(tree: HtmlElement, *, revealed: bool = False) -> set[HtmlElement]:

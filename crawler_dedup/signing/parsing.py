@@ -136,7 +136,9 @@ def check_attributes(text: str) -> None:
     if len(text) < _ATTRIBUTE_CHARS * _MAX_ATTRIBUTES:
         return
     body = text.replace("\0", "").encode("utf-8", "replace")
-    if _places_for_attributes(body) <= _MAX_ATTRIBUTES:
+    separates = np.frombuffer(body.translate(_BEFORE_ATTRIBUTE), dtype=np.bool_)
+    # The positions that follow a separator of attributes.
+    if np.count_nonzero(separates[:-1] > separates[1:]) <= _MAX_ATTRIBUTES:
         return
     # Without a tree the same parser takes linear time, and it alone knows what is a script or a comment.
     counter = _AttributeCounter()
@@ -151,12 +153,6 @@ def check_attributes(text: str) -> None:
             parser.feed(body[start : start + _PIECE])
     if counter.squares > _MAX_ATTRIBUTES**2:
         raise BeyondLimits("too many attributes")
-
-
-def _places_for_attributes(body: bytes) -> int:
-    """Return the maximum number of attributes in *body*: the positions that follow a separator of attributes."""
-    separates = np.frombuffer(body.translate(_BEFORE_ATTRIBUTE), dtype=np.bool_)
-    return int(np.count_nonzero(separates[:-1] > separates[1:]))
 
 
 class _TooDeep(Exception):
