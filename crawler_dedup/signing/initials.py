@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.signing.characters import code_points
-from crawler_dedup.signing.features import find_unit_positions, split_units
+from crawler_dedup.signing.features import find_unit_positions
 from crawler_dedup.signing.tables import READ_CODES, read_phrases, read_readings
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -24,9 +24,7 @@ def find_initials(plain: str) -> NDArray[np.uint8]:
 
     Units without an initial are left out.
     """
-    initials = initials_in_context("".join([unit[0] for unit in split_units(plain)]))
-    present: NDArray[np.uint8] = initials[initials != NO_INITIAL]
-    return present
+    return locate_initials(plain)[0]
 
 
 def locate_initials(plain: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -219,10 +219,8 @@ class _NewText:
         return float(np.minimum(np.diff(starts, append=letters), self.scheme.window).sum() / letters)
 
 
-@lru_cache(maxsize=1)
-def _prepare(scheme: Pinyin, value: bytes) -> _NewText:
-    """Prepare a text. The result is cached, because a text is looked up and then compared with several kept texts."""
-    return _NewText(scheme, value)
+_prepare = lru_cache(maxsize=1)(_NewText)
+"""Prepares a text. The result is cached, because a text is looked up and then compared with several kept texts."""
 
 
 @lru_cache(maxsize=8)
