@@ -34,7 +34,6 @@ _UNLINKED_SHARE = 0.3
 _SAME_KIND = 2 / 3
 _NAMED_SHARE = 0.2
 _NAMED = 600
-_NAME = 300
 _COMMON_WORDS = 2
 _NOTICE = 200
 _SERIES = 4
@@ -208,11 +207,7 @@ def _find_name(words: AbstractSet[str], blocks: Iterable[Block]) -> Block | None
     """
     name, best, most = None, (False, False), 0
     for block in [block for block in blocks if block.level] if words else ():
-        if block.size > _NAME:
-            continue
         rank = 2 * block.linked < block.size, block.level == 1
-        if rank < best:
-            continue
         own = _words_of(block.text)
         common = len(own & words)
         if common >= max(_COMMON_WORDS, len(own) / 2) and (rank, common) > (best, most):
