@@ -26,15 +26,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import trafilatura
+from crawler_dedup.crawl.signers import SigningError, share_signers
+from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, NotSigned
+from crawler_dedup.signing.messages import SignJob
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from benchmarks import growth
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.crawl.signers import SigningError, share_signers
-from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, NotSigned
-from crawler_dedup.signing.messages import SignJob
 from tests.support import peak, processes
 from tests.support.hostile_pages import PAGES, HostilePage, chinese
 

@@ -24,6 +24,7 @@ from unittest import mock
 from urllib.parse import urljoin
 
 import trafilatura
+from crawler_dedup.crawl.signers import Signers, share_signers
 from lxml import html
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.encoding import detect_encoding
@@ -34,12 +35,10 @@ from scrapy.http import HtmlResponse
 from benchmarks.extraction import EXTRACTORS, Score, report, score
 from benchmarks.kinds import KINDS_OF_PAGES, read_pages, split_words
 from crawler_dedup import Config, Deduplicator, own_text
-from crawler_dedup.crawl.signers import Signers, share_signers
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.owntext import OwnTextJob, RepeatedBlocks
-from crawler_dedup.signing.messages import SignJob
-from crawler_dedup.signing.owntext import make_own_text
+from crawler_dedup.owntext.text import make_own_text
+from crawler_dedup.pagetext import OwnTextJob, RepeatedBlocks
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.urls import host_of
 from tests.support.data import DATA, documents, html_pages, saved

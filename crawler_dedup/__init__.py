@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from crawler_dedup.hamming import SignatureMatch as SignatureMatch
     from crawler_dedup.index.export import Export as Export
     from crawler_dedup.index.lmdb.permuted import PermutedIndex as PermutedIndex
-    from crawler_dedup.owntext import OwnText as OwnText
+    from crawler_dedup.pagetext import OwnText as OwnText
     from crawler_dedup.signedpage import SignedPage as SignedPage
     from crawler_dedup.signing.schemes.scheme import Agreement as Agreement
     from crawler_dedup.signing.schemes.scheme import Scheme as Scheme

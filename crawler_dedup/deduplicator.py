@@ -20,14 +20,13 @@ from crawler_dedup.index.maintenance import make_pages, read_profiles
 from crawler_dedup.index.opening import Opening
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
-from crawler_dedup.owntext import Format, OwnText, OwnTextJob, RepeatedBlocks
+from crawler_dedup.pagetext import Format, OwnText, OwnTextJob, RepeatedBlocks
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.rules.matcher import RuleMatcher, pair_of
 from crawler_dedup.rules.sites import decode_profile
 from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signedpage import SignedPage, clean_identifier
-from crawler_dedup.signing.owntext import make_own_text
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
@@ -210,6 +209,8 @@ class Deduplicator:
             scope = scope_of(url, default_scope(self.config))
         if scope is None:  # it depends on the language of the page
             scope = self.sign(url, body, encoding=encoding).scope
+        from crawler_dedup.owntext.text import make_own_text  # noqa: PLC0415  (few crawls ask for own texts)
+
         job = OwnTextJob(encoding, self.repeated_blocks(url, scope), format, with_removed)
         return make_own_text(self.signer, body, job)
 

@@ -13,9 +13,8 @@ import msgspec
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.childprocess import Received
-from crawler_dedup.owntext import OwnText
+from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signing.extractors import extract_text
-from crawler_dedup.signing.owntext import make_own_text
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.channel import HEAD, Failure
 from crawler_dedup.worker.messages import Answer, Close, ExtractText, LogLine, MakeOwnText, Message, Ready, Start
@@ -37,7 +36,7 @@ class LocalWorker:
         """Open the index, and return what the worker says of it."""
         self._worker = open_worker(NoLimits(self._deliver), msgspec.msgpack.decode(start[HEAD.size :], type=Start))
         # Texts are made in threads, where the pages that were signed last are not at hand.
-        self._worker.make_own_text = partial(make_own_text, self._worker.signer)
+        self._worker.make_own_text = partial(_make_own_text, self._worker.signer)
         return self._worker.ready
 
     def attach(self, receive: Callable[[Received], None], end: Callable[[int | None, int], None]) -> None:  # noqa: ARG002
@@ -86,7 +85,13 @@ async def make_text(job: ExtractText | MakeOwnText, body: bytes, seconds: float)
 def _make_text(job: ExtractText | MakeOwnText, body: bytes) -> OwnText | str:
     if isinstance(job, ExtractText):
         return extract_text(body, job.encoding, whole=job.whole)
-    return make_own_text(_default_signer(), body, job.job)
+    return _make_own_text(_default_signer(), body, job.job)
+
+
+def _make_own_text(signer: Signer, body: bytes, job: OwnTextJob) -> OwnText:
+    from crawler_dedup.owntext.text import make_own_text  # noqa: PLC0415  (few crawls ask for own texts)
+
+    return make_own_text(signer, body, job)
 
 
 @cache

@@ -15,8 +15,6 @@ from crawler_dedup.signing.lines import hash_text
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
 # C, C++ and C# are three things, "f=", "f>", "f-=", "f/=" and "f!=" five.
 _NOT_LETTER = re.compile(r"[\W_](?<![+#&*<=>^~%])(?<![-/!](?=[=>]))")
-# What the pattern matches in a text of ASCII without = and >, with which operators of several signs end.
-_PUNCTUATION = bytes(code for code in range(128) if _NOT_LETTER.fullmatch(chr(code)))
 _ORNAMENTS = re.compile(r"[&*<=>^~%]+\s+(.*?)(?:\s[&*<=>^~%]+)?", re.DOTALL)
 _IDENTIFIER = re.compile(r"(?<!\w)[a-z0-9]+(?:_[a-z0-9]+)+(?!\w)")
 MAX_TITLE_CHARS = 200
@@ -58,12 +56,7 @@ def letters_of(plain: str) -> str:
 
     Operators before the text are ornaments and left out; operators after it are, too, if there are some before it.
     """
-    if plain.isalnum():
-        return plain
-    text = _without_ornaments(plain)
-    if text.isascii() and "=" not in text and ">" not in text:  # a tenth of the time
-        return text.encode().translate(None, _PUNCTUATION).decode()
-    return _NOT_LETTER.sub("", text)
+    return _NOT_LETTER.sub("", _without_ornaments(plain))
 
 
 def _without_ornaments(text: str) -> str:
@@ -166,6 +159,5 @@ def _bits(parts: Sequence[tuple[int, str]], texts: Sequence[str]) -> int:
     """Return the bits of the *parts* that occur in *texts*. Spaces in the texts are ignored."""
     if not parts:
         return 0
-    # Quicker than to replace in a string.
-    names = "\n".join(texts).encode("utf-8", "surrogatepass").translate(None, b" ")
-    return sum([bit for bit, part in parts if part.encode("utf-8", "surrogatepass") in names])
+    names = "\n".join(texts).replace(" ", "")
+    return sum([bit for bit, part in parts if part in names])

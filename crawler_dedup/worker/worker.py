@@ -19,7 +19,7 @@ from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import ConnectionLost, DedupError
 from crawler_dedup.index.location import find_location
-from crawler_dedup.owntext import OwnText, OwnTextJob
+from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.forms import CrawlSigner
@@ -105,7 +105,10 @@ class TextMaker:
     def _use(self, signer: Signer) -> None:
         self.signer = signer
         self._crawl_signer = CrawlSigner(signer)
-        self.make_own_text: Callable[[bytes, OwnTextJob], OwnText] = self._crawl_signer.own_texts.make
+        self.make_own_text: Callable[[bytes, OwnTextJob], OwnText] = self._make_own_text
+
+    def _make_own_text(self, body: bytes, job: OwnTextJob) -> OwnText:
+        return self._crawl_signer.own_texts.make(body, job)
 
     def do(self, message: Message, body: bytes) -> None:
         """Do the job of a message, and send the answer."""

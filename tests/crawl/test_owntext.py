@@ -15,7 +15,7 @@ from scrapy.http import HtmlResponse
 
 from crawler_dedup import Config, Deduplicator, OwnText, own_text
 from crawler_dedup.crawl.workers import NOT_IN_TIME, NotSigned, Workers
-from crawler_dedup.owntext import OwnTextJob
+from crawler_dedup.pagetext import OwnTextJob
 from crawler_dedup.signing.forms import CrawlSigner
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.worker.messages import MakeOwnText
@@ -90,7 +90,7 @@ def test_pages_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     signer.own_texts.make(bodies[0], OwnTextJob())
     for body in bodies[2:]:
         sign_with(signer, body)
-    monkeypatch.setattr("crawler_dedup.signing.owntext._KEPT_BYTES", signer.own_texts._size)
+    monkeypatch.setattr("crawler_dedup.owntext.text._KEPT_BYTES", signer.own_texts._size)
     for body in (*bodies, *bodies[2:]):
         sign_with(signer, body)
     assert [body for body, _ in signer.own_texts._pages] == bodies[2:]

@@ -6,18 +6,16 @@ import hashlib
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
-from crawler_dedup.crawl.signers import share_signers
 from crawler_dedup.signing.messages import SignJob
-from lxml import html
 from scrapy.http import HtmlResponse
 
 from crawler_dedup import Config, Deduplicator, SignedPage
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.signedpage import PageKind
-from crawler_dedup.signing.parsing import parse, using_plain_elements
+from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS, Article
 from tests.support.crawling import article
@@ -163,14 +161,6 @@ def test_a_tree_that_was_signed_gives_the_spider_forms_and_fields(signer: Signer
     (form,) = tree.forms
     assert form.action == "/in"
     assert sorted(form.fields) == ["user", "x"]
-
-
-def test_forms_of_other_pages_of_a_shared_parser_are_never_without_methods() -> None:
-    tree, other_tree = html.document_fromstring(FORM), html.document_fromstring(FORM)
-    assert tree.getroottree().parser is other_tree.getroottree().parser
-    with using_plain_elements(tree):
-        form: Any = other_tree.xpath("//form")[0]  # type: ignore[index]
-        assert form.action == "/in"
 
 
 def test_real_pages_with_a_wrong_charset_are_signed(signer: Signer, data: Path) -> None:

@@ -6,7 +6,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
 from unicodedata import combining, normalize
 
 import jieba
@@ -20,7 +19,7 @@ from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.hamming import mix_bits
 from crawler_dedup.signing.characters import WIDE_PUNCTUATION_RANGES, simplify_han
 from crawler_dedup.signing.features import normalise, weigh_tokens
-from crawler_dedup.signing.segmentation import CutHan, han_cutter, read_dictionary
+from crawler_dedup.signing.segmentation import CutHan, han_cutter
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from tests.support.examples import examples
@@ -190,15 +189,6 @@ def test_words_added_to_the_global_jieba_change_nothing(jieba_cut: CutHan) -> No
     assert tokenize(CHINESE, jieba_cut) == before
     loaded_later = han_cutter.__wrapped__("jieba")
     assert tokenize(CHINESE, loaded_later) == before
-
-
-@pytest.mark.slow
-def test_the_dictionary_equals_the_one_that_jieba_makes_of_its_file() -> None:
-    tokenizer = jieba.Tokenizer()
-    with (files("jieba") / "dict.txt").open(encoding="utf-8") as lines:
-        read = read_dictionary(lines)
-    assert read == tokenizer.gen_pfdict(tokenizer.get_dict_file())
-    assert read[0]["中华人民共"] == 0
 
 
 @given(st.lists(st.sampled_from(["tram", "depot", "the", "und", "lime", "茶馆", "的"])))

@@ -1,4 +1,4 @@
-"""The own text of a page, and what a process needs to make it (:mod:`crawler_dedup.signing.owntext`)."""
+"""The own text of a page, and what its maker needs (:mod:`crawler_dedup.owntext`)."""
 
 from __future__ import annotations
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator, OwnText
-from crawler_dedup.owntext import Format, OwnTextJob
+from crawler_dedup.owntext.elements import Elements
+from crawler_dedup.owntext.text import own_text_of
+from crawler_dedup.pagetext import Format, OwnTextJob
 from crawler_dedup.signing.maintext import read_page
-from crawler_dedup.signing.owntext import own_text_of
 from crawler_dedup.signing.parsing import parse
 from tests.support.prose import sentences
 
@@ -43,7 +44,7 @@ def lines_of(deduplicator: Deduplicator, body: bytes, text_format: Format = "tex
 
 
 def text_of(markup: str, text_format: Format = "text", title: str = "Rain") -> str:
-    read = read_page(parse(f"<title>{title}</title>{markup}".encode()), with_elements=True)
+    read = read_page(parse(f"<title>{title}</title>{markup}".encode()), elements=Elements)
     return own_text_of(read, OwnTextJob(format=text_format)).text
 
 
