@@ -53,7 +53,7 @@ _NAMES = {
     "hamming": "Numbers SignatureMatch",
     "index.export": "Export",
     "index.lmdb.permuted": "PermutedIndex",
-    "owntext": "OwnText",
+    "pagetext": "OwnText",
     "signedpage": "SignedPage",
     "signing.schemes.scheme": "Agreement Scheme ValueScheme option",
     "signing.text": "Text",
