@@ -23,12 +23,12 @@ from crawler_dedup.errors import IndexDamaged, IndexMissing
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb import runlocks
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.lmdb.locks import is_held
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import has_index
 from crawler_dedup.index.records import shorten_key
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.system.processlock import is_held
 from tests.support.crawling import article
 from tests.support.examples import examples
 from tests.support.indexing import (

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import lmdb
 import pytest
+from crawler_dedup.index.lmdb.usedpages import find_missing_page
 
 from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexUnusable
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
-from crawler_dedup.index.lmdb.usedpages import find_missing_page
 from tests.support.crawling import WALK, Answer, Site, article, crawl_pages, html, run_script
 from tests.support.indexing import (
     FILING,
