@@ -124,8 +124,10 @@ def test_no_page_and_no_decision_is_lost_to_kills_of_workers(
     assert counts["checked"] == 60
     assert 1 <= counts["worker/restarts"] <= len(kills)
     assert {path.removeprefix("/copy") for path in crawl.paths()} == set(ARTICLES)
-    assert counts["dropped"] + counts["unchecked"] == 30
-    assert not counts["unchecked"] or signal.SIGSTOP in kills.values()  # pages wait for a similar page for ten seconds
+    if signal.SIGSTOP in kills.values():  # it may have stopped while it wrote, so that the other one has to wait
+        assert counts["dropped"] + counts["unchecked"] >= 30
+    else:
+        assert (counts["dropped"], counts["unchecked"]) == (30, 0)
     (line,) = crawl.lines("WARNING", "The worker process")  # one a minute
     assert "; pages that it had: " in line
     assert again.counts()["kept"] <= counts["unchecked"]
