@@ -222,7 +222,7 @@ class ChildProcess:
                 self._receive(decode(message))
         except (msgspec.MsgspecError, UnicodeDecodeError):
             piece = b""
-        if not piece and not self._has_ended:
+        if not piece:
             self.replace()
 
     def _next_message(self) -> bytes | None:
@@ -236,8 +236,9 @@ class ChildProcess:
         return message
 
     def replace(self) -> None:
-        """End the process, and call the function of :meth:`attach` with its status."""
-        self._close(self._report_end)
+        """End the process, and call the function of :meth:`attach` with its status. Idempotent."""
+        if not self._has_ended:
+            self._close(self._report_end)
 
     def kill(self) -> None:
         """End the process, without waiting for its end. Idempotent."""

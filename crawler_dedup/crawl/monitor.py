@@ -266,7 +266,7 @@ class Monitor:
 
     def log_line(self, name: str, level: int, text: str) -> None:
         """Log a line of a worker, as from its logger *name*."""
-        logger_without_credentials(name).log(level, "%s", text, extra={"spider": self._crawler.spider})
+        logging.getLogger(name).log(level, "%s", text, extra={"spider": self._crawler.spider})
 
     def add_signing_wait(self, waited: float) -> None:
         """Count a page that was signed after it had *waited* some seconds for a worker."""

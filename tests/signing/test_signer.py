@@ -3,13 +3,10 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
-import subprocess
-import sys
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from crawler_dedup.signing.messages import SignJob
 from scrapy.http import HtmlResponse
 
 from crawler_dedup import Config, Deduplicator, SignedPage
@@ -23,7 +20,7 @@ from tests.support.data import saved
 from tests.support.kindsofpages import PAGES as BY_HAND
 from tests.support.prose import html as prose_page
 from tests.support.prose import prose
-from tests.support.signing import Log
+from tests.support.signing import Log, check, open_workers
 
 # What one page gives on every machine: another value is another behaviour, and signing.BEHAVIOUR must rise with it.
 GOLDEN = {
@@ -177,13 +174,6 @@ def test_real_pages_with_a_wrong_charset_are_signed(signer: Signer, data: Path) 
 CHINESE = prose_page(prose(0, chinese=True))
 
 
-def test_the_program_imports_no_crawler_and_no_database() -> None:
-    command = [sys.executable, "-c", "import sys, crawler_dedup.signing.process; print(*sys.modules)"]
-    names = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
-    assert "crawler_dedup.signing.signer" in names
-    assert not {"scrapy", "twisted", "lmdb", "redis", "jieba", "rjieba", "trafilatura", "asyncio"} & set(names)
-
-
 @pytest.mark.parametrize(("tokenizer", "expected"), [("jieba", ["loading"]), ("bigrams", [])])
 def test_a_signer_tells_before_it_loads_the_dictionary_once(
     tokenizer: Literal["jieba", "bigrams"], expected: list[str]
@@ -202,25 +192,25 @@ def test_a_signer_tells_before_it_loads_the_dictionary_once(
 
 @pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.slow)])
 def test_saved_pages_are_signed_alike_in_a_crawl_and_by_the_api(data: Path, tmp_path: Path, step: int) -> None:
-    monitor, files = Log(), sorted(file for file in (data / "sites").rglob("*.html*") if file.is_file())[::step]
+    log, files = Log(), sorted(file for file in (data / "sites").rglob("*.html*") if file.is_file())[::step]
     pages = [(f"http://site.org/{number}", saved(file)) for number, file in enumerate(files)]
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
-        signers = share_signers(deduplicator.config, monitor)  # type: ignore[arg-type]
+        workers = open_workers(tmp_path, log, deduplicator.config)
 
         async def sign(url: str, body: bytes) -> SignedPage:
             encoding = declared_encoding(HtmlResponse(url, body=body))
-            return (await signers.sign(SignJob(url, encoding, None, "global"), body, 30)).page
+            return (await workers.ask(*check(body, url, scope="global", encoding=encoding))).page
 
         async def sign_all() -> list[SignedPage]:
             return await asyncio.gather(*(sign(url, body) for url, body in pages))
 
         signed = asyncio.run(sign_all())
+        workers.kill()
         different = [
             file
             for file, page, (url, body) in zip(files, signed, pages, strict=True)
             if page != deduplicator.sign(url, body, scope="global")
         ]
-    signers.release(monitor)  # type: ignore[arg-type]
     assert len(pages) > 1000 / step
     assert different == []
 
@@ -233,10 +223,9 @@ def test_a_page_has_the_charset_that_scrapy_has_determined(charset: str, tmp_pat
     except LookupError:
         body = text.encode()
     response = HtmlResponse("http://a/", body=body, headers={"Content-Type": f"text/html; charset={charset}"})
-    monitor, signer = Log(), Signer(Config(tokenizer="bigrams"))
-    signers = share_signers(signer.config, monitor)  # type: ignore[arg-type]
-    job = SignJob(response.url, declared_encoding(response), None, "")
-    signed = asyncio.run(signers.sign(job, body, 30)).page
-    signers.release(monitor)  # type: ignore[arg-type]
+    log, signer = Log(), Signer(Config(tokenizer="bigrams"))
+    workers = open_workers(tmp_path, log, signer.config)
+    signed = asyncio.run(workers.ask(*check(body, response.url, encoding=declared_encoding(response)))).page
+    workers.kill()
     expected, _ = signer.sign(response.url, body, response.selector.root, encoding=None, key=None, scope="")
     assert signed == expected

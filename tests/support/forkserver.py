@@ -9,6 +9,7 @@ import json
 import os
 import resource
 import runpy
+import select
 import selectors
 import signal
 import socket
@@ -188,6 +189,11 @@ class _ChildProcess:
 
     def wait(self, timeout: float | None = None) -> int:
         if self._status is None:
+            ended = os.pidfd_open(self.pid)
+            has_ended = select.select([ended], [], [], timeout)[0]
+            os.close(ended)
+            if not has_ended:
+                raise subprocess.TimeoutExpired(_WORKER, timeout or 0)
             self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return self._status
 

@@ -52,9 +52,11 @@ def pids(workers: Workers) -> list[int]:
     return [slot.child.pid for slot in workers._slots if slot.child is not None]
 
 
-def check(body: bytes = GOOD, url: str = URL, scope: str | None = "") -> tuple[Check, type[Checked], bytes]:
+def check(
+    body: bytes = GOOD, url: str = URL, *, scope: str = "", encoding: str | None = None
+) -> tuple[Check, type[Checked], bytes]:
     """Return the arguments of :meth:`Workers.ask` that check a page."""
-    return Check(url, None, url, scope), Checked, body
+    return Check(url, encoding, url, scope), Checked, body
 
 
 async def sign(workers: Workers, body: bytes = GOOD, url: str = URL) -> SignedPage:
