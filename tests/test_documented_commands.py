@@ -156,18 +156,18 @@ def python_blocks(text: str) -> list[str]:
     return [dedent(block) for block in re.findall(r"^ *```python\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_examples_in_python_are_python_and_the_names_of_the_package_exist(page: Path) -> None:
-    for block in python_blocks(page.read_text(encoding="utf-8")):
-        for node in ast.walk(ast.parse(block)):
-            if (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name)
-                and node.value.id == "crawler_dedup"
-            ):
-                getattr(crawler_dedup, node.attr)
-            elif isinstance(node, ast.ImportFrom) and node.module == "crawler_dedup":
-                assert {alias.name for alias in node.names} <= {*crawler_dedup.__all__, "spark"}
+def test_examples_in_python_are_python_and_the_names_of_the_package_exist() -> None:
+    for page in PAGES:
+        for block in python_blocks(page.read_text(encoding="utf-8")):
+            for node in ast.walk(ast.parse(block)):
+                if (
+                    isinstance(node, ast.Attribute)
+                    and isinstance(node.value, ast.Name)
+                    and node.value.id == "crawler_dedup"
+                ):
+                    getattr(crawler_dedup, node.attr)
+                elif isinstance(node, ast.ImportFrom) and node.module == "crawler_dedup":
+                    assert {alias.name for alias in node.names} <= {*crawler_dedup.__all__, "spark"}
 
 
 def test_the_examples_without_scrapy_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,10 +209,10 @@ def test_no_more_of_a_response_is_read_than_is_used(site: Site, tmp_path: Path) 
         assert len(load_page(location, "http://a.org/", 1_000).body) == 1_001
 
 
-@pytest.mark.parametrize("command", ["index import", "index verify", "evaluate", "works import", "demo"])
-def test_no_error_shows_the_password_of_a_server_that_is_given_in_place_of_a_file(command: str) -> None:
-    result = CliRunner().invoke(app, [*command.split(), "redis://reader:secret@127.0.0.1:1/0"])
-    assert result.exit_code == 2
-    assert "redis://127.0.0.1:1/0" in result.output or "server" in result.output
-    assert "secret" not in result.output
-    assert "reader" not in result.output
+def test_no_error_shows_the_password_of_a_server_that_is_given_in_place_of_a_file() -> None:
+    for command in ["index import", "index verify", "evaluate", "works import", "demo"]:
+        result = CliRunner().invoke(app, [*command.split(), "redis://reader:secret@127.0.0.1:1/0"])
+        assert result.exit_code == 2
+        assert "redis://127.0.0.1:1/0" in result.output or "server" in result.output
+        assert "secret" not in result.output
+        assert "reader" not in result.output

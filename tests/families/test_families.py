@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.families.all import FAMILIES
-from tests.support.families.cases import Expected, Family
+from tests.support.families.cases import Expected
 from tests.support.families.judging import Judge, Trial, trials
 from tests.support.families.known import KNOWN
 
@@ -41,11 +41,11 @@ def test_each_known_mistake_is_one_of_the_trials() -> None:
     assert all(KNOWN.values())
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-def test_a_family_has_enough_cases_of_both_kinds(family: Family) -> None:
-    duplicates = sum(case.expected is Expected.DUPLICATE for case in family.cases)
-    names = [case.name for case in family.cases]
-    assert len(names) == len(set(names)) >= 6
-    assert 3 <= duplicates <= len(names) - 3
-    per_host = [page.url.split("/")[2] for page in family.make_other_pages()]
-    assert all(per_host.count(host) >= 20 for host in set(per_host))
+def test_a_family_has_enough_cases_of_both_kinds() -> None:
+    for family in FAMILIES:
+        duplicates = sum(case.expected is Expected.DUPLICATE for case in family.cases)
+        names = [case.name for case in family.cases]
+        assert len(names) == len(set(names)) >= 6
+        assert 3 <= duplicates <= len(names) - 3
+        per_host = [page.url.split("/")[2] for page in family.make_other_pages()]
+        assert all(per_host.count(host) >= 20 for host in set(per_host))

@@ -99,11 +99,11 @@ def test_a_redirection_to_an_invalid_address_is_not_followed(target: str) -> Non
         fetch_page(f"{site.url}/", 1_000)
 
 
-@pytest.mark.parametrize("charset", ["idna", "hex", "rot13", "undefined", "no-such-charset"])
-def test_an_encoding_that_decodes_no_text_is_ignored(charset: str) -> None:
-    with Site({"/": html("<p>caf\u00e9</p>", Content_Type=f"text/html; charset={charset}")}) as site:
-        fetched = fetch_page(f"{site.url}/", 1_000)
-    assert (fetched.encoding, fetched.self_describing_body) == (None, "<p>caf\u00e9</p>".encode())
+def test_an_encoding_that_decodes_no_text_is_ignored() -> None:
+    for charset in ["idna", "hex", "rot13", "undefined", "no-such-charset"]:
+        with Site({"/": html("<p>caf\u00e9</p>", Content_Type=f"text/html; charset={charset}")}) as site:
+            fetched = fetch_page(f"{site.url}/", 1_000)
+        assert (fetched.encoding, fetched.self_describing_body) == (None, "<p>caf\u00e9</p>".encode())
 
 
 @pytest.mark.parametrize(
