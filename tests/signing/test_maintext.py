@@ -161,22 +161,19 @@ def test_a_function_is_selected_by_its_import_path() -> None:
         assert extracted(Config(extractor=name).extractor) == expected
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_an_import_path_that_does_not_exist_is_a_configuration_error(tmp_path: Path) -> None:
+    for name in [
         "no_such_package.function",
         "crawler_dedup.no_such_module",
         "crawler_dedup.signing.extractors:no_such_function",
         "crawler_dedup.signing.extractors:extract_with_trafilatura:twice",
         "crawler_dedup..maintext",
         "..",
-    ],
-)
-def test_an_import_path_that_does_not_exist_is_a_configuration_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigError, match=r"^DEDUP_EXTRACTOR = '.*' cannot be imported: .") as caught:
-        Deduplicator.open(tmp_path / "index", Config(extractor=name))
-    assert repr(name) in str(caught.value)
-    assert not (tmp_path / "index").exists()
+    ]:
+        with pytest.raises(ConfigError, match=r"^DEDUP_EXTRACTOR = '.*' cannot be imported: .") as caught:
+            Deduplicator.open(tmp_path / "index", Config(extractor=name))
+        assert repr(name) in str(caught.value)
+        assert not (tmp_path / "index").exists()
 
 
 @pytest.mark.parametrize("name", ["crawler_dedup.signing.extractors", f"{__name__}.not_callable", f"{__name__}:"])
