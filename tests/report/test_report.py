@@ -395,20 +395,18 @@ def test_lines_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
     assert "44 entries in 1 file." in whole
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
+def test_odd_figures_of_a_journal_raise_no_error(tmp_path: Path) -> None:
+    odd_figures: list[dict[str, Any]] = [
         {"distance": 99},
         {"distance": -1},
         {"resemblance": 7.5, "coverage": -3.0},
         {"resemblance": 0.0, "coverage": 1.0},
         {"time": "9999-12-31T23:59:59Z"},
         {"duplicate_of": "", "url": ""},
-    ],
-)
-def test_odd_figures_of_a_journal_raise_no_error(tmp_path: Path, odd: dict[str, Any]) -> None:
-    directory = make_index(tmp_path / "index", [replace(record(1, 1), filed=1 << 60)], [entry(1, **odd), entry(2)])
-    assert "</html>" in page_of(directory)
+    ]
+    for number, odd in enumerate(odd_figures):
+        entries = [entry(1, **odd), entry(2)]
+        assert "</html>" in page_of(make_index(tmp_path / str(number), [replace(record(1, 1), filed=1 << 60)], entries))
 
 
 def test_charts_have_no_limits_if_the_scheme_is_another(tmp_path: Path) -> None:
@@ -521,9 +519,11 @@ def test_journals_that_are_given_are_read(full: Path, tmp_path: Path) -> None:
     assert "7 entries in 1 file." in text_of(parsed(tmp_path / "report.html"))
 
 
-@pytest.mark.parametrize(
-    ("make", "arguments", "sentence"),
-    [
+def test_a_call_that_cannot_be_answered_is_refused_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    calls: list[tuple[Callable[[Path], object], list[str], str]] = [
         (make_index, ["--run", "0000000a"], "Nothing is known of a run 0000000a"),
         (make_index, ["--run", "news"], "'news' is not the number of a run"),
         (make_index, ["--journal", "none.jsonl"], "none.jsonl cannot be read"),
@@ -535,16 +535,12 @@ def test_journals_that_are_given_are_read(full: Path, tmp_path: Path) -> None:
             [],
             "a later version of crawler-dedup",
         ),
-    ],
-)
-def test_a_call_that_cannot_be_answered_is_refused_with_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], object], arguments: list[str], sentence: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "index").mkdir()
-    make(tmp_path / "index")
-    assert sentence in printed_text(cli(tmp_path / "index", *arguments, status=2))
-    assert not (tmp_path / "report.html").exists()
+    ]
+    for number, (make, arguments, sentence) in enumerate(calls):
+        (tmp_path / str(number)).mkdir()
+        make(tmp_path / str(number))
+        assert sentence in printed_text(cli(tmp_path / str(number), *arguments, status=2))
+        assert not (tmp_path / "report.html").exists()
 
 
 @pytest.mark.parametrize("count", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
