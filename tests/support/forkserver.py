@@ -32,8 +32,8 @@ _MODULES = {
     " throttle",
     "scrapy.downloadermiddlewares": "cookies httpcache httpcompression httpproxy redirect robotstxt",
     "twisted.internet": "asyncioreactor",
-    "crawler_dedup": "addon cli.drops cli.index cli.why crawl.childprocess deciding.process middleware settling"
-    " signing.process",
+    "crawler_dedup": "addon cli.drops cli.index cli.why crawl.childprocess deciding.process index.redis.index middleware"
+    " settling signing.process",
     "numpy": "ma",
 }
 _PRELOADED = ["pytest", *(f"{package}.{module}" for package, modules in _MODULES.items() for module in modules.split())]
