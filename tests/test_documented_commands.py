@@ -254,13 +254,13 @@ def unknown_words(call: str) -> list[str]:
     return unknown
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=page_id)
-def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
-    for call in documented_calls(page):
-        if call.startswith("crawler-dedup "):
-            assert unknown_words(call) == [], call
+def test_every_command_and_option_that_a_page_names_exists() -> None:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        for call in documented_calls(page):
+            if call.startswith("crawler-dedup "):
+                assert unknown_words(call) == [], call
 
 
-@pytest.mark.parametrize("call", ["crawler-dedup drop", "crawler-dedup drops --all", "crawler-dedup index statistics"])
-def test_a_command_or_option_that_does_not_exist_is_detected(call: str) -> None:
-    assert unknown_words(call)
+def test_a_command_or_option_that_does_not_exist_is_detected() -> None:
+    for call in ["crawler-dedup drop", "crawler-dedup drops --all", "crawler-dedup index statistics"]:
+        assert unknown_words(call)

@@ -61,11 +61,11 @@ def shown(markup: str) -> list[str]:
     return [block.shown for block in read_outline(parse(markup.encode())).blocks]
 
 
-@pytest.mark.parametrize(("markup", "words"), [*CASES.items(), *((markup, "") for markup in HIDDEN_TO_BE_SAFE)])
-def test_no_block_shows_what_chromium_hides(markup: str, words: str) -> None:
-    body = f"<body><div>{markup}</div>"
-    assert "".join("".join(shown(body)).split()) == "".join(words.split())
-    assert words or not letters(without_hidden(parse(body.encode())))
+def test_no_block_shows_what_chromium_hides() -> None:
+    for markup, expected in [*CASES.items(), *((markup, "") for markup in HIDDEN_TO_BE_SAFE)]:
+        body = f"<body><div>{markup}</div>"
+        assert "".join("".join(shown(body)).split()) == "".join(expected.split())
+        assert expected or not letters(without_hidden(parse(body.encode())))
 
 
 def test_hidden_text_is_not_shown_and_all_other_text_is() -> None:

@@ -131,9 +131,9 @@ def test_a_line_with_a_copyright_sign_is_text_only_if_it_is_long() -> None:
     assert taken.splitlines() == [PARAGRAPHS[0], text, PARAGRAPHS[2]]
 
 
-@pytest.mark.parametrize(("linked", "is_text"), [(40, True), (50, True), (51, False), (150, False)])
-def test_at_most_a_third_of_a_text_is_links(linked: int, is_text: bool) -> None:
-    assert bool(main_text(f"<p><a href=/x>{'l' * linked}</a>{'t' * (150 - linked)}</p>")) is is_text
+def test_at_most_a_third_of_a_text_is_links() -> None:
+    for linked, is_text in [(40, True), (50, True), (51, False), (150, False)]:
+        assert bool(main_text(f"<p><a href=/x>{'l' * linked}</a>{'t' * (150 - linked)}</p>")) is is_text
 
 
 def test_a_chinese_text_is_long_enough_with_a_third_of_the_characters() -> None:
@@ -202,13 +202,13 @@ def test_a_short_opening_is_no_article_and_a_single_word_no_heading_of_one() -> 
         assert main_text(html, f"{NAME} | The Reed").splitlines()[-1] == main_text(LETTERS).splitlines()[-1]
 
 
-@pytest.mark.parametrize("lengths", [(60, 80, 70), (80, 80), (100, 80), (80, 90)])
-def test_two_or_three_articles_on_a_page_are_all_main_text(lengths: tuple[int, ...]) -> None:
-    articles = "".join(
-        f"<article><p>{sentence(f'opening {number}', 20)}</p><p>{sentence(f'rest {number}', length)}</p></article>"
-        for number, length in enumerate(lengths)
-    )
-    assert len(main_text(f"<div>{MENU_LIST}</div><div>{articles}</div>").splitlines()) == 2 * len(lengths)
+def test_two_or_three_articles_on_a_page_are_all_main_text() -> None:
+    for lengths in [(60, 80, 70), (80, 80), (100, 80), (80, 90)]:
+        articles = "".join(
+            f"<article><p>{sentence(f'opening {number}', 20)}</p><p>{sentence(f'rest {number}', length)}</p></article>"
+            for number, length in enumerate(lengths)
+        )
+        assert len(main_text(f"<div>{MENU_LIST}</div><div>{articles}</div>").splitlines()) == 2 * len(lengths)
 
 
 def test_paragraphs_in_separate_elements_are_one_article() -> None:

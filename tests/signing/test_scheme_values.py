@@ -159,11 +159,11 @@ GOLDEN_WITH_OPTIONS = {
 """For each scheme with options, a hash of the signatures, keys and probes of many texts."""
 
 
-@pytest.mark.parametrize("spec", GOLDEN_WITH_OPTIONS)
-def test_values_and_keys_with_options_are_the_golden_ones(small: str, spec: str) -> None:
-    given = f"{spec} lexicon={small}" if spec.startswith(("shingling", "imatch", "ddw", "pinyin")) else spec
-    texts = [*map(drawn_text, range(60)), *SAMPLES.values(), prose(0, 1_100), chinese(0, 300)]
-    assert xxh3_64_hexdigest("".join(summary(given, raw) for raw in texts).encode()) == GOLDEN_WITH_OPTIONS[spec]
+def test_values_and_keys_with_options_are_the_golden_ones(small: str) -> None:
+    for spec, expected in GOLDEN_WITH_OPTIONS.items():
+        given = f"{spec} lexicon={small}" if spec.startswith(("shingling", "imatch", "ddw", "pinyin")) else spec
+        texts = [*map(drawn_text, range(60)), *SAMPLES.values(), prose(0, 1_100), chinese(0, 300)]
+        assert xxh3_64_hexdigest("".join(summary(given, raw) for raw in texts).encode()) == expected
 
 
 SIMHASHES = {
