@@ -311,10 +311,7 @@ def test_what_another_host_writes_on_all_its_pages_is_not_ignored_here(crawl: Cr
     assert crawl.check("/remark", remark("a", frame=heading)).verdict is Verdict.NEW
 
 
-@pytest.mark.parametrize(
-    ("first_line", "second_line"),
-    [("Size S", "Size M"), ("", "Cancelled"), ("Cancelled", "")],
-)
+@pytest.mark.parametrize(("first_line", "second_line"), [("Size S", "Size M"), ("", "Cancelled"), ("Cancelled", "")])
 def test_a_short_line_makes_another_page_if_there_is_little_else(
     crawl: Crawl, first_line: str, second_line: str
 ) -> None:
