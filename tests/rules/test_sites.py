@@ -82,36 +82,41 @@ def test_a_snapshot_is_due_after_8_16_and_32_pages_and_then_after_every_32() -> 
     assert due == [8, 16, 32, 64, 96, 128, 160, 192]
 
 
-@pytest.mark.parametrize(
-    ("having", "pages", "is_frequent"),
-    [(2, 8, False), (3, 8, True), (8, 30, False), (9, 30, True), (14, 50, False), (15, 50, True)],
-)
-def test_links_and_parts_of_titles_on_three_tenths_of_the_pages_and_at_least_three_are_shared(
-    having: int, pages: int, is_frequent: bool
-) -> None:
-    counts = SiteCounts()
-    for number in range(pages):
-        archived = number < having
-        hrefs = [f"/own/{number}", *(["/archive"] if archived else [])]
-        counts.add(page(number, hrefs, title=f"Story {number}{' | Archive' * archived}"))
-    site = counts.make_snapshot()
-    assert (site.navigation == numbers("/archive")) is is_frequent
-    assert (site.titles == {hash_part("archive")}) is is_frequent
+def test_links_and_parts_of_titles_on_three_tenths_of_the_pages_and_at_least_three_are_shared() -> None:
+    for having, pages, is_frequent in [
+        (2, 8, False),
+        (3, 8, True),
+        (8, 30, False),
+        (9, 30, True),
+        (14, 50, False),
+        (15, 50, True),
+    ]:
+        counts = SiteCounts()
+        for number in range(pages):
+            archived = number < having
+            hrefs = [f"/own/{number}", *(["/archive"] if archived else [])]
+            counts.add(page(number, hrefs, title=f"Story {number}{' | Archive' * archived}"))
+        site = counts.make_snapshot()
+        assert (site.navigation == numbers("/archive")) is is_frequent
+        assert (site.titles == {hash_part("archive")}) is is_frequent
 
 
 OF_EIGHT, OF_SIXTEEN = [(3, 8, False, False), (4, 8, True, False)], [(4, 16, False, True), (8, 16, True, False)]
 OF_FORTY = [(6, 40, False, False), (7, 40, False, True), (20, 40, True, False)]
 
 
-@pytest.mark.parametrize(
-    ("having", "pages", "furniture", "shared"),
-    [*OF_EIGHT, (3, 16, False, False), (7, 16, False, True), *OF_SIXTEEN, *OF_FORTY],
-)
-def test_blocks_on_half_the_pages_are_furniture_and_those_on_over_15_percent_and_at_least_four_are_shared(
-    having: int, pages: int, furniture: bool, shared: bool
-) -> None:
-    site = learned(*(page(number, blocks=[7] if number < having else []) for number in range(pages))).make_snapshot()
-    assert (7 in site.furniture, 7 in site.shared) == (furniture, shared)
+def test_blocks_on_half_the_pages_are_furniture_and_those_on_over_15_percent_and_at_least_four_are_shared() -> None:
+    for having, pages, furniture, shared in [
+        *OF_EIGHT,
+        (3, 16, False, False),
+        (7, 16, False, True),
+        *OF_SIXTEEN,
+        *OF_FORTY,
+    ]:
+        site = learned(
+            *(page(number, blocks=[7] if number < having else []) for number in range(pages))
+        ).make_snapshot()
+        assert (7 in site.furniture, 7 in site.shared) == (furniture, shared)
 
 
 def test_a_block_is_shared_only_if_it_occurs_under_different_titles() -> None:
@@ -290,9 +295,8 @@ def snapshot(number: int, hashes: int = 5) -> tuple[int, bytes]:
     return number, SiteProfile(number, furniture=frozenset(range(hashes))).encode()
 
 
-@pytest.mark.parametrize(
-    ("pages_counted", "number", "counts", "snapshots", "expected"),
-    [
+def test_a_stored_site_with_impossible_values_is_refused() -> None:
+    for pages_counted, number, counts, snapshots, expected in [
         (100, 96, counted(), [snapshot(64), snapshot(96)], True),
         (100, 0, counted(), [], True),
         (1 << 41, 96, counted(), [snapshot(96)], False),
@@ -307,12 +311,8 @@ def snapshot(number: int, hashes: int = 5) -> tuple[int, bytes]:
         (100, 0, counted(pages=50, times=51), [], False),
         (100, 96, counted(), [snapshot(96, MAX_COUNTERS)], True),
         (100, 96, counted(), [snapshot(96, MAX_COUNTERS + 1)], False),
-    ],
-)
-def test_a_stored_site_with_impossible_values_is_refused(
-    pages_counted: int, number: int, counts: bytes, snapshots: list[tuple[int, bytes]], expected: bool
-) -> None:
-    assert can_read(StoredSite(bytes(12), pages_counted, number, 0, counts, snapshots)) is expected
+    ]:
+        assert can_read(StoredSite(bytes(12), pages_counted, number, 0, counts, snapshots)) is expected
 
 
 def test_sites_are_distinguished_except_by_www_case_scheme_or_its_port() -> None:
@@ -331,7 +331,7 @@ def test_scopes_are_distinguished() -> None:
     assert sites.profile_of(page(1)) is UNKNOWN_SITE
 
 
-@pytest.mark.parametrize("url", ["", "notes.html", "/path", "http://[broken", "mailto:a@b"])
-def test_pages_without_a_host_belong_to_no_site(url: str) -> None:
-    sites = learn_sites(page(number, url=url) for number in range(MIN_PAGES))
-    assert sites.profile_of(page(1, url=url)) is UNKNOWN_SITE
+def test_pages_without_a_host_belong_to_no_site() -> None:
+    for url in ["", "notes.html", "/path", "http://[broken", "mailto:a@b"]:
+        sites = learn_sites(page(number, url=url) for number in range(MIN_PAGES))
+        assert sites.profile_of(page(1, url=url)) is UNKNOWN_SITE

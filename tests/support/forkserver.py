@@ -33,7 +33,8 @@ _MODULES = {
     " throttle",
     "scrapy.downloadermiddlewares": "cookies httpcache httpcompression httpproxy redirect robotstxt",
     "twisted.internet": "asyncioreactor",
-    "crawler_dedup": "addon cli.drops cli.index cli.why crawl.childprocess middleware settling worker.process",
+    "crawler_dedup": "addon cli.drops cli.index cli.why crawl.childprocess index.redis.index middleware settling"
+    " worker.process",
     "numpy": "ma",
 }
 _PRELOADED = ["pytest", *(f"{package}.{module}" for package, modules in _MODULES.items() for module in modules.split())]
