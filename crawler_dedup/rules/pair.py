@@ -249,6 +249,12 @@ class Pair:
         return named_parts(self.kept) & self.kept_parts
 
     @property
+    def _names_agree(self) -> bool:
+        """Whether both pages name parts of their titles, and each part that one names is in the title of the other, too."""
+        new, kept = self.new_named, self._kept_named
+        return bool(new) and bool(kept) and new | kept <= self.new_parts & self.kept_parts
+
+    @property
     def _are_sites_known(self) -> bool:
         return self.new_site.is_known and self.kept_site.is_known
 
@@ -263,7 +269,7 @@ class Pair:
         # A page for printing has only the name of the site; a start page that shows an article leads to others.
         if new < kept and not self.are_thin and not self.leads_elsewhere:
             return True
-        if not (self.same_host and self._are_sites_known) and self.new_named and self.new_named == self._kept_named:
+        if not (self.same_host and self._are_sites_known) and self._names_agree:
             return True
         return self.other_parts_agree
 

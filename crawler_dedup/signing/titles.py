@@ -146,7 +146,7 @@ def _find_named(headings: Sequence[Heading], main: Sequence[str], parts: frozens
     """Return the *parts* of a *title*, given by its letters, that the page itself names, as bits.
 
     A heading that is a link may be the site's name, which comes before the page's name. So it counts only if it is the last
-    of several headings that repeat the title, and if nothing else names a part.
+    of several such headings that name a part, and if nothing else does.
     """
     distinctive = [
         (1 << bit, part)
@@ -158,8 +158,8 @@ def _find_named(headings: Sequence[Heading], main: Sequence[str], parts: frozens
     repeating = [heading for heading in headings if heading.letters and heading.letters in title]
     named = _bits(distinctive, [heading.letters for heading in repeating if not heading.is_link])
     named |= _bits([(bit, part) for bit, part in distinctive if not named & bit], main)
-    links = repeating[-1].letters if len({heading.letters for heading in repeating}) > 1 else ""
-    return named or _bits(distinctive, [links])
+    links = [bits for heading in repeating if heading.is_link and (bits := _bits(distinctive, [heading.letters]))]
+    return named or (links[-1] if links and links[-1] != links[0] else 0)
 
 
 def _bits(parts: Sequence[tuple[int, str]], texts: Sequence[str]) -> int:

@@ -323,6 +323,10 @@ TEXT = paragraphs(words("text", 96))
         ("<h1>Tea House</h1><h2>Ferry to the island</h2>", {"ferrytotheisland", "teahouse"}),
         ("<h1><a href=/>Tea House</a></h1><h2>Ferry to the island</h2>", {"ferrytotheisland"}),
         ("<h1><a href=/>Tea House</a></h1><h2><a href=/1>Ferry to the island</a></h2>", {"ferrytotheisland"}),
+        (
+            "<h1><a href=/>Tea House</a></h1><h2><a href=/1>Ferry to the island</a></h2><h3>Ferry</h3>",
+            {"ferrytotheisland"},
+        ),
         ("<h1><a href=/>Tea House</a></h1>", set()),
         (f"<article><h1><a href=/>Tea House</a></h1>{TEXT}</article>", set()),
         ("<h2>Ferry</h2>", set()),
