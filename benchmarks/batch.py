@@ -228,7 +228,6 @@ def write_collection(directory: Path, count: int, sites: int, share: float) -> N
 
 
 def _make_page(url: str, signature: int) -> SignedPage:
-    sketch = (signature >> 40).to_bytes(8, "little") * 8
     title = f"Story {signature >> 40}"
     digest = signature.to_bytes(8, "little")
     return SignedPage(
@@ -241,7 +240,6 @@ def _make_page(url: str, signature: int) -> SignedPage:
         chars=3_000,
         signature=signature,
         features=300,
-        sketch=sketch,
     )
 
 

@@ -230,7 +230,7 @@ def try_kind(
             body = make(page, words, chance)
             for set_name, host in sets.items():
                 new = sign(host + "new", body)
-                result = decide_direction(new, kept, signer.config.max_distance, Sites(), signer.scheme)
+                result = decide_direction(new, kept, signer.config, Sites(), signer.scheme)
                 outcomes.append(Outcome(set_name, kind, page.id, result.rule, result.is_duplicate))
     return outcomes
 

@@ -41,7 +41,7 @@ def main() -> None:
     counts: Counter[tuple[str, bool]] = Counter()
     disagreements = Table("read", "rule", "new page, kept page", "what a person said", title="pairs decided otherwise")
     for pair in pairs:
-        result = decide_direction(pages[pair["id_new"]], pages[pair["id_kept"]], CONFIG.max_distance, sites, scheme)
+        result = decide_direction(pages[pair["id_new"]], pages[pair["id_kept"]], CONFIG, sites, scheme)
         counts[pair["read"], result.is_duplicate] += 1
         if pair["read"] == ("DIFFERENT" if result.is_duplicate else "SAME"):
             disagreements.add_row(pair["read"], result.rule, f"{pair['id_new']}\n{pair['id_kept']}", pair["why"])

@@ -22,7 +22,6 @@ from rich.table import Table
 
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import han_cutter
-from crawler_dedup.signing.sketch import sketch
 from crawler_dedup.signing.text import Text
 
 _TEXTS = 20
@@ -41,10 +40,6 @@ def main() -> None:
     def ours(text: str) -> object:
         return scheme.sign(Text(text, cut_han))
 
-    def ours_with_sketch(text: str) -> object:
-        looked_at = Text(text, cut_han)
-        return scheme.sign(looked_at), sketch(looked_at.features.content)
-
     rows: dict[str, Callable[[str], object]] = {
         f"PyPI simhash {version('simhash')}, its defaults": lambda text: simhash.Simhash(text).value,
         f"datasketch {version('datasketch')}, MinHash, update_batch": lambda text: MinHash(_HASHES).update_batch(
@@ -52,7 +47,6 @@ def main() -> None:
         ),
         f"rensa {version('rensa')}, RMinHash": lambda text: RMinHash(_HASHES, _SEED).update(text.split()),
         "crawler-dedup": ours,
-        "crawler-dedup with the sketch": ours_with_sketch,
     }
     times: dict[str, list[float]] = {name: [] for name in rows}
     for _ in range(given.rounds + 1):

@@ -70,8 +70,6 @@ def disguise(pages: Sequence[SignedPage], host: int, words: Sequence[str]) -> It
             title=title[:200],
             digest=disguised(page.digest, 8),
             signature=page.signature ^ number,
-            sketch=page.sketch if len(page.sketch) == 64 else disguised(page.sketch, 3),
-            feature_digest=disguised(page.feature_digest, 8),
             link_digest=disguised(page.link_digest, 8),
             links=np.sort(np.frombuffer(disguised(page.links, 4), dtype="<u4")).tobytes(),
             blocks=_other(number & 0xFFFFFFFF, page.blocks, 6),

@@ -232,8 +232,6 @@ def report_examples(pages: Sequence[Page], truth: Truth, fates: Iterable[Fate], 
         "times",
         "rule",
         "distance",
-        "resemblance",
-        "coverage",
         "j_sub",
         "contained",
         "j_links",
@@ -242,11 +240,7 @@ def report_examples(pages: Sequence[Page], truth: Truth, fates: Iterable[Fate], 
     for (page, kept_url), seen in times.most_common(number):
         match, kept = false[page, kept_url].decision.match, at_url[kept_url]
         assert match is not None
-        measured = (
-            match.resemblance,
-            match.coverage,
-            *(measures[page, kept] for measures in (truth.resemblance, truth.containment, truth.links)),
-        )
+        measured = (measures[page, kept] for measures in (truth.resemblance, truth.containment, truth.links))
         urls = f"{unquote(pages[page].signed.url)}\n{unquote(kept_url)}"
         table.add_row(urls, str(seen), match.rule, str(match.distance), *(f"{measure:.2f}" for measure in measured))
     console.print(table)

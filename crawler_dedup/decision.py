@@ -45,20 +45,28 @@ class Match:
     Attributes:
         rule: name of the row of :mod:`crawler_dedup.rules.table` that decided.
         distance: Hamming distance of the two signatures, in bits; ``None`` if the scheme has no distance.
-        resemblance: estimated Jaccard coefficient of what the scheme compares (for simhash the two feature sets), 0 to 1.
-        coverage: estimated share of the new page's features that the kept page has, 0 to 1.
+        resemblance: estimated Jaccard coefficient of what the scheme compares, 0 to 1; ``None`` if it does not measure it
+            (simhash).
+        coverage: estimated share of what it compares of the new page that the kept page has, 0 to 1; ``None`` as well.
 
     >>> body = b"<p>" + b" ".join(b"word%d" % number for number in range(40))
     >>> with Deduplicator.open("index") as deduplicator:
     ...     decisions = [deduplicator.check(f"https://example.com/{name}", body) for name in "ab"]
     >>> decisions[1].match
-    Match(rule='same bytes', distance=0, resemblance=1.0, coverage=1.0)
+    Match(rule='same bytes', distance=0, resemblance=None, coverage=None)
     """
 
     rule: str
     distance: int | None
-    resemblance: float
-    coverage: float
+    resemblance: float | None = None
+    coverage: float | None = None
+
+
+def describe_figures(distance: int | None, resemblance: float | None, coverage: float | None) -> str:
+    """Return what a scheme has measured between two texts: ``distance 3``, or ``resemblance 0.91, coverage 0.95``."""
+    figures = [] if distance is None else [f"distance {distance}"]
+    shares = ("resemblance", resemblance), ("coverage", coverage)
+    return ", ".join([*figures, *(f"{name} {share:.2f}" for name, share in shares if share is not None)])
 
 
 @dataclass(frozen=True)
@@ -117,11 +125,8 @@ class Decision:
         text = f"{self.verdict} {self.url}"
         if self.match is not None and self.duplicate_of:
             match = self.match
-            distance = "" if match.distance is None else f"distance {match.distance}, "
-            text += (
-                f" of {self.duplicate_of} ({distance}resemblance {match.resemblance:.2f},"
-                f" coverage {match.coverage:.2f}, rule {match.rule!r})"
-            )
+            figures = describe_figures(match.distance, match.resemblance, match.coverage)
+            text += f" of {self.duplicate_of} ({figures}{', ' if figures else ''}rule {match.rule!r})"
         return text + (f" ({self.reason})" if self.reason else "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from enum import IntEnum, IntFlag
 from typing import Annotated, NamedTuple
 
@@ -80,10 +81,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         signature: the number of the scheme's signature (:class:`Signature`); for a thin page a hash of title and blocks.
         value: the value of the scheme's signature; for a thin page the keys under which it is filed
             (:func:`crawler_dedup.signing.lookup.with_keys`).
-        features: number of different features of the main text, stop words not counted; for a thin page 0, and the next two
-            are empty.
-        sketch: sketch of these features (:mod:`crawler_dedup.signing.sketch`).
-        feature_digest: BLAKE2b of the set of features, 8 bytes.
+        features: number of different features of the main text, stop words not counted; for a thin page 0.
         cover: of a kept page, its blocks in the form in which it is compared (:mod:`crawler_dedup.signing.cover`). Empty
             until the page is settled.
         link_count: number of different outlinks.
@@ -120,8 +118,6 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     signature: int = 0
     value: bytes = b""
     features: Count = 0
-    sketch: bytes = b""
-    feature_digest: bytes = b""
     cover: bytes = b""
     link_count: Count = 0
     link_chars: Count = 0
@@ -168,6 +164,11 @@ def escape_surrogates(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
+def digest_of(content: bytes) -> bytes:
+    """Return the BLAKE2b digest of *content*, 8 bytes."""
+    return hashlib.blake2b(content, digest_size=8).digest()
+
+
 def is_well_formed(page: SignedPage) -> bool:
     """Return whether the parts of a page that was read from disk have possible lengths."""
     are_lists = len(page.links) % 4 == 0 and len(page.blocks) % BLOCK_BYTES == 0
@@ -175,8 +176,4 @@ def is_well_formed(page: SignedPage) -> bool:
     are_keys = page.kind is PageKind.TEXT or (
         len(page.value) % KEY_BYTES == 0 and len(page.value) <= MAX_KEYS * KEY_BYTES
     )
-    return _is_sketch(page.sketch) and are_lists and is_cover and are_keys and 0 <= page.signature < 1 << 64
-
-
-def _is_sketch(content: bytes) -> bool:
-    return len(content) == 64 or (len(content) <= 192 and len(content) % 3 == 0)
+    return are_lists and is_cover and are_keys and 0 <= page.signature < 1 << 64

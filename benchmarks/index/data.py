@@ -82,7 +82,7 @@ def neighbours(stored: Numbers, signature: int, most: int) -> dict[int, int]:
 
 
 def pages(signatures: Iterable[int], seed: int) -> Iterator[SignedPage]:
-    """Yield a page of realistic size for each signature. Sketches are random, so that no page stands for another."""
+    """Yield a page of realistic size for each signature. Their titles differ, so that no page stands for another."""
     chance = np.random.default_rng(seed)
     for number, signature in enumerate(signatures):
         key = sha1(b"%d of %d" % (number, seed)).hexdigest()
@@ -96,7 +96,6 @@ def pages(signatures: Iterable[int], seed: int) -> Iterator[SignedPage]:
             chars=2000,
             signature=signature,
             features=300,
-            sketch=chance.bytes(64),
             link_count=30,
             link_digest=chance.bytes(8),
         )

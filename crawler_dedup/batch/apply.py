@@ -159,8 +159,7 @@ def _write_copy(copy: _Copy, clusters: Path, mark: str, texts: _Texts | None, *,
     path = Path(copy.source.path)
     writer = writer_of(copy.source.format, path)
     left_out = {
-        row["record"]: LeftOut(row["representative"], row["rule"], row["resemblance"], row["coverage"])
-        for row in read_clusters(clusters, copy.source.path)
+        row["record"]: LeftOut(row["representative"], row["rule"]) for row in read_clusters(clusters, copy.source.path)
     }
     added: dict[str, Callable[[int], str | None]] = {}
     if mark:

@@ -17,7 +17,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.files import open_replacement
 
-FORMAT = 4
+FORMAT = 5
 """Version of the layout of a signed collection."""
 
 _HEADER = "collection.json"

@@ -5,6 +5,7 @@ Both are in the order of the inputs: the pages of one input are together.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -114,11 +115,10 @@ class Clusters:
         if match is None:
             return
         kept, distance = (_NOTHING if value is None else value for value in (decided.representative, match.distance))
+        shares = (math.nan if share is None else share for share in (match.resemblance, match.coverage))
         length = self._file.write(decided.address.encode())
         codes = VERDICTS.index(decided.verdict), NAMES.index(match.rule)
-        self._left_out += _ROW.pack(
-            decided.place, kept, self._written, length, distance, match.resemblance, match.coverage, *codes
-        )
+        self._left_out += _ROW.pack(decided.place, kept, self._written, length, distance, *shares, *codes)
         self._written += length
 
     def write(self, path: Path) -> None:
@@ -147,8 +147,8 @@ class Clusters:
             "verdict": _VERDICTS.take(pa.array(columns["verdict"])),
             "rule": _RULES.take(pa.array(columns["rule"])),
             "distance": pa.array(columns["distance"], mask=columns["distance"] == _NOTHING),
-            "resemblance": pa.array(columns["resemblance"]),
-            "coverage": pa.array(columns["coverage"]),
+            "resemblance": pa.array(columns["resemblance"], from_pandas=True),
+            "coverage": pa.array(columns["coverage"], from_pandas=True),
             "input": self._inputs_of(columns["place"]),
             "record": pa.array(records[columns["place"]]),
             "representative_input": pc.if_else(pa.array(is_known), self._inputs_of(kept), self._against),

@@ -154,8 +154,9 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     for name, page in (("new", comparison.new), ("kept", comparison.kept)):
         console.print(_describe_tokens(name, page.tokens_only_here))
     console.print(_rules(comparison.rules))
-    console.print(describe_lacks("kept", comparison.kept_lacks))
-    console.print(describe_lacks("new", comparison.new_lacks))
+    if comparison.rule is not None:
+        console.print(describe_lacks("kept", comparison.kept_lacks))
+        console.print(describe_lacks("new", comparison.new_lacks))
     console.print("The first rule with an answer decides (→). A crawl does not ask the rules below it.")
 
 
@@ -181,7 +182,7 @@ def print_difference(
     if kept:
         print_side_by_side(console, new, kept, folded=True)
     if dropped is not None:
-        console.print(describe_lacks("kept", lacks))
+        console.print(describe_lacks("kept", lacks, is_stored=False))
 
 
 def _print_beside(console: Console, comparison: Comparison) -> None:
@@ -208,8 +209,6 @@ def _figures(comparison: Comparison) -> Table:
         return table
     table.add_section()
     table.add_row("distance", "–" if comparison.distance is None else str(comparison.distance))
-    table.add_row("resemblance", f"{comparison.resemblance:.2f}")
-    table.add_row("coverage of new by kept", f"{comparison.coverage:.2f}")
     table.add_row("same links", _yes_or_no(comparison.same_links))
     signatures = comparison.signatures
     if signatures is not None:
@@ -234,17 +233,27 @@ def _describe_tokens(name: str, tokens: Mapping[str, int]) -> Text:
     return Text.assemble((f"{quantity(len(tokens), 'token')} only in {name}: ", "bold"), listed)
 
 
-def describe_lacks(name: str, lacks: Sequence[Lack]) -> Text:
-    """Return what the page *name* (new or kept) lacks of the other, in a line each."""
-    lines = [f"  {_describe_lack(lack)}" for lack in lacks[:_SHOWN_BLOCKS]]
-    lines += [f"  … and {len(lacks) - _SHOWN_BLOCKS} more"] if len(lacks) > _SHOWN_BLOCKS else []
-    return Text.assemble((f"the {name} page lacks:\n", "bold"), "\n".join(lines or ["  nothing: every word is there"]))
+def describe_lacks(name: str, lacks: Sequence[Lack], *, is_stored: bool = True) -> Text:
+    """Return what the page *name* (new or kept) lacks of the other: blocks that count in a line each, others by reason.
+
+    Args:
+        is_stored: whether the text of the page is known; else it may show some of the lines that are not compared.
+    """
+    texts: dict[str, list[str]] = {}
+    for lack in lacks:
+        texts.setdefault(lack.exemption, []).append(_describe_lack(lack))
+    counting = texts.pop("", [])
+    lines = [f"  {text}" for text in counting[:_SHOWN_BLOCKS]]
+    lines += [f"  … and {len(counting) - _SHOWN_BLOCKS} more"] if len(counting) > _SHOWN_BLOCKS else []
+    lines += [f"  does not count ({exemption}): {' ⏐ '.join(others)}" for exemption, others in texts.items()]
+    heading = f"the {name} page lacks:\n" if is_stored else f"the {name} page, whose text is not stored, may lack:\n"
+    return Text.assemble((heading, "bold"), "\n".join(lines or ["  nothing: every word is there"]))
 
 
 def _describe_lack(lack: Lack) -> str:
     size = f" of {quantity(lack.letters, 'letter')}" if lack.letters else ""
-    block = f"{lack.kind}: {printable(lack.text)}" if lack.text else f"{lack.kind}{size}"
-    return f"{block} (does not count: {lack.exemption})" if lack.exemption else block
+    kind = "" if lack.exemption else f"{lack.kind}: "
+    return kind + printable(lack.text) if lack.text else f"{lack.kind}{size}"
 
 
 def _rules(results: Sequence[RuleResult]) -> Table:

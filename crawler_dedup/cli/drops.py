@@ -57,7 +57,7 @@ def drops(
     """List dropped pages, with the page that represents each.
 
     Each line has the time, the event ("drop", or "mark": the page was marked as a duplicate and passed), the address, the
-    address of the page that represents it, the rule that decided and the coverage. On a terminal, long addresses are
+    address of the page that represents it, and the rule that decided. On a terminal, long addresses are
     shortened, and the time is left out if there are fewer than 100 columns; in a file or a pipe everything is complete, and
     the columns are separated by tabs. INDEX is the directory of the index, or its address on a server; without it, the
     index of this Scrapy project is used. With --journal and without INDEX, no index is needed.
@@ -128,9 +128,9 @@ def _tabbed_line(entry: Entry) -> str:
 
 def _terminal_line(entry: Entry, width: int) -> Text:
     """Return a line that fits into a terminal, unless the terminal is very narrow."""
-    event, url, duplicate_of, rule, coverage = _columns(entry)
+    event, url, duplicate_of, rule = _columns(entry)
     time = f"{printable(entry.time[5:16].replace('T', ' '))}  " if width >= _WIDE else ""
-    begin, end = f"{time}{event}  ", f"  {rule}  {coverage}"
+    begin, end = f"{time}{event}  ", f"  {rule}"
     room = max(2 * _MIN_ADDRESS, width - len(begin) - len(end) - len(" ← "))
     if len(url) + len(duplicate_of) > room:
         url, duplicate_of = _without_repetition(url, duplicate_of)
@@ -141,9 +141,8 @@ def _terminal_line(entry: Entry, width: int) -> Text:
     return Text.assemble((begin, "dim"), addresses, (end, "dim"))
 
 
-def _columns(entry: Entry) -> tuple[str, str, str, str, str]:
-    coverage = "" if entry.coverage is None else f"{entry.coverage:.2f}"
-    return entry.event, printable(entry.url), printable(entry.duplicate_of), printable(entry.rule), coverage
+def _columns(entry: Entry) -> tuple[str, str, str, str]:
+    return entry.event, printable(entry.url), printable(entry.duplicate_of), printable(entry.rule)
 
 
 def _without_repetition(url: str, duplicate_of: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, project_directory, read_config
 from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable, quantity
 from crawler_dedup.config import Config, setting_name
+from crawler_dedup.decision import describe_figures
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation import pairs
 from crawler_dedup.evaluation.counts import Counts, Share
@@ -133,8 +134,7 @@ def _error_lines(result: PairResult) -> str:
     pair, rule, is_duplicate = result.deciding_direction
     first = f"\n{'false' if is_duplicate else 'missed'}, label {result.labelled.label}: {rule}"
     if result.is_signed:
-        first += "" if pair.distance is None else f", distance {pair.distance}"
-        first += f", resemblance {pair.resemblance:.2f}, coverage {pair.coverage:.2f}"
+        first += f", {figures}" if (figures := describe_figures(pair.distance, *pair.shares)) else ""
     return "\n".join([first, _page_line(result.a), _page_line(result.b)])
 
 
@@ -182,8 +182,6 @@ def _wrong_pair_fields(result: PairResult) -> dict[str, Any]:
         "label": result.labelled.label,
         "rule": rule,
         "distance": pair.distance if result.is_signed else None,
-        "resemblance": pair.resemblance if result.is_signed else None,
-        "coverage": pair.coverage if result.is_signed else None,
         "a": _page_fields(result.labelled.id_a, result.a),
         "b": _page_fields(result.labelled.id_b, result.b),
     }

@@ -12,6 +12,7 @@ import click
 from crawler_dedup.cli.options import gather_options, last_option, parse_time, run_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.terminal import printable, quantity
+from crawler_dedup.decision import describe_figures
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import DUPLICATES, Entry
 from crawler_dedup.journal.reader import Journals, Selection
@@ -157,12 +158,8 @@ def describe_decision(entry: Entry) -> str:
     """Return the rule that decided, and what it measured; ``""`` where nothing was compared."""
     if not entry.rule:
         return ""
-    parts = [f"rule “{entry.rule}”"]
-    if entry.distance is not None:
-        parts.append(f"distance {entry.distance}")
-    if entry.resemblance is not None and entry.coverage is not None:
-        parts.append(f"resemblance {entry.resemblance:.2f}, coverage {entry.coverage:.2f}")
-    return printable(", ".join(parts))
+    figures = describe_figures(entry.distance, entry.resemblance, entry.coverage)
+    return printable(f"rule “{entry.rule}”{', ' if figures else ''}{figures}")
 
 
 def describe_time(entry: Entry) -> str:

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.prompt import Prompt
 
-from crawler_dedup.cli.compare import CHANGED, print_difference
+from crawler_dedup.cli.compare import CHANGED, describe_lacks, print_difference
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.evaluate import format_share
 from crawler_dedup.cli.journals import (
@@ -33,6 +33,7 @@ from crawler_dedup.evaluation.answers import Answers, PageContent, contents_of
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.fetching import as_fetched, fetch_page
+from crawler_dedup.inspection.lacks import find_fetched_lacks
 from crawler_dedup.inspection.sites import PairSites, find_sites_then
 from crawler_dedup.inspection.stored import DropId, StoredPages, id_of
 from crawler_dedup.journal.entry import Entry
@@ -161,6 +162,9 @@ class _DropViewer:
                 click.echo(CHANGED)
             if new and kept:
                 print_side_by_side(self.console, self._text_of(new), self._text_of(kept), folded=True)
+                sites = self.sites[id_of(entry)]
+                lacks = find_fetched_lacks(entry, new.html, kept.html, self.signer, sites)
+                self.console.print(describe_lacks("kept", lacks))
             return new, kept
         dropped = self.stored.find(id_of(entry))
         print_difference(entry, record, dropped, self.signer, self.sites[id_of(entry)])

@@ -287,7 +287,7 @@ def _print_nearest(record: Record, config: Config, target: Target) -> None:
     rule, is_duplicate = decide(pair)
     answer = "would represent this page now" if is_duplicate else "does not represent this page"
     click.echo(f"Of the other kept pages, {printable(pair.kept.url)} is the most similar; it {answer}: rule “{rule}”.")
-    make_console().print(describe_lacks("other", find_lacks(page, pair)))
+    make_console().print(describe_lacks("other", find_lacks(page, pair), is_stored=False))
 
 
 def _print_fetched(sites: PairSites, last: Entry, config: Config) -> None:

@@ -20,6 +20,7 @@ from crawler_dedup.evaluation.labelled import Document, LabelledPair, LabelledSe
 from crawler_dedup.hamming import MAX_DISTANCE
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import learn_sites
+from crawler_dedup.rules.matcher import pair_of
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import Sites
 from crawler_dedup.rules.trimming import trim, with_site_keys
@@ -110,6 +111,7 @@ class PairResult:
         b: the other page.
         forward: the result for *a* if *b* is kept.
         backward: the result for *b* if *a* is kept.
+        config: the settings with which it was decided.
     """
 
     set_name: str
@@ -118,6 +120,7 @@ class PairResult:
     b: SignedDocument
     forward: DirectionResult
     backward: DirectionResult
+    config: Config
 
     @property
     def is_duplicate(self) -> bool:
@@ -150,22 +153,17 @@ class PairResult:
     def with_nothing_learned(self) -> PairResult:
         """Return the result as if nothing were known about the sites."""
         pair, a, b = self.forward.pair, self.a.page, self.b.page
-        decide = partial(
-            decide_direction,
-            max_distance=pair.max_distance,
-            sites=Sites(),
-            scheme=pair.scheme,
-            by_words=pair.by_words,
-        )
+        decide = partial(decide_direction, config=self.config, sites=Sites(), scheme=pair.scheme)
         return replace(self, forward=decide(a, b), backward=decide(b, a))
 
     @property
     def deciding_direction(self) -> DirectionResult:
-        """The direction that makes the pair a duplicate, or else that in which more of the new page is covered."""
+        """The direction that makes the pair a duplicate, or else that in which the kept page lacks fewer blocks."""
         if not self.is_signed:
             return self.forward
-        return max(
-            (self.forward, self.backward), key=lambda direction: (direction.is_duplicate, direction.pair.coverage)
+        return min(
+            (self.forward, self.backward),
+            key=lambda direction: (not direction.is_duplicate, len(direction.pair.comparison.missing)),
         )
 
     @property
@@ -187,13 +185,13 @@ class SiteMean(NamedTuple):
 
 
 def decide_direction(
-    new: SignedPage, kept: SignedPage, max_distance: int, sites: Sites, scheme: Scheme, *, by_words: bool = True
+    new: SignedPage, kept: SignedPage, config: Config, sites: Sites, scheme: Scheme
 ) -> DirectionResult:
     """Decide as a crawl does if it meets *new* and *kept* is kept."""
     new = with_site_keys(new, sites.profile_of(new))
     kept = trim(with_site_keys(kept, sites.profile_of(kept)))
     profiles = sites.profile_of(new), sites.profile_of(kept)
-    result = _apply_rules(Pair(new, kept, max_distance, scheme, *profiles, by_words))
+    result = _apply_rules(pair_of(config, scheme, new, kept, *profiles))
     if result.is_duplicate and not Lookup(scheme).finds(new, kept):
         return DirectionResult(result.pair, "not met in the index", False)
     return result
@@ -216,18 +214,13 @@ def evaluate_pairs(
     """Decide about every pair of *sets*, with the site profiles that a crawl of all their pages learns."""
     pages = [document.page for document in documents.values()]
     sites = learn_sites(shuffle_pages(pages))
-    decide = partial(
-        decide_direction,
-        max_distance=config.max_distance,
-        sites=sites,
-        scheme=scheme_of(config.scheme, config),
-        by_words=config.compare == "words",
-    )
+    decide = partial(decide_direction, config=config, sites=sites, scheme=scheme_of(config.scheme, config))
     results = []
     for labelled_set in sets:
         for pair in labelled_set.pairs:
             a, b = documents[labelled_set.name, pair.id_a], documents[labelled_set.name, pair.id_b]
-            results.append(PairResult(labelled_set.name, pair, a, b, decide(a.page, b.page), decide(b.page, a.page)))
+            directions = decide(a.page, b.page), decide(b.page, a.page)
+            results.append(PairResult(labelled_set.name, pair, a, b, *directions, config))
     return results
 
 

@@ -26,7 +26,7 @@ from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.system.compression import FrameDamaged, decompress_stream, zstd
 from crawler_dedup.system.files import open_replacement
 
-FORMAT = 8
+FORMAT = 9
 """Version of the files."""
 MAX_BLOCK_ROWS = 1 << 16
 """Maximum number of rows of a block."""

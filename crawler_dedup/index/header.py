@@ -15,7 +15,7 @@ from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
 
-FORMAT = 11
+FORMAT = 12
 """Version of the layout of the databases."""
 Kind = Literal["pages", "signatures"]
 KIND: Kind = "pages"

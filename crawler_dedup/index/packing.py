@@ -44,8 +44,6 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     chars: Count
     signature: int
     features: Count
-    sketch: bytes
-    feature_digest: bytes
     cover: bytes
     link_digest: bytes
     link_count: Count = 0

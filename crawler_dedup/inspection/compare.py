@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lxml.html import HtmlElement
@@ -15,15 +15,35 @@ from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
+from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.lines import hash_line
 from crawler_dedup.signing.lookup import Lookup
-from crawler_dedup.signing.outline import read_outline
+from crawler_dedup.signing.outline import Outline, read_outline
+from crawler_dedup.signing.pagelines import Line, count_read, read_lines, split_into_lines
 from crawler_dedup.signing.schemes import Agreement
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.textblocks import Block
 
 _LONG_LINE = 40
 _LONG_TEXT = 100_000  # in a longer text, a search for thousands of lines would take seconds
 # Elements that a reader sees, and that are never main text: the outline leaves them out.
 _NEVER_MAIN_TEXT = ("aside", "button", "dialog", "footer", "menu", "nav", "noscript")
+_BESIDE = "beside"  # the tag that they get to be read
+
+
+@dataclass(frozen=True)
+class VisibleLine:
+    """A line that a page shows.
+
+    Attributes:
+        text: its text.
+        number: the hash of the block that it makes; 0: it makes none.
+        exemption: why not its whole text is compared; ``""`` if it is.
+    """
+
+    text: str
+    number: int
+    exemption: str
 
 
 @dataclass(frozen=True)
@@ -37,6 +57,7 @@ class InspectedPage:
         tokens: number of each token in the text that is compared: the main text, or all blocks of a thin page;
             empty if that text is too long.
         blocks: the text of each block by its hash.
+        lines: all lines that it shows.
     """
 
     page: SignedPage
@@ -44,6 +65,7 @@ class InspectedPage:
     beside: tuple[str, ...]
     tokens: Counter[str]
     blocks: Mapping[int, str]
+    lines: Sequence[VisibleLine]
 
     def tokens_missing_in(self, other: InspectedPage) -> list[tuple[str, int]]:
         """Return (token, number) of the tokens that *other* does not have at all, the most frequent first."""
@@ -94,7 +116,7 @@ def inspect_page(
     """Sign a page as a crawl does, and return it with the texts that it was signed from."""
     page, text = signer.sign(url, body, encoding=encoding, key=url, scope=scope)
     if text is None:
-        return InspectedPage(page, "", (), Counter(), {})
+        return InspectedPage(page, "", (), Counter(), {}, ())
     tree, read = signer.read_page(body, encoding)
     embedded = find_embedded_content(tree, revealed=read.revealed) if page.kind is PageKind.THIN else None
     blocks = pack_blocks(read.outline, read.main, read.title, page.url, embedded).texts
@@ -103,7 +125,9 @@ def inspect_page(
         tokens = signer.text_of(compared).tokens
     except BeyondLimits:
         tokens = []
-    return InspectedPage(page, text, _find_beside(tree, text), Counter(tokens), blocks)
+    everything = _read_everything(tree, revealed=read.revealed)
+    lines = [*_find_lines(read.outline.blocks), *_find_lines_beside(everything, blocks)]
+    return InspectedPage(page, text, _find_beside(everything.blocks, text), Counter(tokens), blocks, lines)
 
 
 def apply_rules(pair: Pair) -> list[RuleResult]:
@@ -139,15 +163,55 @@ def compare_signatures(pair: Pair) -> SignatureResult | None:
     )
 
 
-def _find_beside(tree: HtmlElement, text: str) -> tuple[str, ...]:
-    """Return the blocks of *tree* that are not in the main text *text*. Changes *tree*."""
+def _find_lines(blocks: Sequence[Block]) -> Iterator[VisibleLine]:
+    """Yield the visible lines of *blocks*, which are compared."""
+    lines = split_into_lines(blocks)
+    making_blocks = {place: line for place, _, line in read_lines(lines)}
+    end = count_read(lines)  # what follows is compared as a whole
+    for place, block in enumerate(lines):
+        if line := making_blocks.get(place):
+            yield VisibleLine(block.shown, hash_line(line.letters, line.numbers), _exempt_part(line, block))
+        else:
+            skipped = "numbers of lines" if any(map(str.isdigit, block.text)) else "an advertisement"
+            yield VisibleLine(block.shown, 0, skipped if place < end else "")
+
+
+def _exempt_part(line: Line, block: Block) -> str:
+    """Return why not the whole text of *block* is compared; ``""`` if it is."""
+    if line.numbers and not line.letters:
+        return "the same date"
+    if normalise(block.text) != line.plain:
+        return "a count"
+    return "" if line.says_something else "no letter, digit or symbol"
+
+
+def _read_everything(tree: HtmlElement, *, revealed: bool) -> Outline:
+    """Read *tree* with what is never main text. Changes *tree*."""
     for root in parsing.roots(tree):
         for element in root.iter(*_NEVER_MAIN_TEXT):
-            element.tag = "div"
+            element.tag = _BESIDE
+    return read_outline(tree, revealed=revealed, with_elements=True)
+
+
+def _find_lines_beside(everything: Outline, texts: Mapping[int, str]) -> Iterator[VisibleLine]:
+    """Yield the lines in elements that are never main text. On a thin page, some of them are *texts* of blocks."""
+    assert everything.elements is not None
+    numbers = {" ".join(text.split()): number for number, text in texts.items()}
+    are_beside = [False]  # the root, which is its own parent
+    for tag, parent in zip(everything.elements.tags[1:], everything.parents[1:], strict=True):
+        are_beside.append(tag == _BESIDE or are_beside[parent])
+    for owner, block in zip(everything.elements.owners, everything.blocks, strict=True):
+        for line in split_into_lines([block] if are_beside[owner] else []):
+            number = numbers.get(line.shown, 0)
+            yield VisibleLine(line.shown, number, "" if number else "in navigation, a footer or the like")
+
+
+def _find_beside(everything: Sequence[Block], text: str) -> tuple[str, ...]:
+    """Return the blocks of *everything* that are not in the main text *text*."""
     in_text = Counter(line.strip().removeprefix("- ") for line in text.splitlines())
     searched = text if len(text) < _LONG_TEXT else ""
     outside = []
-    for block in read_outline(tree).blocks:
+    for block in everything:
         if in_text[block.text]:
             in_text[block.text] -= 1
         elif len(block.text) < _LONG_LINE or block.text not in searched:

@@ -39,8 +39,6 @@ class Comparison:
     duplicate: bool | None
     rule: str | None
     distance: int | None
-    resemblance: float | None
-    coverage: float | None
     signatures: SignatureResult | None
     kept_lacks: Sequence[Lack]
     new_lacks: Sequence[Lack]
@@ -62,11 +60,9 @@ def compare_pages(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief:
         duplicate=deciding.duplicate if deciding else None,
         rule=deciding.rule if deciding else None,
         distance=pair.distance if is_signed else None,
-        resemblance=pair.resemblance if is_signed else None,
-        coverage=pair.coverage if is_signed else None,
         signatures=compare_signatures(pair),
-        kept_lacks=find_lacks(new, pair),
-        new_lacks=find_lacks(kept, swapped),
+        kept_lacks=find_lacks(new, pair, kept),
+        new_lacks=find_lacks(kept, swapped, new),
         same_links=pair.same_links if is_signed else None,
         snapshot=pair.new_site.number,
         kept_snapshot=pair.kept_site.number,

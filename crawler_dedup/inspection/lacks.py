@@ -17,15 +17,19 @@ from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import NAMES, decide
 from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signedpage import SignedPage, Trait
-from crawler_dedup.signing.blocks import PackedBlock
+from crawler_dedup.signing.blocks import IS_ADDRESS, PackedBlock
+from crawler_dedup.signing.cover import cover_of
 from crawler_dedup.signing.pagelines import SHORT
 from crawler_dedup.signing.signer import Signer
 
 if TYPE_CHECKING:
     from crawler_dedup.index.profiles import Snapshot
+    from crawler_dedup.journal.entry import Entry
     from crawler_dedup.warc.droppedpage import DroppedPage
 
 _KINDS = {Trait.EMBEDDED: "a picture or the like", Trait.HEADING: "a heading", Trait.ENTRY: "a link"}
+_SAME_WORDS = "the same words, written differently"
+_TOGETHER = "compared together with others: the page has too many blocks"
 
 
 @dataclass(frozen=True)
@@ -45,24 +49,40 @@ class Lack:
     exemption: str = ""
 
 
-def find_lacks(new: InspectedPage, pair: Pair) -> list[Lack]:
+def find_lacks(new: InspectedPage, pair: Pair, kept: InspectedPage | None = None) -> list[Lack]:
     """Return every block of the *new* page that the kept page of *pair* lacks, those that count first.
 
-    Nothing if a page is not signed, and for a text and a thin page.
+    Also every other line that the kept page does not show, such as a count, or a date in another notation. If the blocks are
+    not compared (a page is not signed, or a text and a thin page), these lines are returned alone.
+
+    Args:
+        kept: the kept page with its texts; ``None``: they are not known, so that it may show the same counts and the like.
     """
-    if pair.new.unsigned or pair.kept.unsigned or pair.new.kind is not pair.kept.kind:
-        return []
-    lacks = [
-        Lack(_kind_of(block), new.blocks.get(block.hash, ""), block.size, exemption)
-        for block, is_there, exemption in pair.comparison.blocks
-        if not is_there
-    ]
+    blocks = [*pair.comparison.blocks] if _are_compared(pair) else []
+    lacking = {
+        block.hash: Lack(_kind_of(block), new.blocks.get(block.hash, ""), block.size, exemption)
+        for block, is_there, exemption in blocks
+        if not is_there and (block.size or block.traits & IS_ADDRESS == Trait.EMBEDDED)
+    }
+    numbers = {block.hash for block, *_ in blocks}
+    lacks = list(lacking.values())
+    shown = {"", *(lack.text for lack in lacks), *(line.text for line in (kept.lines if kept else ()))}
+    for line in new.lines:
+        lack = lacking.get(line.number)  # of another line with the same words
+        if line.text not in shown and (kept or lack or line.exemption or not blocks):
+            same = _SAME_WORDS if line.number in numbers else _TOGETHER if blocks else ""
+            lacks.append(Lack("a line", line.text, len(line.text), lack.exemption if lack else line.exemption or same))
+        shown.add(line.text)
     return sorted(lacks, key=lambda lack: bool(lack.exemption))
+
+
+def _are_compared(pair: Pair) -> bool:
+    return not (pair.new.unsigned or pair.kept.unsigned) and pair.new.kind is pair.kept.kind
 
 
 def find_compared(new: InspectedPage, pair: Pair) -> frozenset[str]:
     """Return those blocks of the *new* page that the kept page of *pair* has to have."""
-    if pair.new.unsigned or pair.kept.unsigned or pair.new.kind is not pair.kept.kind:
+    if not _are_compared(pair):
         return frozenset()
     counted = (block for block, _, exemption in pair.comparison.blocks if not exemption)
     return frozenset(new.blocks.get(block.hash, "") for block in counted)
@@ -75,6 +95,14 @@ def inspect_stored(
     drop = dropped.drop
     new = inspect_page(signer, drop.url, dropped.body, drop.charset or None, scope=drop.scope)
     return new, find_lacks(new, sites.pair_up(new.page, kept, signer))
+
+
+def find_fetched_lacks(drop: Entry, new: bytes, kept: bytes, signer: Signer, sites: PairSites) -> list[Lack]:
+    """Return what the representative of a *drop* lacks, given both pages as HTML that declares its charset."""
+    new_page, kept_page = (
+        inspect_page(signer, url, body, scope=drop.scope) for url, body in ((drop.url, new), (drop.duplicate_of, kept))
+    )
+    return find_lacks(new_page, sites.pair_up(new_page.page, kept_page.page, signer), kept_page)
 
 
 def swap_pages(pair: Pair, kept: InspectedPage) -> Pair:
@@ -100,12 +128,12 @@ def find_nearest(pages: Index, signer: Signer, page: SignedPage, recorded: str) 
 
 
 def find_similar(pages: Index, comparing: Comparing, page: SignedPage) -> str:
-    """Return the address of the other kept page that resembles a kept *page* most; ``""`` if there is no candidate.
+    """Return the address of the other kept page that has most blocks of a kept *page*; ``""`` if there is no candidate.
 
-    It goes by resemblance: the index no longer has all that the rules need of a new page.
+    The index no longer has all that the rules need of a new page.
     """
-    others = _list_candidates(pages, comparing, page, page.url)
-    nearest = max(others, key=lambda pair: pair.resemblance, default=None)
+    others, shown = _list_candidates(pages, comparing, page, page.url), cover_of(page).shown
+    nearest = max(others, key=lambda pair: len(shown & cover_of(pair.kept).shown), default=None)
     return "" if nearest is None else nearest.kept.url
 
 

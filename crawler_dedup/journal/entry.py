@@ -76,8 +76,8 @@ class Entry(msgspec.Struct, frozen=True):
             ``unchanged`` page was compared with its own kept version.)
         rule: name of the rule that decided.
         distance: Hamming distance of the two signatures, in bits; ``None`` if the scheme has no distance.
-        resemblance: estimated, 0 to 1.
-        coverage: estimated, 0 to 1.
+        resemblance: 0 to 1; ``None`` if the scheme does not measure it.
+        coverage: 0 to 1; ``None`` if the scheme does not measure it.
         title: title of the page.
         bytes: size of its body.
         links: number of its outlinks.

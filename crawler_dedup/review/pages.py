@@ -101,7 +101,7 @@ class _Pages:
             label=self._review.label_of(drop),
             overrides=self._review.overrides_of(drop),
             sides=compare_sides(new, kept, self._review.signer) if new and kept else None,
-            lacks=() if kept else self._review.find_lacks(drop)[:MAX_ROWS],
+            lacks=self._review.find_lacks(drop)[:MAX_ROWS],
             is_stored=self._review.is_stored(drop),
             is_fetched=bool(kept.html),
             most_rows=MAX_ROWS,

@@ -18,7 +18,7 @@ from crawler_dedup.index.maintenance import open_pages, open_to_write
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
 from crawler_dedup.inspection.droptable import Drop, DropTable, Search
 from crawler_dedup.inspection.fetching import as_fetched, fetch_page
-from crawler_dedup.inspection.lacks import Lack, inspect_stored
+from crawler_dedup.inspection.lacks import Lack, find_fetched_lacks, inspect_stored
 from crawler_dedup.inspection.mirrors import Mirror
 from crawler_dedup.inspection.restore import restore
 from crawler_dedup.inspection.sites import find_sites_then
@@ -117,11 +117,14 @@ class Review:
         return id_of(drop.entry) in self._stored
 
     def find_lacks(self, drop: Drop) -> list[Lack]:
-        """Return what the representative lacks of a stored page, as far as the index tells without its text."""
+        """Return what the representative lacks of a page that is stored, or of a pair that was fetched."""
+        new, kept = self.contents(drop)
         with self._lock, closing(open_pages(self._index)) as pages:
             record = pages.find(drop.entry.scope, drop.kept_key) if drop.kept_key else None
             sites = find_sites_then(pages, drop.entry)
             dropped = self._stored.find(id_of(drop.entry))
+        if kept.html:
+            return find_fetched_lacks(drop.entry, new.html, kept.html, self.signer, sites)
         return inspect_stored(dropped, record.page, self.signer, sites)[1] if dropped and record else []
 
     def fetch(self, drop: Drop) -> None:

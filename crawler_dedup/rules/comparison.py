@@ -120,12 +120,6 @@ class BlockComparison:
         """Whether any block of the new page counts."""
         return any(not exemption for *_, exemption in self.blocks)
 
-    @property
-    def coverage(self) -> float:
-        """The share of the new page's blocks that count which the kept page has, by letters; 0 to 1."""
-        counted = size_of([block for block, _, exemption in self.blocks if not exemption])
-        return 1 - size_of(self.missing) / counted if counted else 1.0
-
     @computed
     def own(self) -> Sequence[PackedBlock]:
         """The blocks of text that are not among those of many pages of the new page's site, apart from the title."""

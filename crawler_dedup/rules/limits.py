@@ -62,8 +62,6 @@ of a day is no copy of that of its month."""
 
 # Text pages
 
-PART = 0.7
-"""Least share of the words of a text that a longer one under the same name has (containment, estimated)."""
 MANY_FEATURES = 100
 """With fewer, labelled pages with the same words under two titles or headings were two pages."""
 

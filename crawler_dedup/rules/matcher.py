@@ -45,7 +45,8 @@ def pair_of(
     kept_site: SiteProfile = UNKNOWN_SITE,
 ) -> Pair:
     """Return the pair of two pages that a crawl with the settings *config* compares."""
-    return Pair(new, kept, config.max_distance, scheme, new_site, kept_site, config.compare == "words")
+    by_words, by_names = config.compare == "words", config.extractor == "paragraphs"
+    return Pair(new, kept, config.max_distance, scheme, new_site, kept_site, by_words, by_names)
 
 
 class RuleMatcher(Lookup):

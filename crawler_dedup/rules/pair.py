@@ -14,12 +14,11 @@ from crawler_dedup.rules.limits import (
     MOST_MORE,
     NOTHING,
     NOWHERE,
-    PART,
 )
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
 from crawler_dedup.rules.trimming import is_list
 from crawler_dedup.signedpage import PageKind, SignedPage
-from crawler_dedup.signing import sketch, titles
+from crawler_dedup.signing import titles
 from crawler_dedup.signing.links import hash_own, unpack_links
 from crawler_dedup.signing.lookup import named_parts
 from crawler_dedup.signing.schemes import Agreement, Scheme
@@ -38,6 +37,8 @@ class Pair:
         new_site: what is known about the new page's site.
         kept_site: what is known about the kept page's site.
         by_words: whether the words of both pages decide, and not only their signatures.
+        by_names: whether the words decide also about texts that were found by their name only: not if the text that is
+            signed is not that of the blocks, because another extractor returns it.
     """
 
     new: SignedPage
@@ -47,6 +48,7 @@ class Pair:
     new_site: SiteProfile = UNKNOWN_SITE
     kept_site: SiteProfile = UNKNOWN_SITE
     by_words: bool = True
+    by_names: bool = True
 
     @computed
     def same_host(self) -> bool:
@@ -96,7 +98,7 @@ class Pair:
         The name is what both pages repeat of their titles; on one host, for pages that repeat nothing, it is the heading.
         With a maximum distance of 0, only the same text is a duplicate.
         """
-        if not self.are_texts or self.max_distance == 0 or self.coverage < PART:
+        if not (self.are_texts and self.by_names) or self.max_distance == 0:
             return False
         if self.new_named:
             return self.new_named == self._kept_named and (not self.same_host or self.other_parts_agree)
@@ -162,23 +164,10 @@ class Pair:
         )
         return (size_of(comparison.own) < NOTHING or is_frame) and not is_copy
 
-    @computed
-    def resemblance(self) -> float:
-        """|A∩B| / |A∪B| of what the scheme compares, or else of the features; of thin pages 1 for equal ones, else 0."""
-        if self.are_thin:
-            return float(self.new.signature == self.kept.signature)
-        measured = None if self.agreement is None else self.agreement.resemblance
-        return sketch.resemblance(self.new.sketch, self.kept.sketch) if measured is None else measured
-
-    @computed
-    def coverage(self) -> float:
-        """The share of the new page's features, or of a thin page's blocks, that the kept page has too; 0 to 1."""
-        if self.are_thin:
-            return self.comparison.coverage
-        measured = None if self.agreement is None else self.agreement.coverage
-        if measured is not None:
-            return measured
-        return sketch.containment(self.resemblance, self.new.features, self.kept.features)
+    @property
+    def shares(self) -> tuple[float | None, float | None]:
+        """Resemblance and coverage, if the scheme measures them."""
+        return (None, None) if self.agreement is None else (self.agreement.resemblance, self.agreement.coverage)
 
     # Links
 
@@ -307,7 +296,8 @@ class Pair:
         has more text beside its main text, the main text may be a consent text, which many hosts have.
         """
         return (
-            self.new.feature_digest == self.kept.feature_digest
+            self.new.signed == self.kept.signed
+            and self.are_texts
             and not self.same_host
             and self.new.features >= MANY_FEATURES
             and bool(self.new_parts - self.kept_parts)

@@ -163,4 +163,4 @@ def first_match(pairs: Iterable[Pair]) -> tuple[SignedPage, Match] | None:
 
 
 def _match(rule: str, pair: Pair) -> Match:
-    return Match(rule, pair.distance, pair.resemblance, pair.coverage)
+    return Match(rule, pair.distance, *pair.shares)

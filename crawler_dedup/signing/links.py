@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signing.sketch import set_digest
+from crawler_dedup.signedpage import digest_of
 
 MAX_PACKED = 512
 # Host, path and query of an address without anything unusual, which parsers of addresses would read differently.
@@ -43,8 +43,8 @@ class Links:
 
     @property
     def digest(self) -> bytes:
-        """Digest of all links (:func:`~crawler_dedup.signing.sketch.set_digest`)."""
-        return set_digest(self.hashes)
+        """BLAKE2b of all links, 8 bytes."""
+        return digest_of(self.hashes.astype("<u8", copy=False).tobytes())
 
     @property
     def packed(self) -> bytes:

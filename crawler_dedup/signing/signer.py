@@ -1,4 +1,4 @@
-"""Page → :class:`SignedPage`: limits, tree, outline, main text, features, signature and sketches, in this order.
+"""Page → :class:`SignedPage`: limits, tree, outline, main text, features, signature, in this order.
 
 Pure: it depends on neither Scrapy nor index, and gives the same answer in the crawl, on the command line and in a batch job.
 """
@@ -18,7 +18,7 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import BeyondLimits, ConfigError, IndexDamaged
-from crawler_dedup.signedpage import PageKind, Signature, SignedPage, identify_page
+from crawler_dedup.signedpage import PageKind, Signature, SignedPage, digest_of, identify_page
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
@@ -32,7 +32,6 @@ from crawler_dedup.signing.schemes import add_unfiled_options, scheme_of
 from crawler_dedup.signing.schemes.scheme import Scheme
 from crawler_dedup.signing.scriptdata import awaits_script, find_data
 from crawler_dedup.signing.segmentation import CutHan, han_cutter, resolve_tokenizer
-from crawler_dedup.signing.sketch import digest, set_digest, sketch
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text, pack_text
 from crawler_dedup.signing.titles import split_title
@@ -219,7 +218,7 @@ class Signer:
             page,
             text=pack_text(content.text) if self.config.store_text else b"",
             title=content.title,
-            digest=digest(body),
+            digest=digest_of(body),
             chars=content.main.size,
             inner_link_chars=content.main.linked,
             link_count=len(links),
@@ -290,16 +289,13 @@ def _unsigned(page: SignedPage, reason: str) -> SignedPage:
 
 
 def _with_signature(page: SignedPage, signature: Signature, features: Features) -> SignedPage:
-    """Return *page* with its signature and a summary of the features that it is compared by."""
-    content = features.content
+    """Return *page* with its signature and the number of its features."""
     return msgspec.structs.replace(
         page,
         kind=PageKind.TEXT,
         signature=signature.number,
         value=signature.value,
-        features=len(content),
-        sketch=sketch(content),
-        feature_digest=set_digest(content),
+        features=len(features.content),
     )
 
 

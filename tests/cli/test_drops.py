@@ -31,7 +31,7 @@ def columns(result: Result) -> list[list[str]]:
 
 def urls(result: Result) -> list[str]:
     """Return the pages that `drops` lists."""
-    return [url for _, _, url, _, _, _ in columns(result)]
+    return [url for _, _, url, _, _ in columns(result)]
 
 
 # A line a drop
@@ -40,7 +40,7 @@ def urls(result: Result) -> list[str]:
 def test_a_drop_is_listed_in_a_line_with_its_representative_and_the_reason(dropped: Path) -> None:
     entries = entries_of(dropped / FIRST)
     result = invoke("drops", dropped)
-    assert columns(result) == [[entry.time, "drop", entry.url, KEPT, "alike", "1.00"] for entry in entries]
+    assert columns(result) == [[entry.time, "drop", entry.url, KEPT, "alike"] for entry in entries]
     assert urls(result) == COPIES
     assert result.stderr.startswith(f"6 drops in run {entries[0].run}, {entries[0].time[:10]} ")
 
@@ -100,8 +100,7 @@ def test_an_explanation_has_the_titles_and_all_measures(dropped: Path) -> None:
     assert result.stdout.splitlines()[:3] == [
         f"{COPIES[0]}  “Article 1”",
         f"  ← {KEPT}",
-        "    rule “alike”, distance 0, resemblance 1.00, coverage 1.00;"
-        f" {entry.time[:10]} {entry.time[11:19]} UTC, run {entry.run}",
+        f"    rule “alike”, distance 0; {entry.time[:10]} {entry.time[11:19]} UTC, run {entry.run}",
     ]
     assert explained(result) == COPIES
 
@@ -122,10 +121,10 @@ def test_addresses_are_complete_in_a_pipe_and_distinguished_on_a_terminal(droppe
         assert len(long) == columns
         assert all(len(line) <= columns for line in printed)
         assert "  a.org/x" in long
-        assert "x/end ← /kept  alike  1.00" in long
+        assert "x/end ← /kept  alike" in long
         assert "tools/index.html ← " in tools
         assert "books/index.html ← " in books
-        assert "all/index.html  alike  1.00" in tools
+        assert "all/index.html  alike" in tools
         assert " ← mirror.org/x  alike" in mirrored
         assert all((entry.time[11:16] in line) == (columns >= 100) for line in printed)
 

@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         deduplicator.check(URL, article("x", count=400).encode())
     drop = (
         '{"version":2,"time":"2026-11-22T08:00:00Z","event":"drop","run":"00000001","spider":"s","url":"http://a.org/2",'
-        f'"key":"2","scope":"","duplicate_of":"{URL}","rule":"same bytes","distance":0,"resemblance":1.0,"coverage":1.0}}\n'
+        f'"key":"2","scope":"","duplicate_of":"{URL}","rule":"same bytes","distance":0}}\n'
     )
     (folder / "index" / "journal-2026.jsonl").write_text(drop, encoding="utf-8")
     for name in ("x", "y"):

@@ -164,6 +164,7 @@ def test_answers_become_a_labelled_folder_with_fetched_pages(live: Site, tmp_pat
     del live.pages["/gone"]
     result = judge(tmp_path / "index", "y\ny\n", "--fetch")
     assert "the answer has status 404" in result.stdout
+    assert "the kept page lacks: does not count (in navigation, a footer or the like): /copy" in printed_text(result)
     check_folder(tmp_path / "index" / "judged", {(f"{live.url}/copy", f"{live.url}/kept"): 1})
     assert len(answers(tmp_path / "index" / "judged")) == 2
 

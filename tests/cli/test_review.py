@@ -134,7 +134,9 @@ def test_a_dropped_page_that_is_stored_is_shown_without_a_request(tmp_path: Path
             assert not site.paths()
             browser.press(path, "fetch")
             assert site.paths() == ["/kept"]
-            assert "Blocks only in the dropped page: 1" in browser.get(path).text
+            shown = browser.get(path).text
+            assert "Blocks only in the dropped page: 1" in shown
+            assert "does not count: says where the page is" in shown
         with review(tmp_path, tmp_path / "index") as browser:
             for file in (tmp_path / "index").glob("dropped-*"):
                 file.unlink()

@@ -78,7 +78,7 @@ def test_the_decision_is_shown_the_page_passes_and_nothing_is_filed(
     url = f"{site.url}/copy"
     done = run_scrapy(directory, *COMMANDS[command], "--spider", "project", url)
     assert decisions(done.stdout, command) == [
-        f"duplicate {url} of {site.url}/page (distance 0, resemblance 1.00, coverage 1.00, rule 'alike'): a crawl would"
+        f"duplicate {url} of {site.url}/page (distance 0, rule 'alike'): a crawl would"
         " drop it. Nothing was filed; it was compared with pages of scope 'spider project'"
     ]
     assert "INFO: Near-duplicate filter" in done.stdout

@@ -318,7 +318,6 @@ def test_a_row_is_an_encoded_record() -> None:
         row(key=5),
         row(scope=b"bytes"),
         row(kind=3),
-        row(sketch=b"1234"),
         row(cover=b"\2\0t"),
         row(links=b"12345"),
         row(signature=-5),

@@ -22,7 +22,6 @@ from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article, words
 from tests.support.prose import html, prose
 from tests.support.signedpages import MAX_DISTANCE, SIMHASH, block, kept, links, new, thin
-from tests.support.signedpages import words as features
 
 SIGNER = Signer(Config(tokenizer="bigrams"))
 TITLES = ("How to steep leaves | Tea House", "How to boil water | Tea House", "", "Tea House")
@@ -45,7 +44,7 @@ def changed(page: SignedPage, source: random.Random) -> SignedPage:
         "link_chars": source.choice((100, 3_000)),
         "unsigned": source.choice(("", "", "", "", "too little text", "too many bytes")),
         **links(*source.sample(range(5), 3)),
-        **features(begin, begin + source.choice((60, 200))),
+        "features": source.choice((60, 200)),
     }
     some_fields = {name: value for name, value in chosen.items() if source.random() < 0.5}
     some_thin = {} if source.random() < 0.6 else changed_blocks(source)

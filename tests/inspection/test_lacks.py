@@ -16,7 +16,7 @@ from crawler_dedup.rules.table import decide
 from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import paragraphs, words
-from tests.support.sitepages import MENU, SITE, STORIES, listing, page
+from tests.support.sitepages import INTRODUCTION, MENU, SITE, STORIES, listing, page
 
 SIGNER = Signer(Config(tokenizer="bigrams"))
 POST = " ".join(words("post", 14)).capitalize() + "."
@@ -99,9 +99,54 @@ def test_each_line_that_only_the_new_page_shows_is_named_with_the_reason_if_it_d
         assert all(lack.exemption for lack in lacks)
 
 
-def test_pictures_are_named_and_a_thin_page_is_not_compared_with_a_text() -> None:
-    new, kept = inspect(listing("A", STORIES, picture="<img src='/{0}.png'>"), "new"), inspect(text(), "kept")
-    assert find_lacks(new, pair_of(new, kept)) == []
+def test_of_a_thin_page_and_a_text_the_lines_that_only_one_shows_are_named() -> None:
+    new, kept = inspect(listing("A", STORIES), "new"), inspect(text(), "kept")
+    lacks = {(lack.text, lack.exemption) for lack in find_lacks(new, pair_of(new, kept), kept)}
+    assert lacks == {(line, "") for line in ("A", INTRODUCTION, *(" ".join(words(path, 4)) for path in STORIES))}
+
+
+BESIDE = "in navigation, a footer or the like"
+LINES_WITHOUT_BLOCKS = {
+    "<p>123 views</p>": ("<p>48 views</p>", "123 views", "a count"),
+    "<p>Anna, 3 minutes ago</p>": ("<p>Anna, 2 hours ago</p>", "Anna, 3 minutes ago", "a count"),
+    "<p>Advertisement</p>": ("", "Advertisement", "an advertisement"),
+    "<p>Aug 10th, 2011</p>": ("<p>2011-08-10</p>", "Aug 10th, 2011", "the same date"),
+    "<p>CLOSED on Monday.</p>": ("<p>closed on Monday</p>", "CLOSED on Monday.", "the same words, written differently"),
+    "<pre>1\n2</pre><pre>go</pre>": ("<pre>4\n5</pre><pre>go</pre>", "1 2", "numbers of lines"),
+    "<p>· · ·</p>": ("", "· · ·", "no letter, digit or symbol"),
+    "<nav>Home</nav>": ("<nav>Start</nav>", "Home", BESIDE),
+    "<footer><p>Imprint</p></footer>": ("", "Imprint", BESIDE),
+}
+
+
+@pytest.mark.parametrize(("new", "kept", "line", "exemption"), [(new, *of) for new, of in LINES_WITHOUT_BLOCKS.items()])
+def test_a_line_that_is_not_compared_or_not_as_it_is_written_is_named_with_the_reason(
+    new: str, kept: str, line: str, exemption: str
+) -> None:
+    new_page, kept_page = inspect(text(new), "new"), inspect(text(kept), "kept")
+    pair = pair_of(new_page, kept_page)
+    assert decide(pair)[1] is True
+    assert find_lacks(new_page, pair, kept_page) == [Lack("a line", line, len(line), exemption)]
+    # Without the text of the kept page, only that it has the same words is known.
+    unknown = find_lacks(new_page, pair)
+    assert unknown == ([] if "same words" in exemption else [Lack("a line", line, len(line), exemption)])
+    assert find_lacks(new_page, pair_of(new_page, new_page), new_page) == []
+
+
+def test_lines_of_an_element_for_navigation_that_holds_the_page_are_compared() -> None:
+    swallowed = inspect(f"<title>A rigger</title><nav><h1>A rigger</h1>{paragraphs(words('rigger', 300))}", "new")
+    assert find_lacks(swallowed, pair_of(swallowed, swallowed)) == []
+
+
+def test_each_of_several_lines_with_the_same_words_is_named() -> None:
+    written = ["Open on 10 August 2011 at 9:58", "Open on Aug 10th, 2011 at 17:07"]
+    new, kept = inspect(text(*written), "new"), inspect(text(), "kept")
+    assert {(lack.text, lack.exemption) for lack in find_lacks(new, pair_of(new, kept))} == {
+        (line, "") for line in written
+    }
+
+
+def test_pictures_are_named() -> None:
     pictures = inspect(listing("A", STORIES, picture="<img src='/{}.png'>"), "pictures")
     other = inspect(listing("A", STORIES), "other")
     lacks = find_lacks(pictures, pair_of(pictures, other))

@@ -170,7 +170,7 @@ def test_a_page_is_signed_alike_in_every_charset(deduplicator: Deduplicator, tex
     body, labelled = text.encode(charset), text.replace("<head>", f"<head><meta charset={charset}>").encode(charset)
     for signed in (deduplicator.sign(URL, body, encoding=charset), deduplicator.sign(URL, labelled)):
         assert not signed.unsigned
-        assert (signed.signature, signed.title, signed.sketch) == (right.signature, right.title, right.sketch)
+        assert (signed.signature, signed.title, signed.blocks) == (right.signature, right.title, right.blocks)
 
 
 @pytest.mark.parametrize(

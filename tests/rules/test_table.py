@@ -16,7 +16,7 @@ from crawler_dedup.rules.table import TABLE, compare, decide, first_match
 from crawler_dedup.rules.trimming import is_list, trim, with_site_keys
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.cover import cover_of
-from tests.support.signedpages import MAX_DISTANCE, PAGE, SIMHASH, block, hash_of, kept, links, new, thin, words
+from tests.support.signedpages import MAX_DISTANCE, PAGE, SIMHASH, block, hash_of, kept, links, new, thin
 
 MANY = {"chars": 1000, "inner_link_chars": 500}
 """Makes a page with text a list."""
@@ -132,40 +132,40 @@ CASES = {
     "farthest": case(new(signature=0b111111), PAGE, "alike"),
     "too far": case(new(signature=0b1111111), PAGE, "signatures far apart"),
     # Titles
-    "another title": case(new(title="Brewing | Tea House", **words(0, 99)), kept(**words(0, 99)), "other titles"),
+    "another title": case(new(title="Brewing | Tea House", features=99), kept(features=99), "other titles"),
     "another title, the very same words": case(new(title="Brewing | Tea House"), PAGE, "other titles"),
     "another title, the very same words on another site": case(
-        new(title="Brewing - Mirror", url=OTHER_HOST, **words(0, 100)), kept(**words(0, 100)), "alike"),
-    "another title, a word less on another site": case(new(title="Brewing - Mirror", url=OTHER_HOST, **words(0, 199)),
+        new(title="Brewing - Mirror", url=OTHER_HOST, features=100), kept(features=100), "alike"),
+    "another title, a word less on another site": case(new(title="Brewing - Mirror", url=OTHER_HOST, signature=1),
         PAGE, "other titles"),
     "the very same words on another site, below a longer text that only one page has": case(
-        new(title="Brewing - Mirror", url=OTHER_HOST, blocks=block(1, size=600) + block(2, MAIN, 500), **words(0, 100)),
-        kept(blocks=block(2, MAIN, 500), **words(0, 100)), "other titles"),
+        new(title="Brewing - Mirror", url=OTHER_HOST, blocks=block(1, size=600) + block(2, MAIN, 500), features=100),
+        kept(blocks=block(2, MAIN, 500), features=100), "other titles"),
     "the very same words on another site, beside a short text": case(
         new(title="Brewing - Mirror", url=OTHER_HOST, blocks=block(3, size=248) + block(2, MAIN, 500) + block(1, size=248),
-            **words(0, 100)),
-        kept(blocks=block(2, MAIN, 500), **words(0, 100)), "alike"),
+            features=100),
+        kept(blocks=block(2, MAIN, 500), features=100), "alike"),
     "no title of its own, and no links": case(new(title="", **links()), PAGE, "alike"),
     "no title of its own, and links to other pages": case(new(title=""), PAGE, "other titles"),
     "nothing but the site's title": on_the_site(new(title="Tea House"), PAGE, "alike"),
     "kept without title": case(new(), kept(title=""), "other titles"),
     "kept with nothing but the site's title": on_the_site(new(), kept(title="Tea House", blocks=block(1)), "other titles"),
-    "the part that both pages name": case(new(url=OTHER_HOST, title="Leaves - Mirror", named=1, **words(0, 99)),
-        kept(title="Leaves | Tea House", named=1, **words(0, 99)), "alike"),
-    "different parts that the pages name": case(new(url=OTHER_HOST, title="Leaves - Mirror", named=2, **words(0, 99)),
-        kept(title="Leaves | Tea House", named=1, **words(0, 99)), "other titles"),
-    "the site's title missing": on_the_site(new(title="How to steep leaves", **words(0, 99)), kept(**words(0, 99)),
+    "the part that both pages name": case(new(url=OTHER_HOST, title="Leaves - Mirror", named=1, features=99),
+        kept(title="Leaves | Tea House", named=1, features=99), "alike"),
+    "different parts that the pages name": case(new(url=OTHER_HOST, title="Leaves - Mirror", named=2, features=99),
+        kept(title="Leaves | Tea House", named=1, features=99), "other titles"),
+    "the site's title missing": on_the_site(new(title="How to steep leaves", features=99), kept(features=99),
         "alike"),
-    "the title of another site": case(new(url=OTHER_HOST, title="How to steep leaves - Mirror", **words(0, 99)),
-        kept(**words(0, 99)), "alike"),
-    "a short title on another site": case(new(url=OTHER_HOST, title="Leaves - Mirror", **words(0, 99)),
-        kept(title="Leaves | Tea House", **words(0, 99)), "other titles"),
-    "a title that is cut short": case(new(title="How to steep leave… | Tea House", **words(0, 99)), kept(**words(0, 99)),
+    "the title of another site": case(new(url=OTHER_HOST, title="How to steep leaves - Mirror", features=99),
+        kept(features=99), "alike"),
+    "a short title on another site": case(new(url=OTHER_HOST, title="Leaves - Mirror", features=99),
+        kept(title="Leaves | Tea House", features=99), "other titles"),
+    "a title that is cut short": case(new(title="How to steep leave… | Tea House", features=99), kept(features=99),
         "alike"),
     "a text in no block of the page, beside a link, on another host": case(new(url=OTHER_HOST, blocks=block(1, ENTRY)),
         kept(blocks=block(2, ENTRY)), "alike"),
-    "another title on another known site": case(new(url=OTHER_HOST, title="Tea House - Mirror", **words(0, 99)),
-        kept(**words(0, 99)), "other titles", known_site(title="Mirror"), TEA),
+    "another title on another known site": case(new(url=OTHER_HOST, title="Tea House - Mirror", features=99),
+        kept(features=99), "other titles", known_site(title="Mirror"), TEA),
     # Facts
     "another fact": case(new(blocks=block(1, MAIN)), kept(blocks=block(2, MAIN)), "not covered"),
     "another fact on another host": case(new(blocks=block(1, MAIN), url=OTHER_HOST), kept(blocks=block(2, MAIN)),
@@ -224,7 +224,7 @@ def test_the_first_row_that_applies_decides(name: str) -> None:
     assert (match is not None) == duplicate
     if match is not None:
         assert (match.rule, match.distance) == (row, pair.distance)
-        assert (match.resemblance, match.coverage) == (pair.resemblance, pair.coverage)
+        assert (match.resemblance, match.coverage) == pair.shares
 
 
 def test_every_row_decides_in_some_case() -> None:

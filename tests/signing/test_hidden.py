@@ -220,7 +220,7 @@ def test_what_a_new_page_hides_must_be_covered_too() -> None:
 
 def test_a_text_is_signed_with_what_it_hides() -> None:
     hiding, opened = signed(ACCORDION), signed(OPENED)
-    for name in ("signature", "features", "sketch", "feature_digest", "chars", "link_digest", "kind"):
+    for name in ("signature", "features", "chars", "link_digest", "kind"):
         assert getattr(opened, name) == getattr(hiding, name)
 
 

@@ -23,6 +23,7 @@ from crawler_dedup.signing.schemes.checksums import Checksums
 from crawler_dedup.signing.schemes.ddw import DDW
 from crawler_dedup.signing.schemes.imatch import IMatch
 from crawler_dedup.signing.schemes.minhash import BINS, MinHash, one_permutation
+from crawler_dedup.signing.schemes.scheme import containment
 from crawler_dedup.signing.schemes.sentences import Sentences
 from crawler_dedup.signing.schemes.shingling import Shingling
 from crawler_dedup.signing.schemes.simhash import simhash
@@ -443,7 +444,21 @@ def test_sentences_agrees_if_the_kept_text_has_most_of_the_new_ones_and_such_pai
     has_most = common >= max(1, least * len(ours))
     assert is_found(scheme, new, kept) == has_most
     assert (agreed is not None) == (has_most and words <= 125)  # a longer text is not covered
-    if agreed is not None and min(len(ours), len(theirs)) < 3:
-        assert agreed == Agreement()  # there are too few sentences: the sketches decide
-    elif agreed is not None:
+    if agreed is not None:
         assert shares_of(agreed) == near(common / len(ours | theirs), common / len(ours))
+
+
+# Containment
+
+
+@given(st.integers(0, 300), st.integers(0, 300), st.integers(0, 300))
+def test_containment_is_exact_where_resemblance_is(new_alone: int, kept_alone: int, common: int) -> None:
+    size, kept_size, union = new_alone + common, kept_alone + common, new_alone + kept_alone + common
+    if size:
+        assert containment(common / union, size, kept_size) == pytest.approx(common / size)
+
+
+@given(st.floats(0, 1), st.integers(1, 10**6), st.integers(0, 10**6))
+def test_no_more_is_contained_than_either_set_has(estimate: float, size: int, kept_size: int) -> None:
+    assert 0 <= containment(estimate, size, kept_size) <= min(size, kept_size) / size
+    assert containment(estimate, 0, kept_size) == 1

@@ -10,17 +10,9 @@ import numpy as np
 from crawler_dedup import SignedPage
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.schemes import SimHash
-from crawler_dedup.signing.sketch import set_digest, sketch
 
 SIMHASH = SimHash()
 MAX_DISTANCE = 6
-HASHES = np.random.default_rng(1).integers(0, 2**64, 1000, dtype=np.uint64)
-
-
-def words(first: int, last: int) -> dict[str, Any]:
-    """Return the fields of a page whose text has the different words number *first* to *last* - 1."""
-    digest = set_digest(np.sort(HASHES[first:last]))
-    return {"features": last - first, "sketch": sketch(HASHES[first:last]), "feature_digest": digest}
 
 
 def links(*targets: int) -> dict[str, Any]:
@@ -37,7 +29,7 @@ PAGE = SignedPage(
     digest=b"a",
     chars=1000,
     link_chars=100,
-    **words(0, 200),
+    features=200,
     **links(1, 2, 3),
 )
 
@@ -63,5 +55,5 @@ def block(number: int, traits: int = 0, size: int = 60) -> bytes:
 
 def thin(*blocks: bytes, **fields: Any) -> dict[str, Any]:
     """Return the fields of a page without main text that has *blocks* and names its own title."""
-    nothing = {"features": 0, "sketch": b"", "feature_digest": b"", "chars": 0, "link_chars": 0}
+    nothing = {"features": 0, "chars": 0, "link_chars": 0}
     return {"kind": PageKind.THIN, **nothing, "named": 1, "blocks": b"".join(blocks), **fields}

@@ -16,14 +16,10 @@ class LeftOut(NamedTuple):
     Attributes:
         representative: identifier of the kept page.
         rule: the rule that has decided.
-        resemblance: resemblance of the two pages.
-        coverage: share of the page that the kept page has, too.
     """
 
     representative: str
     rule: str
-    resemblance: float
-    coverage: float
 
 
 class Copied(NamedTuple):

@@ -132,12 +132,7 @@ def _make_note(response: Record, page: LeftOut) -> Any:
             note.headers[name] = value
     note.headers["WARC-Refers-To"] = response.fields.first("warc-record-id") or ""
     note.headers["Content-Type"] = "application/warc-fields"
-    fields = {
-        "near-duplicate-of": page.representative,
-        "rule": page.rule,
-        "resemblance": f"{page.resemblance:.2f}",
-        "coverage": f"{page.coverage:.2f}",
-    }
+    fields = {"near-duplicate-of": page.representative, "rule": page.rule}
     lines = [f"{name}: {' '.join(value.split())}\r\n" for name, value in fields.items()]
     note.set_bytes_content("".join(lines).encode())
     return note

@@ -21,7 +21,7 @@ class Checksums(FeatureScheme, ValueScheme):
     """Checksums of the lists into which the distinct words of a text are distributed by their hash.
 
     A word that is added or removed changes the checksum of one list, so that two texts agree in nearly all lists if they
-    differ in few words, however long they are. The sketches estimate how much they differ. In the patent two documents are
+    differ in few words, however long they are. In the patent two documents are
     similar if any of a few lists agrees; here half of 16 lists must agree, and they hold words instead of word sequences.
 
     Good at: pages with a few changed words, at very little cost. Bad at: texts in which more words changed than half the

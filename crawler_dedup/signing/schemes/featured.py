@@ -69,8 +69,6 @@ NO = "no"
 class FeatureScheme(LexicalScheme):
     """A scheme whose signatures are made of the words of a text. The options are for pages that the defaults do not suit.
 
-    The sketches, by which resemblance and coverage are estimated, do not depend on these options.
-
     Attributes:
         stem: the language by whose rules words are cut to their stems.
         phrases: whether each pair of neighbouring words is a feature too, unless one of the words is a stop word.

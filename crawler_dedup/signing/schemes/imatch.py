@@ -23,7 +23,7 @@ class IMatch(FeatureScheme, ValueScheme):
     """A digest of the set of a text's words whose idf lies inside a band, and digests of its subsets in randomised lexica.
 
     A word that is added or removed changes every digest whose lexicon has it. Each lexicon lacks a share of the words, so
-    that a few changed words leave some digests unchanged. The sketches estimate how much the texts differ.
+    that a few changed words leave some digests unchanged.
 
     Good at: pages that differ in stop words, numbers and rare words only. Bad at: short texts (few words inside the band),
     templates filled with names that the lexicon lacks, languages that it does not know.

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.hamming import Numbers, mix_bits
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option
-from crawler_dedup.signing.sketch import containment
+from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, containment, option
 from crawler_dedup.signing.text import Text
 
 _STEP = 0x9E3779B97F4A7C15

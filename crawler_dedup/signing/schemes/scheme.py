@@ -24,8 +24,7 @@ class Agreement:
 
     Attributes:
         distance: Hamming distance of the signatures, in bits; ``DEDUP_MAX_DISTANCE`` decides.
-        resemblance: ``|A∩B| / |A∪B|`` of what the scheme compares, 0 to 1. If it is ``None``, it is estimated from the
-            sketches.
+        resemblance: ``|A∩B| / |A∪B|`` of what the scheme compares, 0 to 1.
         coverage: ``|A∩B| / |A|``, where A is what the scheme compares of the new text, 0 to 1.
 
     >>> Agreement(resemblance=0.8, coverage=0.9)
@@ -47,6 +46,14 @@ class Shares(NamedTuple):
     def agreement(self) -> Agreement:
         """The shares as the agreement of two texts that agree."""
         return Agreement(resemblance=self.resemblance, coverage=self.coverage)
+
+
+def containment(estimate: float, size: int, other: int) -> float:
+    """Return |A∩B| / |A| of sets with *size* and *other* members whose resemblance is *estimate* (Broder 1997, §2)."""
+    if not size:
+        return 1.0
+    common = min(estimate / (1 + estimate) * (size + other), size, other)
+    return common / size
 
 
 def share_members(ours: Numbers, theirs: Numbers) -> Shares:

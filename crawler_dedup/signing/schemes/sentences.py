@@ -27,7 +27,6 @@ _ODD = re.compile(r"[\W_]+")
 _AROUND = 5
 _SIZE = struct.Struct("<I")
 _LEAST_UNITS = 6
-_MIN_SENTENCES = 3  # fewer sentences may be in many texts; the sketches then estimate how much two texts differ
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Sentences(ValueScheme):
         shares = share_members(ours, theirs)
         if round(shares.coverage * len(ours)) < self._needed(len(ours)) or _size(new) > self.longer * _size(kept):
             return None
-        return Agreement() if min(len(ours), len(theirs)) < _MIN_SENTENCES else shares.agreement
+        return shares.agreement
 
     def shares(self, new: bytes, kept: bytes) -> Shares:
         return share_members(self.keys_of(new), self.keys_of(kept))

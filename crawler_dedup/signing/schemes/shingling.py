@@ -20,8 +20,7 @@ from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signing.lexicon import SHINGLE_WIDTH
 from crawler_dedup.signing.schemes.featured import LexicalScheme
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option
-from crawler_dedup.signing.sketch import containment
+from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, containment, option
 from crawler_dedup.signing.tables import GENERAL
 from crawler_dedup.signing.text import Text
 

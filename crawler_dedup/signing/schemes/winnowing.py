@@ -41,7 +41,6 @@ _LOW_PLACE = np.uint64((1 << _PLACE_BITS) - 1)
 _TOGETHER = 1 << 16  # windows at a time; with the letters of the last window, their places fit 20 bits
 _FACTOR = 0x9E3779B97F4A7C15
 _MODULUS = 1 << 64
-_MIN_HASHES = 6  # the share of fewer hashes says too little; the sketches then estimate how much two texts differ
 _WIDE_END = 0x33480
 
 
@@ -121,7 +120,7 @@ class Winnowing(ValueScheme):
         shares = share_members(ours, theirs)
         if shares.coverage < self.coverage or shares.resemblance < self.resemblance:
             return None
-        return Agreement() if min(len(ours), len(theirs)) < _MIN_HASHES else shares.agreement
+        return shares.agreement
 
     def shares(self, new: bytes, kept: bytes) -> Shares:
         return share_members(sort_distinct(self.keys_of(new)), sort_distinct(self.keys_of(kept)))
