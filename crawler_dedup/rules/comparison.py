@@ -10,7 +10,6 @@ from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.limits import (
     ANOTHER_FRAME,
     BACK_LINK,
-    CAPTION,
     DESCRIPTION,
     DISTINCTIVE_HEADING,
     LIST_SHARE,
@@ -148,15 +147,6 @@ class BlockComparison:
         return 2 * own_main < main or 2 * own_main < size_of(self.own_unlinked)
 
     @property
-    def lacks_text_above(self) -> bool:
-        """Whether the kept page lacks a longer text above the new main text, which may then be a consent text."""
-        main = next((place for place, block in enumerate(self._blocks) if block.traits & _MAIN), 0)
-        return any(
-            block.size > CAPTION and not block.traits & _ENTRY and not self._is_there(block)
-            for block in self._blocks[:main]
-        )
-
-    @property
     def kept_only(self) -> int:
         """The number of the kept page's own blocks of text that the new page lacks, apart from its title."""
         common = {key_of(number) for number in self.site.common | self.kept_site.common}
@@ -173,12 +163,6 @@ class BlockComparison:
     @computed
     def _shown(self) -> frozenset[int]:
         return frozenset(key_of(block.hash) for block in self._blocks if not block.traits & _HIDDEN)
-
-    @property
-    def is_partly_concealed(self) -> bool:
-        """Whether the kept page hides a block that the new page shows."""
-        cover = self._cover
-        return not self._shown.isdisjoint((cover.hidden | cover.hidden_pictures) - cover.shown - cover.pictures)
 
     def _is_there(self, block: PackedBlock) -> bool:
         cover, key, is_hidden = self._cover, key_of(block.hash), bool(block.traits & _HIDDEN)
@@ -200,10 +184,6 @@ class BlockComparison:
             (repeats and number in self.site.furniture, "on most pages of the site"),
             (self.same_host and self._says_where(place), "says where the page is"),
             (repeats and is_label and not is_thin, "on many pages of the site"),
-            (
-                number in self.kept_site.common and is_label and block.size > SHORT and not is_thin,
-                "on many pages of the other site",
-            ),
         )
         reason = next((reason for holds, reason in reasons if holds), "")
         if reason or is_thin:

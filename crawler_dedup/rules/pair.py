@@ -8,7 +8,6 @@ from crawler_dedup.rules.comparison import BlockComparison, size_of
 from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.limits import (
     LITTLE_TEXT,
-    MANY_FEATURES,
     MANY_MORE,
     MORE_LINKS,
     MOST_MORE,
@@ -149,20 +148,14 @@ class Pair:
     def has_nothing_of_its_own(self) -> bool:
         """Whether the new page is thin, and has too little text beside its title and the common blocks of its site.
 
-        As long as the site is not known, a page without a heading that names it may be a frame which a script fills. A page
-        that says the same as the kept one under the same title, with the same links, is a copy all the same.
+        As long as the site is not known, a page without a heading that names it may be a frame which a script fills.
         """
         if not self.are_thin or self.new.key == self.kept.key:  # a page that is visited again
             return False
         comparison = self.comparison
         may_be_filled = self.new.link_count > 0 and not self.new_named and not self.is_site_known
         is_frame = may_be_filled and size_of(comparison.own_unlinked) < LITTLE_TEXT
-        is_copy = (
-            (self.same_links or not self.links_decide)
-            and self.new.signature == self.kept.signature
-            and bool(self.new_named)
-        )
-        return (size_of(comparison.own) < NOTHING or is_frame) and not is_copy
+        return is_frame or size_of(comparison.own) < NOTHING
 
     @property
     def shares(self) -> tuple[float | None, float | None]:
@@ -286,22 +279,3 @@ class Pair:
         comparison = self.comparison
         is_list = self.are_thin and comparison.is_list_of_links
         return comparison.is_same_text or (is_list and not comparison.missing and not comparison.kept_only)
-
-    @property
-    def is_retitled_copy(self) -> bool:
-        """Whether two pages with different titles, on two hosts, have the very same words, and many of them.
-
-        On one host the same words are rather those of a template, and the name is elsewhere on the page. A page whose title
-        says no more than the other's is a start page or a page of an archive, which shows an article among others. If a page
-        has more text beside its main text, the main text may be a consent text, which many hosts have.
-        """
-        return (
-            self.new.signed == self.kept.signed
-            and self.are_texts
-            and not self.same_host
-            and self.new.features >= MANY_FEATURES
-            and bool(self.new_parts - self.kept_parts)
-            and not self.comparison.is_main_text_minor
-            and not self.comparison.lacks_text_above
-            and not self.comparison.is_partly_concealed
-        )
