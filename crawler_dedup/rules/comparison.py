@@ -75,7 +75,12 @@ class BlockComparison:
 
     @computed
     def _near(self) -> range:
-        return find_surroundings(self._blocks)
+        """The places from the heading that names the page to the end of the main text."""
+        main = [place for place, block in enumerate(self._blocks) if block.traits & _MAIN]
+        if not main:
+            return range(0)
+        names = [place for place in range(main[0]) if self._blocks[place].traits & _NAMED == _NAMED]
+        return range(max(names, default=main[0]), main[-1] + 1)
 
     @computed
     def is_strict(self) -> bool:
@@ -226,24 +231,17 @@ class BlockComparison:
     def _says_where(self, place: int) -> bool:
         """Return whether a block ends with the address of one of the pages: on a page for printing, that of the article."""
         following = self._blocks[place + 1 : place + 2]
-        return (
-            bool(following) and following[0].traits & IS_ADDRESS == IS_ADDRESS and following[0].hash in self._addresses
-        )
-
-    @computed
-    def _addresses(self) -> frozenset[int]:
-        return frozenset((hash_own(self.new.url), hash_own(self.kept.url)))
+        address = following[0].hash if following and following[0].traits & IS_ADDRESS == IS_ADDRESS else None
+        return address in (hash_own(self.new.url), hash_own(self.kept.url))
 
     def _exempt_link(self, place: int, block: PackedBlock) -> str:
         traits = block.traits
         is_short = not traits & _MAIN or block.size <= BACK_LINK
         if traits & _LINKED and is_short and not self.leads_elsewhere:
             return "leads to the kept page, or is navigation"
-        if traits & _MAIN or not traits & _ENTRY:
+        if traits & _MAIN or not traits & _ENTRY or (traits & _LINKED and (place in self._near or self._lists_others)):
             return ""
-        if not traits & _LINKED or not (place in self._near or self._lists_others):
-            return "a link beside the main text"
-        return "its link is on the kept page" if self.new.link_digest == self.kept.link_digest else ""
+        return "a link beside the main text"
 
     @computed
     def _lists_others(self) -> bool:
@@ -281,15 +279,6 @@ class BlockComparison:
         main = [place for place, block in enumerate(self._blocks) if block.traits & _MAIN]
         longer = [place for place in main if self._blocks[place].size > SHORT] or main
         return range(longer[0], longer[-1] + 1) if longer else range(len(self._blocks))
-
-
-def find_surroundings(blocks: Sequence[PackedBlock]) -> range:
-    """Return the places from the heading that names the page to the end of the main text."""
-    main = [place for place, block in enumerate(blocks) if block.traits & _MAIN]
-    if not main:
-        return range(0)
-    names = [place for place, block in enumerate(blocks[: main[0]]) if block.traits & _NAMED == _NAMED]
-    return range(max(names, default=main[0]), main[-1] + 1)
 
 
 def size_of(blocks: Iterable[PackedBlock]) -> int:

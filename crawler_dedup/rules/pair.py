@@ -124,11 +124,6 @@ class Pair:
         )
 
     @property
-    def is_site_known(self) -> bool:
-        """Whether the new page's own blocks are known: from its site, or from the kept page's if that is on another host."""
-        return self.new_site.is_known or (self.kept_site.is_known and not self.same_host)
-
-    @property
     def is_covered(self) -> bool:
         """Whether each block of the new page that counts is on the kept page.
 
@@ -140,7 +135,7 @@ class Pair:
         if comparison.missing:
             return False
         if self.are_thin:  # an archive of a day is no copy of that of its month
-            more = MOST_MORE * len(comparison.own) if self.is_site_known else 0
+            more = MOST_MORE * len(comparison.own) if self.site_of_new.is_known else 0
             return self.new.key == self.kept.key or comparison.kept_only <= more
         return self.signatures_agree or comparison.counts_any
 
@@ -153,7 +148,7 @@ class Pair:
         if not self.are_thin or self.new.key == self.kept.key:  # a page that is visited again
             return False
         comparison = self.comparison
-        may_be_filled = self.new.link_count > 0 and not self.new_named and not self.is_site_known
+        may_be_filled = self.new.link_count > 0 and not self.new_named and not self.site_of_new.is_known
         is_frame = may_be_filled and size_of(comparison.own_unlinked) < LITTLE_TEXT
         return is_frame or size_of(comparison.own) < NOTHING
 
@@ -274,7 +269,7 @@ class Pair:
         Lists of links may differ in headings that repeat the titles, too. A page whose own links lead nowhere else may be a
         frame that a script fills.
         """
-        if not (self.same_host and self.is_site_known and self.links_covered and self._new_links):
+        if not (self.same_host and self.site_of_new.is_known and self.links_covered and self._new_links):
             return False
         comparison = self.comparison
         is_list = self.are_thin and comparison.is_list_of_links

@@ -70,9 +70,7 @@ def _describe_signatures(pair: Pair) -> str:
 
 
 def _describe_titles(pair: Pair) -> str:
-    if pair.same_title:
-        return "the same title"
-    return "the same blocks and links" if pair.is_twin else "other titles"
+    return "the same title" if pair.same_title else "the same blocks and links" if pair.is_twin else "other titles"
 
 
 def _describe_own_size(pair: Pair) -> str:
@@ -81,11 +79,8 @@ def _describe_own_size(pair: Pair) -> str:
 
 def _describe_coverage(pair: Pair) -> str:
     missing = len(pair.comparison.missing)
-    return (
-        f"the kept page lacks {missing} block{'s' * (missing > 1)}"
-        if missing
-        else "every own block is on the kept page"
-    )
+    lacks = f"the kept page lacks {missing} block{'s' * (missing > 1)}"
+    return lacks if missing else "every own block is on the kept page"
 
 
 def _describe_list(pair: Pair) -> str:
