@@ -94,14 +94,12 @@ class Pair:
     def is_named_alike(self) -> bool:
         """Whether both texts have the same name, by which they were found: an excerpt, a thread before some answers.
 
-        The name is what both pages repeat of their titles; on one host, for pages that repeat nothing, it is the heading.
-        With a maximum distance of 0, only the same text is a duplicate.
+        The name is what both pages repeat of their titles. With a maximum distance of 0, only the same text is a duplicate.
         """
         if not (self.are_texts and self.by_names) or self.max_distance == 0:
             return False
-        if self.new_named:
-            return self.new_named == self._kept_named and (not self.same_host or self.other_parts_agree)
-        return self.same_host and not self.kept.named and 0 != self.new.heading == self.kept.heading
+        has_same_name = bool(self.new_named) and self.new_named == self._kept_named
+        return has_same_name and (not self.same_host or self.other_parts_agree)
 
     @property
     def signatures_far_apart(self) -> bool:
@@ -241,14 +239,10 @@ class Pair:
         new, kept = titles.split_title(self.new.title), titles.split_title(self.kept.title)
         if self.same_host and self._identifiers_differ:
             return False
-        if new == kept:
-            return True
         # A page for printing has only the name of the site; a start page that shows an article leads to others.
-        if new < kept and not self.are_thin and not self.leads_elsewhere:
+        if new == kept or (new < kept and not self.are_thin and not self.leads_elsewhere):
             return True
-        if not (self.same_host and self._are_sites_known) and self._names_agree:
-            return True
-        return self.other_parts_agree
+        return self.other_parts_agree or (self._names_agree and not (self.same_host and self._are_sites_known))
 
     @property
     def _identifiers_differ(self) -> bool:

@@ -239,7 +239,7 @@ class Signer:
     ) -> SignedPage:
         data = find_data(content.tree, body, content.outline, content.main, is_thin=embedded is not None)
         blocks = pack_blocks(content.outline, content.main, page.title, page.url, embedded, data)
-        return msgspec.structs.replace(page, blocks=blocks.packed, heading=blocks.heading, named=blocks.named)
+        return msgspec.structs.replace(page, blocks=blocks.packed, named=blocks.named)
 
     def _sign_main_text(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
         hides = content.outline.hides

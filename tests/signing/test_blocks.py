@@ -353,44 +353,6 @@ def test_only_parts_of_the_title_are_recorded(title: str, heading: str) -> None:
     assert bits < 1 << min(len(split_title(title)), 32)
 
 
-LAMP = f"<article><h1>Lamp, 40 cm</h1>{TEXT}</article>"
-LINES = "".join(f"<p>line {number}</p>" for number in range(30))
-
-
-@pytest.mark.parametrize(
-    ("markup", "has_heading"),
-    [
-        (LAMP, True),
-        (f"<h1>Our shops</h1><ul><li>all of them</ul>{LAMP}", True),
-        (f"<h1>Our shops</h1>{LAMP}<h1>Write to us</h1>", True),
-        (f"<article>{TEXT}<h1>Lamp, 40 cm</h1>{TEXT}</article><h1>Write to us</h1>", True),
-        (f"<h1>Lamp, 40 cm</h1><p>€ 34</p><p>In stock</p><article>{TEXT}</article>", True),
-        (f"<h1>Lamp, 40 cm</h1>{LINES}<article>{TEXT}</article>", False),
-        (f"<article>{TEXT}</article><h1>Lamp, 40 cm</h1>", False),
-        ("<h1>Lamp, 40 cm</h1>", True),
-        ("<p>By the river</p>", False),
-        ("<h2>Lamp, 40 cm</h2>", False),
-        ("<h1><a href=/>Lamp, 40 cm</a></h1>", False),
-        ("<h1>Ferry to the island</h1>", False),
-        ("<h1>Tea House</h1><h1>Lamp, 40 cm</h1>", False),
-        ("<h1><a href=/>Tea House</a></h1><h1>Lamp, 40 cm</h1>", False),
-        ("<h1>Lamp, 40 cm</h1><h1>Ferry to the island</h1>", False),
-        ("<h1>Lamp, 40 cm</h1><h2>Ferry to the island</h2>", True),
-        ("<h1><a href=/>Start</a></h1><h1>Lamp, 40 cm</h1>", True),
-        ("<h1>Timetable of the ferry to the island</h1>", False),
-        ("<h1>The island</h1>", False),
-        ("<h1>!</h1>", False),
-    ],
-)
-def test_a_heading_of_the_main_text_without_words_of_the_title_is_recorded(markup: str, has_heading: bool) -> None:
-    assert pack(markup, TITLE).heading == (pack("<h1>Lamp, 40 cm</h1>", TITLE).heading if has_heading else 0)
-
-
-def test_the_recorded_heading_is_the_same_in_traditional_and_simplified_characters() -> None:
-    traditional, simplified = (pack(f"<h1>{heading}</h1>", TITLE).heading for heading in ("茶館的門", "茶馆 的门!"))
-    assert traditional == simplified != pack("<h1>茶馆的窗</h1>", TITLE).heading
-
-
 # Lines that count visits
 
 COUNTING = """123 views|1.2k views|1,234 views · 13 shares|Views: 1,234|12 comments|1 comment|Comments (5)
