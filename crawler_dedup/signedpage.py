@@ -97,8 +97,6 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         unsigned: why the page could not be signed, in a few words; ``""`` if it was.
         blocks: its blocks (:attr:`crawler_dedup.signing.blocks.PageBlocks.packed`). Empty once the page is settled, and
             counted for its site.
-        heading: 32 bits of the main text's ``<h1>``, if that has nothing in common with the title, else 0
-            (:attr:`crawler_dedup.signing.blocks.PageBlocks.heading`).
         named: a bit for each part of the title, whether it is also in a heading or the main text; the lowest for the first
             part in alphabetical order.
         links_followed: whether a crawl follows its links even if it is dropped, so that other links make no other page. Not
@@ -130,7 +128,6 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     text: bytes = b""
     unsigned: str = ""
     blocks: bytes = b""
-    heading: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)] = 0
     named: Count = 0
     links_followed: bool = False
 

@@ -35,7 +35,7 @@ from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text, pack_text
 from crawler_dedup.signing.titles import split_title
 
-BEHAVIOUR = 10
+BEHAVIOUR = 11
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
 
@@ -230,7 +230,7 @@ class Signer:
     ) -> SignedPage:
         data = find_data(tree, body, content.outline, content.main, is_thin=embedded is not None)
         blocks = pack_blocks(content.outline, content.main, page.title, page.url, embedded, data)
-        return msgspec.structs.replace(page, blocks=blocks.packed, heading=blocks.heading, named=blocks.named)
+        return msgspec.structs.replace(page, blocks=blocks.packed, named=blocks.named)
 
     def _sign_main_text(self, page: SignedPage, tree: HtmlElement, content: ReadPage, main_text: Text) -> SignedPage:
         shown = main_text.raw

@@ -125,7 +125,7 @@ def test_a_short_page_in_other_characters_has_the_same_blocks_title_and_links(na
 
     plain, written = short(str), short(write)
     assert plain.kind is PageKind.THIN
-    for part in ("signature", "blocks", "named", "heading", "chars", "link_chars"):
+    for part in ("signature", "blocks", "named", "chars", "link_chars"):
         assert getattr(plain, part) == getattr(written, part), part
 
 
