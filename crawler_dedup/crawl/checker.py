@@ -96,7 +96,7 @@ class Checker:
             self._watch_form(page, question.forms if question else (), decision)
         follows = drops and action == "follow"
         if visit is not None:
-            self._session.repetitions.decided(visit, decision, drops=drops)
+            self._session.repetitions.record_decision(visit, decision, drops=drops)
         self._monitor.report_decision(decision, page, request, drops=drops, follows=follows, repeats=repeats)
         return CheckedResponse(decision, drops, follows)
 

@@ -72,7 +72,7 @@ class Session:
             crawler, self.workers, self.monitor, self._warc_directory, is_dry=config.is_dry
         )
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
-        self.claims = Claims(self.workers, self.monitor, limit, outages=outages, note_end=self._note_end)
+        self.claims = Claims(self.workers, self.monitor, limit, outages=outages, on_end=self._record_end)
         self.repetitions = Repetitions()
         self.followed: WeakSet[Request] = WeakSet()
         self._feeds = FeedWatch(crawler, self.monitor, self._set_stored, release_claimed)
@@ -91,9 +91,9 @@ class Session:
     def _set_stored(self, until: float | None) -> None:
         self.workers.stored_until = until
 
-    def _note_end(self, decision: Decision, settled: bool) -> None:
-        self.restorations.note_end(decision, settled)
-        self.repetitions.handled(decision, settled=settled)
+    def _record_end(self, decision: Decision, settled: bool) -> None:
+        self.restorations.record_end(decision, settled)
+        self.repetitions.record_end(decision, settled=settled)
 
     async def _log_summary(self) -> None:
         try:

@@ -146,6 +146,17 @@ class _Slot:
             message = Message(number, self._workers.stored_until, task.job)
             self.child.send(pack(message, len(task.body)), task.body)
 
+    @property
+    def is_starting(self) -> bool:
+        """Whether its worker has not opened the index yet."""
+        return self.child is None or not self._is_ready
+
+    def restart(self) -> None:
+        """Replace the worker, once there are jobs."""
+        self.end()
+        if self.tasks:
+            self._restart()
+
     def _restart(self) -> None:
         """Start a worker, which gets all jobs. While workers die too often, the jobs fail."""
         assert self._loop is not None
@@ -219,7 +230,9 @@ class _Slot:
                 task.fail(NOT_IN_TIME if is_late else DIED)
             if task.url:
                 pages.append((task.url, TRIED_AGAIN if each in self.tasks else UNCHECKED))
-        self._workers.report_death(describe_death(pid, status, pages))
+        if status != childprocess.TOO_LATE:  # it is said of the page
+            self._workers.report_death(describe_death(pid, status, pages))
+        self._workers.count_death()
         self._restart()
 
     def _fail_all(self, reason: str, error: Exception | None = None) -> None:
@@ -392,9 +405,8 @@ class Workers:
             self._monitor.log(logging.WARNING, message, MAX_DEATHS)
 
     def report_death(self, description: str) -> None:
-        """Log and count the death of a worker."""
+        """Log the death of a worker."""
         self._monitor.log_throttled("worker", logging.WARNING, "%s", description)
-        self.count_death()
 
     def report_failure(self, failure: Failure) -> None:
         """Log that a worker cannot open the index."""
@@ -428,9 +440,10 @@ class Workers:
 
     def join_again(self) -> None:
         """Let other workers join another run, after the index on a server was emptied, or the run was declared dead."""
-        self._begin_run()
-        for slot in self._slots:
-            slot.end()
+        if not any(slot.is_starting for slot in self._slots):  # else another page has learned it at the same time
+            self._begin_run()
+            for slot in self._slots:
+                slot.restart()
 
     def kill(self) -> None:
         """End the workers; unless they were closed, the run counts as dead. Idempotent."""

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, IndexMismatch, IndexUnusable, SignedPage, Verdict
-from crawler_dedup.crawl.preview import preview
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.errors import IndexDamaged, IndexMissing
 from crawler_dedup.index.index import Index
@@ -29,6 +28,7 @@ from crawler_dedup.index.records import shorten_key
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.processlock import is_held
+from crawler_dedup.worker.preview import preview
 from tests.support.crawling import article
 from tests.support.examples import examples
 from tests.support.indexing import (

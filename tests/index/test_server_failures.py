@@ -296,23 +296,9 @@ def test_a_flushed_index_is_gone_and_is_created_again(address: ServerAddress, se
         server.empty()
         with pytest.raises(IndexGone):
             check(run, 2)
-        run.reopen()
+    with Deduplicator.open(server.url(), CONFIG) as run:
         assert check(run, 2) == "new"
         assert (len(run), run.run != before) == (1, True)
-
-
-def test_ending_a_claim_of_an_earlier_opening_does_not_end_one_of_a_later_opening(
-    address: ServerAddress, server: Server
-) -> None:
-    with Deduplicator.open(server.url(), CONFIG) as run:
-        signed = run.sign("http://a.example/1", article("x").encode())
-        (first,) = run.submit([signed], claim=True).result()
-        server.empty()
-        run.reopen()
-        (second,) = run.submit([signed], claim=True).result()
-        assert 0 < first.claim != second.claim > 0
-        assert not run.release(first)
-        assert run.settle(second)
 
 
 def test_a_client_follows_its_address_from_a_demoted_server_to_the_new_one_and_reads_all_again(tmp_path: Path) -> None:
