@@ -19,9 +19,9 @@ from crawler_dedup.crawl.forms import Forms
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
+from crawler_dedup.crawl.slot import NotSigned
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.crawl.watchdog import Watchdog
-from crawler_dedup.crawl.workers import NotSigned
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage, clean_identifier, escape_surrogates

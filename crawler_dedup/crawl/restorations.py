@@ -191,7 +191,7 @@ class Restorations:
             await self._workers.ask(KeepAddress(response.url), bool)
 
     def record_response(self, request: Request, response: Response, decision: Decision | None) -> None:
-        """Record what becomes of a restored page: with a claim, it is restored when that is settled; without, when it passes.
+        """Record the outcome of a restored page: with a claim, it is restored when that is settled; without, when it passes.
 
         Args:
             decision: the decision about the page; ``None``: it was not checked.

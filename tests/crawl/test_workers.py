@@ -22,7 +22,8 @@ from scrapy.http import HtmlResponse
 from crawler_dedup import BEING_HANDLED, Config, Deduplicator, SignedPage, main_text
 from crawler_dedup.crawl import childprocess
 from crawler_dedup.crawl.childprocess import SigningError
-from crawler_dedup.crawl.workers import DIED, ENDED, MAX_DEATHS, NOT_IN_TIME, PAUSED, NotSigned, Workers, find_workers
+from crawler_dedup.crawl.slot import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned
+from crawler_dedup.crawl.workers import MAX_DEATHS, Workers, find_workers
 from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.signing.extractors import extract_with_trafilatura
 from crawler_dedup.signing.parsing import parse
