@@ -77,7 +77,8 @@ class Checker:
             question = ask_about(response, identity, self._config, is_dry=is_dry, links_followed=action == "follow")
             with self._monitor.count_waiting():
                 decision = await self._session.claims.decide(question)
-            self._session.report_recovery()
+            if self._session.is_unusable:
+                self._session.report_recovery()
         except Exception as error:
             decision = self._failed(response, error)
         page = (

@@ -320,7 +320,10 @@ class Claims:
             self._not_awaited.popitem(last=False)
 
     async def _ask(self, question: Question) -> Decision:
-        decision = await self._outages.ask(partial(self._ask_once, question), self.write_again, pages=1)
+        if self._outages.seconds:
+            decision = await self._outages.ask(partial(self._ask_once, question), self.write_again, pages=1)
+        else:
+            decision = await self._ask_once(question)
         self.write_again()
         return decision
 

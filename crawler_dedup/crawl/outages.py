@@ -88,8 +88,6 @@ class Outages:
         Raises:
             ConnectionLost, TimeoutError: the outage has lasted for too long, or the crawl was interrupted.
         """
-        if not self.seconds:
-            return await question()
         deadline = 0.0
         while True:
             asked = time.monotonic()
