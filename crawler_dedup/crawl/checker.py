@@ -19,9 +19,9 @@ from crawler_dedup.crawl.forms import Forms
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
+from crawler_dedup.crawl.slot import NotSigned
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.crawl.watchdog import Watchdog
-from crawler_dedup.crawl.workers import NotSigned
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage, clean_identifier, escape_surrogates
@@ -77,7 +77,8 @@ class Checker:
             question = ask_about(response, identity, self._config, is_dry=is_dry, links_followed=action == "follow")
             with self._monitor.count_waiting():
                 decision = await self._session.claims.decide(question)
-            self._session.report_recovery()
+            if self._session.is_unusable:
+                self._session.report_recovery()
         except Exception as error:
             decision = self._failed(response, error)
         page = (
@@ -96,7 +97,7 @@ class Checker:
             self._watch_form(page, question.forms if question else (), decision)
         follows = drops and action == "follow"
         if visit is not None:
-            self._session.repetitions.decided(visit, decision, drops=drops)
+            self._session.repetitions.record_decision(visit, decision, drops=drops)
         self._monitor.report_decision(decision, page, request, drops=drops, follows=follows, repeats=repeats)
         return CheckedResponse(decision, drops, follows)
 

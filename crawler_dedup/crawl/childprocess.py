@@ -81,8 +81,6 @@ def describe_death(pid: int, status: int | None, pages: Iterable[tuple[str, str]
     else:
         names = {number.value: number.name for number in signal.Signals}
         cause = f"was ended by {names.get(-status, f'signal {-status}')}"
-        if status == TOO_LATE:
-            cause += ", because a page took longer than DEDUP_TIMEOUT"
         if status == -signal.SIGKILL:
             cause += ", probably by the out-of-memory killer of the kernel, because memory was short"
     addresses: dict[str, list[str]] = {}

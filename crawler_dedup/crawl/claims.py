@@ -87,7 +87,7 @@ class Claim:
         if not self._is_open:
             return False
         if not self.was_granted:
-            self._owner.note_end(self._decision, settled)
+            self._owner.on_end(self._decision, settled)
             return False
         self._is_open, self._is_released = False, not settled
         return self._owner.end(self._decision, settled=settled)
@@ -162,7 +162,7 @@ class Claims:
         limit: maximum number of pages that wait for longer than a moment at the same time. Each takes one of Scrapy's
             concurrent requests.
         outages: lets pages wait while the server of the index is unavailable. These pages do not count for *limit*.
-        note_end: called with the decision of a page whose handling ends, and whether it was handled.
+        on_end: called with the decision of a page whose handling ends, and whether it was handled.
     """
 
     def __init__(
@@ -172,10 +172,10 @@ class Claims:
         limit: int,
         *,
         outages: Outages,
-        note_end: Callable[[Decision, bool], object],
+        on_end: Callable[[Decision, bool], object],
     ) -> None:
         self.workers = workers
-        self.note_end = note_end
+        self.on_end = on_end
         self._monitor = monitor
         self._outages = outages
         self._limit = limit
@@ -233,7 +233,7 @@ class Claims:
         if event is not None:
             event.set()
         self._monitor.report_claim_end(decision, settled=settled)
-        self.note_end(decision, settled)
+        self.on_end(decision, settled)
         return True
 
     def write_again(self) -> None:
@@ -320,7 +320,10 @@ class Claims:
             self._not_awaited.popitem(last=False)
 
     async def _ask(self, question: Question) -> Decision:
-        decision = await self._outages.ask(partial(self._ask_once, question), self.write_again, pages=1)
+        if self._outages.seconds:
+            decision = await self._outages.ask(partial(self._ask_once, question), self.write_again, pages=1)
+        else:
+            decision = await self._ask_once(question)
         self.write_again()
         return decision
 

@@ -72,16 +72,16 @@ class Repetitions:
             known.addresses.append(led)
         return visit
 
-    def decided(self, visit: Visit, decision: Decision, *, drops: bool) -> None:
-        """Take the *decision* about a visit, which ends the visit unless the page is kept and goes on to its callback."""
+    def record_decision(self, visit: Visit, decision: Decision, *, drops: bool) -> None:
+        """Record the *decision* about a visit, which ends the visit unless the page is kept and goes on to its callback."""
         visit.decision = decision
         if decision.key:  # its scope may be the language of the page, which is only known now
             self._remember(hash_page_key(decision.scope, decision.key), visit.page)
         if drops or decision.verdict in (Verdict.DUPLICATE, Verdict.UNCHECKED):
             _end(visit)
 
-    def handled(self, decision: Decision, *, settled: bool) -> None:
-        """Take the end of the handling of the page of *decision*, and whether the page was handled."""
+    def record_end(self, decision: Decision, *, settled: bool) -> None:
+        """Record the end of the handling of the page of *decision*, and whether the page was handled."""
         known = self._pages.get(hash_page_key(decision.scope, decision.key))
         if known is None:
             return

@@ -190,8 +190,8 @@ class Restorations:
         if without_credentials(response.url) != request.meta[META_RESTORED][0]:
             await self._workers.ask(KeepAddress(response.url), bool)
 
-    def note_response(self, request: Request, response: Response, decision: Decision | None) -> None:
-        """Note what becomes of a restored page: with a claim, it is restored when that is settled; without, when it passes.
+    def record_response(self, request: Request, response: Response, decision: Decision | None) -> None:
+        """Record the outcome of a restored page: with a claim, it is restored when that is settled; without, when it passes.
 
         Args:
             decision: the decision about the page; ``None``: it was not checked.
@@ -202,14 +202,14 @@ class Restorations:
         elif response.status == 200 and decision is not None and decision.claim:
             self._by_claim[decision.claim] = url
         elif response.status == 200 and (decision is None or decision.passes):
-            self._note(url, succeeded=True)
+            self._record(url, succeeded=True)
 
-    def note_end(self, decision: Decision, settled: bool) -> None:
-        """Note that the claim of *decision* was settled or released."""
+    def record_end(self, decision: Decision, settled: bool) -> None:
+        """Record that the claim of *decision* was settled or released."""
         if decision.claim in self._by_claim:
-            self._note(self._by_claim[decision.claim], succeeded=settled)
+            self._record(self._by_claim[decision.claim], succeeded=settled)
 
-    def _note(self, url: str, *, succeeded: bool) -> None:
+    def _record(self, url: str, *, succeeded: bool) -> None:
         before, self._failures[url] = self._failures.get(url, 1), 0 if succeeded else 1
         self._monitor.count("restored", bool(before) - self._failures[url])
 

@@ -46,6 +46,7 @@ class Session:
         monitor: reports what happens.
         restorations: requests pages whose drop was wrong.
         repetitions: recognises pages that the crawl has handled before, at another address.
+        is_unusable: whether the index had an error, and has not answered since.
         followed: requests whose responses are unwanted, but reach their callbacks; their items are discarded.
 
     Raises:
@@ -72,14 +73,14 @@ class Session:
             crawler, self.workers, self.monitor, self._warc_directory, is_dry=config.is_dry
         )
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
-        self.claims = Claims(self.workers, self.monitor, limit, outages=outages, note_end=self._note_end)
+        self.claims = Claims(self.workers, self.monitor, limit, outages=outages, on_end=self._record_end)
         self.repetitions = Repetitions()
         self.followed: WeakSet[Request] = WeakSet()
         self._feeds = FeedWatch(crawler, self.monitor, self._set_stored, release_claimed)
         self._summary = create_looping_call(lambda: self._start(self._log_summary()))
         self._flushing = create_looping_call(self._feeds.flush_feeds)
         self._tasks: set[asyncio.Future[None]] = set()
-        self._is_unusable = False
+        self.is_unusable = False
         self._is_gone = False
         self._has_started = False
         self._has_finished = False
@@ -91,9 +92,9 @@ class Session:
     def _set_stored(self, until: float | None) -> None:
         self.workers.stored_until = until
 
-    def _note_end(self, decision: Decision, settled: bool) -> None:
-        self.restorations.note_end(decision, settled)
-        self.repetitions.handled(decision, settled=settled)
+    def _record_end(self, decision: Decision, settled: bool) -> None:
+        self.restorations.record_end(decision, settled)
+        self.repetitions.record_end(decision, settled=settled)
 
     async def _log_summary(self) -> None:
         try:
@@ -176,16 +177,15 @@ class Session:
 
     def report_recovery(self) -> None:
         """Log that the index has answered, after an error."""
-        if self._is_unusable:
-            self._is_unusable = False
-            # On a full disk this comes with every page for which nothing is written.
-            message = "The index can be used again; pages are checked from here on"
-            self.monitor.log_throttled("recovery", logging.INFO, message)
+        self.is_unusable = False
+        # On a full disk this comes with every page for which nothing is written.
+        message = "The index can be used again; pages are checked from here on"
+        self.monitor.log_throttled("recovery", logging.INFO, message)
 
     def react_to(self, error: Exception) -> None:
         """Remember an *error* of the index. On a server, an index that is gone is opened again."""
         if isinstance(error, IndexUnusable):
-            self._is_unusable = True
+            self.is_unusable = True
         if not isinstance(error, IndexGone):
             return
         if self._config.index:

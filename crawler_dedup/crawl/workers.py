@@ -11,8 +11,6 @@ import os
 import secrets
 import time
 from collections import deque
-from dataclasses import dataclass
-from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -20,17 +18,10 @@ from weakref import WeakSet, proxy
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl import childprocess
-from crawler_dedup.crawl.childprocess import (
-    TRIED_AGAIN,
-    UNCHECKED,
-    ChildProcess,
-    Received,
-    describe_death,
-    error_of,
-    take_child,
-)
+from crawler_dedup.crawl.childprocess import ChildProcess, error_of, take_child
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.crawl.slot import ENDED, NotSigned, Slot, Task
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.system.channel import Failure, pack
@@ -38,14 +29,10 @@ from crawler_dedup.system.processlock import ProcessLock, hold
 from crawler_dedup.worker.messages import (
     CLAIM_BITS,
     SETTINGS,
-    Check,
-    Checked,
     Close,
     End,
     Job,
     LogLine,
-    Message,
-    Offer,
     Ready,
     Result,
     Start,
@@ -54,188 +41,14 @@ from crawler_dedup.worker.messages import (
 if TYPE_CHECKING:
     from crawler_dedup.crawl.localworker import LocalWorker
 
-NOT_IN_TIME = "not signed in time"
-DIED = "the worker died"
-PAUSED = "workers die too often"
-ENDED = "the workers have ended"
-
 MAX_DEATHS = 5
 DEATH_SECONDS = 60.0
 """``MAX_DEATHS`` deaths of workers within this time are too many: none is started for as long."""
-_MAX_TRIES = 2
-_REOPEN_SECONDS = 2.0
-"""Seconds between two attempts to start a worker that could not open the index."""
 _END_SECONDS = 16.0
 """Seconds for the end of the run and the close. They take up to 15 while another process locks the index."""
 
 _T = TypeVar("_T")
 _running: WeakSet[Workers] = WeakSet()
-
-
-class NotSigned(DedupError):
-    """A page was not signed: its worker died or was ended, or none runs. The message is the reason, in a few words."""
-
-
-@dataclass(eq=False)
-class _Task:
-    """A job that is not answered, with the body of its page, and how many workers have died because of it."""
-
-    job: Job
-    body: bytes | memoryview
-    answer: asyncio.Future[Result]
-    deaths: int = 0
-
-    @property
-    def url(self) -> str:
-        """Address of its page; ``""``: it is about none."""
-        return self.job.page.url if isinstance(self.job, Offer) else getattr(self.job, "url", "")
-
-    def fail(self, reason: str, error: Exception | None = None) -> None:
-        if self.answer.done() or self.answer.get_loop().is_closed():
-            return
-        self.answer.set_exception(error or (NotSigned(reason) if self.url else IndexUnusable(f"No answer: {reason}.")))
-
-
-class _Slot:
-    """One of the workers of a crawl, and those that replace it.
-
-    Attributes:
-        tasks: what it has to answer, by number.
-    """
-
-    def __init__(self, workers: Workers, child: ChildProcess | LocalWorker) -> None:
-        self._workers = workers
-        self.child: ChildProcess | LocalWorker | None = child
-        self.tasks: dict[int, _Task] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._heard = self._opens_again = 0.0
-        self._is_ready = True
-        self._failure: Failure | None = None
-
-    @property
-    def waiting_bytes(self) -> int:
-        """Bytes of the pages that it has to sign."""
-        return sum([len(task.body) for task in self.tasks.values()])
-
-    def add(self, number: int, task: _Task) -> None:
-        """Send a job; start a worker if there is none."""
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            if self._loop is not None:  # that of a crawl that was interrupted, and has left its tasks behind
-                self.end()
-                self.tasks.clear()
-            elif self.child is not None:
-                self._attach(self.child)
-            self._loop = loop
-        if not self.tasks:
-            self._heard = loop.time()
-        self.tasks[number] = task
-        if self.child is None:
-            self._restart()
-        else:
-            self._send(number, task)
-        if self._timer is None:
-            self._timer = loop.call_later(self._workers.patience, self._replace_silent)
-
-    def _attach(self, child: ChildProcess | LocalWorker) -> None:
-        child.attach(self._receive, partial(self._replace, child))
-
-    def _send(self, number: int, task: _Task) -> None:
-        if self.child is not None:
-            message = Message(number, self._workers.stored_until, task.job)
-            self.child.send(pack(message, len(task.body)), task.body)
-
-    def _restart(self) -> None:
-        """Start a worker, which gets all jobs. While workers die too often, the jobs fail."""
-        assert self._loop is not None
-        if self._failure is not None and self._loop.time() < self._opens_again:
-            self._fail_all("", error_of(self._failure))
-        while self.tasks and self.child is None:
-            if self._workers.is_pausing:
-                self._fail_all(PAUSED)
-                return
-            try:
-                self.child = self._workers.start_another()
-            except OSError:
-                self._workers.count_death()
-        if self.child is not None:
-            self._is_ready, self._failure = False, None
-            self._heard = self._loop.time()
-            self._attach(self.child)
-            self.child.send(self._workers.make_start(self))
-            for number, task in list(self.tasks.items()):
-                self._send(number, task)
-
-    def _receive(self, message: Received) -> None:
-        assert self._loop is not None
-        self._heard = self._loop.time()
-        if isinstance(message, LogLine):
-            self._workers.log_line(message)
-        elif isinstance(message, Ready):
-            self._is_ready = True
-        elif isinstance(message, Failure):  # it cannot open the index
-            self._workers.report_failure(message)
-            self._failure, self._opens_again = message, self._loop.time() + _REOPEN_SECONDS
-            self.end()
-            self._fail_all("", error_of(message))
-        elif (task := self.tasks.pop(message.number, None)) is not None:
-            if not task.answer.done():
-                task.answer.set_result(message.result)
-            elif isinstance(message.result, Checked):
-                self._workers.release_abandoned(message.result.decision)
-
-    def _replace_silent(self) -> None:
-        """Replace a worker that has not answered for too long: it is stopped, or waits for ever."""
-        assert self._loop is not None
-        self._timer = None
-        if not self.tasks:
-            return
-        due = self._heard + self._workers.patience
-        if self.child is not None and self._loop.time() >= due:
-            self.child.replace()
-            self._heard = self._loop.time()
-        self._timer = self._loop.call_at(max(due, self._loop.time() + 1.0), self._replace_silent)
-
-    def _replace(self, child: ChildProcess | LocalWorker, status: int | None, number: int) -> None:
-        """Let another worker do the jobs of one that has died, except for a page that has taken too long or has ended two.
-
-        Args:
-            number: the job on which it worked; 0: it signed no page.
-        """
-        if child is not self.child:
-            return
-        pid, self.child = child.pid, None
-        blamed = {number} if number in self.tasks else set(self.tasks) if status is None else set()
-        is_late = status == childprocess.TOO_LATE or not self._is_ready
-        pages = []
-        for each in sorted(
-            self.tasks, key=lambda each: each not in blamed
-        ):  # the page that it worked on is named first
-            task = self.tasks[each]
-            task.deaths += each in blamed
-            if each in blamed and (is_late or task.deaths == _MAX_TRIES):
-                del self.tasks[each]
-                task.fail(NOT_IN_TIME if is_late else DIED)
-            if task.url:
-                pages.append((task.url, TRIED_AGAIN if each in self.tasks else UNCHECKED))
-        self._workers.report_death(describe_death(pid, status, pages))
-        self._restart()
-
-    def _fail_all(self, reason: str, error: Exception | None = None) -> None:
-        tasks, self.tasks = self.tasks, {}
-        for task in tasks.values():
-            task.fail(reason, error)
-
-    def end(self, reason: str = "") -> None:
-        """End the worker. Idempotent. *reason*: why its jobs fail; ``""``: another worker gets them."""
-        if self.child is not None:
-            self.child.kill()
-        self.child = None
-        if reason:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._fail_all(reason)
 
 
 class Workers:
@@ -260,24 +73,23 @@ class Workers:
         self, location: str, config: Config, monitor: Monitor, outages: Outages, *, is_preview: bool = False
     ) -> None:
         self.location = location
-        self._processes = config.processes
+        self._processes, self._count = config.processes, max(1, config.processes)
         self._is_preview = is_preview
         self._monitor: Monitor = proxy(monitor)  # which holds the crawl: its end must end the workers
         is_shared = any(workers.location == location for workers in find_running())
         self._settings = {name: getattr(config, name) for name in SETTINGS} | {"fresh": config.fresh and not is_shared}
-        self._starts, self._numbers = 0, count(1)
+        self._numbers = count(1)
         self._deaths: deque[float] = deque(maxlen=MAX_DEATHS)
         self._resumes = 0.0
-        self._slots: list[_Slot] = []
-        self._slot_of_start: dict[int, _Slot] = {}
+        self._slots: list[Slot] = []
         self._lock: ProcessLock | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.patience = config.timeout + childprocess.PATIENCE
         self.stored_until: float | None = None
         self._begin_run()
         try:
-            for _ in range(max(1, config.processes)):
-                self._slots.append(_Slot(self, self.start_worker()))
+            for number in range(1, self._count + 1):
+                self._slots.append(Slot(self, self.start_worker(), number))
             self.ready = self._open(self._slots[0], outages)
             self._hold_run()
             self._settings |= {"tokenizer": self.ready.tokenizer or config.tokenizer, "fresh": False}
@@ -317,7 +129,7 @@ class Workers:
         self._monitor.count("worker/restarts")
         return worker
 
-    def _open(self, slot: _Slot, outages: Outages) -> Ready:
+    def _open(self, slot: Slot, outages: Outages) -> Ready:
         child, start = slot.child, self.make_start(slot)
         assert child is not None
         try:
@@ -325,23 +137,13 @@ class Workers:
         except childprocess.NotStarted as error:
             raise _unstartable(str(error)) from error
 
-    def make_start(self, slot: _Slot) -> bytes:
+    def make_start(self, slot: Slot) -> bytes:
         """Return the first message to a worker in *slot*."""
-        self._starts += 1
-        self._slot_of_start[self._starts] = slot
+        number, slot.next_start = slot.next_start, slot.next_start + self._count
         level = logging.getLogger("crawler_dedup").getEffectiveLevel()
         return pack(
-            Start(self._settings, os.fsencode(self.location), self.run, self._offset, self._starts, os.getpid(), level)
+            Start(self._settings, os.fsencode(self.location), self.run, self._offset, number, os.getpid(), level)
         )
-
-    async def check(self, job: Check | Offer, body: bytes | memoryview = b"") -> Checked:
-        """Sign a page, if *job* demands it, and decide about it. The answer may have an error of the index.
-
-        Raises:
-            NotSigned: signing has taken too long, or two workers have died.
-            SigningError: signing has raised an exception.
-        """
-        return await self.ask(job, Checked, body)
 
     async def ask(self, job: Job, kind: type[_T], body: bytes | memoryview = b"", claim: int = 0) -> _T:
         """Return the answer to *job*, which is of this *kind*; or raise the exception that has prevented it.
@@ -349,7 +151,7 @@ class Workers:
         Args:
             claim: a claim of the page, if it has one: the worker that has signed it gets the job.
         """
-        result = await self._send(job, body, self._slot_of_start.get(claim >> CLAIM_BITS))
+        result = await self._send(job, body, self._slot_of(claim))
         if isinstance(result, Failure):
             raise error_of(result)
         assert isinstance(result, kind)
@@ -360,20 +162,26 @@ class Workers:
 
         Raises :class:`IndexUnusable`.
         """
-        slot = self._slot_of_start.get(decision.claim >> CLAIM_BITS)
-        return self._send(End(decision.scope, decision.key, decision.claim, settled), b"", slot)
+        job = End(decision.scope, decision.key, decision.claim, settled)
+        return self._send(job, b"", self._slot_of(decision.claim))
+
+    def _slot_of(self, claim: int) -> Slot | None:
+        """Return the slot of the worker that has made *claim*; ``None``: any may be asked."""
+        start = claim >> CLAIM_BITS
+        place = (start - 1) % self._count
+        return self._slots[place] if start and place < len(self._slots) else None
 
     def release_abandoned(self, decision: Decision | Failure) -> None:
         """Release the claim of a page that will not be handled, because nothing waits for its *decision*."""
         if isinstance(decision, Decision) and decision.claim and self._slots:
             self.end_claim(decision, settled=False)
 
-    def _send(self, job: Job, body: bytes | memoryview = b"", slot: _Slot | None = None) -> asyncio.Future[Result]:
+    def _send(self, job: Job, body: bytes | memoryview = b"", slot: Slot | None = None) -> asyncio.Future[Result]:
         if not self._slots:
             raise NotSigned(ENDED) if body else IndexUnusable("The index is closed.")
         slot = slot or min(self._slots, key=lambda slot: slot.waiting_bytes)
         self.loop = asyncio.get_running_loop()
-        task = _Task(job, body, self.loop.create_future())
+        task = Task(job, body, self.loop.create_future())
         slot.add(next(self._numbers), task)
         return task.answer
 
@@ -392,9 +200,8 @@ class Workers:
             self._monitor.log(logging.WARNING, message, MAX_DEATHS)
 
     def report_death(self, description: str) -> None:
-        """Log and count the death of a worker."""
+        """Log the death of a worker."""
         self._monitor.log_throttled("worker", logging.WARNING, "%s", description)
-        self.count_death()
 
     def report_failure(self, failure: Failure) -> None:
         """Log that a worker cannot open the index."""
@@ -428,9 +235,10 @@ class Workers:
 
     def join_again(self) -> None:
         """Let other workers join another run, after the index on a server was emptied, or the run was declared dead."""
-        self._begin_run()
-        for slot in self._slots:
-            slot.end()
+        if not any(slot.is_starting for slot in self._slots):  # else another page has learned it at the same time
+            self._begin_run()
+            for slot in self._slots:
+                slot.restart()
 
     def kill(self) -> None:
         """End the workers; unless they were closed, the run counts as dead. Idempotent."""

@@ -18,10 +18,20 @@ from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.channel import Failure
 
-SETTINGS = (*SIGNING_SETTINGS, "action", "expire_days", "fresh", "grace", "map_size", "never_drop", "timeout")
+SETTINGS = (
+    *SIGNING_SETTINGS,
+    "action",
+    "expire_days",
+    "fresh",
+    "grace",
+    "map_size",
+    "never_drop",
+    "processes",
+    "timeout",
+)
 """The fields of :class:`Config` that a worker needs, or a scheme of another package may depend on."""
 CLAIM_BITS = 32
-"""The claims of a worker have greater numbers than those of the workers before it."""
+"""A claim is the number of the start of its worker, and in these bits a number of that worker."""
 
 
 class Start(msgspec.Struct, array_like=True, frozen=True):
@@ -32,7 +42,7 @@ class Start(msgspec.Struct, array_like=True, frozen=True):
         location: the directory of the index, encoded for the file system, or the address of its server.
         run: number of the run that the worker joins; 0: it only shows what a crawl would decide, and changes nothing.
         offset: the offset of the clock of the run (:class:`~crawler_dedup.index.runs.Run`).
-        number: how many workers this crawl has started, with this one.
+        number: of this start of a worker, which no other start has; 1: the first of all.
         parent: number of the parent process.
         log_level: the least level of the lines that it sends.
     """

@@ -147,7 +147,7 @@ class Worker(TextMaker):
         claims = count(start.number << CLAIM_BITS)
         location = os.fsdecode(start.location)
         self._deduplicator = Deduplicator.join(location, config, start.run, start.offset, claims)
-        if start.number > 1:
+        if start.number > 1 or config.processes > 1:  # other workers of the run may have left claims
             self._deduplicator.index.note_lost_claims()
         signer = self._deduplicator.signer
         signer.load(dictionary=False)

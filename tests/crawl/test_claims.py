@@ -69,7 +69,7 @@ def test_ends_of_claims_are_written_however_often_the_index_fails_or_releases_ar
     )
     outages = Outages(0, cast("Any", monitor), lambda: False)
     workers = cast("Any", SimpleNamespace(end_claim=end_claim))
-    claims = Claims(workers, cast("Any", monitor), 1, outages=outages, note_end=print)
+    claims = Claims(workers, cast("Any", monitor), 1, outages=outages, on_end=print)
     ends = [(1, True), (1, False), (2, False)]
 
     async def end_all() -> None:

@@ -252,6 +252,6 @@ def test_an_outage_does_not_use_up_the_time_for_which_a_page_waits_for_a_similar
     workers, monitor = AsyncMock(), cast("Any", _Monitor())
     workers.ask.side_effect = answers
     outages = Outages(60, monitor, lambda: False)
-    claims = Claims(workers, monitor, 1, outages=outages, note_end=print)
+    claims = Claims(workers, monitor, 1, outages=outages, on_end=print)
     question = Question(Offer(page, "", is_dry=False), b"")
     assert asyncio.run(asyncio.wait_for(claims.decide(question), 60)) is duplicate
