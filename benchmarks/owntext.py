@@ -36,7 +36,7 @@ from crawler_dedup import Config, Deduplicator
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.owntext import OwnText, OwnTextJob, RepeatedBlocks
+from crawler_dedup.pagetext import OwnText, OwnTextJob, RepeatedBlocks
 from crawler_dedup.signing.owntext import make_own_text
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.urls import host_of

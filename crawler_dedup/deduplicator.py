@@ -20,7 +20,7 @@ from crawler_dedup.index.maintenance import make_pages, read_profiles
 from crawler_dedup.index.opening import Opening
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
-from crawler_dedup.owntext import Format, OwnText, OwnTextJob, RepeatedBlocks
+from crawler_dedup.pagetext import Format, OwnText, OwnTextJob, RepeatedBlocks
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.rules.matcher import RuleMatcher, pair_of

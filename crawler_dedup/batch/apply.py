@@ -20,7 +20,7 @@ from crawler_dedup.config.settings import scope_of
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.index.profiles import site_key
-from crawler_dedup.owntext import Format, OwnTextJob, RepeatedBlocks
+from crawler_dedup.pagetext import Format, OwnTextJob, RepeatedBlocks
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.rules.sites import decode_profile
 from crawler_dedup.signing.owntext import make_own_text

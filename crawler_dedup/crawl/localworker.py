@@ -13,7 +13,7 @@ import msgspec
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.childprocess import Received
-from crawler_dedup.owntext import OwnText
+from crawler_dedup.pagetext import OwnText
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.owntext import make_own_text
 from crawler_dedup.signing.signer import Signer

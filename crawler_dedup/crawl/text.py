@@ -13,7 +13,7 @@ from crawler_dedup.crawl.claims import workers_of
 from crawler_dedup.crawl.signals import META_DECISION
 from crawler_dedup.crawl.slot import DIED, NOT_IN_TIME, NotSigned
 from crawler_dedup.decision import Decision
-from crawler_dedup.owntext import Format, OwnText, OwnTextJob
+from crawler_dedup.pagetext import Format, OwnText, OwnTextJob
 from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.worker.messages import ExtractText, MakeOwnText
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.owntext import OwnText, OwnTextJob
+from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signing.elements import Elements
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.lines import is_number_sequence

@@ -14,7 +14,7 @@ import msgspec
 
 from crawler_dedup.config.settings import SIGNING_SETTINGS
 from crawler_dedup.decision import Decision, DroppedRequest
-from crawler_dedup.owntext import OwnText, OwnTextJob
+from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.channel import Failure
 

@@ -19,7 +19,7 @@ from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import ConnectionLost, DedupError
 from crawler_dedup.index.location import find_location
-from crawler_dedup.owntext import OwnText, OwnTextJob
+from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.forms import CrawlSigner

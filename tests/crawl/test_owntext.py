@@ -16,7 +16,7 @@ from scrapy.http import HtmlResponse
 from crawler_dedup import Config, Deduplicator, OwnText, own_text
 from crawler_dedup.crawl.slot import NOT_IN_TIME, NotSigned
 from crawler_dedup.crawl.workers import Workers
-from crawler_dedup.owntext import OwnTextJob
+from crawler_dedup.pagetext import OwnTextJob
 from crawler_dedup.signing.forms import CrawlSigner
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.worker.messages import MakeOwnText

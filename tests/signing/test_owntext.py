@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator, OwnText
-from crawler_dedup.owntext import Format, OwnTextJob
+from crawler_dedup.pagetext import Format, OwnTextJob
 from crawler_dedup.signing.maintext import read_page
 from crawler_dedup.signing.owntext import own_text_of
 from crawler_dedup.signing.parsing import parse
