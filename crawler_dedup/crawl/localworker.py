@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
 
 import msgspec
@@ -18,9 +18,29 @@ from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.channel import HEAD, Failure
 from crawler_dedup.worker.messages import Answer, Close, ExtractText, LogLine, MakeOwnText, Message, Ready, Start
-from crawler_dedup.worker.worker import NoLimits, Previewer, TextMaker, Worker, open_worker
+from crawler_dedup.worker.worker import Previewer, TextMaker, Worker, open_worker
 
 _MESSAGES = msgspec.msgpack.Decoder(Message)
+
+
+class _NoLimits:
+    """The channel of a worker in the process of the crawl, where nothing ends a page.
+
+    Args:
+        send: takes the answers, in any thread.
+    """
+
+    def __init__(self, send: Callable[[Answer], None]) -> None:
+        self.send = send
+
+    def has_more(self) -> bool:
+        return False
+
+    def limit(self, number: int, seconds: float) -> AbstractContextManager[object]:  # noqa: ARG002
+        return nullcontext()
+
+    def limit_loading(self) -> None:
+        pass
 
 
 class LocalWorker:
@@ -34,7 +54,7 @@ class LocalWorker:
 
     def wait_until_ready(self, start: bytes, log: Callable[[LogLine], object]) -> Ready:  # noqa: ARG002  (it logs itself)
         """Open the index, and return what the worker says of it."""
-        self._worker = open_worker(NoLimits(self._deliver), msgspec.msgpack.decode(start[HEAD.size :], type=Start))
+        self._worker = open_worker(_NoLimits(self._deliver), msgspec.msgpack.decode(start[HEAD.size :], type=Start))
         # Texts are made in threads, where the pages that were signed last are not at hand.
         self._worker.make_own_text = partial(_make_own_text, self._worker.signer)
         return self._worker.ready

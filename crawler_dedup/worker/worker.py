@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from itertools import count
 from typing import NamedTuple, Protocol
@@ -303,23 +303,3 @@ class Previewer(TextMaker):
 def open_worker(channel: Channel, start: Start) -> Worker | Previewer:
     """Return a worker for the crawl that has sent *start*. Raises :class:`DedupError`."""
     return Worker(channel, start) if start.run else Previewer(channel, start)
-
-
-class NoLimits:
-    """The channel of a worker in the process of the crawl, where nothing ends a page.
-
-    Args:
-        send: takes the answers, in any thread.
-    """
-
-    def __init__(self, send: Callable[[Answer], None]) -> None:
-        self.send = send
-
-    def has_more(self) -> bool:
-        return False
-
-    def limit(self, number: int, seconds: float) -> AbstractContextManager[object]:  # noqa: ARG002
-        return nullcontext()
-
-    def limit_loading(self) -> None:
-        pass
